@@ -202,11 +202,21 @@ Result<Tensor> frobenius_norm(Emitter& e, const Tensor& self, const Sizes& dims,
   return e(aten<"norm.ScalarOpt_dim">, {self, 2.0, dims, keepdim});
 }
 
+// Half floats may hold the root of a variance that they do not hold.
+Result<Tensor> deviation(Emitter& e, const Tensor& self, const OptionalDims& dims, bool unbiased,
+                         bool keepdim) {
+  const bool is_half = dtype_size(self.dtype()) == 2;
+  const auto wide =
+      is_half ? e(aten<"_to_copy.default">, {self, Dtype::float32}) : Result<Tensor>(self);
+  const auto out = e(aten<"sqrt.default">,
+                     {e(aten<"var.correction">, {wide, dims, Scalar(int64_t{unbiased}), keepdim})});
+  return is_half ? e(aten<"_to_copy.default">, {out, self.dtype()}) : out;
+}
 template <bool Root>
 Result<Tensor> unbiased_dim_formula(Emitter& e, const Tensor& self, const OptionalDims& dims,
                                     bool unbiased, bool keepdim) {
-  const auto out = e(aten<"var.correction">, {self, dims, Scalar(int64_t{unbiased}), keepdim});
-  return Root ? e(aten<"sqrt.default">, {out}) : out;
+  if (Root) return deviation(e, self, dims, unbiased, keepdim);
+  return e(aten<"var.correction">, {self, dims, Scalar(int64_t{unbiased}), keepdim});
 }
 template <bool Root>
 Result<Tensor> unbiased_formula(Emitter& e, const Tensor& self, bool unbiased) {
@@ -220,7 +230,7 @@ Result<std::tuple<Tensor, Tensor>> unbiased_mean_dim_formula(Emitter& e, const T
           e.all(aten<"var_mean.correction">, {self, dims, Scalar(int64_t{unbiased}), keepdim}));
   Tensor out = *both[0].get_if<Tensor>();
   if (Root) {
-    PT2_TRY(out, e(aten<"sqrt.default">, {out}));
+    PT2_TRY(out, deviation(e, self, dims, unbiased, keepdim));
   }
   return std::tuple(std::move(out), *both[1].get_if<Tensor>());
 }
