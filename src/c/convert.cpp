@@ -2,13 +2,14 @@
 #include "pt2/conversion.h"
 
 namespace pt2::c {
-namespace {
 
 // A blocker with the texts that C borrows.
 struct Reason {
   Blocker blocker;
   std::string first_release;
 };
+
+namespace {
 
 std::vector<Reason> reasons(const std::vector<Blocker>& blockers) {
   std::vector<Reason> out;
