@@ -16,6 +16,7 @@ constexpr struct {
   std::string_view name;
   std::string_view overload;
   StepPointer (*make)(const Planner& planner, const BoundNode& node);
+  bool takes_halves = false;  // as they are; others find them widened
 } kMakers[] = {
     {"aten::linear", "", make_product},
     {"aten::addmm", "", make_product},
@@ -48,8 +49,8 @@ constexpr struct {
     {"aten::layer_norm", "", make_norm},
     {"aten::native_layer_norm", "", make_norm},
     {"aten::rms_norm", "", make_norm},
-    {"aten::scaled_dot_product_attention", "", make_attention},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", "", make_attention},
+    {"aten::scaled_dot_product_attention", "", make_attention, true},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", "", make_attention, true},
     {"aten::max_pool1d", "", make_pooling},
     {"aten::max_pool1d_with_indices", "", make_pooling},
     {"aten::avg_pool1d", "", make_pooling},
@@ -66,19 +67,19 @@ constexpr struct {
     {"aten::logsumexp", "", make_reduction},
     {"aten::max", "dim", make_reduction},
     {"aten::min", "dim", make_reduction},
-    {"aten::cat", "", make_concatenation},
-    {"aten::stack", "", make_concatenation},
-    {"aten::embedding", "", make_gather},
-    {"aten::index_select", "", make_gather},
-    {"aten::index", "Tensor", make_gather},
-    {"aten::lstm", "input", make_recurrent},
-    {"aten::gru", "input", make_recurrent},
-    {"aten::rnn_tanh", "input", make_recurrent},
-    {"aten::rnn_relu", "input", make_recurrent},
-    {"aten::lstm_cell", "", make_cell},
-    {"aten::gru_cell", "", make_cell},
-    {"aten::rnn_tanh_cell", "", make_cell},
-    {"aten::rnn_relu_cell", "", make_cell},
+    {"aten::cat", "", make_concatenation, true},
+    {"aten::stack", "", make_concatenation, true},
+    {"aten::embedding", "", make_gather, true},
+    {"aten::index_select", "", make_gather, true},
+    {"aten::index", "Tensor", make_gather, true},
+    {"aten::lstm", "input", make_recurrent, true},
+    {"aten::gru", "input", make_recurrent, true},
+    {"aten::rnn_tanh", "input", make_recurrent, true},
+    {"aten::rnn_relu", "input", make_recurrent, true},
+    {"aten::lstm_cell", "", make_cell, true},
+    {"aten::gru_cell", "", make_cell, true},
+    {"aten::rnn_tanh_cell", "", make_cell, true},
+    {"aten::rnn_relu_cell", "", make_cell, true},
 };
 
 // The reference kernel of one node.
@@ -267,24 +268,12 @@ StepPointer Planner::recompose(const BoundNode& node) {
   return taken(recompose_attention(*this, node));
 }
 
-namespace {
-
-// Steps that take halves as they are, or give more than one result.
-bool has_own_halves(const Planner& planner, const BoundNode& node,
-                    StepPointer (*make)(const Planner&, const BoundNode&)) {
-  return (make == make_product && has_half_weights(planner, node)) || make == make_gather ||
-         make == make_attention || make == make_concatenation || make == make_recurrent ||
-         make == make_cell;
-}
-
-}  // namespace
-
 StepPointer Planner::make_step(const BoundNode& node) {
   for (const auto& maker : kMakers) {
     if (!is_operator(node, maker.name, maker.overload)) continue;
     if (maker.make == make_convolution)
       if (StepPointer step = make_half_convolution(*this, node)) return taken(std::move(step));
-    if (!has_own_halves(*this, node, maker.make)) {
+    if (!maker.takes_halves && !(maker.make == make_product && has_half_weights(*this, node))) {
       widens_ = true;
       StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });
       widens_ = false;

@@ -54,6 +54,14 @@ enum class Way : uint8_t {
   column,    // rows of the left one with the only column of the right one
 };
 
+// One matrix has all threads, several have one each.
+template <class Product>
+void multiply_each(const Product& product, kernels::ThreadPool* threads) {
+  if (product.count == 1) return product.multiply(0, 0, threads);
+  kernels::run_tasks(threads, product.count,
+                     [&](int64_t index, int thread) { product.multiply(index, thread, nullptr); });
+}
+
 struct BatchProduct {
   Matrices left;
   Matrices right;
@@ -64,13 +72,6 @@ struct BatchProduct {
   const float* bias;
   float* out;
 
-  void run(kernels::ThreadPool* threads) const {
-    if (count == 1) return multiply(0, 0, threads);
-    kernels::run_tasks(threads, count,
-                       [&](int64_t index, int thread) { multiply(index, thread, nullptr); });
-  }
-
- private:
   void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
     const auto *from = left.matrix<float>(index), *by = right.matrix<float>(index);
     float* to = out + index * left.rows * right.columns;
@@ -95,6 +96,7 @@ struct BatchProduct {
     kernels::multiply_packed(product, threads);
   }
 
+ private:
   void multiply_few(const float* from, const float* by, float* to,
                     kernels::ThreadPool* threads) const {
     kernels::RowProduct product{.rows = left.rows,
@@ -136,13 +138,6 @@ struct HalfBatchProduct {
 
   int64_t rows_at_once() const { return std::min(left.rows, kRowsAtOnce); }
 
-  void run(kernels::ThreadPool* threads) const {
-    if (count == 1) return multiply(0, 0, threads);
-    kernels::run_tasks(threads, count,
-                       [&](int64_t index, int thread) { multiply(index, thread, nullptr); });
-  }
-
- private:
   void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
     const kernels::HalfWeights weights{.type = rounding_of(dtype),
                                        .depth = left.columns,
@@ -277,7 +272,7 @@ class BatchProductStep final : public Step {
                                panel,
                                bias == nullptr ? nullptr : bias->data<float>(),
                                out.data<float>()};
-    frame.launch([product, threads = frame.threads()] { product.run(threads); });
+    frame.launch([product, threads = frame.threads()] { multiply_each(product, threads); });
     return out;
   }
 
@@ -301,7 +296,7 @@ class BatchProductStep final : public Step {
     product.sums = sums.data<float>();
     product.bias = wide_bias ? wide_bias->data<float>() : nullptr;
     product.out = out.raw_data();
-    frame.launch([product, pool = frame.threads()] { product.run(pool); });
+    frame.launch([product, pool = frame.threads()] { multiply_each(product, pool); });
     return out;
   }
 
@@ -315,10 +310,6 @@ class BatchProductStep final : public Step {
 
   bool is_linear_;
 };
-
-}  // namespace
-
-namespace {
 
 // Of halves as they are, or, where there are few rows, as floats.
 class HalfBatchProductStep final : public Step {
