@@ -95,6 +95,14 @@ Result<Tensor> tensor_of(std::span<const int64_t> ids) {
 Result<void> with_decoder(pt2_decoder* decoder, auto&& body) {
   return with_handle(decoder, "decoder", [&] { return body(decoder->decoder); });
 }
+// For what computes: `body` gets the options of the call, too.
+Result<void> with_call(pt2_decoder* decoder, const pt2_call_options* options, auto&& body) {
+  return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
+    Call call;
+    PT2_TRY_VOID(Call::read(options, call));
+    return body(runs, call.options());
+  });
+}
 
 }  // namespace
 }  // namespace pt2::c
@@ -123,10 +131,8 @@ pt2_error* pt2_decoder_feed(pt2_decoder* decoder, const int64_t* ids, size_t cou
   return guarded([&]() -> Result<void> {
     PT2_TRY_VOID(expect(out, "out"));
     PT2_TRY(const std::span<const int64_t> tokens, read_ids(ids, count, "ids"));
-    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
-      Call call;
-      PT2_TRY_VOID(Call::read(options, call));
-      PT2_TRY(pt2::Tensor logits, runs.feed(tokens, call.options()));
+    return with_call(decoder, options, [&](Decoder& runs, const auto& call) -> Result<void> {
+      PT2_TRY(pt2::Tensor logits, runs.feed(tokens, call));
       *out = make_value(std::move(logits));
       return {};
     });
@@ -141,10 +147,8 @@ pt2_error* pt2_decoder_generate(pt2_decoder* decoder, const int64_t* prompt, siz
     PT2_TRY(const std::span<const int64_t> ids, read_ids(prompt, count, "prompt"));
     PT2_TRY(const pt2_generate_options wanted, read_options(given));
     PT2_TRY(pt2::GenerateOptions settings, generate_options(wanted));
-    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
-      Call call;
-      PT2_TRY_VOID(Call::read(options, call));
-      settings.call = call.options();
+    return with_call(decoder, options, [&](Decoder& runs, const auto& call) -> Result<void> {
+      settings.call = call;
       PT2_TRY(const pt2::Generated generated, runs.generate(ids, settings));
       PT2_TRY(pt2::Tensor out, tensor_of(generated.tokens));
       *tokens = make_value(std::move(out));
@@ -164,10 +168,8 @@ pt2_error* pt2_decoder_generate_batch(pt2_decoder* decoder, const int64_t* ids,
     PT2_TRY(const Prompts batch, read_prompts(ids, counts, prompts));
     PT2_TRY(const pt2_generate_options wanted, read_options(given));
     PT2_TRY(pt2::GenerateOptions settings, generate_options(wanted));
-    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
-      Call call;
-      PT2_TRY_VOID(Call::read(options, call));
-      settings.call = call.options();
+    return with_call(decoder, options, [&](Decoder& runs, const auto& call) -> Result<void> {
+      settings.call = call;
       PT2_TRY(const std::vector<pt2::Generated> generated, runs.generate(batch, settings));
       std::vector<std::unique_ptr<pt2_value>> made;
       for (const pt2::Generated& each : generated) {
@@ -187,10 +189,8 @@ pt2_error* pt2_decoder_give(pt2_decoder* decoder, const pt2_named_value* inputs,
                             const pt2_call_options* options) {
   return guarded([&]() -> Result<void> {
     PT2_TRY(pt2::NamedTensors given, read_named(inputs, count));
-    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
-      Call call;
-      PT2_TRY_VOID(Call::read(options, call));
-      return runs.give(std::move(given), call.options());
+    return with_call(decoder, options, [&](Decoder& runs, const auto& call) -> Result<void> {
+      return runs.give(std::move(given), call);
     });
   });
 }
