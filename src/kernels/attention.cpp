@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "kernels/dtypes/halves.h"
+#include "kernels/products/half_products.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
 
@@ -130,11 +132,10 @@ struct Layout {
 };
 Layout lay_out(const Attention& attention, int threads) {
   const int64_t block = std::min(attention.keys, kKeyBlock);
+  if (has_few_queries(attention)) return {round_up(kFewQueries * block, 16), 0, 0, 0, 0, 16};
   const bool widens = attention.halves != Rounding::none;
   const int64_t wide_keys = widens ? round_up(block * attention.depth, 16) : 0;
   const int64_t wide_values = widens ? round_up(block * attention.value_depth, 16) : 0;
-  if (has_few_queries(attention))
-    return {round_up(kFewQueries * block, 16), 0, 0, wide_keys, wide_values, 16};
   return {round_up(kQueryBlock * block, 16),
           round_up(packed_size(attention.depth, block), 16),
           round_up(packed_size(block, attention.value_depth), 16),
@@ -225,18 +226,20 @@ int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row
   return std::clamp<int64_t>(row + attention.causal_offset + 1 - block.first, 0, block.count);
 }
 
-// Whether the mask keeps every query of the block from all of its keys. These are not read then:
-// what lies there is of no weight, and in a cache of a fixed size it may be most of all keys.
-bool is_masked_out(const Attention& attention, const Head& head, const Block& block) {
-  if (head.mask == nullptr) return false;
+// The block without keys at its ends that the mask keeps from all of its queries. Those are not
+// read: what lies there is of no weight, and in a cache of a fixed size it may be most of all keys.
+Block without_masked_ends(const Attention& attention, const Head& head, const Block& block) {
+  if (head.mask == nullptr) return block;
+  const auto is_open = [](float each) { return each != -std::numeric_limits<float>::infinity(); };
   const int64_t rows = attention.mask.row_stride == 0 ? 1 : block.end - block.begin;
+  int64_t begin = block.count, end = 0;
   for (int64_t row = block.begin; row < block.begin + rows; ++row) {
     const float* mask = head.mask + row * attention.mask.row_stride + block.first;
-    if (std::any_of(mask, mask + block.count,
-                    [](float each) { return each != -std::numeric_limits<float>::infinity(); }))
-      return false;
+    begin = std::find_if(mask, mask + begin, is_open) - mask;
+    const auto last = std::make_reverse_iterator(mask + end);
+    end = std::find_if(std::make_reverse_iterator(mask + block.count), last, is_open).base() - mask;
   }
-  return true;
+  return {block.begin, block.end, block.first + begin, std::max<int64_t>(0, end - begin)};
 }
 
 // `count` scores of each query are in scratch.scores; `offset` is the row whose sums come first.
@@ -279,7 +282,7 @@ void finish_rows(const Attention& attention, const Head& head, int64_t begin, in
 void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t offset,
                   const Scratch& scratch) {
   int64_t count = allowed_keys(attention, block, block.end - 1);
-  if (count == 0 || is_masked_out(attention, head, block)) return;
+  if (count == 0 || without_masked_ends(attention, head, block).count == 0) return;
   count = std::min(block.count, round_up(count, kPanelStep));
   Product scores;
   scores.rows = block.end - block.begin;
@@ -314,7 +317,7 @@ void attend_many(const Attention& attention, const Head& head, int64_t begin, in
   for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
     Block block{begin, end, first, std::min(kKeyBlock, attention.keys - first)};
     if (allowed_keys(attention, block, end - 1) == 0) break;
-    if (is_masked_out(attention, head, block)) continue;
+    if (without_masked_ends(attention, head, block).count == 0) continue;
     const FloatRows keys = keys_of(attention, head, first, block.count, scratch);
     pack_right(keys.data,
                {.depth = attention.depth,
@@ -338,40 +341,53 @@ void attend_many(const Attention& attention, const Head& head, int64_t begin, in
   finish_rows(attention, head, begin, end, scratch);
 }
 
+// With keys or values as they lie.
+void multiply_rows_of(Rounding type, RowProduct product, const Heads& head, int64_t first) {
+  if (head.halves == nullptr) {
+    product.right = head.data + first * head.row_stride;
+    product.right_stride = head.row_stride;
+    return multiply_rows(product);
+  }
+  multiply_half_rows(product,
+                     {.type = type,
+                      .depth = product.depth,
+                      .columns = product.columns,
+                      .right = head.halves + first * head.row_stride,
+                      .depth_stride = product.turned ? 1 : head.row_stride,
+                      .column_stride = product.turned ? head.row_stride : 1},
+                     nullptr);
+}
+
 void attend_few(const Attention& attention, const Head& head, const Scratch& scratch) {
   start_rows(attention, head, 0, attention.queries, scratch);
   for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
-    const Block block{0, attention.queries, first, std::min(kKeyBlock, attention.keys - first)};
+    const Block block = without_masked_ends(
+        attention, head,
+        {0, attention.queries, first, std::min(kKeyBlock, attention.keys - first)});
     const int64_t count = allowed_keys(attention, block, block.end - 1);
-    if (count == 0) break;
-    if (is_masked_out(attention, head, block)) continue;
-    const FloatRows keys = keys_of(attention, head, first, count, scratch);
-    RowProduct scores{.rows = attention.queries,
-                      .columns = count,
-                      .depth = attention.depth,
-                      .left = head.query,
-                      .left_stride = attention.query.row_stride,
-                      .right = keys.data,
-                      .right_stride = keys.stride,
-                      .turned = true,
-                      .out = scratch.scores,
-                      .out_stride = count,
-                      .epilogue = {}};
-    multiply_rows(scores);
+    if (count == 0) continue;
+    RowProduct scores;
+    scores.rows = attention.queries;
+    scores.columns = count;
+    scores.depth = attention.depth;
+    scores.left = head.query;
+    scores.left_stride = attention.query.row_stride;
+    scores.out = scratch.scores;
+    scores.out_stride = count;
+    multiply_rows_of(attention.halves, scores, head.key, block.first);
     weigh_block(attention, head, block, count, 0, scratch);
-    const FloatRows values = values_of(attention, head, first, count, scratch);
-    RowProduct sums{.rows = attention.queries,
-                    .columns = attention.value_depth,
-                    .depth = count,
-                    .left = scratch.scores,
-                    .left_stride = count,
-                    .right = values.data,
-                    .right_stride = values.stride,
-                    .turned = false,
-                    .out = head.out,
-                    .out_stride = attention.out_row_stride,
-                    .epilogue = {.addend = head.out, .addend_stride = attention.out_row_stride}};
-    multiply_rows(sums);
+    RowProduct sums;
+    sums.rows = attention.queries;
+    sums.columns = attention.value_depth;
+    sums.depth = count;
+    sums.left = scratch.scores;
+    sums.left_stride = count;
+    sums.turned = false;
+    sums.out = head.out;
+    sums.out_stride = attention.out_row_stride;
+    sums.epilogue.addend = head.out;
+    sums.epilogue.addend_stride = attention.out_row_stride;
+    multiply_rows_of(attention.halves, sums, head.value, block.first);
   }
   finish_rows(attention, head, 0, attention.queries, scratch);
 }

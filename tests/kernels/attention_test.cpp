@@ -183,15 +183,18 @@ TEST(AttentionTest, KeysOfNoQueryAreNotRead) {
       plain.shape.mask = {
           .data = plain.mask.data(), .batch_stride = queries * 1700, .row_stride = 1700};
       for (int64_t row = 0; row < plain.shape.batch * queries; ++row)
-        std::fill_n(plain.mask.begin() + row * 1700, 100, 0.0f);
+        std::fill_n(plain.mask.begin() + row * 1700 + 30, 100, 0.0f);
       const std::vector<float> values = plain.value;
-      // Beyond the first block of keys of every head.
+      // Beyond the first block of keys of every head; for few queries, before the first key and
+      // behind the last one, too.
+      const bool few = queries < 4;
       for (int64_t batch = 0; batch < plain.shape.batch; ++batch)
         for (int64_t head = 0; head < plain.shape.key_heads; ++head)
-          for (int64_t row = 512; row < 1700; ++row)
-            std::fill_n(plain.value.begin() + (Case::row_of(plain.shape.value, batch, head, row) -
-                                               plain.value.data()),
-                        plain.shape.value_depth, NAN);
+          for (int64_t row = 0; row < 1700; ++row)
+            if (row >= 512 || (few && (row < 30 || row >= 130)))
+              std::fill_n(plain.value.begin() + (Case::row_of(plain.shape.value, batch, head, row) -
+                                                 plain.value.data()),
+                          plain.shape.value_depth, NAN);
       plain.run();
       std::copy(values.begin(), values.end(), plain.value.begin());
       plain.check();

@@ -58,7 +58,7 @@ struct Case {
   }
 
   // With the weights as they lie.
-  void multiply_few(ThreadPool* pool = nullptr) {
+  void multiply_few(ThreadPool* pool = nullptr, bool with_halves = true) {
     RowProduct few;
     few.rows = product.rows;
     few.left = wide_left.data();
@@ -66,7 +66,7 @@ struct Case {
     few.out = out.data();
     few.out_stride = product.out_stride;
     few.epilogue.bias = product.bias;
-    multiply_half_rows(few, weights, left.data(), pool);
+    multiply_half_rows(few, weights, with_halves ? left.data() : nullptr, pool);
   }
 
   void check(const std::vector<float>& before) const {
@@ -114,9 +114,11 @@ TEST_P(HalfProductTest, OfFewRowsEqualsAPlainLoop) {
     Random random(2);
     for (int i = 0; i < 100; ++i) {
       Case plain(random, GetParam(), random.whole(1, 6), random.whole(1, 150),
-                 random.whole(0, i % 10 == 0 ? 5000 : 90), true);
+                 random.whole(0, i % 10 == 0 ? 5000 : 90), random.whole(0, 1) == 1);
       const std::vector<float> before = plain.out;
       plain.multiply_few();
+      plain.check(before);
+      plain.multiply_few(nullptr, /*with_halves=*/false);
       plain.check(before);
     }
   });

@@ -59,13 +59,16 @@ void multiply_halves(const HalfProduct& product, const HalfWeights& weights, con
 template <class Elements>
 void multiply_rows_of(const RowProduct& product, const HalfWeights& weights, ThreadPool* pool) {
   multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
-    turned_columns<Elements, rows.value>(product, weights.right, columns);
+    if (product.turned)
+      turned_columns<Elements, rows.value>(product, weights.right, columns);
+    else
+      straight_columns<Elements, rows.value>(product, weights.right, columns);
   });
 }
 void multiply_unpacked_halves(const RowProduct& product, const HalfWeights& weights,
                               [[maybe_unused]] const uint16_t* rows, ThreadPool* pool) {
 #if PT2_BFLOAT16_DOT
-  if (holds_pairs(weights.type))
+  if (rows != nullptr && product.turned && holds_pairs(weights.type))
     return multiply_by_columns(product, pool, [&](auto count, const Columns& columns) {
       dot_rows<count.value>(product, rows, weights.right, columns);
     });
@@ -119,7 +122,8 @@ void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, c
   RowProduct whole = product;
   whole.columns = weights.columns;
   whole.depth = weights.depth;
-  whole.right_stride = weights.column_stride;
+  whole.turned = weights.depth_stride == 1;
+  whole.right_stride = whole.turned ? weights.column_stride : weights.depth_stride;
   HWY_DYNAMIC_DISPATCH(multiply_unpacked_halves)(whole, weights, rows, pool);
 }
 

@@ -42,9 +42,9 @@ void pack_halves(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool 
 void multiply_packed_halves(const HalfProduct& product, const HalfWeights& weights,
                             const uint16_t* packed, ThreadPool* pool = nullptr);
 
-// Of few rows with weights as they lie, whose depth_stride is 1: columns, depth and what stands for
-// the right operand are those of `weights`. product.left are the rows as floats, `rows` as halves
-// with the same stride; the target takes what it likes. Worth it up to four rows.
+// Of few rows with weights as they lie, one of whose strides is 1: columns, depth and what stands
+// for the right operand are those of `weights`. product.left are the rows as floats, `rows` as
+// halves with the same stride, or null; the target takes what it likes. Worth it up to four rows.
 void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const uint16_t* rows,
                         ThreadPool* pool = nullptr);
 

@@ -1,5 +1,5 @@
-// The loops of products of few rows, for weights of any type whose elements lie side by side along
-// the depth. Included once for each target, as vectors-inl.h.
+// The loops of products of few rows, for an operand of any type as it lies. Included once for each
+// target, as vectors-inl.h.
 #if defined(PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
 #undef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
@@ -112,6 +112,80 @@ void turned_columns(const RowProduct& product, const typename Elements::Element*
     sum_columns<Elements, kRows, kAtOnce>(product, weights, columns.first_row, column);
   for (; column < columns.end; ++column)
     sum_columns<Elements, kRows, 1>(product, weights, columns.first_row, column);
+}
+
+// What a vector of `count` columns starts from.
+inline V started_vector(const RowProduct& product, int64_t row, int64_t column, int64_t count) {
+  const Epilogue& epilogue = product.epilogue;
+  V start = hn::Zero(Floats());
+  if (epilogue.bias != nullptr) start = load_first(epilogue.bias + column, count);
+  if (epilogue.addend != nullptr)
+    start =
+        hn::Add(start, load_first(epilogue.addend + row * epilogue.addend_stride + column, count));
+  return start;
+}
+
+// `kVectors` whole vectors of columns, or one that has `count` of them.
+template <class Elements, int kRows, int kVectors, bool kWhole>
+void sum_vectors(const RowProduct& product, const typename Elements::Element* weights,
+                 int64_t first_row, int64_t column, int64_t count = kLanes) {
+  const float* left = product.left + first_row * product.left_stride;
+  V totals[kRows][kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) totals[r][v] = hn::Zero(Floats());
+  for (int64_t begin = 0; begin < product.depth; begin += kTileDepth) {
+    const int64_t end = std::min(product.depth, begin + kTileDepth);
+    V sums[kRows][kVectors];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Floats());
+    for (int64_t k = begin; k < end; ++k) {
+      const auto* right = weights + k * product.right_stride + column;
+      V elements[kVectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v)
+        elements[v] =
+            kWhole ? Elements::load(right + v * kLanes) : Elements::load_first(right, count);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const V row = set(left[r * product.left_stride + k]);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(row, elements[v], sums[r][v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) totals[r][v] = hn::Add(totals[r][v], sums[r][v]);
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t first = column + v * kLanes;
+      const V start = started_vector(product, first_row + r, first, count);
+      store_first(hn::Add(totals[r][v], start),
+                  product.out + (first_row + r) * product.out_stride + first, count);
+    }
+}
+
+template <class Elements, int kRows>
+void straight_columns(const RowProduct& product, const typename Elements::Element* weights,
+                      const Columns& columns) {
+  // Eight sums at a time hide how long one takes.
+  constexpr int kVectors = kRows == 1 ? 8 : kRows == 2 || kManyRegisters ? 4 : 2;
+  int64_t column = columns.begin;
+  const auto cover = [&](auto vectors) {
+    for (; column + vectors * kLanes <= columns.end; column += vectors * kLanes)
+      sum_vectors<Elements, kRows, vectors, true>(product, weights, columns.first_row, column);
+  };
+  cover(std::integral_constant<int, kVectors>());
+  cover(std::integral_constant<int, kVectors / 2>());
+  cover(std::integral_constant<int, 1>());
+  if (column < columns.end)
+    sum_vectors<Elements, kRows, 1, false>(product, weights, columns.first_row, column,
+                                           columns.end - column);
 }
 
 inline void activate_columns(const RowProduct& product, const Columns& columns, int64_t rows) {
