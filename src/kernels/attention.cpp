@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
 
 #include "kernels/dtypes/halves.h"
 #include "kernels/products/half_products.h"
@@ -226,18 +227,48 @@ int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row
   return std::clamp<int64_t>(row + attention.causal_offset + 1 - block.first, 0, block.count);
 }
 
-// The block without keys at its ends that the mask keeps from all of its queries. Those are not
-// read: what lies there is of no weight, and in a cache of a fixed size it may be most of all keys.
+bool is_open(float mask) { return mask != -std::numeric_limits<float>::infinity(); }
+
+// Some at a time, so that compilers compare vectors.
+bool any_open(std::span<const float> mask) {
+  constexpr size_t kAtOnce = 64;
+  for (; mask.size() >= kAtOnce; mask = mask.subspan(kAtOnce)) {
+    int open = 0;
+    for (size_t i = 0; i < kAtOnce; ++i) open |= is_open(mask[i]) ? 1 : 0;
+    if (open != 0) return true;
+  }
+  return std::ranges::any_of(mask, is_open);
+}
+
+// The block's keys in the mask of each query that has one of its own.
+std::span<const float> mask_of(const Attention& attention, const Head& head, const Block& block,
+                               int64_t row) {
+  return {head.mask + row * attention.mask.row_stride + block.first,
+          static_cast<size_t>(block.count)};
+}
+int64_t end_of_masks(const Attention& attention, const Block& block) {
+  return attention.mask.row_stride == 0 ? block.begin + 1 : block.end;
+}
+
+// Whether the mask keeps every query of the block from all of its keys. These are not read then:
+// what lies there is of no weight, and in a cache of a fixed size it may be most of all keys.
+bool is_masked_out(const Attention& attention, const Head& head, const Block& block) {
+  if (head.mask == nullptr) return false;
+  for (int64_t row = block.begin; row < end_of_masks(attention, block); ++row)
+    if (any_open(mask_of(attention, head, block, row))) return false;
+  return true;
+}
+
+// The block without those at its ends.
 Block without_masked_ends(const Attention& attention, const Head& head, const Block& block) {
   if (head.mask == nullptr) return block;
-  const auto is_open = [](float each) { return each != -std::numeric_limits<float>::infinity(); };
-  const int64_t rows = attention.mask.row_stride == 0 ? 1 : block.end - block.begin;
   int64_t begin = block.count, end = 0;
-  for (int64_t row = block.begin; row < block.begin + rows; ++row) {
-    const float* mask = head.mask + row * attention.mask.row_stride + block.first;
-    begin = std::find_if(mask, mask + begin, is_open) - mask;
-    const auto last = std::make_reverse_iterator(mask + end);
-    end = std::find_if(std::make_reverse_iterator(mask + block.count), last, is_open).base() - mask;
+  for (int64_t row = block.begin; row < end_of_masks(attention, block); ++row) {
+    const std::span<const float> mask = mask_of(attention, head, block, row);
+    const auto first = mask.begin(), last = mask.end();
+    begin = std::find_if(first, first + begin, is_open) - first;
+    const auto reversed_end = std::make_reverse_iterator(first + end);
+    end = std::find_if(std::make_reverse_iterator(last), reversed_end, is_open).base() - first;
   }
   return {block.begin, block.end, block.first + begin, std::max<int64_t>(0, end - begin)};
 }
@@ -279,10 +310,9 @@ void finish_rows(const Attention& attention, const Head& head, int64_t begin, in
   }
 }
 
-void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t offset,
-                  const Scratch& scratch) {
-  int64_t count = allowed_keys(attention, block, block.end - 1);
-  if (count == 0 || without_masked_ends(attention, head, block).count == 0) return;
+// `count`: how many keys the last query may attend to.
+void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t count,
+                  int64_t offset, const Scratch& scratch) {
   count = std::min(block.count, round_up(count, kPanelStep));
   Product scores;
   scores.rows = block.end - block.begin;
@@ -311,31 +341,39 @@ void attend_block(const Attention& attention, const Head& head, const Block& blo
   multiply_packed(sums);
 }
 
+void pack_block(const Attention& attention, const Head& head, const Block& block,
+                const Scratch& scratch) {
+  const FloatRows keys = keys_of(attention, head, block.first, block.count, scratch);
+  pack_right(keys.data,
+             {.depth = attention.depth,
+              .columns = block.count,
+              .depth_stride = 1,
+              .column_stride = keys.stride},
+             scratch.keys);
+  const FloatRows values = values_of(attention, head, block.first, block.count, scratch);
+  pack_right(values.data,
+             {.depth = block.count,
+              .columns = attention.value_depth,
+              .depth_stride = values.stride,
+              .column_stride = 1},
+             scratch.values);
+}
+
 void attend_many(const Attention& attention, const Head& head, int64_t begin, int64_t end,
                  const Scratch& scratch) {
   start_rows(attention, head, begin, end, scratch);
   for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
     Block block{begin, end, first, std::min(kKeyBlock, attention.keys - first)};
     if (allowed_keys(attention, block, end - 1) == 0) break;
-    if (without_masked_ends(attention, head, block).count == 0) continue;
-    const FloatRows keys = keys_of(attention, head, first, block.count, scratch);
-    pack_right(keys.data,
-               {.depth = attention.depth,
-                .columns = block.count,
-                .depth_stride = 1,
-                .column_stride = keys.stride},
-               scratch.keys);
-    const FloatRows values = values_of(attention, head, first, block.count, scratch);
-    pack_right(values.data,
-               {.depth = block.count,
-                .columns = attention.value_depth,
-                .depth_stride = values.stride,
-                .column_stride = 1},
-               scratch.values);
+    bool packed = false;
     for (int64_t row = begin; row < end; row += kQueryBlock) {
       block.begin = row;
       block.end = std::min(end, row + kQueryBlock);
-      attend_block(attention, head, block, begin, scratch);
+      const int64_t count = allowed_keys(attention, block, block.end - 1);
+      if (count == 0 || is_masked_out(attention, head, block)) continue;
+      if (!packed) pack_block(attention, head, block, scratch);
+      packed = true;
+      attend_block(attention, head, block, count, begin, scratch);
     }
   }
   finish_rows(attention, head, begin, end, scratch);
