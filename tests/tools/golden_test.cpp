@@ -181,10 +181,13 @@ std::string run_case(const std::string& command, const std::string& out_folder) 
   const std::string verb = words.size() > 1 ? words[1] : "";
   if (std::ranges::count(words, "--json") > 0 && has_json_schema(verb))
     check_json(command, verb, result.out);
-  const bool has_times = line.starts_with("pt2 bench corpus");
+  const bool has_times =
+      line.starts_with("pt2 bench corpus") || std::ranges::count(words, "--time") > 0;
   std::string text =
       section(has_times ? without_times(result.out) : first_lines(result.out, shown_lines));
-  if (!result.err.empty()) text += "[stderr]\n" + section(result.err);
+  if (!result.err.empty())
+    text += "[stderr]\n" +
+            section(has_times && result.exit_code == 0 ? without_times(result.err) : result.err);
   text += "[exit " + std::to_string(result.exit_code) + "]\n";
   replace_all(text, out_folder, "$OUT");
   replace_all(text, PT2_TEST_PLUGINS, "$PLUGINS");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <iterator>
 
 #include "base/printable.h"
@@ -31,7 +32,57 @@ struct GenerateArguments {
   bool greedy = false;
   DecoderOptions decoder;
   std::vector<std::string> libraries;
+  bool time = false;
   bool json = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+// When the tokens of each step were known; a step gives one to each prompt that goes on.
+class TokenTimes {
+ public:
+  void loaded() { loaded_ = Clock::now(); }
+  void token(size_t prompt) {
+    const Clock::time_point now = Clock::now();
+    if (steps_.empty() || prompt <= last_prompt_)
+      steps_.push_back(now);
+    else
+      steps_.back() = now;
+    last_prompt_ = prompt;
+    ++tokens_;
+    if (steps_.size() == 1) first_tokens_ = tokens_;
+  }
+
+  double load() const { return seconds_between(start_, loaded_); }
+  double first_token() const {
+    return steps_.empty() ? 0 : seconds_between(loaded_, steps_.front());
+  }
+  std::vector<double> later_steps() const {
+    std::vector<double> out;
+    for (size_t i = 1; i < steps_.size(); ++i)
+      out.push_back(seconds_between(steps_[i - 1], steps_[i]));
+    return out;
+  }
+  std::string text() const {
+    std::string out =
+        fmt::format("loaded in {:.3g} s, first token after {:.3g} s", load(), first_token());
+    std::vector<double> steps = later_steps();
+    if (steps.empty()) return out;
+    const double total = seconds_between(steps_.front(), steps_.back());
+    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+    std::nth_element(steps.begin(), middle, steps.end());
+    return out + fmt::format(", then {:.3g} tokens a second (median of a step {:.3g} ms)",
+                             static_cast<double>(tokens_ - first_tokens_) / total, *middle * 1e3);
+  }
+
+ private:
+  Clock::time_point start_ = Clock::now(), loaded_ = start_;
+  std::vector<Clock::time_point> steps_;
+  size_t last_prompt_ = 0, tokens_ = 0, first_tokens_ = 0;
 };
 
 // "1,2,3", also with blanks between.
@@ -99,7 +150,8 @@ void write_sequence(JsonWriter& json, std::span<const int64_t> prompt, const Gen
 using Prompts = std::vector<std::vector<int64_t>>;
 
 std::string answer_json(const GenerateArguments& options, const Prompts& prompts,
-                        std::span<const Generated> generated, const Decoder& decoder) {
+                        std::span<const Generated> generated, const Decoder& decoder,
+                        const TokenTimes& times) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", options.path);
     if (prompts.size() == 1) {
@@ -110,6 +162,18 @@ std::string answer_json(const GenerateArguments& options, const Prompts& prompts
                     [&](const Generated& each) { write_sequence(json, prompts[i++], each); });
     }
     write_integer(json, "shared_weight_bytes", decoder.shared_bytes());
+    if (!options.time) return;
+    json.key("times");
+    json.begin_object();
+    json.key("load_seconds");
+    json.number(times.load());
+    json.key("first_token_seconds");
+    json.number(times.first_token());
+    json.key("step_seconds");
+    json.begin_array();
+    for (const double step : times.later_steps()) json.number(step);
+    json.end_array();
+    json.end_object();
   });
 }
 
@@ -133,9 +197,11 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
   if (options.stop) {
     PT2_TRY(call.stop_ids, parse_ids(*options.stop, "--stop"));
   }
+  TokenTimes times;
   DecoderOptions decoder_options = options.decoder;
   PT2_TRY(decoder_options.operators, load_operators(options.libraries));
   PT2_TRY(Decoder decoder, Decoder::open(input_path(options.path), decoder_options));
+  times.loaded();
   if (prompts.empty()) {
     if (!decoder.settings().start_id)
       return Error{ErrorCode::argument,
@@ -153,20 +219,23 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
   call.sampling = sampling_of(options, decoder.settings());
   bool is_first = true;
   // Of several prompts, the tokens of all come at once: a line each at the end.
-  if (!options.json && prompts.size() == 1)
-    call.on_token = [&](int64_t token) {
-      print(environment.out, fmt::format("{}{}", is_first ? "" : ",", token));
-      std::fflush(environment.out);
-      is_first = false;
-      return true;
-    };
+  const bool prints_tokens = !options.json && prompts.size() == 1;
+  call.on_token_of = [&](size_t prompt, int64_t token) {
+    times.token(prompt);
+    if (!prints_tokens) return true;
+    print(environment.out, fmt::format("{}{}", is_first ? "" : ",", token));
+    std::fflush(environment.out);
+    is_first = false;
+    return true;
+  };
   const Result<std::vector<Generated>> generated = decoder.generate(prompts, call);
   if (!is_first) print(environment.out, "\n");
   if (!generated) return generated.error();
   if (options.json)
-    print(environment.out, answer_json(options, prompts, *generated, decoder));
+    print(environment.out, answer_json(options, prompts, *generated, decoder, times));
   else if (prompts.size() > 1)
     for (const Generated& each : *generated) print(environment.out, line_of(each));
+  if (options.time && !options.json) print(environment.err, times.text() + "\n");
   if (std::ranges::find(*generated, StopReason::cache_full, &Generated::reason) != generated->end())
     print_warning(environment,
                   "the cache of the program is full: it holds no more tokens than these");
@@ -212,6 +281,7 @@ Action setup_generate(CommandLine& line) {
   add_engine_options(line, options->decoder.engine, options->decoder.threads);
   add_ops_option(line, options->libraries);
   add_limit_option(line, options->decoder.limits);
+  line.add_flag("--time", options->time, "say how long loading and the tokens took");
   add_json_option(line, options->json);
   return [options](Environment& environment) { return generate(*options, environment); };
 }
