@@ -1,7 +1,6 @@
 // Every kernel beside what the machine can do: arithmetic as a share of the peak of multiply-adds,
 // measured here, and moved bytes as a share of the bandwidth of a copy.
 // kernels_bench [NAME] [--threads N]: only kernels whose name begins with NAME.
-#include <hwy/aligned_allocator.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,7 +62,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::bench {
-HWY_EXPORT(multiply_adds);
+PT2_EXPORT(multiply_adds);
 namespace {
 
 using kernels::Product;
@@ -82,9 +82,13 @@ double fastest(const std::function<void()>& call) {
   return best;
 }
 
-using Floats = hwy::AlignedFreeUniquePtr<float[]>;
+struct Free {
+  void operator()(float* memory) const { std::free(memory); }
+};
+using Floats = std::unique_ptr<float[], Free>;
 Floats make_floats(int64_t count) {
-  Floats values = hwy::AllocateAligned<float>(static_cast<size_t>(count) + 16);
+  const size_t bytes = (static_cast<size_t>(count) + 32) / 16 * 64;
+  Floats values(static_cast<float*>(std::aligned_alloc(64, bytes)));
   for (int64_t i = 0; i < count; ++i)
     values[static_cast<size_t>(i)] = static_cast<float>(i % 17) * 0.1f - 0.8f;
   return values;
@@ -97,11 +101,11 @@ class Bench {
     const double flops = fastest([&] {
       kernels::run_tasks(&pool, threads, [](int64_t, int) {
         float sink = 0.5f;
-        HWY_DYNAMIC_DISPATCH(multiply_adds)(100000, &sink);
+        PT2_DISPATCH(multiply_adds)(100000, &sink);
       });
     });
     float sink = 0.5f;
-    const int64_t terms = HWY_DYNAMIC_DISPATCH(multiply_adds)(100000, &sink);
+    const int64_t terms = PT2_DISPATCH(multiply_adds)(100000, &sink);
     peak_ = 2.0 * static_cast<double>(terms * threads) / flops;
     const int64_t count = int64_t{1} << 24;
     const Floats from = make_floats(count);

@@ -89,8 +89,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(weigh_scores);
-HWY_EXPORT(divide_span);
+PT2_EXPORT(weigh_scores);
+PT2_EXPORT(divide_span);
 
 namespace {
 
@@ -286,7 +286,7 @@ void weigh_block(const Attention& attention, const Head& head, const Block& bloc
                          scratch.maxima[row - offset],
                          scratch.sums[row - offset],
                          head.out + row * attention.out_row_stride};
-    HWY_DYNAMIC_DISPATCH(weigh_scores)(query, attention.scale, attention.value_depth);
+    PT2_DISPATCH(weigh_scores)(query, attention.scale, attention.value_depth);
   }
 }
 
@@ -305,7 +305,7 @@ void finish_rows(const Attention& attention, const Head& head, int64_t begin, in
   for (int64_t row = begin; row < end; ++row) {
     const float sum = scratch.sums[row - begin];
     if (sum == 0 && !attention.empty_rows_are_nan) continue;
-    HWY_DYNAMIC_DISPATCH(divide_span)
+    PT2_DISPATCH(divide_span)
     (head.out + row * attention.out_row_stride, attention.value_depth, sum);
   }
 }

@@ -78,7 +78,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(softmax_columns_from);
+PT2_EXPORT(softmax_columns_from);
 
 namespace {
 
@@ -92,8 +92,8 @@ void over_columns(const ColumnShape& shape, const float* in, float* out, bool lo
     const int64_t offset = task / tasks * shape.rows * shape.columns;
     const int64_t end = std::min(shape.columns, (task % tasks + 1) * kTaskColumns);
     for (int64_t column = task % tasks * kTaskColumns; column < end;)
-      column += HWY_DYNAMIC_DISPATCH(softmax_columns_from)(shape, column, in + offset, out + offset,
-                                                           logarithm);
+      column +=
+          PT2_DISPATCH(softmax_columns_from)(shape, column, in + offset, out + offset, logarithm);
   });
 }
 

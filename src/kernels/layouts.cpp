@@ -32,7 +32,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(turn_block);
+PT2_EXPORT(turn_block);
 
 namespace {
 
@@ -82,7 +82,7 @@ void turn_elements(const Turning& turning, const void* from, void* to, ThreadPoo
 void turn(const Turning& turning, const float* from, float* to, ThreadPool* pool) {
   turn_by_blocks(turning, from, to, pool,
                  [&](const float* in, float* out, int64_t rows, int64_t columns) {
-                   HWY_DYNAMIC_DISPATCH(turn_block)
+                   PT2_DISPATCH(turn_block)
                    (in, turning.from_stride, out, turning.to_stride, rows, columns);
                  });
 }

@@ -145,16 +145,16 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(add_lines);
-HWY_EXPORT(add_taps);
-HWY_EXPORT(reduce_all_columns);
+PT2_EXPORT(add_lines);
+PT2_EXPORT(add_taps);
+PT2_EXPORT(reduce_all_columns);
 
-void sum_lines(const Lines& sum, float* out) { HWY_DYNAMIC_DISPATCH(add_lines)(sum, out); }
+void sum_lines(const Lines& sum, float* out) { PT2_DISPATCH(add_lines)(sum, out); }
 void sum_taps(const Taps& taps, const float* plane, int64_t count, float* out) {
-  HWY_DYNAMIC_DISPATCH(add_taps)(taps, plane, count, out);
+  PT2_DISPATCH(add_taps)(taps, plane, count, out);
 }
 void reduce_columns(Reduction reduction, const RowShape& shape, const float* in, float* out) {
-  HWY_DYNAMIC_DISPATCH(reduce_all_columns)(reduction, shape, in, out);
+  PT2_DISPATCH(reduce_all_columns)(reduction, shape, in, out);
 }
 
 }  // namespace pt2::kernels

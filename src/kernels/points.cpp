@@ -9,6 +9,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
@@ -89,27 +91,27 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(find_linear);
-HWY_EXPORT(find_nearest);
-HWY_EXPORT(place_all);
-HWY_EXPORT(clip_all);
-HWY_EXPORT(combine_all);
+PT2_EXPORT(find_linear);
+PT2_EXPORT(find_nearest);
+PT2_EXPORT(place_all);
+PT2_EXPORT(clip_all);
+PT2_EXPORT(combine_all);
 
 void linear_taps(const float* positions, int64_t count, int64_t size, PointTaps& taps) {
-  HWY_DYNAMIC_DISPATCH(find_linear)(positions, count, size, taps);
+  PT2_DISPATCH(find_linear)(positions, count, size, taps);
 }
 void nearest_taps(const float* positions, int64_t count, int64_t size, PointTaps& taps) {
-  HWY_DYNAMIC_DISPATCH(find_nearest)(positions, count, size, taps);
+  PT2_DISPATCH(find_nearest)(positions, count, size, taps);
 }
 void place_points(float* coordinates, int64_t count, int64_t size, bool align_corners) {
-  HWY_DYNAMIC_DISPATCH(place_all)(coordinates, count, size, align_corners);
+  PT2_DISPATCH(place_all)(coordinates, count, size, align_corners);
 }
 void clip_points(float* positions, int64_t count, int64_t size) {
-  HWY_DYNAMIC_DISPATCH(clip_all)(positions, count, size);
+  PT2_DISPATCH(clip_all)(positions, count, size);
 }
 void combine_taps(const int32_t* index, const float* factor, int64_t count, int64_t size,
                   int32_t* offset, float* weight) {
-  HWY_DYNAMIC_DISPATCH(combine_all)(index, factor, count, size, offset, weight);
+  PT2_DISPATCH(combine_all)(index, factor, count, size, offset, weight);
 }
 
 }  // namespace pt2::kernels

@@ -39,11 +39,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(apply_activation);
-HWY_EXPORT(apply_unary);
-HWY_EXPORT(combine_rows);
-HWY_EXPORT(add_scaled_rows);
-HWY_EXPORT(scale_shift_rows);
+PT2_EXPORT(apply_activation);
+PT2_EXPORT(apply_unary);
+PT2_EXPORT(combine_rows);
+PT2_EXPORT(add_scaled_rows);
+PT2_EXPORT(scale_shift_rows);
 
 namespace {
 
@@ -73,34 +73,34 @@ void over_chunks(const Extent& extent, ThreadPool* pool, const Function& functio
 
 void apply(Activation activation, const float* from, float* to, int64_t count, ThreadPool* pool) {
   over_chunks({1, count}, pool, [&](int64_t, int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(apply_activation)(activation, from + begin, to + begin, end - begin);
+    PT2_DISPATCH(apply_activation)(activation, from + begin, to + begin, end - begin);
   });
 }
 
 void apply(Unary function, const float* from, float* to, int64_t count, ThreadPool* pool) {
   over_chunks({1, count}, pool, [&](int64_t, int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(apply_unary)(function, from + begin, to + begin, end - begin);
+    PT2_DISPATCH(apply_unary)(function, from + begin, to + begin, end - begin);
   });
 }
 
 void combine(Binary function, const Extent& extent, const Rows& a, const Rows& b,
              const RowsOut& out, ThreadPool* pool) {
   over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(combine_rows)(function, row, begin, end, a, b, out);
+    PT2_DISPATCH(combine_rows)(function, row, begin, end, a, b, out);
   });
 }
 
 void add_scaled(const Extent& extent, const Rows& a, const Rows& b, float alpha, const RowsOut& out,
                 ThreadPool* pool) {
   over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(add_scaled_rows)(alpha, row, begin, end, a, b, out);
+    PT2_DISPATCH(add_scaled_rows)(alpha, row, begin, end, a, b, out);
   });
 }
 
 void scale_shift(const Extent& extent, const Rows& in, const Rows& scale, const Rows& shift,
                  Activation activation, const RowsOut& out, ThreadPool* pool) {
   over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(scale_shift_rows)(activation, row, begin, end, in, scale, shift, out);
+    PT2_DISPATCH(scale_shift_rows)(activation, row, begin, end, in, scale, shift, out);
   });
 }
 

@@ -344,22 +344,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(packed_size_for);
-HWY_EXPORT(pack_for);
-HWY_EXPORT(run_all);
+PT2_EXPORT(packed_size_for);
+PT2_EXPORT(pack_for);
+PT2_EXPORT(run_all);
 
 int64_t packed_state_size(Cell cell, int64_t hidden) {
-  return HWY_DYNAMIC_DISPATCH(packed_size_for)(cell, hidden);
+  return PT2_DISPATCH(packed_size_for)(cell, hidden);
 }
 
 void pack_state_weights(Cell cell, int64_t hidden, Rounding type, const void* weights,
                         float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_for)(cell, hidden, type, weights, packed);
+  PT2_DISPATCH(pack_for)(cell, hidden, type, weights, packed);
 }
 
 void run_recurrences(std::span<const Recurrence> recurrences, ThreadPool* pool) {
   if (recurrences.empty() || recurrences.front().batch <= 0) return;
-  HWY_DYNAMIC_DISPATCH(run_all)(recurrences, pool);
+  PT2_DISPATCH(run_all)(recurrences, pool);
 }
 
 }  // namespace pt2::kernels

@@ -131,13 +131,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(reduce_row);
-HWY_EXPORT(softmax_row);
-HWY_EXPORT(layer_norm_row);
-HWY_EXPORT(rms_norm_row);
-HWY_EXPORT(moments_of);
-HWY_EXPORT(normalize);
-HWY_EXPORT(scale);
+PT2_EXPORT(reduce_row);
+PT2_EXPORT(softmax_row);
+PT2_EXPORT(layer_norm_row);
+PT2_EXPORT(rms_norm_row);
+PT2_EXPORT(moments_of);
+PT2_EXPORT(normalize);
+PT2_EXPORT(scale);
 
 namespace {
 
@@ -158,20 +158,20 @@ void reduce_rows(Reduction reduction, const RowShape& shape, const float* in, fl
                  ThreadPool* pool) {
   over_rows(shape, pool, [&](int64_t row) {
     out[row * shape.out_stride] =
-        HWY_DYNAMIC_DISPATCH(reduce_row)(reduction, in + row * shape.in_stride, shape.columns);
+        PT2_DISPATCH(reduce_row)(reduction, in + row * shape.in_stride, shape.columns);
   });
 }
 
 void softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool) {
   over_rows(shape, pool, [&](int64_t row) {
-    HWY_DYNAMIC_DISPATCH(softmax_row)
+    PT2_DISPATCH(softmax_row)
     (in + row * shape.in_stride, shape.columns, false, out + row * shape.out_stride);
   });
 }
 
 void log_softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool) {
   over_rows(shape, pool, [&](int64_t row) {
-    HWY_DYNAMIC_DISPATCH(softmax_row)
+    PT2_DISPATCH(softmax_row)
     (in + row * shape.in_stride, shape.columns, true, out + row * shape.out_stride);
   });
 }
@@ -179,7 +179,7 @@ void log_softmax_rows(const RowShape& shape, const float* in, float* out, Thread
 void layer_norm_rows(const RowShape& shape, const float* in, const float* weight, const float* bias,
                      double epsilon, float* out, ThreadPool* pool) {
   over_rows(shape, pool, [&](int64_t row) {
-    HWY_DYNAMIC_DISPATCH(layer_norm_row)
+    PT2_DISPATCH(layer_norm_row)
     (in + row * shape.in_stride, shape.columns, weight, bias, epsilon,
      out + row * shape.out_stride);
   });
@@ -188,22 +188,22 @@ void layer_norm_rows(const RowShape& shape, const float* in, const float* weight
 void rms_norm_rows(const RowShape& shape, const float* in, const float* weight, double epsilon,
                    float* out, ThreadPool* pool) {
   over_rows(shape, pool, [&](int64_t row) {
-    HWY_DYNAMIC_DISPATCH(rms_norm_row)
+    PT2_DISPATCH(rms_norm_row)
     (in + row * shape.in_stride, shape.columns, weight, epsilon, out + row * shape.out_stride);
   });
 }
 
 RowMoments row_moments(const float* row, int64_t columns) {
-  return HWY_DYNAMIC_DISPATCH(moments_of)(row, columns);
+  return PT2_DISPATCH(moments_of)(row, columns);
 }
 
 void normalize_row(const float* in, int64_t columns, float center, float factor,
                    const float* weight, const float* bias, float* out) {
-  HWY_DYNAMIC_DISPATCH(normalize)(in, columns, center, factor, weight, bias, out);
+  PT2_DISPATCH(normalize)(in, columns, center, factor, weight, bias, out);
 }
 
 void scale_row(const float* in, int64_t columns, float factor, float shift, float* out) {
-  HWY_DYNAMIC_DISPATCH(scale)(in, columns, factor, shift, out);
+  PT2_DISPATCH(scale)(in, columns, factor, shift, out);
 }
 
 }  // namespace pt2::kernels

@@ -315,10 +315,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(run_all_tiles);
+PT2_EXPORT(run_all_tiles);
 
 void run_tiles(const TileProgram& program, ThreadPool* pool) {
-  HWY_DYNAMIC_DISPATCH(run_all_tiles)(program, pool);
+  PT2_DISPATCH(run_all_tiles)(program, pool);
 }
 
 }  // namespace pt2::kernels

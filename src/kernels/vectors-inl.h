@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "kernels/activation.h"
+#include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {

@@ -8,6 +8,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
@@ -57,10 +59,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(multiply);
+PT2_EXPORT(multiply);
 
 void multiply_double_tile(int64_t depth, const double* left, const double* right, double* tile) {
-  HWY_DYNAMIC_DISPATCH(multiply)(depth, left, right, tile);
+  PT2_DISPATCH(multiply)(depth, left, right, tile);
 }
 
 }  // namespace pt2::kernels

@@ -10,6 +10,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
@@ -349,27 +351,27 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(transform_floats);
-HWY_EXPORT(transform_doubles);
-HWY_EXPORT(float_lanes);
-HWY_EXPORT(double_lanes);
+PT2_EXPORT(transform_floats);
+PT2_EXPORT(transform_doubles);
+PT2_EXPORT(float_lanes);
+PT2_EXPORT(double_lanes);
 
 template <>
 int64_t fourier_lanes<float>() {
-  return HWY_DYNAMIC_DISPATCH(float_lanes)();
+  return PT2_DISPATCH(float_lanes)();
 }
 template <>
 int64_t fourier_lanes<double>() {
-  return HWY_DYNAMIC_DISPATCH(double_lanes)();
+  return PT2_DISPATCH(double_lanes)();
 }
 
 template <>
 void transform_lines<float>(const FourierLines<float>& lines) {
-  HWY_DYNAMIC_DISPATCH(transform_floats)(lines);
+  PT2_DISPATCH(transform_floats)(lines);
 }
 template <>
 void transform_lines<double>(const FourierLines<double>& lines) {
-  HWY_DYNAMIC_DISPATCH(transform_doubles)(lines);
+  PT2_DISPATCH(transform_doubles)(lines);
 }
 
 }  // namespace pt2::kernels

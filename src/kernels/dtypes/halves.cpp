@@ -73,22 +73,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(widen_halves);
-HWY_EXPORT(narrow_to_halves);
-HWY_EXPORT(widen_bfloats);
-HWY_EXPORT(narrow_to_bfloats);
+PT2_EXPORT(widen_halves);
+PT2_EXPORT(narrow_to_halves);
+PT2_EXPORT(widen_bfloats);
+PT2_EXPORT(narrow_to_bfloats);
 
 void half_to_float(const uint16_t* from, int64_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(widen_halves)(from, count, to);
+  PT2_DISPATCH(widen_halves)(from, count, to);
 }
 void bfloat16_to_float(const uint16_t* from, int64_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(widen_bfloats)(from, count, to);
+  PT2_DISPATCH(widen_bfloats)(from, count, to);
 }
 void float_to_half(const float* from, int64_t count, uint16_t* to) {
-  HWY_DYNAMIC_DISPATCH(narrow_to_halves)(from, count, to);
+  PT2_DISPATCH(narrow_to_halves)(from, count, to);
 }
 void float_to_bfloat16(const float* from, int64_t count, uint16_t* to) {
-  HWY_DYNAMIC_DISPATCH(narrow_to_bfloats)(from, count, to);
+  PT2_DISPATCH(narrow_to_bfloats)(from, count, to);
 }
 
 }  // namespace pt2::kernels

@@ -6,6 +6,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
@@ -64,11 +66,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(rotate);
+PT2_EXPORT(rotate);
 
 void rotate_columns(double* matrix, int64_t rows, std::span<const RotationSequence> sequences,
                     std::span<const PlaneRotation> rotations) {
-  HWY_DYNAMIC_DISPATCH(rotate)(matrix, rows, sequences, rotations);
+  PT2_DISPATCH(rotate)(matrix, rows, sequences, rotations);
 }
 
 }  // namespace pt2::kernels

@@ -175,7 +175,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(fill_windows);
+PT2_EXPORT(fill_windows);
 
 namespace {
 
@@ -253,7 +253,7 @@ void convolve(const Convolution& convolution, const ConvolutionOperands& operand
   product.depth = group_depth(convolution);
   product.out_stride = operands.out_stride;
   product.left_stride = images.pixel_stride;
-  product.left_rows = {HWY_DYNAMIC_DISPATCH(fill_windows), &windows};
+  product.left_rows = {PT2_DISPATCH(fill_windows), &windows};
   const bool in_place = reads_rows_in_place(convolution, images);
   for (int64_t group = 0; group < convolution.groups; ++group) {
     windows.images.data = images.data + group * windows.channels * images.channel_stride;
@@ -279,7 +279,7 @@ void add_kernel_gradient(const Convolution& convolution, const Images& image,
   const int64_t depth = group_depth(convolution);
   float* packed = scratch;
   float* tile = scratch + packed_size(kTileDepth, kTileDepth);
-  const auto fill = HWY_DYNAMIC_DISPATCH(fill_windows);
+  const auto fill = PT2_DISPATCH(fill_windows);
   for (int64_t pixel = 0; pixel < pixels; pixel += kTileDepth)
     for (int64_t k = 0; k < depth; k += kTileDepth) {
       Product product;

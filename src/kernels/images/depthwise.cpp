@@ -282,11 +282,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(sum_rows);
+PT2_EXPORT(sum_rows);
 
 void convolve_depthwise(const Convolution& convolution, const ConvolutionOperands& operands,
                         ThreadPool* pool) {
-  HWY_DYNAMIC_DISPATCH(sum_rows)(convolution, operands, pool);
+  PT2_DISPATCH(sum_rows)(convolution, operands, pool);
 }
 
 }  // namespace pt2::kernels

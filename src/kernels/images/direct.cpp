@@ -257,7 +257,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(convolve_rows);
+PT2_EXPORT(convolve_rows);
 
 bool is_direct(const Convolution& shape) {
   // More columns, and a window is copied once for many of them. Sums of products are added in
@@ -285,7 +285,7 @@ void convolve_direct(const Convolution& convolution, const ConvolutionOperands& 
   const bool parallel = thread_count(pool) > 1 && rows * row_work >= kParallelWork;
   const int64_t parts = parallel ? std::min<int64_t>(rows, 4 * thread_count(pool)) : 1;
   run_tasks(pool, parts, [&](int64_t part, int) {
-    HWY_DYNAMIC_DISPATCH(convolve_rows)
+    PT2_DISPATCH(convolve_rows)
     (work, part_begin(rows, parts, part), part_begin(rows, parts, part + 1));
   });
 }

@@ -48,7 +48,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(squares_of_channels);
+PT2_EXPORT(squares_of_channels);
 
 namespace {
 
@@ -135,7 +135,7 @@ void group_norm_channels_last(const GroupNorm& norm, const float* in, const floa
     reduce_columns(Reduction::mean,
                    {.rows = count, .columns = channels, .in_stride = channels, .out_stride = 1},
                    from, mean);
-    HWY_DYNAMIC_DISPATCH(squares_of_channels)(count, channels, from, mean, mean + channels);
+    PT2_DISPATCH(squares_of_channels)(count, channels, from, mean, mean + channels);
   });
   for (int64_t image = 0; image < norm.images; ++image) {
     const Statistics statistics{norm, scratch + image * chunks * 2 * channels};

@@ -64,7 +64,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(pool_window);
+PT2_EXPORT(pool_window);
 
 namespace {
 
@@ -130,7 +130,7 @@ void pool_images(const Pooling& pooling, const Images& images, float* out, int64
     for (int64_t pixel = begin; pixel < end; ++pixel) {
       PoolingWindow window = find_window(pooling, images, pixel);
       window.first += channel;
-      HWY_DYNAMIC_DISPATCH(pool_window)
+      PT2_DISPATCH(pool_window)
       (pooling.kind, window, channels, out + pixel * out_stride + channel);
     }
   });

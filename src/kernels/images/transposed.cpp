@@ -105,7 +105,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(gather_row);
+PT2_EXPORT(gather_row);
 
 namespace {
 
@@ -140,7 +140,7 @@ void add_band(const Band& band, ThreadPool* pool) {
   const RowRange range = band.is_first || band.is_last
                              ? RowRange{0, shape.out[0] * shape.out[1]}
                              : rows_met(shape, band.first_row, band.end_row);
-  const auto gather = HWY_DYNAMIC_DISPATCH(gather_row);
+  const auto gather = PT2_DISPATCH(gather_row);
   constexpr int64_t kTaskFloats = int64_t{1} << 13;
   const int64_t rows = range.end - range.first;
   const int64_t tasks = std::clamp<int64_t>(rows * shape.out[2] * band.channels / kTaskFloats, 1,

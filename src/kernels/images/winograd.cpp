@@ -226,7 +226,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(convolve_tiles);
+PT2_EXPORT(convolve_tiles);
 
 bool suits_winograd(const Convolution& shape) {
   // Fewer channels or tiles, and what the transforms and the larger kernels cost is not won back.
@@ -283,8 +283,8 @@ bool convolve_winograd(const Convolution& convolution, const ConvolutionOperands
   run_tasks(pool, blocks, [&](int64_t block, int thread) {
     const Scratch own(convolution, block_tiles,
                       scratch + thread * Scratch::size(convolution, block_tiles));
-    if (!HWY_DYNAMIC_DISPATCH(convolve_tiles)(work, part_begin(tiles.count, blocks, block),
-                                              part_begin(tiles.count, blocks, block + 1), own))
+    if (!PT2_DISPATCH(convolve_tiles)(work, part_begin(tiles.count, blocks, block),
+                                      part_begin(tiles.count, blocks, block + 1), own))
       finite.store(false, std::memory_order_relaxed);
   });
   return finite.load(std::memory_order_relaxed);

@@ -100,21 +100,21 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(pack_half_panels);
-HWY_EXPORT(multiply_halves);
-HWY_EXPORT(multiply_unpacked_halves);
+PT2_EXPORT(pack_half_panels);
+PT2_EXPORT(multiply_halves);
+PT2_EXPORT(multiply_unpacked_halves);
 
 int64_t packed_half_size(int64_t depth, int64_t columns) {
   return packed_size(depth + depth % 2, columns);
 }
 
 void pack_halves(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {
-  HWY_DYNAMIC_DISPATCH(pack_half_panels)(weights, packed, pool);
+  PT2_DISPATCH(pack_half_panels)(weights, packed, pool);
 }
 
 void multiply_packed_halves(const HalfProduct& product, const HalfWeights& weights,
                             const uint16_t* packed, ThreadPool* pool) {
-  HWY_DYNAMIC_DISPATCH(multiply_halves)(product, weights, packed, pool);
+  PT2_DISPATCH(multiply_halves)(product, weights, packed, pool);
 }
 
 void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const uint16_t* rows,
@@ -124,7 +124,7 @@ void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, c
   whole.depth = weights.depth;
   whole.turned = weights.depth_stride == 1;
   whole.right_stride = whole.turned ? weights.column_stride : weights.depth_stride;
-  HWY_DYNAMIC_DISPATCH(multiply_unpacked_halves)(whole, weights, rows, pool);
+  PT2_DISPATCH(multiply_unpacked_halves)(whole, weights, rows, pool);
 }
 
 }  // namespace pt2::kernels

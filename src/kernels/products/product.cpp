@@ -66,25 +66,25 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(packed_columns);
-HWY_EXPORT(pack);
-HWY_EXPORT(multiply);
+PT2_EXPORT(packed_columns);
+PT2_EXPORT(pack);
+PT2_EXPORT(multiply);
 
 int64_t packed_size(int64_t depth, int64_t columns) {
-  return HWY_DYNAMIC_DISPATCH(packed_columns)(columns) * depth;
+  return PT2_DISPATCH(packed_columns)(columns) * depth;
 }
 
 void pack_right(const float* right, const Packing& packing, float* packed, ThreadPool* pool) {
   Packing whole = packing;
   if (whole.count == 0) whole.count = packing.depth;
-  HWY_DYNAMIC_DISPATCH(pack)(right, whole, packed, pool);
+  PT2_DISPATCH(pack)(right, whole, packed, pool);
 }
 
 void multiply_packed(const Product& product, ThreadPool* pool) {
   Product whole = product;
   if (whole.packed_depth == 0) whole.packed_depth = product.depth;
   if (whole.packed_columns == 0) whole.packed_columns = product.columns;
-  HWY_DYNAMIC_DISPATCH(multiply)(whole, pool);
+  PT2_DISPATCH(multiply)(whole, pool);
 }
 
 }  // namespace pt2::kernels

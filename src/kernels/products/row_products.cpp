@@ -25,10 +25,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(multiply_unpacked);
+PT2_EXPORT(multiply_unpacked);
 
 void multiply_rows(const RowProduct& product, ThreadPool* pool) {
-  HWY_DYNAMIC_DISPATCH(multiply_unpacked)(product, pool);
+  PT2_DISPATCH(multiply_unpacked)(product, pool);
 }
 
 }  // namespace pt2::kernels
