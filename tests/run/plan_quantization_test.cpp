@@ -85,5 +85,126 @@ TEST(PlanQuantization, OtherDtypesOfResultsAreLeftToTheOperators) {
   EXPECT_EQ(steps(Dtype::float64).front(), "reference");
 }
 
+// Weights of int8, and a bias, on their way into a product.
+struct LevelProduct {
+  Case graph;
+  ValueId x, levels, scales, zeros, bias;
+  int64_t depth = 160, columns = 130;
+
+  explicit LevelProduct(int64_t rows, bool turned = false) {
+    x = graph.input({rows, depth});
+    const Sizes sizes = turned ? Sizes{depth, columns} : Sizes{columns, depth};
+    levels = graph.weight(sizes);
+    Tensor numbers = Tensor::zeros(Dtype::int8, sizes);
+    for (int64_t i = 0; i < numbers.numel(); ++i)
+      numbers.data<int8_t>()[i] = static_cast<int8_t>(i * 37 % 17 - 8);
+    graph.fill(levels, numbers);
+    scales = graph.weight({columns}, 0.01f);
+    zeros = graph.weight({columns});
+    graph.fill(zeros, Tensor::zeros(Dtype::int64, {columns}));
+    bias = graph.weight({columns});
+  }
+  ValueId per_channel(int64_t axis) {
+    return graph.call("torch.ops.quantized_decomposed.dequantize_per_channel.default",
+                      {named("input", levels), named("scales", scales), named("zero_points", zeros),
+                       named("axis", axis), named("quant_min", int64_t{-128}),
+                       named("quant_max", int64_t{127}), named("dtype", scalar_type(Dtype::int8))});
+  }
+  ValueId linear(ValueId weight) {
+    return recorded(graph.call("linear.default",
+                               {named("input", x), named("weight", weight), named("bias", bias)}));
+  }
+  ValueId recorded(ValueId product, Dtype dtype = Dtype::float32) {
+    graph.record(product, {2, columns}, dtype);
+    return product;
+  }
+  Names steps(ValueId out) {
+    graph.output(out);
+    return graph.check();
+  }
+};
+
+TEST(PlanQuantization, ProductsTakeLevelsOfWeights) {
+  for (const int64_t rows : {1, 3, 40}) {
+    LevelProduct channels(rows);
+    const ValueId sums = channels.linear(channels.per_channel(0));
+    EXPECT_EQ(channels.steps(channels.graph.call("relu.default", {named("self", sums)})),
+              Names{"product"});
+
+    LevelProduct tensor(rows);
+    const Parameters whole{0.02, 0, -128, 127, Dtype::int8};
+    EXPECT_EQ(tensor.steps(tensor.linear(call(tensor.graph, "dequantize", tensor.levels, whole))),
+              Names{"product"});
+
+    // As torchao writes it, and decompositions do.
+    LevelProduct converted(rows);
+    const ValueId turned = converted.graph.call("t.default", {named("self", converted.levels)});
+    const ValueId floats = converted.graph.call(
+        "to.dtype", {named("self", turned), named("dtype", scalar_type(Dtype::float32))});
+    EXPECT_EQ(converted.steps(converted.recorded(converted.graph.call(
+                  "mm.default", {named("self", converted.x), named("mat2", floats)}))),
+              Names{"product"});
+
+    LevelProduct permuted(rows);
+    const ValueId weight = permuted.per_channel(0);
+    permuted.graph.record(weight, {permuted.columns, permuted.depth});
+    const ValueId other = permuted.graph.call("permute.default",
+                                              {named("self", weight), named("dims", ints({1, 0}))});
+    EXPECT_EQ(permuted.steps(permuted.recorded(permuted.graph.call(
+                  "addmm.default", {named("self", permuted.bias), named("mat1", permuted.x),
+                                    named("mat2", other)}))),
+              Names{"product"});
+
+    LevelProduct straight(rows, true);
+    EXPECT_EQ(
+        straight.steps(straight.recorded(straight.graph.call(
+            "mm.default", {named("self", straight.x), named("mat2", straight.per_channel(1))}))),
+        Names{"product"});
+  }
+}
+
+TEST(PlanQuantization, ProductsOfHalvesTakeLevels) {
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    LevelProduct each(3);
+    each.graph.make_halves(each.x, dtype);
+    const ValueId turned = each.graph.call("t.default", {named("self", each.levels)});
+    const ValueId halves =
+        each.graph.call("to.dtype", {named("self", turned), named("dtype", scalar_type(dtype))});
+    const ValueId sums = each.recorded(
+        each.graph.call("mm.default", {named("self", each.x), named("mat2", halves)}), dtype);
+    each.graph.tolerance = 1e-2;
+    EXPECT_EQ(each.steps(each.graph.call("to.dtype", {named("self", sums),
+                                                      named("dtype", scalar_type(Dtype::float32))}))
+                  .front(),
+              "product");
+  }
+}
+
+// Where a product cannot have them, or somebody else has floats, they are made once.
+TEST(PlanQuantization, OtherLevelsOfWeightsBecomeFloatsOnce) {
+  LevelProduct shifted(3);
+  Tensor zeros = Tensor::zeros(Dtype::int64, {shifted.columns});
+  zeros.data<int64_t>()[7] = 1;
+  shifted.graph.fill(shifted.zeros, zeros);
+  EXPECT_EQ(shifted.steps(shifted.linear(shifted.per_channel(0))), Names{"product"});
+
+  LevelProduct along(3);
+  along.depth = along.columns;
+  const ValueId weight = along.per_channel(0);
+  const ValueId sums = along.linear(weight);
+  along.graph.output(along.graph.call("neg.default", {named("self", weight)}));
+  EXPECT_EQ(along.steps(sums), Names{"product"});
+
+  Case graph;
+  const Sizes sizes{4200, 1100};  // more floats than other constants may make
+  const ValueId levels = graph.weight({1});
+  graph.fill(levels, Tensor::zeros(Dtype::int8, sizes));
+  const ValueId floats =
+      graph.call("to.dtype", {named("self", levels), named("dtype", scalar_type(Dtype::float32))});
+  const ValueId x = graph.input({1100});
+  graph.output(graph.call("add.Tensor", {named("self", floats), named("other", x)}));
+  EXPECT_EQ(graph.check(), Names{"pointwise"});
+}
+
 }  // namespace
 }  // namespace pt2::run

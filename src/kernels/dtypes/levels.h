@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/threads.h"
+
 namespace pt2::kernels {
 
 // A level is `zero` more than the number times `inverse`, rounded (halves to even). `low` and
@@ -14,7 +16,8 @@ struct Levels {
 };
 
 // out[i] = (level - back_zero) * scale; NaN has the level 0.
-void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out);
+void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out,
+                     ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

@@ -32,6 +32,7 @@ struct Results {
   const float* addend;  // null, or added as well
   int64_t addend_stride;
   Activation activation;
+  const float* factors = nullptr;  // of finish_stored_sums alone: what sums are multiplied with
 };
 
 // Branches out of the loops: where depth is small, a product's time is here.
@@ -83,7 +84,12 @@ HWY_NOINLINE inline void finish_stored_sums(Results results, const float* sums, 
   for (int r = 0; r < rows; ++r, sums += kVectors * kLanes) {
     V row[1][kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) row[0][v] = hn::Load(Floats(), sums + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t columns = results.columns - v * kLanes;
+      row[0][v] = hn::Load(Floats(), sums + v * kLanes);
+      if (results.factors != nullptr && columns > 0)
+        row[0][v] = hn::Mul(row[0][v], load_first(results.factors + v * kLanes, columns));
+    }
     finish_sums<1, kVectors>(results, row);
     results.out += results.out_stride;
     if (results.start != nullptr) results.start += results.start_stride;

@@ -174,7 +174,9 @@ void multiply_rows_of_tile(const Product& product, const typename Panels::Elemen
                     .start_stride = first ? 0 : product.out_stride,
                     .addend = nullptr,
                     .addend_stride = epilogue.addend_stride,
-                    .activation = last ? epilogue.activation : Activation::none}};
+                    .activation = last ? epilogue.activation : Activation::none,
+                    .factors = product.factors}};
+    if (product.factors != nullptr) tile.results.factors += column;
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
       tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;

@@ -69,6 +69,9 @@ struct Product {
   float* out = nullptr;
   int64_t out_stride = 0;
   Epilogue epilogue;
+  // What sums are multiplied with before the epilogue, one for each column: level_products.h says
+  // it, and products of floats have none.
+  const float* factors = nullptr;
 };
 void multiply_packed(const Product& product, ThreadPool* pool = nullptr);
 

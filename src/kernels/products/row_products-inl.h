@@ -38,13 +38,18 @@ inline float started(const RowProduct& product, int64_t row, int64_t column) {
   return start;
 }
 
+inline float factor_of(const RowProduct& product, int64_t column) {
+  return product.factors != nullptr ? product.factors[column] : 1.0f;
+}
+
 template <int kRows, int kColumns>
 HWY_INLINE void finish_columns(const RowProduct& product, const V (&totals)[kRows][kColumns],
                                int64_t first_row, int64_t column) {
   for (int r = 0; r < kRows; ++r)
     for (int c = 0; c < kColumns; ++c)
       product.out[(first_row + r) * product.out_stride + column + c] =
-          sum_lanes(totals[r][c]) + started(product, first_row + r, column + c);
+          sum_lanes(totals[r][c]) * factor_of(product, column + c) +
+          started(product, first_row + r, column + c);
 }
 
 // kColumns columns side by side along the depth, for kRows rows.
@@ -165,6 +170,8 @@ void sum_vectors(const RowProduct& product, const typename Elements::Element* we
     for (int v = 0; v < kVectors; ++v) {
       const int64_t first = column + v * kLanes;
       const V start = started_vector(product, first_row + r, first, count);
+      if (product.factors != nullptr)
+        totals[r][v] = hn::Mul(totals[r][v], load_first(product.factors + first, count));
       store_first(hn::Add(totals[r][v], start),
                   product.out + (first_row + r) * product.out_stride + first, count);
     }

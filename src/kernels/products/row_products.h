@@ -24,6 +24,7 @@ struct RowProduct {
   float* out = nullptr;  // row r at out + r * out_stride; overlaps no operand but an equal addend
   int64_t out_stride = 0;
   Epilogue epilogue;
+  const float* factors = nullptr;  // as Product::factors
 };
 void multiply_rows(const RowProduct& product, ThreadPool* pool = nullptr);
 

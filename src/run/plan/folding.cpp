@@ -11,6 +11,11 @@ namespace {
 constexpr int64_t kMostFoldedBytes = 16 << 20;
 constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
 constexpr uint64_t kMostWork = 1 << 28;
+// Floats of int8 and uint8, which are what the file has of quantized weights, come on top: for each
+// byte of these.
+constexpr int64_t kBytesOfLevel = 4;
+constexpr uint64_t kMemoryOfLevel = 32;
+constexpr uint64_t kWorkOfLevel = 64;
 
 bool is_tensor(const Argument& output) { return output.is<ValueId>(); }
 
@@ -21,21 +26,54 @@ bool computes_alone(const BoundNode& node) {
          node.batched.empty() && !node.op.may_draw() && !may_write_to_arguments(node);
 }
 
-std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Value>& constants) {
-  std::unordered_set<const BoundNode*> folded;
-  if (std::ranges::any_of(plan.graph->nodes, opens_region)) return folded;
+WeightBytes count_bytes(std::span<const Value> weights) {
+  WeightBytes out;
+  std::unordered_set<const Storage*> seen;
+  for (const Value& weight : weights) {
+    const auto* tensor = weight.get_if<Tensor>();
+    if (tensor == nullptr || !tensor->defined() || !seen.insert(tensor->storage().get()).second)
+      continue;
+    const auto bytes = static_cast<int64_t>(tensor->storage()->size());
+    out.all += bytes;
+    if (tensor->dtype() == Dtype::int8 || tensor->dtype() == Dtype::uint8) out.levels += bytes;
+  }
+  return out;
+}
+
+void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
+                    int64_t level_bytes, Nodes& folded) {
+  if (std::ranges::any_of(plan.graph->nodes, opens_region)) return;
+  const int64_t most_bytes = kMostFoldedBytes + kBytesOfLevel * level_bytes;
   Limits limits;
-  limits.max_work = kMostWork;
+  limits.max_work = kMostWork + kWorkOfLevel * static_cast<uint64_t>(level_bytes);
   ops::Context context;
-  context.max_tensor_bytes = kMostFoldedBytes;
+  context.max_tensor_bytes = most_bytes;
   Executor executor(context, limits);
-  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kMostMemory));
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(
+      kMostMemory + kMemoryOfLevel * static_cast<uint64_t>(level_bytes)));
   int64_t bytes = 0;
+  const auto count_made = [&](const Value& value, const BoundNode& node) -> int64_t {
+    const auto* tensor = value.get_if<Tensor>();
+    return tensor == nullptr || node.op.def->is_view() ? 0 : tensor->nbytes();
+  };
   const Graph& graph = *plan.graph->graph;
   for (const BoundNode& node : plan.graph->nodes) {
     if (!computes_alone(node) || node.node->outputs.empty() ||
         !std::ranges::all_of(node.node->outputs, is_tensor))
       continue;
+    const auto value_of = [&](const Argument& output) -> Value& {
+      return constants[static_cast<size_t>(*output.get_if<ValueId>())];
+    };
+    int64_t added = 0;
+    const auto count_all = [&] {
+      for (const Argument& output : node.node->outputs) added += count_made(value_of(output), node);
+    };
+    if (folded.contains(&node)) {
+      count_all();
+      bytes += added;
+      continue;
+    }
+    if (keeps(node)) continue;
     bool known = true;
     const auto check = [&](ValueId id) {
       known = known && !constants[static_cast<size_t>(id)].is_none();
@@ -46,29 +84,32 @@ std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Valu
                      [&](ValueId id) { known = known && !plan.written[static_cast<size_t>(id)]; });
     // An error is one of the call.
     if (!known || !executor.run_node(graph, node, constants)) continue;
-    int64_t added = 0;
-    for (const Argument& output : node.node->outputs)
-      if (const auto* tensor =
-              constants[static_cast<size_t>(*output.get_if<ValueId>())].get_if<Tensor>();
-          tensor != nullptr && !node.op.def->is_view())
-        added += tensor->nbytes();
-    const bool keeps = bytes + added <= kMostFoldedBytes;
-    if (keeps) {
+    count_all();
+    const bool fits = bytes + added <= most_bytes;
+    if (fits) {
       bytes += added;
       folded.insert(&node);
     }
     for (const Argument& output : node.node->outputs) {
-      Value& value = constants[static_cast<size_t>(*output.get_if<ValueId>())];
-      if (!keeps) {
-        value = Value();
-        continue;
-      }
-      if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
-        plan.computed.push_back(tensor->storage().get());
-      plan.constants.emplace_back(*output.get_if<ValueId>(), value);
+      if (fits)
+        plan.constants.emplace_back(*output.get_if<ValueId>(), value_of(output));
+      else
+        value_of(output) = Value();
     }
   }
-  return folded;
+}
+
+void finish_constants(Plan& plan, const Nodes& folded) {
+  std::unordered_set<ValueId> used;
+  const auto use = [&](ValueId id) { used.insert(id); };
+  for (const BoundNode& node : plan.graph->nodes)
+    if (!folded.contains(&node))
+      for (const NamedArgument& input : node.node->inputs) for_each_value(input.arg, use);
+  for (const Argument& output : plan.graph->graph->outputs()) for_each_value(output, use);
+  std::erase_if(plan.constants, [&](const auto& each) { return !used.contains(each.first); });
+  for (const auto& [id, value] : plan.constants)
+    if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+      plan.computed.push_back(tensor->storage().get());
 }
 
 }  // namespace pt2::run

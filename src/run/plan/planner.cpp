@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ops/loops.h"
+#include "run/plan/halves.h"
 #include "run/plan/layout.h"
 #include "run/plan/nested_plans.h"
 #include "run/plan/steps/product_weights.h"
@@ -172,16 +173,11 @@ std::vector<ValueId> values_of(const Step& step) {
 }
 
 // What steps may take for weights in other orders: twice what the weights take themselves, so that
-// padding finds room, and many steps with one weight do not.
-std::shared_ptr<WeightCopies> memory_for_copies(std::span<const Value> weights) {
+// padding finds room, and many steps with one weight do not. Levels of quantized weights become
+// floats before.
+std::shared_ptr<WeightCopies> memory_for_copies(const WeightBytes& bytes) {
   constexpr int64_t kAlways = 16 << 20;
-  std::unordered_set<const Storage*> seen;
-  int64_t bytes = kAlways;
-  for (const Value& weight : weights)
-    if (const auto* tensor = weight.get_if<Tensor>(); tensor != nullptr && tensor->defined())
-      if (seen.insert(tensor->storage().get()).second)
-        bytes += 2 * static_cast<int64_t>(tensor->storage()->size());
-  return std::make_shared<WeightCopies>(bytes);
+  return std::make_shared<WeightCopies>(kAlways + 2 * bytes.all + 6 * bytes.levels);
 }
 
 void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
@@ -469,6 +465,36 @@ const BoundNode* Planner::only_maker(const BoundArgument& argument, size_t uses)
   return made == nullptr || is_taken(*made) || users(*made).size() != uses ? nullptr : made;
 }
 
+const BoundNode* Planner::maker_for(const BoundArgument& argument, const BoundNode& user) const {
+  const BoundNode* made = maker(argument);
+  if (made == nullptr || is_taken(*made) || !computes_alone(*made) ||
+      made->node->outputs.size() != 1 || !has_lasting_operands(*made))
+    return nullptr;
+  const ValueId value = *made->node->outputs[0].get_if<ValueId>();
+  const auto is_by_user = [&](const Use& use) {
+    return use.node && nodes_.at(static_cast<uint32_t>(*use.node)) == &user;
+  };
+  return may_join(value) && std::ranges::all_of(graph_.graph->uses(value), is_by_user) ? made
+                                                                                       : nullptr;
+}
+
+std::unordered_set<const BoundNode*> Planner::level_nodes() {
+  std::unordered_set<const BoundNode*> out;
+  for (const BoundNode& node : graph_.nodes) {
+    const auto is_product = [&](const auto& maker) {
+      return maker.make == make_product && is_operator(node, maker.name, maker.overload);
+    };
+    if (!has_own_result(node) || std::ranges::none_of(kMakers, is_product)) continue;
+    const TensorMeta* made = record(node);
+    const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+    widens_ = dtype && is_half(*dtype);
+    if (const auto weights = find_product_weights(*this, node))
+      out.insert(weights->made_by.begin(), weights->made_by.end());
+    widens_ = false;
+  }
+  return out;
+}
+
 const TensorMeta* Planner::record(const BoundArgument& argument) const {
   const auto id = Frame::value_id(argument);
   return id ? graph_.graph->value(*id).tensor() : nullptr;
@@ -540,9 +566,19 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     if (const auto* id = graph.graph->inputs()[i].get_if<ValueId>();
         id != nullptr && known[i] && !plan.written[static_cast<size_t>(*id)])
       constants[static_cast<size_t>(*id)] = weights[i];
-  const std::unordered_set<const BoundNode*> folded = fold_constants(plan, constants);
-
-  Planner planner(graph, constants, writes, memory_for_copies(weights));
+  // Quantized weights become floats only where no product takes them as they are.
+  const bool plans = is_plain && !keeps_strides;
+  const WeightBytes bytes = count_bytes(weights);
+  Nodes folded;
+  fold_constants(
+      plan, constants,
+      [&](const BoundNode& node) { return plans && makes_floats_of_levels(node, constants); },
+      bytes.levels, folded);
+  Planner planner(graph, constants, writes, memory_for_copies(bytes));
+  const Nodes kept = plans ? planner.level_nodes() : Nodes();
+  fold_constants(
+      plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes.levels,
+      folded);
   // Each node is computed where the last one of its step stands.
   std::unordered_map<const BoundNode*, StepPointer> steps;
   const auto add = [&](StepPointer step) {
@@ -554,7 +590,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
       if (!folded.contains(&node) && !planner.is_taken(node) && has_own_result(node))
         if (StepPointer step = (planner.*make)(node)) add(std::move(step));
   };
-  if (is_plain && !keeps_strides) {
+  if (plans) {
     make_all(graph.nodes, &Planner::recompose);
     make_all(graph.nodes, &Planner::make_step);
     // Chains are found from their ends.
@@ -571,6 +607,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   find_releases(*graph.graph, plan.steps);
   for (const BoundNode& node : graph.nodes)
     if (!folded.contains(&node)) plan_nested_graphs(node, constants, plan);
+  finish_constants(plan, folded);
 }
 
 std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const Value> weights,

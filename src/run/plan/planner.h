@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -99,6 +100,11 @@ class Planner {
   const BoundNode* maker(const BoundArgument& argument) const;
   // The same, where it may become part of a step with its `uses` users: no other step has it.
   const BoundNode* only_maker(const BoundArgument& argument, size_t uses = 1) const;
+  // The node that makes the argument for `user` alone, of what nobody writes to; null if there is
+  // none, or another step has it. Also while halves are widened.
+  const BoundNode* maker_for(const BoundArgument& argument, const BoundNode& user) const;
+  // The nodes that make floats of quantized weights for products that take these as they are.
+  std::unordered_set<const BoundNode*> level_nodes();
   // What the program records of a tensor; null for others.
   const TensorMeta* record(const BoundArgument& argument) const;
   const TensorMeta* record(const BoundNode& node) const;
@@ -174,9 +180,22 @@ std::optional<kernels::Activation> activation_of(const Planner& planner, const B
 // Attention around a softmax; null where there is none.
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 
+// What the storages of weights take, each counted once.
+struct WeightBytes {
+  int64_t all = 0;
+  int64_t levels = 0;  // of int8 and uint8
+};
+WeightBytes count_bytes(std::span<const Value> weights);
+
 // Computes what depends on constants alone: adds to `constants`, by value, and to the plan's.
-// Returns the nodes that need not run any more.
-std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Value>& constants);
+// Leaves out nodes that `keeps` is true of. Adds the others to `folded`, which need not run any
+// more; it may have some from an earlier call.
+using Nodes = std::unordered_set<const BoundNode*>;
+using KeepsNode = std::function<bool(const BoundNode&)>;
+void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
+                    int64_t level_bytes, Nodes& folded);
+// Forgets what folded nodes alone take.
+void finish_constants(Plan& plan, const Nodes& folded);
 
 // make_plan, into a plan that is empty.
 void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,

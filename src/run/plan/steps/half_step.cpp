@@ -11,8 +11,11 @@ namespace {
 class HalfStep final : public Step {
  public:
   // `operands` are what the inner step finds in the frame.
-  HalfStep(const BoundNode& node, Dtype dtype, StepPointer inner, std::vector<ValueId> operands)
-      : Step({&node}), dtype_(dtype), inner_(std::move(inner)), operands_(std::move(operands)) {}
+  HalfStep(Dtype dtype, StepPointer inner, std::vector<ValueId> operands)
+      : Step(inner->nodes()),
+        dtype_(dtype),
+        inner_(std::move(inner)),
+        operands_(std::move(operands)) {}
 
   std::string_view name() const override { return inner_->name(); }
 
@@ -79,10 +82,9 @@ StepPointer make_half(const Planner& planner, const BoundNode& node, const StepM
       !planner.only_first_result_used(node))
     return nullptr;
   StepPointer inner = make();
-  return inner == nullptr || inner->nodes().size() != 1
+  return inner == nullptr || inner->nodes().back() != &node
              ? nullptr
-             : std::make_unique<HalfStep>(node, *dtype, std::move(inner),
-                                          operands_of(planner, node));
+             : std::make_unique<HalfStep>(*dtype, std::move(inner), operands_of(planner, node));
 }
 
 const Tensor* WidenedWeights::find(const Tensor& weight) {

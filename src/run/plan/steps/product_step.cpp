@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "kernels/layouts.h"
+#include "kernels/products/level_products.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
 #include "run/plan/halves.h"
@@ -19,9 +20,10 @@ class ProductStep final : public Step {
       : Step(std::move(nodes)),
         input_(input),
         weights_(std::move(weights)),
+        has_levels_(weights_.tensor.dtype() == Dtype::int8),
         addend_(tail.addend),
         activation_(tail.activation),
-        packed_(copies, weights_.contents("panels")),
+        packed_(copies, weights_.contents(has_levels_ ? "level panels" : "panels")),
         turned_(copies, weights_.contents("turned")) {}
 
   std::string_view name() const override { return "product"; }
@@ -59,7 +61,7 @@ class ProductStep final : public Step {
   // addend on the way; nothing where that has other sizes than what it is added to.
   Result<std::optional<Tensor>> reshaped(Frame& frame, const Tensor& out, Tensor& addend) const {
     Tensor seen = out;
-    for (size_t i = 0; i + 1 < nodes().size(); ++i) {
+    for (size_t i = weights_.made_by.size(); i + 1 < nodes().size(); ++i) {
       const ValueId made = *nodes()[i]->node->outputs[0].get_if<ValueId>();
       frame.set(made, seen, false);
       const BoundNode& next = *nodes()[i + 1];
@@ -77,6 +79,13 @@ class ProductStep final : public Step {
   }
 
   const float* pack(Frame& frame) const {
+    if (has_levels_) {
+      const int64_t bytes = kernels::packed_level_size(weights_.depth, weights_.columns);
+      return packed_.get(bytes / 4 + 1, [&](float* memory) {
+        kernels::pack_levels(levels(), reinterpret_cast<int8_t*>(memory), frame.threads());
+        leave_file(weights_.tensor);
+      });
+    }
     return packed_.get(kernels::packed_size(weights_.depth, weights_.columns), [&](float* memory) {
       kernels::pack_right(weights_.tensor.data<float>(),
                           {.depth = weights_.depth,
@@ -92,7 +101,8 @@ class ProductStep final : public Step {
   // null for those that lie so, and large ones, for which memory is slower than sums.
   const float* turn(Frame& frame) const {
     constexpr int64_t kSmall = 1 << 16;
-    if (weights_.column_stride == 1 || weights_.depth * weights_.columns > kSmall) return nullptr;
+    if (has_levels_ || weights_.column_stride == 1 || weights_.depth * weights_.columns > kSmall)
+      return nullptr;
     return turned_.get(weights_.depth * weights_.columns, [&](float* memory) {
       kernels::turn({.rows = weights_.columns,
                      .columns = weights_.depth,
@@ -105,6 +115,9 @@ class ProductStep final : public Step {
   // With the weights as they lie if they are not packed.
   void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
+    if (has_levels_)
+      return multiply_levels(frame, input, rows, reinterpret_cast<const int8_t*>(packed), epilogue,
+                             out);
     if (packed == nullptr) {
       const float* small = turn(frame);
       const bool turned = weights_.depth_stride == 1 && small == nullptr;
@@ -140,8 +153,40 @@ class ProductStep final : public Step {
         [product, threads = frame.threads()] { kernels::multiply_packed(product, threads); });
   }
 
+  kernels::LevelWeights levels() const {
+    return {.depth = weights_.depth,
+            .columns = weights_.columns,
+            .right = reinterpret_cast<const int8_t*>(weights_.tensor.raw_data()),
+            .depth_stride = weights_.depth_stride,
+            .column_stride = weights_.column_stride,
+            .factors = weights_.factors ? weights_.factors->data<float>() : nullptr};
+  }
+  void multiply_levels(Frame& frame, const Tensor& input, const RowsOf& rows, const int8_t* packed,
+                       const kernels::Epilogue& epilogue, Tensor& out) const {
+    // Either kind of product, of what both have alike.
+    const auto fill = [&](auto product) {
+      product.rows = rows.rows;
+      product.left = input.data<float>();
+      product.left_stride = rows.stride;
+      product.out = out.data<float>();
+      product.out_stride = weights_.columns;
+      product.epilogue = epilogue;
+      return product;
+    };
+    kernels::ThreadPool* const threads = frame.threads();
+    if (packed == nullptr)
+      frame.launch([product = fill(kernels::RowProduct()), weights = levels(), threads] {
+        kernels::multiply_level_rows(product, weights, threads);
+      });
+    else
+      frame.launch([product = fill(kernels::Product()), weights = levels(), packed, threads] {
+        kernels::multiply_packed_levels(product, weights, packed, threads);
+      });
+  }
+
   const BoundArgument& input_;
   ProductWeights weights_;
+  bool has_levels_;
   const BoundArgument* addend_;
   kernels::Activation activation_;
   PackedMemory packed_;
@@ -162,7 +207,8 @@ StepPointer make_product(const Planner& planner, const BoundNode& node) {
   if (is_half(weights->tensor.dtype()))
     return make_half_product(planner, node, input, *std::move(weights));
   const Tail tail = match_tail(planner, node, true);
-  Step::Nodes nodes{&node};
+  Step::Nodes nodes = weights->made_by;
+  nodes.push_back(&node);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail,
                                        planner.copies());

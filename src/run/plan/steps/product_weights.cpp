@@ -1,5 +1,8 @@
 #include "run/plan/steps/product_weights.h"
 
+#include <algorithm>
+
+#include "ops/convert.h"
 #include "run/plan/halves.h"
 
 namespace pt2::run {
@@ -20,11 +23,113 @@ std::string_view weight_name(const BoundNode& node) {
   return is_operator(node, "aten::matmul") ? "other" : "mat2";
 }
 
+// Products with fewer weights are faster with floats.
+constexpr int64_t kFewLevels = 1 << 14;
+
+// A conversion of int8 to floats, exact and without scales.
+bool is_conversion(const BoundNode& node) {
+  return is_operator(node, "aten::to", "dtype") || is_operator(node, "aten::_to_copy");
+}
+bool is_dequantization(const BoundNode& node) {
+  return is_operator(node, "quantized_decomposed::dequantize_per_channel") ||
+         is_operator(node, "quantized_decomposed::dequantize_per_tensor");
+}
+// Of a matrix.
+bool is_transposition(const Planner& planner, const BoundNode& node) {
+  if (is_operator(node, "aten::t")) return true;
+  const TensorMeta* record = planner.record(node);
+  if (record == nullptr || record->sizes.size() != 2) return false;
+  if (is_operator(node, "aten::permute")) return planner.integers(node, "dims", 2) == Sizes{1, 0};
+  if (!is_operator(node, "aten::transpose", "int")) return false;
+  const auto a = planner.integer(node, "dim0"), b = planner.integer(node, "dim1");
+  return a && b && *a != *b;
+}
+
+// The scale of each of `count` levels' columns, where none of them has a zero point.
+std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node, int64_t axis,
+                                   int64_t count) {
+  if (planner.dtype(node, "dtype") != Dtype::int8 ||
+      (!planner.is_none(node, "out_dtype") && planner.dtype(node, "out_dtype") != Dtype::float32))
+    return std::nullopt;
+  Tensor factors = Tensor::zeros(Dtype::float32, {count});
+  float* const to = factors.data<float>();
+  if (is_operator(node, "quantized_decomposed::dequantize_per_tensor")) {
+    const auto scale = planner.number(node, "scale");
+    if (!scale || planner.integer(node, "zero_point") != 0) return std::nullopt;
+    std::fill_n(to, count, static_cast<float>(*scale));
+    return factors;
+  }
+  const Tensor* scales = planner.elements(node, "scales");
+  const auto given_axis = planner.integer(node, "axis");
+  if (scales == nullptr || scales->dim() != 1 || scales->size(0) != count || !given_axis ||
+      (*given_axis < 0 ? *given_axis + 2 : *given_axis) != axis)
+    return std::nullopt;
+  const auto read = [](const Tensor& numbers, float* out) {
+    const Tensor lying = numbers.contiguous();
+    ops::load_elements<float>(lying.raw_data(), 1, lying.dtype(), lying.numel(), out);
+  };
+  if (!planner.is_none(node, "zero_points")) {
+    const Tensor* zeros = planner.elements(node, "zero_points");
+    if (zeros == nullptr || zeros->dim() != 1 || zeros->size(0) != count) return std::nullopt;
+    read(*zeros, to);
+    if (std::any_of(to, to + count, [](float zero) { return zero != 0; })) return std::nullopt;
+  }
+  if (scales->dtype() != Dtype::float32 && scales->dtype() != Dtype::float64) return std::nullopt;
+  read(*scales, to);
+  return factors;
+}
+
+// Quantized weights of a product, whose argument is made of them.
+struct Levels {
+  Tensor tensor;  // as the product sees it
+  std::optional<Tensor> factors;
+  Step::Nodes made_by;
+};
+std::optional<Levels> find_levels(const Planner& planner, const BoundNode& product,
+                                  const BoundArgument& weight, int64_t column_dim) {
+  Levels out;
+  const BoundNode* user = &product;
+  const BoundArgument* argument = &weight;
+  bool turned = false;
+  const BoundNode* maker = planner.maker_for(*argument, *user);
+  for (; maker != nullptr && is_transposition(planner, *maker);
+       maker = planner.maker_for(*argument, *user)) {
+    out.made_by.insert(out.made_by.begin(), maker);
+    turned = !turned;
+    user = maker;
+    argument = Planner::argument(*maker, "self");
+  }
+  if (maker == nullptr) return std::nullopt;
+  out.made_by.insert(out.made_by.begin(), maker);
+  const bool converts = is_conversion(*maker);
+  if (!converts && !is_dequantization(*maker)) return std::nullopt;
+  const TensorMeta* made = planner.record(product);
+  const auto dtype = converts ? planner.dtype(*maker, "dtype") : Dtype::float32;
+  if (made == nullptr || !dtype || made->dtype.dtype() != dtype) return std::nullopt;
+  const Tensor* levels = planner.elements(*maker, converts ? "self" : "input");
+  if (levels == nullptr || levels->dtype() != Dtype::int8 || levels->dim() != 2 ||
+      levels->numel() < kFewLevels)
+    return std::nullopt;
+  const int64_t axis = turned ? 1 - column_dim : column_dim;
+  if (*dtype != Dtype::float32 && !is_half(*dtype)) return std::nullopt;
+  if (!converts) {
+    out.factors = find_factors(planner, *maker, axis, levels->size(axis));
+    if (!out.factors) return std::nullopt;
+  }
+  out.tensor =
+      turned ? levels->with_view({levels->size(1), levels->size(0)},
+                                 {levels->stride(1), levels->stride(0)}, levels->storage_offset())
+             : *levels;
+  return out;
+}
+
 // False where there is a bias that is none for these weights.
 bool take_bias(const Planner& planner, const BoundNode& node, std::string_view name,
                ProductWeights& weights) {
   const Tensor* bias = find_weight(planner, node, name);
-  if (bias == nullptr || bias->dtype() != weights.tensor.dtype() || bias->dim() != 1 ||
+  const Dtype dtype =
+      weights.tensor.dtype() == Dtype::int8 ? Dtype::float32 : weights.tensor.dtype();
+  if (bias == nullptr || bias->dtype() != dtype || bias->dim() != 1 ||
       bias->size(0) != weights.columns)
     return false;
   const Tensor* floats = is_half(bias->dtype()) ? planner.widened(*bias) : bias;
@@ -42,14 +147,24 @@ bool has_half_weights(const Planner& planner, const BoundNode& node) {
 
 std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node) {
   const bool is_linear = is_operator(node, "aten::linear");
-  const Tensor* weight = find_weight(planner, node, weight_name(node));
-  if (weight == nullptr || weight->dim() != 2) return std::nullopt;
   const int64_t depth_dim = is_linear ? 1 : 0;
+  const std::string_view name = weight_name(node);
+  const Tensor* weight = find_weight(planner, node, name);
+  std::optional<Levels> levels;
+  if (weight == nullptr) {
+    levels = find_levels(planner, node, *Planner::argument(node, name), 1 - depth_dim);
+    if (levels) weight = &levels->tensor;
+  }
+  if (weight == nullptr || weight->dim() != 2) return std::nullopt;
   ProductWeights out{.tensor = *weight,
                      .depth = weight->size(depth_dim),
                      .columns = weight->size(1 - depth_dim),
                      .depth_stride = weight->stride(depth_dim),
                      .column_stride = weight->stride(1 - depth_dim)};
+  if (levels) {
+    out.factors = std::move(levels->factors);
+    out.made_by = std::move(levels->made_by);
+  }
   const bool is_addmm = is_operator(node, "aten::addmm");
   if (is_addmm && (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
     return std::nullopt;
@@ -58,6 +173,14 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
       !take_bias(planner, node, bias_name, out))
     return std::nullopt;
   return out;
+}
+
+bool makes_floats_of_levels(const BoundNode& node, const std::vector<Value>& constants) {
+  if (!is_conversion(node) && !is_dequantization(node)) return false;
+  const auto id = Frame::value_id(node.arguments[0]);
+  const auto* levels = id ? constants[static_cast<size_t>(*id)].get_if<Tensor>() : nullptr;
+  return levels != nullptr && levels->defined() && levels->dtype() == Dtype::int8 &&
+         levels->dim() == 2 && levels->numel() >= kFewLevels;
 }
 
 std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node) {

@@ -3,6 +3,7 @@
 #define PT2_RUN_PLAN_STEPS_PRODUCT_WEIGHTS_H
 
 #include <optional>
+#include <vector>
 
 #include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"
@@ -14,12 +15,15 @@ inline constexpr int64_t kFewRows = 4;
 
 // [depth, columns], its element (k, n) at data + k * depth_stride + n * column_stride.
 struct ProductWeights {
-  Tensor tensor;  // of float32, float16 or bfloat16; keeps the data
+  Tensor tensor;  // of float32, float16, bfloat16 or, quantized, int8; keeps the data
   int64_t depth = 0;
   int64_t columns = 0;
   int64_t depth_stride = 0;
   int64_t column_stride = 0;
-  std::optional<Tensor> bias;  // float32, row-major [columns]
+  std::optional<Tensor> bias;     // float32, row-major [columns]
+  std::optional<Tensor> factors;  // of int8, the scales of the columns: as the bias
+  // Those that make the weights of constants, in the order of the program, for this product alone.
+  Step::Nodes made_by;
 
   PackedContents contents(std::string_view order) const {
     return {order, tensor.raw_data(), {depth, columns, depth_stride, column_stride}};
@@ -32,6 +36,9 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
 
 // Those of a convolution with kernels of one pixel, of float16 or bfloat16; nothing for others.
 std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node);
+
+// Whether the node makes floats of so many int8 that a product should take these.
+bool makes_floats_of_levels(const BoundNode& node, const std::vector<Value>& constants);
 
 // Whether the weights of such a product are known and of float16 or bfloat16.
 bool has_half_weights(const Planner& planner, const BoundNode& node);

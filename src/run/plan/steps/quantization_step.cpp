@@ -23,8 +23,9 @@ class QuantizationStep final : public Step {
     const bool is_rearranged = id && frame.is_rearranged(*id);
     if (!is_rearranged && !a->is_contiguous()) return false;
     Tensor out = frame.make(a->sizes(), a->strides());
-    frame.launch([in = a->data<float>(), to = out.data<float>(), count = a->numel(),
-                  levels = levels_] { kernels::round_to_levels(in, count, levels, to); });
+    frame.launch(
+        [in = a->data<float>(), to = out.data<float>(), count = a->numel(), levels = levels_,
+         threads = frame.threads()] { kernels::round_to_levels(in, count, levels, to, threads); });
     frame.set(result(), std::move(out), is_rearranged);
     return true;
   }

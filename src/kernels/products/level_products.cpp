@@ -1,0 +1,93 @@
+#include "kernels/products/level_products.h"
+
+#include <algorithm>
+#include <array>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/products/level_products.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/products/product-inl.h"
+#include "kernels/products/row_products-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+// As FloatElements.
+struct LevelElements {
+  using Element = int8_t;
+  HWY_INLINE static V load(const int8_t* from) {
+    const hn::Rebind<int8_t, Floats> levels;
+    return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), hn::LoadU(levels, from)));
+  }
+  HWY_NOINLINE static V load_first(const int8_t* from, int64_t count) {
+    std::array<int8_t, kLanes> lanes{};
+    std::copy_n(from, std::min(count, kLanes), lanes.data());
+    return load(lanes.data());
+  }
+};
+
+void pack_level_panels(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
+  for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {
+    int8_t* panel = packed + panel_offset(weights.depth, part.first);
+    const int8_t* from = weights.right + part.first * weights.column_stride;
+    for (int64_t k = 0; k < weights.depth; ++k, panel += part.width) {
+      for (int64_t n = 0; n < part.count; ++n)
+        panel[n] = from[k * weights.depth_stride + n * weights.column_stride];
+      std::fill(panel + part.count, panel + part.width, int8_t{0});
+    }
+  });
+}
+
+void multiply_level_panels(const Product& product, const int8_t* packed, ThreadPool* pool) {
+  multiply_panels<PlainPanels<LevelElements>>(product, packed, pool);
+}
+
+void multiply_unpacked_levels(const RowProduct& product, const LevelWeights& weights,
+                              ThreadPool* pool) {
+  multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
+    if (product.turned)
+      turned_columns<LevelElements, rows.value>(product, weights.right, columns);
+    else
+      straight_columns<LevelElements, rows.value>(product, weights.right, columns);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+PT2_EXPORT(pack_level_panels);
+PT2_EXPORT(multiply_level_panels);
+PT2_EXPORT(multiply_unpacked_levels);
+
+int64_t packed_level_size(int64_t depth, int64_t columns) { return packed_size(depth, columns); }
+
+void pack_levels(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
+  PT2_DISPATCH(pack_level_panels)(weights, packed, pool);
+}
+
+void multiply_packed_levels(const Product& product, const LevelWeights& weights,
+                            const int8_t* packed, ThreadPool* pool) {
+  Product whole = product;
+  whole.columns = whole.packed_columns = weights.columns;
+  whole.depth = whole.packed_depth = weights.depth;
+  whole.factors = weights.factors;
+  PT2_DISPATCH(multiply_level_panels)(whole, packed, pool);
+}
+
+void multiply_level_rows(const RowProduct& product, const LevelWeights& weights, ThreadPool* pool) {
+  RowProduct whole = product;
+  whole.columns = weights.columns;
+  whole.depth = weights.depth;
+  whole.turned = weights.depth_stride == 1;
+  whole.right_stride = whole.turned ? weights.column_stride : weights.depth_stride;
+  whole.factors = weights.factors;
+  PT2_DISPATCH(multiply_unpacked_levels)(whole, weights, pool);
+}
+
+}  // namespace pt2::kernels
+#endif
