@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/products/integer_products.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
@@ -31,23 +32,23 @@ Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
   return Meta(Dtype::int32, {self.size(0), mat2.size(1)});
 }
 
-// By products of floats, which are exact as far as their sums have no more than 24 bits.
 void int_mm(Tensor& out, const Tensor& self, const Tensor& mat2) {
-  constexpr int64_t kExactDepth = (int64_t{1} << 24) / (255 * 128);
-  const int64_t rows = self.size(0), depth = self.size(1), columns = mat2.size(1);
-  Output<int64_t> y(out);
-  std::fill_n(y.data(), rows * columns, 0);
-  Scratch<float> part(static_cast<size_t>(rows * columns));
-  for (int64_t k = 0; k < depth; k += kExactDepth) {
-    const MatrixOperand<float> left(self.raw_data() + k * self.stride(1), self.dtype(),
-                                    self.stride(0), self.stride(1));
-    const MatrixOperand<float> right(mat2.raw_data() + k * mat2.stride(0), mat2.dtype(),
-                                     mat2.stride(1), mat2.stride(0));
-    gemm<float>(rows, columns, std::min(kExactDepth, depth - k), left, right, part.data(), columns,
-                1);
-    for (int64_t i = 0; i < rows * columns; ++i)
-      y[i] += static_cast<int64_t>(part[static_cast<size_t>(i)]);
-  }
+  Tensor sums = dense_result(out, Dtype::int32);
+  const Tensor left = self.contiguous();
+  const Tensor right = mat2.with_view({mat2.size(1), mat2.size(0)},
+                                      {mat2.stride(1), mat2.stride(0)}, mat2.storage_offset())
+                           .contiguous();
+  kernels::multiply_integers({.rows = left.size(0),
+                              .columns = right.size(0),
+                              .depth = left.size(1),
+                              .left = left.raw_data(),
+                              .is_unsigned = left.dtype() == Dtype::uint8,
+                              .left_stride = left.size(1),
+                              .right = reinterpret_cast<const int8_t*>(right.raw_data()),
+                              .right_stride = right.size(1),
+                              .out = sums.data<int32_t>(),
+                              .out_stride = right.size(0)});
+  finish_dense(out, sums);
 }
 
 // Every column of mat2 has a scale: one per row of the stored matrix [N, K].
