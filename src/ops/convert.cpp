@@ -49,8 +49,8 @@ uint8_t float8_nan(const Float8Format& format, bool negative) {
   return static_cast<uint8_t>(0x7f | (negative ? 0x80 : 0));
 }
 
-// Rounds to nearest even. Beyond the largest number e5m2 gives infinity and the other formats NaN,
-// as in c10.
+// Rounds to nearest even. Beyond the largest number e5m2 gives infinity, e4m3fn its largest number
+// and the other formats NaN, as in c10.
 uint8_t float_to_float8(float value, const Float8Format& format) {
   const bool negative = std::signbit(value);
   const auto sign = static_cast<uint8_t>(negative ? 0x80 : 0);
@@ -75,8 +75,10 @@ uint8_t float_to_float8(float value, const Float8Format& format) {
   else
     code = static_cast<int>(units);
   const int largest = format.has_infinity ? 0x7b : (format.unsigned_zero ? 0x7f : 0x7e);
-  if (!std::isfinite(magnitude) || code > largest)
-    return format.has_infinity ? static_cast<uint8_t>(0x7c | sign) : float8_nan(format, negative);
+  if (!std::isfinite(magnitude) || code > largest) {
+    if (format.unsigned_zero) return float8_nan(format, negative);
+    return static_cast<uint8_t>((format.has_infinity ? 0x7c : largest) | sign);
+  }
   if (code == 0 && format.unsigned_zero) return 0;
   return static_cast<uint8_t>(code | sign);
 }

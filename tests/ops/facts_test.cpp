@@ -13,6 +13,7 @@
 #include "ops/conformance.h"
 #include "ops/memory_format.h"
 #include "ops/pointwise/copying.h"
+#include "ops/random_calls.h"
 #include "ops/row_calls.h"
 #include "ops/shape/view.h"
 #include "ops/table.h"
@@ -138,6 +139,8 @@ class RowJudge {
   void judge_writes() const {
     for (size_t i = 0; i < wrote_.size(); ++i) {
       const Parameter& parameter = signature_.parameter_array[i];
+      // The signature of _fused_adagrad_ says so; on a CPU PyTorch does not.
+      if (parameter.name == "state_steps") continue;
       EXPECT_TRUE(!parameter.mutated || wrote_[i] || def_.facts.sharing == Sharing::always)
           << row_.target << " was never seen to write to " << parameter.name;
     }
@@ -264,6 +267,11 @@ bool share_memory(const Value& value) {
 std::optional<bool> gives_what_is_written(const OpDef& writing, const OpDef& functional,
                                           const Arguments& call) {
   if (share_memory(call[0])) return std::nullopt;
+  // PyTorch does no arithmetic in eight bits, so no form rounds their numbers rightly or wrongly.
+  const auto* self = call[0].get_if<Tensor>();
+  if (self != nullptr && dtype_category(self->dtype()) == DtypeCategory::floating &&
+      dtype_size(self->dtype()) == 1)
+    return std::nullopt;
   Arguments same;
   for (const Parameter& parameter : *functional.signature) {
     const Parameter* given = writing.signature->find(parameter.name);
@@ -305,7 +313,8 @@ TEST(Facts, FunctionalFormsComputeWhatIsWritten) {
     int judged = 0;
     for (const Arguments& call : row.calls) {
       const auto holds = gives_what_is_written(*row.def, *functional.def, call);
-      EXPECT_TRUE(holds.value_or(true)) << row.target << " writes other values than " << form;
+      EXPECT_TRUE(holds.value_or(true))
+          << call_text({row.target, call}) << " writes other values than " << form;
       judged += holds.has_value() ? 1 : 0;
     }
     EXPECT_GT(judged, 0) << row.target;

@@ -202,6 +202,10 @@ def unusual(x):
     for dtype, weight in ((brain, torch.float32), (half, brain)):
         record(aten.rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
         record(aten._fused_rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
+    # Beyond the largest number of a dtype of eight bits.
+    for name, given in (("e4m3fn", torch.float32), ("e4m3fnuz", brain), ("e5m2", torch.float64), ("e5m2fnuz", half)):
+        record(aten._to_copy.default, torch.tensor([*extremes, 464, -480, 65504, 1e-9], dtype=given),
+               dtype=getattr(torch, f"float8_{name}"))
     record(aten.max_pool1d_with_indices.default, torch.arange(6).reshape(1, 6), [2])
     # Matrices.
     broken = torch.tensor([[1, 2], [nan, 1]], dtype=torch.float64)
