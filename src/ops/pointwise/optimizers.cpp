@@ -1,0 +1,300 @@
+// Steps of optimizers on lists of parameters (ATen/native/cpu/FusedAdamKernel.cpp and its
+// neighbours).
+#include "ops/compose.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+// What every optimizer does: the list of gradients is unscaled, and nothing changes where a number
+// among them was not finite.
+struct Scaling {
+  const OptionalTensor& grad_scale;
+  const OptionalTensor& found_inf;
+};
+
+Result<void> check_lengths(std::initializer_list<const Tensors*> lists) {
+  const size_t length = (*lists.begin())->size();
+  for (const Tensors* list : lists)
+    if (list->size() != length)
+      return operator_error("found lists of " + std::to_string(length) + " and " +
+                            std::to_string(list->size()) + " items, expected equally many");
+  return {};
+}
+
+// PyTorch computes with halves in float32 and rounds what it writes.
+Result<Tensor> widened(Emitter& e, const Tensor& tensor) {
+  const Dtype wide = wide_dtype(tensor.dtype());
+  if (wide == tensor.dtype()) return tensor;
+  return e(aten<"_to_copy.default">, {tensor, wide});
+}
+
+// Appends what `before` becomes, in its dtype.
+Result<void> keep(Emitter& e, Tensors& out, const Tensor& before, const Result<Tensor>& after,
+                  const Scaling& scaling) {
+  const auto kept =
+      scaling.found_inf
+          ? e(aten<"where.self">, {e(aten<"eq.Scalar">, {*scaling.found_inf, 1}), before, after})
+          : after;
+  PT2_TRY(Tensor tensor, kept);
+  if (tensor.dtype() != before.dtype()) {
+    PT2_TRY(tensor, e(aten<"_to_copy.default">, {tensor, before.dtype()}));
+  }
+  out.push_back(std::move(tensor));
+  return {};
+}
+
+// The learning rate over a divisor, a number or a tensor.
+template <class Rate>
+Result<Tensor> rate_over(Emitter& e, const Rate& rate, const Result<Tensor>& divisor) {
+  if constexpr (std::is_same_v<Rate, double>)
+    return e(aten<"mul.Scalar">, {e(aten<"reciprocal.default">, {divisor}), rate});
+  else
+    return e(aten<"div.Tensor">, {e(aten<"_to_copy.default">, {rate, Dtype::float64}), divisor});
+}
+template <class Rate>
+Result<Tensor> times_rate(Emitter& e, const Result<Tensor>& tensor, const Rate& rate) {
+  if constexpr (std::is_same_v<Rate, double>)
+    return e(aten<"mul.Scalar">, {tensor, rate});
+  else
+    return e(aten<"mul.Tensor">, {tensor, rate});
+}
+
+// The gradient as it is written back, and as it is used.
+struct Gradient {
+  Result<Tensor> stored;
+  Result<Tensor> used;
+};
+Gradient gradient_of(Emitter& e, const Tensor& grad, const Scaling& scaling, bool maximize) {
+  const Result<Tensor> stored = scaling.grad_scale
+                                    ? e(aten<"div.Tensor">, {widened(e, grad), *scaling.grad_scale})
+                                    : e(aten<"clone.default">, {widened(e, grad)});
+  return {stored, maximize ? e(aten<"neg.default">, {stored}) : stored};
+}
+// What stays as it is: the functional forms give nothing that shares memory with an argument.
+Result<void> keep_all(Emitter& e, Tensors& out, const Tensors& before) {
+  for (const Tensor& tensor : before) {
+    PT2_TRY(Tensor copy, e(aten<"clone.default">, {tensor}));
+    out.push_back(std::move(copy));
+  }
+  return {};
+}
+Result<Tensor> with_decay(Emitter& e, const Result<Tensor>& grad, const Result<Tensor>& parameter,
+                          double weight_decay) {
+  if (weight_decay == 0) return grad;
+  return e(aten<"add.Tensor">, {grad, parameter, weight_decay});
+}
+
+using AdamLists = std::tuple<Tensors, Tensors, Tensors, Tensors, Tensors>;
+
+// AdamW decays the weights apart from the gradient.
+template <bool Apart, class Rate>
+Result<AdamLists> adam(Emitter& e, const Tensors& self, const Tensors& grads,
+                       const Tensors& averages, const Tensors& squares, const Tensors& maxima,
+                       const Tensors& steps, const Rate& lr, double beta1, double beta2,
+                       double weight_decay, double eps, bool amsgrad, bool maximize,
+                       const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  PT2_TRY_VOID(check_lengths({&self, &grads, &averages, &squares, &steps}));
+  if (amsgrad)
+    PT2_TRY_VOID(check_lengths({&self, &maxima}));
+  else if (!maxima.empty())
+    return operator_error("found a list of maxima, expected none where amsgrad is false");
+  const Scaling scaling{grad_scale, found_inf};
+  // 1 - beta ^ step, a number of float64.
+  const auto correction = [&](double beta, const Result<Tensor>& step) {
+    return e(aten<"rsub.Scalar">, {e(aten<"pow.Scalar">, {beta, step}), 1});
+  };
+  AdamLists out;
+  auto& [parameters, gradients, new_averages, new_squares, new_maxima] = out;
+  for (size_t i = 0; i < self.size(); ++i) {
+    const Gradient gradient = gradient_of(e, grads[i], scaling, maximize);
+    const auto step = e(aten<"_to_copy.default">, {steps[i], Dtype::float64});
+    Result<Tensor> parameter = widened(e, self[i]);
+    Result<Tensor> grad = gradient.used;
+    if (Apart && weight_decay != 0) {
+      const auto lost = e(aten<"mul.Scalar">, {parameter, weight_decay});
+      parameter = e(aten<"sub.Tensor">, {parameter, times_rate(e, lost, lr)});
+    } else {
+      grad = with_decay(e, grad, parameter, weight_decay);
+    }
+    const auto average = e(aten<"lerp.Scalar">, {widened(e, averages[i]), grad, 1 - beta1});
+    const auto square =
+        e(aten<"add.Tensor">,
+          {e(aten<"mul.Scalar">, {widened(e, squares[i]), beta2}),
+           e(aten<"mul.Tensor">, {e(aten<"mul.Scalar">, {grad, 1 - beta2}), grad})});
+    const auto largest =
+        amsgrad ? e(aten<"maximum.default">, {widened(e, maxima[i]), square}) : square;
+    const auto root = e(aten<"sqrt.default">, {largest});
+    const auto scale = e(aten<"sqrt.default">, {correction(beta2, step)});
+    const auto width = e(aten<"add.Scalar">, {e(aten<"div.Tensor">, {root, scale}), eps});
+    const auto rate = rate_over(e, lr, correction(beta1, step));
+    const auto change = e(aten<"div.Tensor">, {e(aten<"mul.Tensor">, {average, rate}), width});
+    PT2_TRY_VOID(keep(e, parameters, self[i], e(aten<"sub.Tensor">, {parameter, change}), scaling));
+    PT2_TRY_VOID(keep(e, gradients, grads[i], gradient.stored, scaling));
+    PT2_TRY_VOID(keep(e, new_averages, averages[i], average, scaling));
+    PT2_TRY_VOID(keep(e, new_squares, squares[i], square, scaling));
+    if (amsgrad) PT2_TRY_VOID(keep(e, new_maxima, maxima[i], largest, scaling));
+  }
+  return out;
+}
+
+using SgdLists = std::tuple<Tensors, Tensors, Tensors>;
+
+template <class Rate>
+Result<SgdLists> sgd(Emitter& e, const Tensors& self, const Tensors& grads, const Tensors& buffers,
+                     double weight_decay, double momentum, const Rate& lr, double dampening,
+                     bool nesterov, bool maximize, bool is_first_step,
+                     const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  PT2_TRY_VOID(check_lengths({&self, &grads}));
+  const bool moves = momentum != 0;
+  if (moves) PT2_TRY_VOID(check_lengths({&self, &buffers}));
+  const Scaling scaling{grad_scale, found_inf};
+  SgdLists out;
+  auto& [parameters, gradients, new_buffers] = out;
+  for (size_t i = 0; i < self.size(); ++i) {
+    const Gradient gradient = gradient_of(e, grads[i], scaling, maximize);
+    const auto parameter = widened(e, self[i]);
+    Result<Tensor> grad = with_decay(e, gradient.used, parameter, weight_decay);
+    if (moves) {
+      const auto buffer =
+          is_first_step
+              ? e(aten<"clone.default">, {grad})
+              : e(aten<"add.Tensor">,
+                  {e(aten<"mul.Scalar">, {widened(e, buffers[i]), momentum}), grad, 1 - dampening});
+      grad = nesterov ? e(aten<"add.Tensor">, {grad, buffer, momentum}) : buffer;
+      PT2_TRY_VOID(keep(e, new_buffers, buffers[i], buffer, scaling));
+    }
+    PT2_TRY_VOID(keep(e, parameters, self[i],
+                      e(aten<"sub.Tensor">, {parameter, times_rate(e, grad, lr)}), scaling));
+    PT2_TRY_VOID(keep(e, gradients, grads[i], gradient.stored, scaling));
+  }
+  if (!moves) PT2_TRY_VOID(keep_all(e, new_buffers, buffers));
+  return out;
+}
+
+// The form with a learning rate that is a number says that it writes the steps, too; it does not.
+template <class Rate>
+struct AdagradResults;
+template <>
+struct AdagradResults<double> {
+  using Lists = std::tuple<Tensors, Tensors, Tensors, Tensors>;
+};
+template <>
+struct AdagradResults<Tensor> {
+  using Lists = std::tuple<Tensors, Tensors, Tensors>;
+};
+
+template <class Rate>
+Result<typename AdagradResults<Rate>::Lists> adagrad(
+    Emitter& e, const Tensors& self, const Tensors& grads, const Tensors& sums,
+    const Tensors& steps, const Rate& lr, double lr_decay, double weight_decay, double eps,
+    bool maximize, const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  PT2_TRY_VOID(check_lengths({&self, &grads, &sums, &steps}));
+  const Scaling scaling{grad_scale, found_inf};
+  typename AdagradResults<Rate>::Lists out;
+  for (size_t i = 0; i < self.size(); ++i) {
+    const Gradient gradient = gradient_of(e, grads[i], scaling, maximize);
+    const auto parameter = widened(e, self[i]);
+    const auto grad = with_decay(e, gradient.used, parameter, weight_decay);
+    const auto done =
+        e(aten<"sub.Scalar">, {e(aten<"_to_copy.default">, {steps[i], Dtype::float64}), 1});
+    const auto rate =
+        rate_over(e, lr, e(aten<"add.Scalar">, {e(aten<"mul.Scalar">, {done, lr_decay}), 1}));
+    const auto sum = e(aten<"addcmul.default">, {widened(e, sums[i]), grad, grad});
+    const auto width = e(aten<"add.Scalar">, {e(aten<"sqrt.default">, {sum}), eps});
+    const auto change = e(aten<"div.Tensor">, {e(aten<"mul.Tensor">, {grad, rate}), width});
+    PT2_TRY_VOID(
+        keep(e, std::get<0>(out), self[i], e(aten<"sub.Tensor">, {parameter, change}), scaling));
+    PT2_TRY_VOID(keep(e, std::get<1>(out), grads[i], gradient.stored, scaling));
+    PT2_TRY_VOID(keep(e, std::get<2>(out), sums[i], sum, scaling));
+  }
+  if constexpr (std::is_same_v<Rate, double>) PT2_TRY_VOID(keep_all(e, std::get<3>(out), steps));
+  return out;
+}
+
+// The form that writes: the results of the other are copied to where the arguments lie.
+Result<void> copy_back(Emitter& e, const Tensors& targets, const Tensors& sources) {
+  for (size_t i = 0; i < targets.size(); ++i)
+    PT2_TRY_VOID(e(aten<"copy_.default">, {targets[i], sources[i]}));
+  return {};
+}
+template <bool Apart, class Rate>
+Result<void> adam_in_place(Emitter& e, const Tensors& self, const Tensors& grads,
+                           const Tensors& averages, const Tensors& squares, const Tensors& maxima,
+                           const Tensors& steps, const Rate& lr, double beta1, double beta2,
+                           double weight_decay, double eps, bool amsgrad, bool maximize,
+                           const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  PT2_TRY(const AdamLists lists,
+          (adam<Apart, Rate>(e, self, grads, averages, squares, maxima, steps, lr, beta1, beta2,
+                             weight_decay, eps, amsgrad, maximize, grad_scale, found_inf)));
+  PT2_TRY_VOID(copy_back(e, self, std::get<0>(lists)));
+  if (grad_scale) PT2_TRY_VOID(copy_back(e, grads, std::get<1>(lists)));
+  PT2_TRY_VOID(copy_back(e, averages, std::get<2>(lists)));
+  PT2_TRY_VOID(copy_back(e, squares, std::get<3>(lists)));
+  return amsgrad ? copy_back(e, maxima, std::get<4>(lists)) : Result<void>();
+}
+template <class Rate>
+Result<void> sgd_in_place(Emitter& e, const Tensors& self, const Tensors& grads,
+                          const Tensors& buffers, double weight_decay, double momentum,
+                          const Rate& lr, double dampening, bool nesterov, bool maximize,
+                          bool is_first_step, const OptionalTensor& grad_scale,
+                          const OptionalTensor& found_inf) {
+  PT2_TRY(const SgdLists lists,
+          sgd<Rate>(e, self, grads, buffers, weight_decay, momentum, lr, dampening, nesterov,
+                    maximize, is_first_step, grad_scale, found_inf));
+  PT2_TRY_VOID(copy_back(e, self, std::get<0>(lists)));
+  if (grad_scale) PT2_TRY_VOID(copy_back(e, grads, std::get<1>(lists)));
+  return momentum != 0 ? copy_back(e, buffers, std::get<2>(lists)) : Result<void>();
+}
+
+template <class Rate>
+Result<void> adagrad_in_place(Emitter& e, const Tensors& self, const Tensors& grads,
+                              const Tensors& sums, const Tensors& steps, const Rate& lr,
+                              double lr_decay, double weight_decay, double eps, bool maximize,
+                              const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  PT2_TRY(const auto lists, adagrad<Rate>(e, self, grads, sums, steps, lr, lr_decay, weight_decay,
+                                          eps, maximize, grad_scale, found_inf));
+  PT2_TRY_VOID(copy_back(e, self, std::get<0>(lists)));
+  if (grad_scale) PT2_TRY_VOID(copy_back(e, grads, std::get<1>(lists)));
+  return copy_back(e, sums, std::get<2>(lists));
+}
+
+// clang-format off
+// The functional form and the one that writes, for a learning rate that is a number and for one that is a tensor.
+#define PT2_ADAM_RATE(name, apart, overload, named, rate, type) \
+  op<"aten::_fused_" name overload "(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] max_exp_avg_sqs, Tensor[] state_steps, *, " rate " lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] exp_avgs_out, Tensor[] exp_avg_sqs_out, Tensor[] max_exp_avg_sqs_out)", \
+     adam<apart, type>>, \
+  op<"aten::_fused_" name "_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, " rate " lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
+     adam_in_place<apart, type>>.with({.functional_form = "_fused_" name named})
+#define PT2_ADAM(name, apart) \
+  PT2_ADAM_RATE(name, apart, "", ".default", "float", double), PT2_ADAM_RATE(name, apart, ".tensor_lr", ".tensor_lr", "Tensor", Tensor)
+#define PT2_SGD_RATE(overload, named, rate, type) \
+  op<"aten::_fused_sgd" overload "(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffer_list, *, float weight_decay, float momentum, " rate " lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] momentum_buffer_list_out)", \
+     sgd<type>>, \
+  op<"aten::_fused_sgd_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, " rate " lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
+     sgd_in_place<type>>.with({.functional_form = "_fused_sgd" named})
+#define PT2_ADAGRAD_RATE(overload, named, rate, type, written_steps, returned_steps) \
+  op<"aten::_fused_adagrad" overload "(Tensor[] self, Tensor[] grads, Tensor[] state_sums, Tensor[] state_steps, *, " rate " lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] state_sums_out" returned_steps ")", \
+     adagrad<type>>, \
+  op<"aten::_fused_adagrad_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, " written_steps " state_steps, *, " rate " lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
+     adagrad_in_place<type>>.with({.functional_form = "_fused_adagrad" named})
+
+constexpr OpDef kOps[] = {
+    PT2_ADAM("adam", false),
+    PT2_ADAM("adamw", true),
+    PT2_SGD_RATE("", ".default", "float", double),
+    PT2_SGD_RATE(".tensor_lr", ".tensor_lr", "Tensor", Tensor),
+    PT2_ADAGRAD_RATE("", ".default", "float", double, "Tensor(d!)[]", ", Tensor[] state_steps_out"),
+    PT2_ADAGRAD_RATE(".tensor_lr", ".tensor_lr", "Tensor", Tensor, "Tensor[]", ""),
+};
+// clang-format on
+#undef PT2_ADAGRAD_RATE
+#undef PT2_SGD_RATE
+#undef PT2_ADAM
+#undef PT2_ADAM_RATE
+
+}  // namespace
+
+std::span<const OpDef> optimizers_ops() { return kOps; }
+
+}  // namespace pt2::ops
