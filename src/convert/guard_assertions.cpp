@@ -1,5 +1,7 @@
 #include "convert/guard_assertions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -72,6 +74,9 @@ class GuardAsserter {
     const FunctionRow* row = find_function(condition_->op);
     return row != nullptr && row->is_condition && has(kAssert) && can_compute(condition_);
   }
+
+  // Each spelled expression is the result of one node at most.
+  uint64_t most_nodes() const { return spelled_.size() + 1; }
 
   void emit() {
     const Argument condition = compute(condition_);
@@ -215,10 +220,16 @@ class GuardAsserter {
 
 }  // namespace
 
-bool assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
-                  std::optional<NodeId> before) {
+Result<bool> assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
+                          std::optional<NodeId> before) {
   GuardAsserter asserter(converter, guard, before);
   if (!asserter.can_say(find)) return false;
+  NodeBudget& budget = converter.pipeline.budget;
+  if (!budget.take(asserter.most_nodes()))
+    return Error{ErrorCode::limit,
+                 fmt::format("assertions of guards add more nodes than max_new_nodes {} allows",
+                             budget.most()),
+                 ""};
   asserter.emit();
   return true;
 }

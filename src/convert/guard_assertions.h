@@ -21,9 +21,10 @@ using FindOperand = std::function<std::optional<GuardOperand>(const GuardSource&
 // Inserts nodes into the program's graph, before a given node or at the end, that raise an error
 // where the guard does not hold, as PyTorch's own deferred assertions do
 // (torch/fx/passes/runtime_assert.py). Returns false and changes nothing where a source is unknown
-// or the target lacks one of the operators. O(n log n) in the guard.
-bool assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
-                  std::optional<NodeId> before);
+// or the target lacks one of the operators; fails where the nodes are more than the budget of all
+// passes allows. O(n log n) in the guard.
+Result<bool> assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
+                          std::optional<NodeId> before);
 
 }  // namespace pt2
 

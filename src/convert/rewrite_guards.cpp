@@ -143,15 +143,24 @@ Result<void> rewrite_guards(Converter& converter) {
   const auto front = nodes.empty() ? std::nullopt : std::optional(nodes.front());
   for (size_t i = 0; i < program.guards_code.size(); ++i) {
     const std::string& text = program.guards_code[i];
+    const std::string where = ".guards_code[" + std::to_string(i) + "]";
     const auto find = [&](const GuardSource& source) { return reader.operand(source); };
     const auto guard = parse_guard(*program.expressions, text);
-    if (guard && (reader.is_implied(*guard) || assert_guard(converter, *guard, find, front))) {
-      converter.changed = true;
-      continue;
+    if (guard) {
+      bool is_said = reader.is_implied(*guard);
+      if (!is_said) {
+        auto asserted = assert_guard(converter, *guard, find, front);
+        if (!asserted) return at(std::move(asserted).error(), where);
+        is_said = *asserted;
+      }
+      if (is_said) {
+        converter.changed = true;
+        continue;
+      }
     }
     converter.block({.kind = BlockerKind::guard,
                      .text = text,
-                     .where = ".guards_code[" + std::to_string(i) + "]",
+                     .where = where,
                      .first = first_release_with(811)});
   }
   program.guards_code.clear();

@@ -363,6 +363,23 @@ TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
             "needs PyTorch 2.3 or later\n");
 }
 
+// Each guard is a few dozen bytes and becomes a handful of nodes.
+TEST(Convert, AddsNoMoreAssertionsThanAllowed) {
+  const Package package = edited("2.15.0/dim_auto", [](Program& program) {
+    for (int i = 1; i <= 100; ++i)
+      program.guards_code.push_back("L['x'].size()[0] + " + std::to_string(i) +
+                                    " <= 20*L['y'].size()[0]");
+  });
+  const auto most = [&](uint64_t nodes) {
+    return convert(
+        package, {.target = conversion_target("2.6").value(), .limits = {.max_new_nodes = nodes}});
+  };
+  EXPECT_EQ(most(1000)->blockers.size(), 0u);
+  ASSERT_FALSE(most(300));
+  EXPECT_EQ(most(300).error().code, ErrorCode::limit);
+  EXPECT_NE(most(300).error().text().find("max_new_nodes 300"), std::string::npos);
+}
+
 // The recorded metadata proves that an assertion on device and layout holds.
 TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
   const Package package = corpus_file("2.15.0/dtypes_float");
