@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "analysis/program_checks.h"
+#include "base/printable.h"
 #include "ir/graph_place.h"
 #include "schema/path.h"
 
@@ -87,6 +88,13 @@ class SymbolChecks {
     return entry->second;
   }
 
+  // An expression can be as long as the file and have as many findings as it has symbols.
+  const std::string& shown(Expr expr) {
+    auto [entry, is_new] = shown_.try_emplace(expr.operator->());
+    if (is_new) entry->second = printable(print_expr(expr));
+    return entry->second;
+  }
+
   void collect(Expr expr, std::optional<int64_t> hint, const Origin& origin) {
     const Definition::By by = origin.value.definition.by;
     if (by == Definition::By::node)
@@ -115,7 +123,7 @@ class SymbolChecks {
       if (symbol.computed && is_unbacked(name)) continue;
       symbol.reported = true;
       add(Rule::undefined_symbol,
-          fmt::format("nothing defines the symbol {} of {}", name, print_expr(expr)));
+          fmt::format("nothing defines the symbol {} of {}", name, shown(expr)));
     }
     if (hint && hints_seen_[expr.operator->()].insert(*hint).second) check_hint(expr, *hint, add);
   }
@@ -124,12 +132,12 @@ class SymbolChecks {
   void check_hint(Expr expr, int64_t hint, Add add) {
     const auto range = ranges_.find(expr.operator->());
     if (range != ranges_.end() && !range->second.contains(hint))
-      add(Rule::hint_range, fmt::format("the hint of {} is {}, expected one in {}",
-                                        print_expr(expr), hint, print(range->second)));
+      add(Rule::hint_range, fmt::format("the hint of {} is {}, expected one in {}", shown(expr),
+                                        hint, print(range->second)));
     const auto value = evaluate_integer(expr, hints_);
     if (value && *value != hint)
       add(Rule::hint_differs, fmt::format("the hint of {} is {}, its symbols' hints make it {}",
-                                          print_expr(expr), hint, *value));
+                                          shown(expr), hint, *value));
   }
 
   const Program& program_;
@@ -139,6 +147,7 @@ class SymbolChecks {
   SymbolBindings hints_;
   std::unordered_map<const ExprNode*, SymRange> ranges_;
   std::unordered_map<const ExprNode*, std::vector<SymbolId>> symbols_of_;
+  std::unordered_map<const ExprNode*, std::string> shown_;
   std::unordered_map<const ExprNode*, std::unordered_set<int64_t>> hints_seen_;
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/printable.h"
 
 namespace pt2 {
 namespace {
@@ -60,14 +61,15 @@ std::string Diagnostic::line() const {
   return out;
 }
 
+// A name or an expression can be as long as the file, and be in the findings of all its nodes.
 void Diagnostics::add(Rule rule, std::string where, std::string text) {
-  items_.push_back({.rule = rule, .where = std::move(where), .text = std::move(text)});
+  add(rule, Error{ErrorCode::invalid, std::move(text), std::move(where)});
 }
 
 void Diagnostics::add(Rule rule, Error error) {
   items_.push_back({.rule = rule,
-                    .where = std::move(error.where),
-                    .text = std::move(error.message),
+                    .where = bounded(std::move(error.where)),
+                    .text = bounded(std::move(error.message)),
                     .code = error.code});
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pt2 {
 
@@ -22,6 +23,13 @@ inline std::string printable(std::string_view text, size_t max_bytes = 200) {
     }
   }
   return out;
+}
+
+// For what is repeated in many messages: a name, an expression or a path that is not absurdly long
+// as it is.
+inline std::string bounded(std::string text) {
+  constexpr size_t kMostBytes = 4096;
+  return text.size() <= kMostBytes ? std::move(text) : printable(text, kMostBytes);
 }
 
 }  // namespace pt2

@@ -121,7 +121,8 @@ class SchemaWalk {
 
   static NodePlace place_of(const schema::Node& node) {
     const Node described{.target = node.target, .metadata = node.metadata};
-    return {node_name(node), node.target, module_path(described), source_line(described)};
+    return {bounded(node_name(node)), bounded(node.target), bounded(module_path(described)),
+            bounded(source_line(described))};
   }
 
   static std::string node_name(const schema::Node& node) {

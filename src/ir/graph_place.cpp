@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "base/printable.h"
+
 namespace pt2 {
 namespace {
 
@@ -77,7 +79,8 @@ std::string node_name(const Graph& graph, const Node& node) {
 }
 
 NodePlace describe_node(const Graph& graph, const Node& node) {
-  return {node_name(graph, node), node.target, module_path(node), source_line(node)};
+  return {bounded(node_name(graph, node)), bounded(node.target), bounded(module_path(node)),
+          bounded(source_line(node))};
 }
 
 NodePlace find_node_place(const Program& program, std::string_view where) {

@@ -231,6 +231,25 @@ TEST(Verify, FindingsNameTheirNode) {
       "; node %relu (torch.ops.aten.relu.default) at make_corpus.py:178"));
 }
 
+// Each of n symbols is a finding about an expression of n terms, each edge of a node one about its
+// place in the source: whole texts would be n times the file.
+TEST(Verify, FindingsRepeatNoLongTexts) {
+  constexpr size_t kSymbols = 2000;
+  std::string sum = "Add(Symbol('s77', positive=True, integer=True)";
+  for (size_t i = 1000; i < 1000 + kSymbols; ++i)
+    sum += ", Symbol('s" + std::to_string(i) + "', integer=True)";
+  sum += ")";
+  const Edit edit{Rule::undefined_symbol, kProgram, "Symbol('s77', positive=True, integer=True)",
+                  sum.c_str()};
+  const Diagnostics findings = verify_text(edited_program("dynamic_batch", edit));
+  EXPECT_EQ(std::ranges::count(findings.all(), Rule::undefined_symbol, &Diagnostic::rule),
+            kSymbols);
+  EXPECT_LT(lines(findings).size(), kSymbols * 500);
+  Diagnostics long_ones;
+  long_ones.add(Rule::undefined_symbol, std::string(100'000, 'a'), std::string(100'000, 'b'));
+  EXPECT_LT(lines(long_ones).size(), 10'000u);
+}
+
 TEST(Verify, TheReferencePageIsTheTable) {
   const std::string path = std::string(PT2_TEST_DATA) + "/../../docs/rules.md";
   if (std::getenv("PT2_REBASE")) std::ofstream(path, std::ios::binary) << document_rules();
