@@ -39,8 +39,8 @@ def export(folder):
         assert sum(each.numel() for each in model.parameters()) == PARAMETERS
         for cache in CACHES:
             if not (folder / f"{dtype}-{cache}" / "decode.pt2").exists():
-                ids = torch.tensor([[5, 17, 99, 3, 42, 7, 64, 11]])
-                make_decoders.export(model, cache, ids, PLACES, folder / f"{dtype}-{cache}")
+                (folder / f"{dtype}-{cache}").mkdir(parents=True, exist_ok=True)
+                make_decoders.export(model, cache, PLACES, folder / f"{dtype}-{cache}")
 
 
 def step_seconds(pt2, folder, prompt, threads, steps=40):

@@ -7,16 +7,9 @@ OUT/NAME-CACHE/ has prefill.pt2, decode.pt2 (or model.pt2), export.json, config.
 tokens.json: prompts, and the tokens that model.generate gives greedily. check_decoders.py compares pt2 with it.
 """
 
-import argparse
-import json
-import pathlib
 import sys
-import time
-import traceback
 
-# One that was built for another CUDA fails when it is imported; no text model needs them.
-sys.modules["torchaudio"] = None
-sys.modules["torchao"] = None
+from decoder_folders import make_folders, spread_weights
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, GenerationConfig
@@ -92,6 +85,23 @@ ARCHITECTURES = {
                             use_mamba_kernels=False, mamba_d_state=8)),
     "bamba": ("bamba", dict(GROUPED, attn_layer_indices=[1], mamba_n_heads=8, mamba_d_head=16, mamba_d_state=8,
                             mamba_n_groups=1, mamba_chunk_size=16)),
+    "apertus": ("apertus", GROUPED),
+    "arcee": ("arcee", GROUPED),
+    "seed_oss": ("seed_oss", dict(GROUPED, head_dim=16)),
+    "hunyuan": ("hunyuan_v1_dense", dict(GROUPED, head_dim=16)),
+    "deepseek_v3": ("deepseek_v3", dict(SIZES, intermediate_size=128, moe_intermediate_size=32, num_key_value_heads=4,
+                                        n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1, q_lora_rank=24,
+                                        kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16,
+                                        first_k_dense_replace=1)),
+    "nanochat": ("nanochat", GROUPED),
+    "glm": ("glm", dict(GROUPED, head_dim=16, pad_token_id=0)),
+    "biogpt": ("biogpt", dict(SIZES, intermediate_size=128, max_position_embeddings=512)),
+    "xglm": ("xglm", dict(vocab_size=128, d_model=64, ffn_dim=128, num_layers=2, attention_heads=4)),
+    "diffllama": ("diffllama", GROUPED),
+    "falcon_h1": ("falcon_h1", dict(GROUPED, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8,
+                                    mamba_n_groups=1, mamba_chunk_size=16)),
+    "dots1": ("dots1", dict(GROUPED, head_dim=16, moe_intermediate_size=32, n_routed_experts=4, num_experts_per_tok=2,
+                            n_group=1, topk_group=1, first_k_dense_replace=1)),
 }
 # For tests/data: as small as they can be.
 TINY = dict(vocab_size=32, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
@@ -120,18 +130,14 @@ CACHES = {
 PROMPTS = [[5, 17, 99, 3, 42, 7, 64, 11], [9], list(range(3, 24))]
 
 
-def make_model(architecture):
+def make_model(architecture, seed):
     model_type, sizes = ARCHITECTURES[architecture]
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     config = AutoConfig.for_model(model_type, **sizes)
     config.eos_token_id = None
     config.bos_token_id = None
     model = AutoModelForCausalLM.from_config(config).eval()
-    # With the small weights that models are born with, all scores are alike.
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(40 if architecture.startswith("tiny") else 8)
+    spread_weights(model, 40 if architecture.startswith("tiny") else 8)
     model.generation_config.eos_token_id = None
     return model
 
@@ -175,17 +181,21 @@ def pad(prompts):
     return ids, torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
 
 
-def export(model, cache, ids, mask, new_tokens, folder):
-    if cache in ("buffers", "past"):
-        folder.mkdir(parents=True, exist_ok=True)
-        if cache == "past":
-            return export_past(model, folder)
-        return export_buffers(model, max(map(len, PROMPTS)) + new_tokens, folder)
-    exported = export_folder(model, cache, ids, mask, new_tokens)
-    exported.save_pretrained(folder)
+def prompts_of(model):
+    return [[token % model.config.vocab_size for token in prompt] for prompt in PROMPTS]
 
 
-def export_folder(model, cache, ids, mask, new_tokens):
+def export(model, cache, new_tokens, folder):
+    if cache == "past":
+        export_past(model, folder)
+    elif cache == "buffers":
+        export_buffers(model, max(map(len, PROMPTS)) + new_tokens, folder)
+    else:
+        export_folder(model, cache, new_tokens).save_pretrained(folder)
+
+
+def export_folder(model, cache, new_tokens):
+    ids, mask = pad(prompts_of(model)[: 2 if cache.startswith("batch") else 1])
     inputs = {"input_ids": ids, "attention_mask": mask}
     generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False, pad_token_id=0)
     exporter = DynamoExporter()
@@ -208,46 +218,13 @@ def reference(model, ids, mask, new_tokens):
 
 
 def make_calls(model, cache, new_tokens):
-    """What the program is exported with, and prompts with the tokens that follow them."""
-    prompts = [[token % model.config.vocab_size for token in prompt] for prompt in PROMPTS]
+    """Prompts and the tokens that follow them."""
+    prompts = prompts_of(model)
     if cache.startswith("batch"):
         batches = [prompts, prompts[:2], [prompts[2]] * 2]
-        calls = [{"prompts": batch, "tokens": reference(model, *pad(batch), new_tokens)} for batch in batches]
-        return pad(prompts[:2]), calls
-    calls = [{"prompt": prompt, "tokens": reference(model, *pad([prompt]), new_tokens)[0]} for prompt in prompts]
-    return pad(prompts[:1]), calls
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("architectures", nargs="*", metavar="ARCHITECTURE", help=f"of {', '.join(ARCHITECTURES)}")
-    parser.add_argument("--cache", action="append", choices=CACHES,
-                        help="; ".join(f"{name}: {text}" for name, text in CACHES.items()))
-    parser.add_argument("--new-tokens", type=int, default=256)
-    parser.add_argument("--tokens-only", action="store_true", help="the programs are there already")
-    options = parser.parse_args()
-    failed = 0
-    chosen = options.architectures or [name for name in ARCHITECTURES if not name.startswith("tiny")]
-    for architecture in chosen:
-        for cache in options.cache or ["dynamic", "static"]:
-            start = time.time()
-            folder = options.out / f"{architecture}-{cache}"
-            try:
-                model = make_model(architecture)
-                (ids, mask), calls = make_calls(model, cache, options.new_tokens)
-                if not options.tokens_only:
-                    export(model, cache, ids, mask, options.new_tokens, folder)
-                (folder / "tokens.json").write_text(json.dumps({"calls": calls}) + "\n")
-                kinds = [len(set(text)) for call in calls
-                         for text in (call["tokens"] if "prompts" in call else [call["tokens"]])]
-                print(f"{folder.name}: {kinds} different tokens, {time.time() - start:.0f} s", flush=True)
-            except Exception as error:
-                failed += 1
-                print(f"{folder.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-                traceback.print_exc(file=sys.stderr)
-    return 1 if failed else 0
+        return [{"prompts": batch, "tokens": reference(model, *pad(batch), new_tokens)} for batch in batches]
+    return [{"prompt": prompt, "tokens": reference(model, *pad([prompt]), new_tokens)[0]} for prompt in prompts]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(make_folders(__doc__, ARCHITECTURES, CACHES, make_model, make_calls, export))

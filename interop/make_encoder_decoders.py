@@ -8,16 +8,9 @@ tokens.json: what the encoder reads, prompts, and the tokens that model.generate
 compares pt2 with it.
 """
 
-import argparse
-import json
-import pathlib
 import sys
-import time
-import traceback
 
-# One that was built for another CUDA fails when it is imported; no text model needs them.
-sys.modules["torchaudio"] = None
-sys.modules["torchao"] = None
+from decoder_folders import make_folders, spread_weights
 
 import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq, GenerationConfig
@@ -40,6 +33,11 @@ ARCHITECTURES = {
     "blenderbot": ("blenderbot", TEXT),
     "m2m_100": ("m2m_100", TEXT),
     "whisper": ("whisper", dict(SIZES, max_source_positions=50, max_target_positions=448, num_mel_bins=8)),
+    "longt5": ("longt5", dict(T5, local_radius=4)),
+    "plbart": ("plbart", TEXT),
+    "mvp": ("mvp", TEXT),
+    "blenderbot_small": ("blenderbot-small", TEXT),
+    "pegasus_x": ("pegasus_x", dict(TEXT, block_size=16, num_global_tokens=4)),
     # For tests/data: as small as they can be.
     "tiny": ("t5", dict(vocab_size=32, d_model=16, d_kv=4, d_ff=24, num_layers=1, num_heads=4)),
 }
@@ -55,19 +53,16 @@ READ = [[5, 17, 99, 3, 42, 7, 64, 11], [9, 30, 8], list(range(3, 24))]
 PROMPTS = [[START, 9, 77, 5], [START], [START, 12]]
 
 
-def make_model(architecture):
+def make_model(architecture, seed):
     model_type, sizes = ARCHITECTURES[architecture]
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     tokens = dict(decoder_start_token_id=START, pad_token_id=0, eos_token_id=None, bos_token_id=None,
                   forced_eos_token_id=None, forced_bos_token_id=None, suppress_tokens=None, begin_suppress_tokens=None)
-    config = AutoConfig.for_model(model_type, **sizes, **tokens)
+    # Where what is read and what is written share their table, every token is likeliest to follow itself.
+    config = AutoConfig.for_model(model_type, **sizes, **tokens, tie_word_embeddings=False)
     kind = AutoModelForSpeechSeq2Seq if model_type == "whisper" else AutoModelForSeq2SeqLM
     model = kind.from_config(config).eval()
-    # With the small weights that models are born with, all scores are alike.
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.dim() > 1 and name != "shared.weight":
-                parameter.mul_(8)
+    spread_weights(model, 8)
     model.generation_config = GenerationConfig(decoder_start_token_id=START, pad_token_id=0)
     return model
 
@@ -79,6 +74,14 @@ def encoder_inputs(model, read):
         return {"input_features": torch.randn(1, model.config.num_mel_bins, 2 * model.config.max_source_positions)}
     ids = torch.tensor([read]) % model.config.vocab_size
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def export(model, cache, new_tokens, folder):
+    inputs = encoder_inputs(model, READ[0])
+    if cache == "module":
+        export_module(model, inputs, new_tokens, folder)
+    else:
+        export_folder(model, cache, inputs, PROMPTS[0], new_tokens).save_pretrained(folder)
 
 
 def export_folder(model, cache, inputs, prompt, new_tokens):
@@ -103,7 +106,6 @@ def export_module(model, inputs, new_tokens, folder):
     module = Seq2SeqLMExportableModule(model, max_hidden_seq_length=64,
                                        max_cache_length=max(map(len, PROMPTS)) + new_tokens)
     module.export(encoder_input_ids=inputs["input_ids"])
-    folder.mkdir(parents=True, exist_ok=True)
     torch.export.save(module.exported_encoder, folder / "encoder.pt2")
     torch.export.save(module.exported_decoder, folder / "decoder.pt2")
 
@@ -116,45 +118,18 @@ def reference(model, inputs, prompt, new_tokens):
     return tokens[0, -new_tokens:].tolist()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("architectures", nargs="*", metavar="ARCHITECTURE", help=f"of {', '.join(ARCHITECTURES)}")
-    parser.add_argument("--cache", action="append", choices=CACHES,
-                        help="; ".join(f"{name}: {text}" for name, text in CACHES.items()))
-    parser.add_argument("--new-tokens", type=int, default=256)
-    options = parser.parse_args()
-    failed = 0
-    for architecture in options.architectures or [name for name in ARCHITECTURES if name != "tiny"]:
-        for cache in options.cache or ["dynamic", "static"]:
-            start = time.time()
-            folder = options.out / f"{architecture}-{cache}"
-            try:
-                model = make_model(architecture)
-                calls = []
-                for read, prompt in zip(READ, PROMPTS):
-                    inputs = encoder_inputs(model, read)
-                    if cache == "static":
-                        # The mask of prefill.pt2 has the size that it was exported with.
-                        inputs = encoder_inputs(model, (read * 3)[: len(READ[0])])
-                    calls.append({"inputs": {name: tensor.tolist() for name, tensor in inputs.items()
-                                             if cache != "module" or name != "attention_mask"},
-                                  "prompt": [token % model.config.vocab_size for token in prompt],
-                                  "tokens": reference(model, inputs, prompt, options.new_tokens)})
-                inputs = encoder_inputs(model, READ[0])
-                if cache == "module":
-                    export_module(model, inputs, options.new_tokens, folder)
-                else:
-                    export_folder(model, cache, inputs, PROMPTS[0], options.new_tokens).save_pretrained(folder)
-                (folder / "tokens.json").write_text(json.dumps({"calls": calls}) + "\n")
-                kinds = [len(set(call["tokens"])) for call in calls]
-                print(f"{folder.name}: {kinds} different tokens, {time.time() - start:.0f} s", flush=True)
-            except Exception as error:
-                failed += 1
-                print(f"{folder.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-                traceback.print_exc(file=sys.stderr)
-    return 1 if failed else 0
+def make_calls(model, cache, new_tokens):
+    """What the encoder reads, prompts, and the tokens that follow them."""
+    calls = []
+    for read, prompt in zip(READ, PROMPTS):
+        # The mask of a prefill.pt2 with a static cache has the size that it was exported with.
+        inputs = encoder_inputs(model, (read * 3)[: len(READ[0])] if cache == "static" else read)
+        calls.append({"inputs": {name: tensor.tolist() for name, tensor in inputs.items()
+                                 if cache != "module" or name != "attention_mask"},
+                      "prompt": [token % model.config.vocab_size for token in prompt],
+                      "tokens": reference(model, inputs, prompt, new_tokens)})
+    return calls
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(make_folders(__doc__, ARCHITECTURES, CACHES, make_model, make_calls, export))
