@@ -173,14 +173,33 @@ void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigne
   new (self) PyDecoder(unwrap(*std::move(opened)));
 }
 
+// What they take behind the prompts is one list.
+void add_generate(nb::class_<PyDecoder>& type, const char* name, const auto& prompts, auto generate,
+                  const char* text) {
+  type.def(
+      name,
+      [generate](PyDecoder& self, nb::handle ids, std::optional<int64_t> max_new_tokens,
+                 std::optional<double> temperature, int64_t top_k, double top_p, uint64_t seed,
+                 nb::object stop_ids, nb::object on_token, std::optional<double> timeout) {
+        const Wishes wishes{max_new_tokens,      temperature,        top_k, top_p, seed,
+                            std::move(stop_ids), std::move(on_token)};
+        return generate(self, ids, wishes, timeout);
+      },
+      prompts, nb::kw_only(), nb::arg("max_new_tokens").none() = nb::none(),
+      nb::arg("temperature").none() = nb::none(), nb::arg("top_k") = 0, nb::arg("top_p") = 1.0,
+      nb::arg("seed") = 0, nb::arg("stop_ids").none() = nb::none(),
+      nb::arg("on_token").none() = nb::none(), nb::arg("timeout").none() = nb::none(), text);
+}
+
 }  // namespace
 
 void add_decoder_class(nb::module_& module) {
-  nb::class_<PyDecoder>(module, "Decoder",
-                        "A language model, token by token: a folder of Transformers' exporter, or "
-                        "a file with one program that takes token ids and gives logits. For one "
-                        "thread at a time.")
-      .def("__init__", &open, nb::arg("path"), nb::kw_only(), nb::arg("cache_length") = 2048,
+  nb::class_<PyDecoder> type(
+      module, "Decoder",
+      "A language model, token by token: a folder of Transformers' exporter, or "
+      "a file with one program that takes token ids and gives logits. For one "
+      "thread at a time.");
+  type.def("__init__", &open, nb::arg("path"), nb::kw_only(), nb::arg("cache_length") = 2048,
            nb::arg("threads") = 0, nb::arg("engine") = "planned",
            nb::arg("limits").none() = nb::none(), nb::arg("operators").none() = nb::none())
       .def("feed", &feed, nb::arg("ids"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
@@ -191,39 +210,6 @@ void add_decoder_class(nb::module_& module) {
           "Gives what the programs take beside tokens, by the names of `given_names`: what the "
           "encoder reads, {\"input_ids\": array}, or what it made of it where there is no encoder. "
           "Forgets all tokens.")
-      .def(
-          "generate",
-          [](PyDecoder& self, nb::handle prompt, std::optional<int64_t> max_new_tokens,
-             std::optional<double> temperature, int64_t top_k, double top_p, uint64_t seed,
-             nb::object stop_ids, nb::object on_token, std::optional<double> timeout) {
-            const Wishes wishes{max_new_tokens,      temperature,        top_k, top_p, seed,
-                                std::move(stop_ids), std::move(on_token)};
-            return generate_one(self, prompt, wishes, timeout);
-          },
-          nb::arg("prompt") = nb::make_tuple(), nb::kw_only(),
-          nb::arg("max_new_tokens").none() = nb::none(), nb::arg("temperature").none() = nb::none(),
-          nb::arg("top_k") = 0, nb::arg("top_p") = 1.0, nb::arg("seed") = 0,
-          nb::arg("stop_ids").none() = nb::none(), nb::arg("on_token").none() = nb::none(),
-          nb::arg("timeout").none() = nb::none(),
-          "Forgets all tokens, feeds the prompt and then each new token. What is not given is "
-          "that of generation_config.json, for an empty prompt decoder_start_token_id; "
-          "`temperature` brings the three behind it along, and 0 takes the most likely token. "
-          "`on_token` is told each token; False ends.")
-      .def(
-          "generate_batch",
-          [](PyDecoder& self, nb::handle prompts, std::optional<int64_t> max_new_tokens,
-             std::optional<double> temperature, int64_t top_k, double top_p, uint64_t seed,
-             nb::object stop_ids, nb::object on_token, std::optional<double> timeout) {
-            const Wishes wishes{max_new_tokens,      temperature,        top_k, top_p, seed,
-                                std::move(stop_ids), std::move(on_token)};
-            return generate_batch(self, prompts, wishes, timeout);
-          },
-          nb::arg("prompts"), nb::kw_only(), nb::arg("max_new_tokens").none() = nb::none(),
-          nb::arg("temperature").none() = nb::none(), nb::arg("top_k") = 0, nb::arg("top_p") = 1.0,
-          nb::arg("seed") = 0, nb::arg("stop_ids").none() = nb::none(),
-          nb::arg("on_token").none() = nb::none(), nb::arg("timeout").none() = nb::none(),
-          "The same of several prompts, which are computed together as far as the program takes "
-          "more than one sequence. `on_token` is told the number of the prompt and the token.")
       .def(
           "reset", [](PyDecoder& self) { Use(self)->reset(); },
           "Forgets all tokens, and nothing that was given.")
@@ -236,6 +222,16 @@ void add_decoder_class(nb::module_& module) {
       .def_prop_ro(
           "capacity", [](PyDecoder& self) { return Use(self)->capacity(); },
           "How many fit; None: the program sets no bound.");
+  add_generate(
+      type, "generate", nb::arg("prompt") = nb::make_tuple(), &generate_one,
+      "Forgets all tokens, feeds the prompt and then each new token. What is not given is that of "
+      "generation_config.json, for an empty prompt decoder_start_token_id; `temperature` brings "
+      "the three behind it along, and 0 takes the most likely token. `on_token` is told each "
+      "token; False ends.");
+  add_generate(type, "generate_batch", nb::arg("prompts"), &generate_batch,
+               "The same of several prompts, which are computed together as far as the program "
+               "takes more than one sequence. `on_token` is told the number of the prompt and the "
+               "token.");
 }
 
 }  // namespace pt2::python
