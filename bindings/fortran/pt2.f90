@@ -7,6 +7,7 @@ module pt2
   implicit none
   private
   public :: pt2_model, pt2_session, pt2_tensor, pt2_load, pt2_start, pt2_run, pt2_free
+  public :: pt2_decoder, pt2_sampling, pt2_told, pt2_open, pt2_give, pt2_generate
 
   type, bind(c) :: pt2_dtype
     integer(c_int8_t) :: code
@@ -42,11 +43,99 @@ module pt2
   type :: pt2_session
     type(c_ptr) :: handle = c_null_ptr
   end type
+  ! A language model: a folder of Transformers' exporter, or one program that takes token ids. For one thread at a time.
+  type :: pt2_decoder
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  ! How tokens are drawn: as they are here, the most likely one.
+  type :: pt2_sampling
+    real(c_double) :: temperature = 0
+    integer(c_int64_t) :: top_k = 0
+    real(c_double) :: top_p = 1
+    integer(c_int64_t) :: seed = 0
+  end type
   interface pt2_free
-    module procedure free_model, free_session
+    module procedure free_model, free_session, free_decoder
+  end interface
+
+  type, bind(c) :: generate_options
+    integer(c_size_t) :: size = 0
+    integer(c_int64_t) :: max_new_tokens = 0
+    integer(c_int32_t) :: has_sampling = 0
+    real(c_double) :: temperature = 0
+    integer(c_int64_t) :: top_k = 0
+    real(c_double) :: top_p = 1
+    integer(c_int64_t) :: seed = 0
+    type(c_ptr) :: stop_ids = c_null_ptr
+    integer(c_size_t) :: stop_count = 0
+    type(c_funptr) :: token = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+    type(c_funptr) :: token_of = c_null_funptr
+  end type
+  type, bind(c) :: named_value
+    type(c_ptr) :: name = c_null_ptr
+    integer(c_size_t) :: name_length = 0
+    type(c_ptr) :: value = c_null_ptr
+  end type
+
+  abstract interface
+    ! Told each token as soon as it is known, and the number of its prompt, from 0 on; anything but 0 ends.
+    function pt2_told(prompt, token, user) bind(c) result(ends)
+      import
+      integer(c_size_t), value :: prompt
+      integer(c_int64_t), value :: token
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: ends
+    end function
   end interface
 
   interface
+    function c_decoder_open(path, length, options, out) bind(c, name="pt2_decoder_open") result(error)
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_size_t), value :: length
+      type(c_ptr), value :: options
+      type(c_ptr), intent(out) :: out
+      type(c_ptr) :: error
+    end function
+    function c_decoder_give(decoder, inputs, count, options) bind(c, name="pt2_decoder_give") result(error)
+      import
+      type(c_ptr), value :: decoder, options
+      type(named_value), intent(in) :: inputs(*)
+      integer(c_size_t), value :: count
+      type(c_ptr) :: error
+    end function
+    function c_generate(decoder, ids, counts, prompts, generate, options, tokens, reasons) &
+        bind(c, name="pt2_decoder_generate_batch") result(error)
+      import
+      type(c_ptr), value :: decoder, options, reasons
+      integer(c_int64_t), intent(in) :: ids(*)
+      integer(c_size_t), intent(in) :: counts(*)
+      integer(c_size_t), value :: prompts
+      type(generate_options), intent(in) :: generate
+      type(c_ptr), intent(inout) :: tokens(*)
+      type(c_ptr) :: error
+    end function
+    subroutine c_decoder_free(decoder) bind(c, name="pt2_decoder_free")
+      import
+      type(c_ptr), value :: decoder
+    end subroutine
+    function c_value_copy(view, out) bind(c, name="pt2_value_copy") result(error)
+      import
+      type(tensor_view), intent(in) :: view
+      type(c_ptr), intent(out) :: out
+      type(c_ptr) :: error
+    end function
+    function c_value_get_tensor(value, out) bind(c, name="pt2_value_get_tensor") result(error)
+      import
+      type(c_ptr), value :: value
+      type(tensor_view), intent(out) :: out
+      type(c_ptr) :: error
+    end function
+    subroutine c_value_free(value) bind(c, name="pt2_value_free")
+      import
+      type(c_ptr), value :: value
+    end subroutine
     function c_model_load(path, length, options, out) bind(c, name="pt2_model_load") result(error)
       import
       character(kind=c_char), intent(in) :: path(*)
@@ -139,6 +228,90 @@ contains
                                 size(outputs, kind=c_size_t), c_null_ptr), message)
   end subroutine
 
+  subroutine pt2_open(path, decoder, message)
+    character(*), intent(in) :: path
+    type(pt2_decoder), intent(out) :: decoder
+    character(:), allocatable, intent(out) :: message
+    call take_error(c_decoder_open(path, len(path, c_size_t), c_null_ptr, decoder%handle), message)
+  end subroutine
+
+  ! What the programs take beside tokens, by name (trailing blanks do not count): what an encoder reads, which runs now.
+  subroutine pt2_give(decoder, names, inputs, message)
+    type(pt2_decoder), intent(in) :: decoder
+    character(*), intent(in), target :: names(:)
+    type(pt2_tensor), intent(in), target :: inputs(:)
+    character(:), allocatable, intent(out) :: message
+    type(named_value) :: given(size(inputs))
+    integer :: i
+    message = ""
+    do i = 1, size(inputs)
+      given(i)%name = c_loc(names(i))
+      given(i)%name_length = len_trim(names(i), c_size_t)
+      if (message == "") call take_error(c_value_copy(view_of(inputs(i)), given(i)%value), message)
+    end do
+    if (message == "") call take_error(c_decoder_give(decoder%handle, given, size(inputs, kind=c_size_t), c_null_ptr), &
+                                       message)
+    do i = 1, size(inputs)
+      call c_value_free(given(i)%value)
+    end do
+  end subroutine
+
+  ! What follows prompts that lie in `ids` one behind the other, of `counts` ids each: at most size(tokens, 1) tokens
+  ! behind prompt i, of which tokens(:lengths(i), i) were made. What is not given is that of generation_config.json.
+  subroutine pt2_generate(decoder, ids, counts, tokens, lengths, message, sampling, stop_ids, told)
+    type(pt2_decoder), intent(in) :: decoder
+    integer(c_int64_t), intent(in) :: ids(:)
+    integer, intent(in) :: counts(:)
+    integer(c_int64_t), intent(out) :: tokens(:, :)
+    integer, intent(out) :: lengths(:)
+    character(:), allocatable, intent(out) :: message
+    type(pt2_sampling), intent(in), optional :: sampling
+    integer(c_int64_t), intent(in), target, contiguous, optional :: stop_ids(:)
+    procedure(pt2_told), optional :: told
+    type(generate_options) :: options
+    type(c_ptr) :: made(size(counts))
+    integer :: i
+    options%size = c_sizeof(options)
+    options%max_new_tokens = size(tokens, 1)
+    if (present(sampling)) then
+      options%has_sampling = 1
+      options%temperature = sampling%temperature
+      options%top_k = sampling%top_k
+      options%top_p = sampling%top_p
+      options%seed = sampling%seed
+    end if
+    if (present(stop_ids)) then
+      options%stop_ids = c_loc(stop_ids)
+      options%stop_count = size(stop_ids)
+    end if
+    if (present(told)) options%token_of = c_funloc(told)
+    made = c_null_ptr
+    tokens = 0
+    lengths = 0
+    call take_error(c_generate(decoder%handle, ids, int(counts, c_size_t), size(counts, kind=c_size_t), options, &
+                               c_null_ptr, made, c_null_ptr), message)
+    do i = 1, size(counts)
+      if (message == "") call copy_ids(made(i), tokens(:, i), lengths(i), message)
+      call c_value_free(made(i))
+    end do
+  end subroutine
+
+  subroutine copy_ids(value, ids, length, message)
+    type(c_ptr), intent(in) :: value
+    integer(c_int64_t), intent(inout) :: ids(:)
+    integer, intent(out) :: length
+    character(:), allocatable, intent(out) :: message
+    integer(c_int64_t), pointer :: sizes(:), elements(:)
+    type(tensor_view) :: view
+    length = 0
+    call take_error(c_value_get_tensor(value, view), message)
+    if (message /= "") return
+    call c_f_pointer(view%sizes, sizes, [1])
+    call c_f_pointer(view%data, elements, [sizes(1)])
+    length = int(sizes(1))
+    ids(:length) = elements
+  end subroutine
+
   function view_of(tensor) result(view)
     type(pt2_tensor), intent(in), target :: tensor
     type(tensor_view) :: view
@@ -188,6 +361,11 @@ contains
     type(pt2_session), intent(inout) :: session
     call c_session_free(session%handle)
     session%handle = c_null_ptr
+  end subroutine
+  subroutine free_decoder(decoder)
+    type(pt2_decoder), intent(inout) :: decoder
+    call c_decoder_free(decoder%handle)
+    decoder%handle = c_null_ptr
   end subroutine
 
 end module

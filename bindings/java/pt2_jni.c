@@ -1,4 +1,4 @@
-// The native half of pt2.Model.
+// The native half of pt2.Model and pt2.Decoder.
 #include <jni.h>
 #include <pt2/c/pt2.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 enum { kMaxTensors = 64, kMaxDims = 64 };
 
 typedef struct {
-  pt2_model *model;
-  pt2_session *session;
+  pt2_model* model;
+  pt2_session* session;
 } Handles;
 
 typedef struct {
@@ -21,10 +21,10 @@ static const ElementType kTypes[] = {
 static const size_t kTypeCount = sizeof kTypes / sizeof kTypes[0];
 
 // Takes the error.
-static void throw_error(JNIEnv *env, pt2_error *error) {
+static void throw_error(JNIEnv* env, pt2_error* error) {
   jclass type = (*env)->FindClass(env, "pt2/Pt2Exception");
-  jmethodID make = (*env)->GetMethodID(
-      env, type, "<init>", "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)V");
+  jmethodID make = (*env)->GetMethodID(env, type, "<init>",
+                                       "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)V");
   jobject exception =
       (*env)->NewObject(env, type, make, (*env)->NewStringUTF(env, pt2_error_text(error, NULL)),
                         (*env)->NewStringUTF(env, pt2_error_name(error)),
@@ -33,23 +33,25 @@ static void throw_error(JNIEnv *env, pt2_error *error) {
   if (exception != NULL) (*env)->Throw(env, exception);
 }
 
-static void free_handles(Handles *handles) {
+static void free_handles(Handles* handles) {
   if (handles == NULL) return;
   pt2_session_free(handles->session);
   pt2_model_free(handles->model);
   free(handles);
 }
 
-JNIEXPORT jlong JNICALL Java_pt2_Model_load(JNIEnv *env, jclass type, jbyteArray path) {
+static pt2_error* out_of_memory(void) {
+  return pt2_error_create(PT2_NO_MEMORY, "out of memory", 13);
+}
+
+JNIEXPORT jlong JNICALL Java_pt2_Model_load(JNIEnv* env, jclass type, jbyteArray path) {
   const jsize length = (*env)->GetArrayLength(env, path);
-  jbyte *text = (*env)->GetByteArrayElements(env, path, NULL);
-  Handles *handles = calloc(1, sizeof *handles);
-  pt2_error *error = NULL;
+  jbyte* text = (*env)->GetByteArrayElements(env, path, NULL);
+  Handles* handles = calloc(1, sizeof *handles);
+  pt2_error* error = text == NULL || handles == NULL ? out_of_memory() : NULL;
   (void)type;
-  if (text == NULL || handles == NULL)
-    error = pt2_error_create(PT2_NO_MEMORY, "out of memory", 13);
   if (error == NULL)
-    error = pt2_model_load((const char *)text, (size_t)length, NULL, &handles->model);
+    error = pt2_model_load((const char*)text, (size_t)length, NULL, &handles->model);
   if (error == NULL) error = pt2_session_create(handles->model, NULL, &handles->session);
   if (text != NULL) (*env)->ReleaseByteArrayElements(env, path, text, JNI_ABORT);
   if (error == NULL) return (jlong)(intptr_t)handles;
@@ -58,13 +60,13 @@ JNIEXPORT jlong JNICALL Java_pt2_Model_load(JNIEnv *env, jclass type, jbyteArray
   return 0;
 }
 
-JNIEXPORT void JNICALL Java_pt2_Model_free(JNIEnv *env, jclass type, jlong handle) {
+JNIEXPORT void JNICALL Java_pt2_Model_free(JNIEnv* env, jclass type, jlong handle) {
   (void)env, (void)type;
-  free_handles((Handles *)(intptr_t)handle);
+  free_handles((Handles*)(intptr_t)handle);
 }
 
-JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv *env, jclass type, jlong handle) {
-  const Handles *handles = (const Handles *)(intptr_t)handle;
+JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv* env, jclass type, jlong handle) {
+  const Handles* handles = (const Handles*)(intptr_t)handle;
   const size_t count = pt2_model_input_count(handles->model);
   jclass text = (*env)->FindClass(env, "java/lang/String");
   jobjectArray out = (*env)->NewObjectArray(env, (jsize)count, text, NULL);
@@ -72,7 +74,7 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv *env, jclass type, j
   (void)type;
   for (i = 0; i < count && out != NULL; ++i) {
     pt2_place place = PT2_INIT(pt2_place);
-    pt2_error *error = pt2_model_get_input(handles->model, i, &place);
+    pt2_error* error = pt2_model_get_input(handles->model, i, &place);
     if (error != NULL) return throw_error(env, error), NULL;
     (*env)->SetObjectArrayElement(env, out, (jsize)i, (*env)->NewStringUTF(env, place.name));
   }
@@ -80,13 +82,13 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv *env, jclass type, j
 }
 
 // A copy of the array, as results may be views of inputs.
-static pt2_error *read_tensor(JNIEnv *env, jarray data, jlongArray sizes, char kind,
-                              pt2_value **out) {
+static pt2_error* read_tensor(JNIEnv* env, jarray data, jlongArray sizes, char kind,
+                              pt2_value** out) {
   jlong numbers[kMaxDims];
   int64_t plain[kMaxDims];
   const jsize dims = (*env)->GetArrayLength(env, sizes);
   pt2_tensor_view view = {0};
-  pt2_error *error;
+  pt2_error* error;
   size_t known = 0;
   jsize i;
   if (dims > kMaxDims) return pt2_error_create(PT2_ARGUMENT, "too many dims", 13);
@@ -102,7 +104,7 @@ static pt2_error *read_tensor(JNIEnv *env, jarray data, jlongArray sizes, char k
   return error;
 }
 
-static jarray new_array(JNIEnv *env, char kind, jsize length) {
+static jarray new_array(JNIEnv* env, char kind, jsize length) {
   switch (kind) {
     case 'F':
       return (*env)->NewFloatArray(env, length);
@@ -119,7 +121,7 @@ static jarray new_array(JNIEnv *env, char kind, jsize length) {
   }
 }
 
-static jobject tensor_of(JNIEnv *env, char kind, const pt2_tensor_view *view) {
+static jobject tensor_of(JNIEnv* env, char kind, const pt2_tensor_view* view) {
   jclass type = (*env)->FindClass(env, "pt2/Tensor");
   jmethodID make = (*env)->GetMethodID(env, type, "<init>", "(Ljava/lang/Object;[J)V");
   jlongArray sizes = (*env)->NewLongArray(env, view->dims);
@@ -134,25 +136,26 @@ static jobject tensor_of(JNIEnv *env, char kind, const pt2_tensor_view *view) {
   data = new_array(env, kind, (jsize)count);
   if (data == NULL) return NULL;
   if (count > 0) {
-    char *to = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
+    char* to = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
     for (i = 0; to != NULL && i < count * view->dtype.bits / 8; ++i)
-      to[i] = ((const char *)view->data)[i];
+      to[i] = ((const char*)view->data)[i];
     (*env)->ReleasePrimitiveArrayCritical(env, data, to, 0);
   }
   return (*env)->NewObject(env, type, make, data, sizes);
 }
 
 // A row-major copy; null for what is no tensor of a known type.
-static jobject write_tensor(JNIEnv *env, const pt2_value *value) {
+static jobject write_tensor(JNIEnv* env, const pt2_value* value) {
   pt2_tensor_view view;
-  pt2_value *rows = NULL;
+  pt2_value* rows = NULL;
   jobject out = NULL;
   size_t known = 0;
-  pt2_error *error = pt2_value_get_tensor(value, &view);
+  pt2_error* error = pt2_value_get_tensor(value, &view);
   if (error == NULL) error = pt2_value_copy(&view, &rows);
   if (error == NULL) error = pt2_value_get_tensor(rows, &view);
-  while (error == NULL && known < kTypeCount &&
-         (kTypes[known].dtype.code != view.dtype.code || kTypes[known].dtype.bits != view.dtype.bits))
+  while (
+      error == NULL && known < kTypeCount &&
+      (kTypes[known].dtype.code != view.dtype.code || kTypes[known].dtype.bits != view.dtype.bits))
     ++known;
   if (error == NULL && known < kTypeCount) out = tensor_of(env, kTypes[known].kind, &view);
   pt2_error_free(error);
@@ -160,27 +163,37 @@ static jobject write_tensor(JNIEnv *env, const pt2_value *value) {
   return out;
 }
 
-JNIEXPORT jobjectArray JNICALL Java_pt2_Model_run(JNIEnv *env, jclass type, jlong handle,
+// As values, of which those before a failure are there, too.
+static pt2_error* read_tensors(JNIEnv* env, jobjectArray data, jobjectArray sizes, jcharArray kinds,
+                               pt2_value** out) {
+  const jsize count = (*env)->GetArrayLength(env, data);
+  pt2_error* error = NULL;
+  jsize i;
+  if (count > kMaxTensors) return pt2_error_create(PT2_UNSUPPORTED, "too many tensors", 16);
+  for (i = 0; i < count && error == NULL; ++i) {
+    jchar kind = 0;
+    (*env)->GetCharArrayRegion(env, kinds, i, 1, &kind);
+    error = read_tensor(env, (*env)->GetObjectArrayElement(env, data, i),
+                        (*env)->GetObjectArrayElement(env, sizes, i), (char)kind, &out[i]);
+  }
+  return error;
+}
+
+JNIEXPORT jobjectArray JNICALL Java_pt2_Model_run(JNIEnv* env, jclass type, jlong handle,
                                                   jobjectArray data, jobjectArray sizes,
                                                   jcharArray kinds) {
-  const Handles *handles = (const Handles *)(intptr_t)handle;
+  const Handles* handles = (const Handles*)(intptr_t)handle;
   const size_t count = (size_t)(*env)->GetArrayLength(env, data);
   const size_t outputs = pt2_model_output_count(handles->model);
   pt2_value *given[kMaxTensors] = {NULL}, *results[kMaxTensors] = {NULL};
   jobjectArray out = NULL;
-  pt2_error *error = NULL;
+  pt2_error* error = NULL;
   size_t i;
   (void)type;
-  if (count > kMaxTensors || outputs > kMaxTensors)
-    error = pt2_error_create(PT2_UNSUPPORTED, "too many tensors", 16);
-  for (i = 0; i < count && error == NULL; ++i) {
-    jchar kind = 0;
-    (*env)->GetCharArrayRegion(env, kinds, (jsize)i, 1, &kind);
-    error = read_tensor(env, (*env)->GetObjectArrayElement(env, data, (jsize)i),
-                        (*env)->GetObjectArrayElement(env, sizes, (jsize)i), (char)kind, &given[i]);
-  }
+  if (outputs > kMaxTensors) error = pt2_error_create(PT2_UNSUPPORTED, "too many tensors", 16);
+  if (error == NULL) error = read_tensors(env, data, sizes, kinds, given);
   if (error == NULL)
-    error = pt2_session_run(handles->session, (const pt2_value *const *)given, count, NULL, results,
+    error = pt2_session_run(handles->session, (const pt2_value* const*)given, count, NULL, results,
                             outputs);
   if (error == NULL)
     out = (*env)->NewObjectArray(env, (jsize)outputs, (*env)->FindClass(env, "pt2/Tensor"), NULL);
@@ -190,6 +203,127 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_run(JNIEnv *env, jclass type, jlon
     pt2_value_free(given[i]);
     pt2_value_free(results[i]);
   }
+  if (error != NULL) throw_error(env, error);
+  return out;
+}
+
+JNIEXPORT jlong JNICALL Java_pt2_Decoder_open(JNIEnv* env, jclass type, jbyteArray path) {
+  const jsize length = (*env)->GetArrayLength(env, path);
+  jbyte* text = (*env)->GetByteArrayElements(env, path, NULL);
+  pt2_decoder* decoder = NULL;
+  pt2_error* error = text == NULL
+                         ? out_of_memory()
+                         : pt2_decoder_open((const char*)text, (size_t)length, NULL, &decoder);
+  (void)type;
+  if (text != NULL) (*env)->ReleaseByteArrayElements(env, path, text, JNI_ABORT);
+  if (error != NULL) throw_error(env, error);
+  return (jlong)(intptr_t)decoder;
+}
+
+JNIEXPORT void JNICALL Java_pt2_Decoder_free(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  pt2_decoder_free((pt2_decoder*)(intptr_t)handle);
+}
+
+JNIEXPORT void JNICALL Java_pt2_Decoder_give(JNIEnv* env, jclass type, jlong handle,
+                                             jobjectArray names, jobjectArray data,
+                                             jobjectArray sizes, jcharArray kinds) {
+  pt2_value* values[kMaxTensors] = {NULL};
+  pt2_named_value given[kMaxTensors];
+  const jsize count = (*env)->GetArrayLength(env, names);
+  pt2_error* error = read_tensors(env, data, sizes, kinds, values);
+  jsize read = 0, i;
+  (void)type;
+  for (; read < count && error == NULL; ++read) {
+    jbyteArray name = (*env)->GetObjectArrayElement(env, names, read);
+    given[read].name = (const char*)(*env)->GetByteArrayElements(env, name, NULL);
+    given[read].name_length = (size_t)(*env)->GetArrayLength(env, name);
+    given[read].value = values[read];
+    if (given[read].name == NULL) error = out_of_memory();
+  }
+  if (error == NULL)
+    error = pt2_decoder_give((pt2_decoder*)(intptr_t)handle, given, (size_t)count, NULL);
+  for (i = 0; i < read; ++i)
+    if (given[i].name != NULL)
+      (*env)->ReleaseByteArrayElements(env, (*env)->GetObjectArrayElement(env, names, i),
+                                       (jbyte*)given[i].name, JNI_ABORT);
+  for (i = 0; i < kMaxTensors; ++i) pt2_value_free(values[i]);
+  if (error != NULL) throw_error(env, error);
+}
+
+typedef struct {
+  JNIEnv* env;
+  jobject told;
+  jmethodID call;
+} Told;
+
+// Ends where the method says false, or throws.
+static int32_t tell(size_t prompt, int64_t token, void* user) {
+  const Told* told = user;
+  JNIEnv* env = told->env;
+  const jboolean goes_on =
+      (*env)->CallBooleanMethod(env, told->told, told->call, (jint)prompt, (jlong)token);
+  return (*env)->ExceptionCheck(env) || !goes_on;
+}
+
+// The ids of a vector of int64.
+static jlongArray ids_of(JNIEnv* env, const pt2_value* tokens) {
+  pt2_tensor_view view;
+  jlongArray out = NULL;
+  pt2_error* error = pt2_value_get_tensor(tokens, &view);
+  if (error == NULL) out = (*env)->NewLongArray(env, (jsize)view.sizes[0]);
+  if (out != NULL) (*env)->SetLongArrayRegion(env, out, 0, (jsize)view.sizes[0], view.data);
+  pt2_error_free(error);
+  return out;
+}
+
+// `sampling` is empty, or temperature and top_p.
+JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(
+    JNIEnv* env, jclass type, jlong handle, jlongArray ids, jintArray lengths, jlong max_new_tokens,
+    jdoubleArray sampling, jlong top_k, jlong seed, jlongArray stop_ids, jobject told) {
+  pt2_generate_options options = PT2_INIT(pt2_generate_options);
+  const jsize prompts = (*env)->GetArrayLength(env, lengths);
+  size_t* counts = calloc((size_t)prompts + 1, sizeof *counts);
+  pt2_value** tokens = calloc((size_t)prompts + 1, sizeof *tokens);
+  jlong* plain = (*env)->GetLongArrayElements(env, ids, NULL);
+  jlong* stop = stop_ids == NULL ? NULL : (*env)->GetLongArrayElements(env, stop_ids, NULL);
+  Told user = {env, told, NULL};
+  jobjectArray out = NULL;
+  pt2_error* error = counts == NULL || tokens == NULL || plain == NULL ? out_of_memory() : NULL;
+  jsize i;
+  (void)type;
+  options.max_new_tokens = max_new_tokens;
+  options.has_sampling = (*env)->GetArrayLength(env, sampling) == 2;
+  if (options.has_sampling) {
+    (*env)->GetDoubleArrayRegion(env, sampling, 0, 1, &options.temperature);
+    (*env)->GetDoubleArrayRegion(env, sampling, 1, 1, &options.top_p);
+  }
+  options.top_k = top_k;
+  options.seed = (uint64_t)seed;
+  options.stop_ids = (const int64_t*)stop;
+  options.stop_count = stop == NULL ? 0 : (size_t)(*env)->GetArrayLength(env, stop_ids);
+  options.user = &user;
+  if (told != NULL) {
+    user.call = (*env)->GetMethodID(env, (*env)->GetObjectClass(env, told), "token", "(IJ)Z");
+    options.token_of = tell;
+  }
+  for (i = 0; i < prompts && error == NULL; ++i) {
+    jint length = 0;
+    (*env)->GetIntArrayRegion(env, lengths, i, 1, &length);
+    counts[i] = (size_t)length;
+  }
+  if (error == NULL)
+    error = pt2_decoder_generate_batch((pt2_decoder*)(intptr_t)handle, (const int64_t*)plain,
+                                       counts, (size_t)prompts, &options, NULL, tokens, NULL);
+  if (plain != NULL) (*env)->ReleaseLongArrayElements(env, ids, plain, JNI_ABORT);
+  if (stop != NULL) (*env)->ReleaseLongArrayElements(env, stop_ids, stop, JNI_ABORT);
+  if (error == NULL && !(*env)->ExceptionCheck(env))
+    out = (*env)->NewObjectArray(env, prompts, (*env)->FindClass(env, "[J"), NULL);
+  for (i = 0; out != NULL && i < prompts; ++i)
+    (*env)->SetObjectArrayElement(env, out, i, ids_of(env, tokens[i]));
+  for (i = 0; tokens != NULL && i < prompts; ++i) pt2_value_free(tokens[i]);
+  free(tokens);
+  free(counts);
   if (error != NULL) throw_error(env, error);
   return out;
 }

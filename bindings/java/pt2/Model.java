@@ -19,16 +19,8 @@ public final class Model implements AutoCloseable {
 
   /** Results in their own memory; null for what is no tensor of numbers. */
   public synchronized Tensor[] run(Tensor... inputs) {
-    int count = inputs.length;
-    Object[] data = new Object[count];
-    long[][] sizes = new long[count][];
-    char[] kinds = new char[count];
-    for (int i = 0; i < count; ++i) {
-      kinds[i] = inputs[i].kind();
-      data[i] = inputs[i].data();
-      sizes[i] = inputs[i].sizes();
-    }
-    return run(open(), data, sizes, kinds);
+    Tensors given = Tensors.of(inputs);
+    return run(open(), given.data(), given.sizes(), given.kinds());
   }
 
   @Override

@@ -39,6 +39,29 @@ pub struct Place {
     pub maximum: *const i64,
 }
 
+#[repr(C)]
+pub struct GenerateOptions {
+    pub size: usize,
+    pub max_new_tokens: i64,
+    pub has_sampling: i32,
+    pub temperature: f64,
+    pub top_k: i64,
+    pub top_p: f64,
+    pub seed: u64,
+    pub stop_ids: *const i64,
+    pub stop_count: usize,
+    pub token: Option<unsafe extern "C" fn(i64, *mut c_void) -> i32>,
+    pub user: *mut c_void,
+    pub token_of: Option<unsafe extern "C" fn(usize, i64, *mut c_void) -> i32>,
+}
+
+#[repr(C)]
+pub struct NamedValue {
+    pub name: *const c_char,
+    pub name_length: usize,
+    pub value: *const Opaque,
+}
+
 extern "C" {
     pub fn pt2_version() -> *const c_char;
     pub fn pt2_error_code(error: *const Opaque) -> i32;
@@ -82,4 +105,27 @@ extern "C" {
     pub fn pt2_value_copy(view: *const TensorView, out: *mut *mut Opaque) -> *mut Opaque;
     pub fn pt2_value_get_tensor(value: *const Opaque, out: *mut TensorView) -> *mut Opaque;
     pub fn pt2_value_free(value: *mut Opaque);
+    pub fn pt2_decoder_open(
+        path: *const c_char,
+        length: usize,
+        options: *const c_void,
+        out: *mut *mut Opaque,
+    ) -> *mut Opaque;
+    pub fn pt2_decoder_free(decoder: *mut Opaque);
+    pub fn pt2_decoder_generate_batch(
+        decoder: *mut Opaque,
+        ids: *const i64,
+        counts: *const usize,
+        prompts: usize,
+        generate: *const GenerateOptions,
+        options: *const c_void,
+        tokens: *mut *mut Opaque,
+        reasons: *mut i32,
+    ) -> *mut Opaque;
+    pub fn pt2_decoder_give(
+        decoder: *mut Opaque,
+        inputs: *const NamedValue,
+        count: usize,
+        options: *const c_void,
+    ) -> *mut Opaque;
 }

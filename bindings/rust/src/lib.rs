@@ -14,7 +14,9 @@ use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
+mod decoder;
 mod ffi;
+pub use decoder::{Decoder, Generate, Sampling};
 use ffi::Opaque;
 
 /// What went wrong and where. Codes are those of `pt2.h`.
@@ -126,6 +128,12 @@ unsafe fn extents<'a>(numbers: *const i64, dims: i32) -> &'a [i64] {
         0 => &[],
         _ => std::slice::from_raw_parts(numbers, dims as usize),
     }
+}
+
+fn copied(input: &Input<'_>) -> Result<Tensor> {
+    let mut value = null_mut();
+    check(unsafe { ffi::pt2_value_copy(&input.view, &mut value) })?;
+    Ok(Tensor { value })
 }
 
 /// A result, in memory of its own.
@@ -250,12 +258,7 @@ impl Session {
     /// Runs a program of tensors. Inputs are copied, as results may be views of them; `run_into`
     /// copies nothing. Errors name the input.
     pub fn run(&mut self, inputs: &[Input<'_>]) -> Result<Vec<Tensor>> {
-        let mut values = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let mut value = null_mut();
-            check(unsafe { ffi::pt2_value_copy(&input.view, &mut value) })?;
-            values.push(Tensor { value });
-        }
+        let values = inputs.iter().map(copied).collect::<Result<Vec<_>>>()?;
         let pointers: Vec<*const Opaque> = values.iter().map(|each| each.value.cast_const()).collect();
         let mut outputs = vec![null_mut(); self.outputs];
         let error = unsafe {

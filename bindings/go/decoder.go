@@ -1,0 +1,145 @@
+package pt2
+
+/*
+#include <pt2/c/pt2.h>
+
+// Defined in Go; the preamble of a file that exports may only declare.
+int32_t pt2GoToken(size_t prompt, int64_t token, void* user);
+*/
+import "C"
+
+import (
+	"runtime"
+	"runtime/cgo"
+	"unsafe"
+)
+
+// Sampling says how tokens are drawn. TopK 0 and TopP 1 leave none out; Temperature 0 takes the
+// most likely one.
+type Sampling struct {
+	Temperature float64
+	TopK        int64
+	TopP        float64
+	Seed        uint64
+}
+
+// Generate says how to go on. What is not given is that of generation_config.json.
+type Generate struct {
+	MaxNewTokens int64
+	Sampling     *Sampling
+	// StopIDs that are empty, but not nil, stop nowhere.
+	StopIDs []int64
+	// OnToken is told the number of the prompt and each token as soon as it is known; false ends.
+	OnToken func(prompt int, token int64) bool
+}
+
+// Decoder is a language model: a folder of Transformers' exporter, or one program that takes token
+// ids. For one goroutine at a time.
+type Decoder struct {
+	handle *C.pt2_decoder
+}
+
+// OpenDecoder reads a folder or a file.
+func OpenDecoder(path string) (*Decoder, error) {
+	decoder := &Decoder{}
+	text := []byte(path + "\x00")
+	error := C.pt2_decoder_open((*C.char)(unsafe.Pointer(&text[0])), C.size_t(len(path)), nil, &decoder.handle)
+	if err := check(error); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(decoder, func(d *Decoder) { C.pt2_decoder_free(d.handle) })
+	return decoder, nil
+}
+
+// Give takes what the programs want beside tokens, by name: what an encoder reads, which runs now.
+func (d *Decoder) Give(inputs map[string]Tensor) error {
+	defer runtime.KeepAlive(d)
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	named := make([]C.pt2_named_value, 0, len(inputs)+1)
+	defer func() {
+		for i := range named {
+			C.pt2_value_free((*C.pt2_value)(named[i].value))
+		}
+	}()
+	for name, tensor := range inputs {
+		view, err := tensor.view(&pinner)
+		if err != nil {
+			return err
+		}
+		var value *C.pt2_value
+		if err := check(C.pt2_value_copy(&view, &value)); err != nil {
+			return err
+		}
+		text := []byte(name + "\x00")
+		pinner.Pin(&text[0])
+		named = append(named, C.pt2_named_value{
+			name: (*C.char)(unsafe.Pointer(&text[0])), name_length: C.size_t(len(name)), value: value})
+	}
+	return check(C.pt2_decoder_give(d.handle, unsafe.SliceData(named), C.size_t(len(named)), nil))
+}
+
+//export pt2GoToken
+func pt2GoToken(prompt C.size_t, token C.int64_t, user unsafe.Pointer) C.int32_t {
+	told := (*(*cgo.Handle)(user)).Value().(func(int, int64) bool)
+	if told(int(prompt), int64(token)) {
+		return 0
+	}
+	return 1
+}
+
+// Generate gives the new tokens behind each prompt. Several are computed together as far as the
+// program takes that.
+func (d *Decoder) Generate(prompts [][]int64, how Generate) ([][]int64, error) {
+	defer runtime.KeepAlive(d)
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	// All lists have one element more, so that they have an address where there is no prompt.
+	ids := []int64{}
+	counts := make([]C.size_t, len(prompts)+1)
+	for i, prompt := range prompts {
+		ids = append(ids, prompt...)
+		counts[i] = C.size_t(len(prompt))
+	}
+	ids = append(ids, 0)
+	options := C.pt2_generate_options{size: C.sizeof_pt2_generate_options, max_new_tokens: C.int64_t(how.MaxNewTokens)}
+	if s := how.Sampling; s != nil {
+		options.has_sampling = 1
+		options.temperature = C.double(s.Temperature)
+		options.top_k = C.int64_t(s.TopK)
+		options.top_p = C.double(s.TopP)
+		options.seed = C.uint64_t(s.Seed)
+	}
+	if how.StopIDs != nil {
+		stop := append(append([]int64{}, how.StopIDs...), 0)
+		pinner.Pin(&stop[0])
+		options.stop_ids = (*C.int64_t)(unsafe.Pointer(&stop[0]))
+		options.stop_count = C.size_t(len(how.StopIDs))
+	}
+	if how.OnToken != nil {
+		told := cgo.NewHandle(how.OnToken)
+		defer told.Delete()
+		pinner.Pin(&told)
+		options.user = unsafe.Pointer(&told)
+		options.token_of = (*[0]byte)(C.pt2GoToken)
+	}
+	values := make([]*C.pt2_value, len(prompts)+1)
+	error := C.pt2_decoder_generate_batch(d.handle, (*C.int64_t)(unsafe.Pointer(&ids[0])), &counts[0],
+		C.size_t(len(prompts)), &options, nil, &values[0], nil)
+	if err := check(error); err != nil {
+		return nil, err
+	}
+	texts := make([][]int64, len(prompts))
+	for i := range texts {
+		var view C.pt2_tensor_view
+		err := check(C.pt2_value_get_tensor(values[i], &view))
+		if err == nil && *view.sizes > 0 {
+			texts[i] = append(texts[i], unsafe.Slice((*int64)(view.data), int(*view.sizes))...)
+		}
+		C.pt2_value_free(values[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}

@@ -1,0 +1,96 @@
+package pt2
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"testing"
+)
+
+const decoders = "../../tests/data/decoders/"
+
+// What model.generate of Transformers gave.
+type recorded struct {
+	Inputs map[string][][]int64
+	Prompt []int64
+	Tokens []int64
+}
+
+func calls(t *testing.T, folder string) []recorded {
+	t.Helper()
+	bytes, err := os.ReadFile(decoders + folder + "/tokens.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct{ Calls []recorded }
+	if err := json.Unmarshal(bytes, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all.Calls
+}
+
+func openDecoder(t *testing.T, folder string) *Decoder {
+	t.Helper()
+	decoder, err := OpenDecoder(decoders + folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoder
+}
+
+func greedy(count int) Generate {
+	return Generate{MaxNewTokens: int64(count), Sampling: &Sampling{TopP: 1}, StopIDs: []int64{}}
+}
+
+func TestGeneratesWhatTransformersDoes(t *testing.T) {
+	decoder := openDecoder(t, "dynamic")
+	var prompts, want [][]int64
+	for _, call := range calls(t, "dynamic") {
+		prompts = append(prompts, call.Prompt)
+		want = append(want, call.Tokens)
+	}
+	how := greedy(len(want[0]))
+	told := make([][]int64, len(prompts))
+	how.OnToken = func(prompt int, token int64) bool {
+		told[prompt] = append(told[prompt], token)
+		return true
+	}
+	texts, err := decoder.Generate(prompts, how)
+	if err != nil || !reflect.DeepEqual(texts, want) || !reflect.DeepEqual(told, want) {
+		t.Fatal(texts, told, err)
+	}
+	how.OnToken = func(prompt int, token int64) bool { return false }
+	if texts, err := decoder.Generate(prompts[:1], how); err != nil || len(texts[0]) != 1 {
+		t.Fatal(texts, err)
+	}
+}
+
+func TestGeneratesBehindAnEncoder(t *testing.T) {
+	decoder := openDecoder(t, "encoder")
+	for _, call := range calls(t, "encoder") {
+		inputs := map[string]Tensor{}
+		for name, rows := range call.Inputs {
+			inputs[name] = Tensor{rows[0], []int64{1, int64(len(rows[0]))}}
+		}
+		if err := decoder.Give(inputs); err != nil {
+			t.Fatal(err)
+		}
+		texts, err := decoder.Generate([][]int64{call.Prompt}, greedy(len(call.Tokens)))
+		if err != nil || !reflect.DeepEqual(texts[0], call.Tokens) {
+			t.Fatal(texts, err)
+		}
+	}
+}
+
+func TestDecodersSayWhatIsWrong(t *testing.T) {
+	if _, err := OpenDecoder("missing"); err == nil {
+		t.Fatal("found no error")
+	}
+	decoder := openDecoder(t, "dynamic")
+	if _, err := decoder.Generate([][]int64{{1 << 40}}, greedy(1)); err == nil {
+		t.Fatal("found no error")
+	}
+	if err := decoder.Give(map[string]Tensor{"pixels": {[]float32{1}, []int64{1}}}); err == nil {
+		t.Fatal("found no error")
+	}
+}

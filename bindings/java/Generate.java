@@ -1,0 +1,48 @@
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Collectors;
+import pt2.Decoder;
+import pt2.Pt2Exception;
+import pt2.Sampling;
+import pt2.Tensor;
+
+/** What follows each prompt, greedily: Generate FOLDER COUNT READ IDS..., where READ is what an encoder reads, or -. */
+final class Generate {
+  static long[] ids(String list) {
+    return Arrays.stream(list.split(",")).mapToLong(Long::parseLong).toArray();
+  }
+
+  /** What is refused is told, and exceptions of the caller's method come through. */
+  static void checkErrors(Decoder decoder, long[][] prompts) {
+    try {
+      decoder.generate(new long[][] {{1L << 40}}, 1, null, null, null);
+      throw new AssertionError("found no exception");
+    } catch (Pt2Exception refused) {
+      if (!refused.code().equals("argument")) throw new AssertionError(refused);
+    }
+    try {
+      decoder.generate(prompts, 2, Sampling.GREEDY, new long[0], (prompt, token) -> Integer.parseInt("") > 0);
+      throw new AssertionError("found no exception");
+    } catch (NumberFormatException expected) {
+      // It ended there.
+    }
+    long[][] one = decoder.generate(prompts, 9, Sampling.GREEDY, new long[0], (prompt, token) -> false);
+    if (one[0].length != 1) throw new AssertionError("went on");
+  }
+
+  public static void main(String[] arguments) {
+    try (Decoder decoder = new Decoder(arguments[0])) {
+      if (!arguments[2].equals("-")) {
+        long[] read = ids(arguments[2]);
+        long[] mask = new long[read.length];
+        Arrays.fill(mask, 1);
+        decoder.give(Map.of("input_ids", new Tensor(read, 1, read.length),
+            "attention_mask", new Tensor(mask, 1, mask.length)));
+      }
+      long[][] prompts = Arrays.stream(arguments).skip(3).map(Generate::ids).toArray(long[][]::new);
+      checkErrors(decoder, prompts);
+      for (long[] text : decoder.generate(prompts, Long.parseLong(arguments[1]), Sampling.GREEDY, null, null))
+        System.out.println(Arrays.stream(text).mapToObj(Long::toString).collect(Collectors.joining(",")));
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package pt2;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A language model: a folder of Transformers' exporter, or one program that takes token ids. Threads
+ * may share it: calls follow one another.
+ */
+public final class Decoder implements AutoCloseable {
+  static {
+    System.loadLibrary("pt2_jni");
+  }
+
+  /** Told each token as soon as it is known. */
+  public interface OnToken {
+    /** False ends. */
+    boolean token(int prompt, long token);
+  }
+
+  private long handle;
+
+  public Decoder(String path) {
+    handle = open(path.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** What the programs take beside tokens, by name: what an encoder reads, which runs now. */
+  public synchronized void give(Map<String, Tensor> inputs) {
+    List<String> names = List.copyOf(inputs.keySet());
+    byte[][] texts = names.stream().map(each -> each.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
+    Tensors given = Tensors.of(names.stream().map(inputs::get).toArray(Tensor[]::new));
+    give(open(), texts, given.data(), given.sizes(), given.kinds());
+  }
+
+  /**
+   * The new tokens behind each prompt; several are computed together as far as the program takes
+   * that. What is 0 or null is that of generation_config.json; no stop ids stop nowhere.
+   */
+  public synchronized long[][] generate(
+      long[][] prompts, long maxNewTokens, Sampling sampling, long[] stopIds, OnToken onToken) {
+    long[] ids = Arrays.stream(prompts).flatMapToLong(Arrays::stream).toArray();
+    int[] lengths = Arrays.stream(prompts).mapToInt(prompt -> prompt.length).toArray();
+    Sampling how = sampling == null ? Sampling.GREEDY : sampling;
+    double[] two = sampling == null ? new double[0] : new double[] {how.temperature(), how.topP()};
+    return generate(open(), ids, lengths, maxNewTokens, two, how.topK(), how.seed(), stopIds, onToken);
+  }
+
+  @Override
+  public synchronized void close() {
+    if (handle != 0) free(handle);
+    handle = 0;
+  }
+
+  private long open() {
+    if (handle == 0) throw new IllegalStateException("the decoder is closed");
+    return handle;
+  }
+
+  private static native long open(byte[] path);
+
+  private static native void free(long handle);
+
+  private static native void give(long handle, byte[][] names, Object[] data, long[][] sizes, char[] kinds);
+
+  private static native long[][] generate(long handle, long[] ids, int[] lengths, long maxNewTokens,
+      double[] sampling, long topK, long seed, long[] stopIds, OnToken onToken);
+}

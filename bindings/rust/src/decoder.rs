@@ -1,0 +1,104 @@
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use crate::ffi::{self, Opaque};
+use crate::{check, copied, Input, Result, Tensor};
+
+/// How tokens are drawn; `top_k` 0 and `top_p` 1 leave none out, `temperature` 0 takes the most likely one.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampling {
+    pub temperature: f64,
+    pub top_k: i64,
+    pub top_p: f64,
+    pub seed: u64,
+}
+
+/// What is not given is that of `generation_config.json`.
+#[derive(Default)]
+pub struct Generate<'a> {
+    pub max_new_tokens: Option<i64>,
+    pub sampling: Option<Sampling>,
+    pub stop_ids: Option<&'a [i64]>,
+    /// Told the number of the prompt and each token as soon as it is known; false ends.
+    pub on_token: Option<&'a mut dyn FnMut(usize, i64) -> bool>,
+}
+
+unsafe extern "C" fn tell(prompt: usize, token: i64, user: *mut c_void) -> i32 {
+    let told = &mut *user.cast::<&mut dyn FnMut(usize, i64) -> bool>();
+    i32::from(!told(prompt, token))
+}
+
+/// A language model: a folder of Transformers' exporter, or one program that takes token ids.
+pub struct Decoder {
+    decoder: *mut Opaque,
+}
+// Used through &mut, so by one thread at a time.
+unsafe impl Send for Decoder {}
+impl Decoder {
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        let path = path.as_ref().to_string_lossy();
+        let mut decoder = null_mut();
+        let text = path.as_ptr().cast();
+        check(unsafe { ffi::pt2_decoder_open(text, path.len(), null(), &mut decoder) })?;
+        Ok(Decoder { decoder })
+    }
+    /// What the programs take beside tokens, by name: what an encoder reads, which runs now.
+    pub fn give(&mut self, inputs: &[(&str, Input<'_>)]) -> Result<()> {
+        let values =
+            inputs.iter().map(|(_, input)| copied(input)).collect::<Result<Vec<Tensor>>>()?;
+        let named: Vec<_> = inputs
+            .iter()
+            .zip(&values)
+            .map(|((name, _), tensor)| ffi::NamedValue {
+                name: name.as_ptr().cast(),
+                name_length: name.len(),
+                value: tensor.value,
+            })
+            .collect();
+        check(unsafe { ffi::pt2_decoder_give(self.decoder, named.as_ptr(), named.len(), null()) })
+    }
+    /// The new tokens behind each prompt. Several are computed together as far as the program takes that.
+    pub fn generate(&mut self, prompts: &[&[i64]], how: Generate<'_>) -> Result<Vec<Vec<i64>>> {
+        let ids = prompts.concat();
+        let counts: Vec<usize> = prompts.iter().map(|prompt| prompt.len()).collect();
+        let sampling =
+            how.sampling.unwrap_or(Sampling { temperature: 0.0, top_k: 0, top_p: 1.0, seed: 0 });
+        let mut told = how.on_token;
+        let options = ffi::GenerateOptions {
+            size: std::mem::size_of::<ffi::GenerateOptions>(),
+            max_new_tokens: how.max_new_tokens.unwrap_or(0),
+            has_sampling: how.sampling.is_some().into(),
+            temperature: sampling.temperature,
+            top_k: sampling.top_k,
+            top_p: sampling.top_p,
+            seed: sampling.seed,
+            stop_ids: how.stop_ids.map_or(null(), |stop| stop.as_ptr()),
+            stop_count: how.stop_ids.map_or(0, |stop| stop.len()),
+            token: None,
+            user: told.as_mut().map_or(null_mut(), |each| {
+                (each as *mut &mut dyn FnMut(usize, i64) -> bool).cast()
+            }),
+            token_of: told.is_some().then_some(tell as _),
+        };
+        let mut tokens = vec![null_mut(); prompts.len()];
+        check(unsafe {
+            ffi::pt2_decoder_generate_batch(
+                self.decoder,
+                ids.as_ptr(),
+                counts.as_ptr(),
+                prompts.len(),
+                &options,
+                null(),
+                tokens.as_mut_ptr(),
+                null_mut(),
+            )
+        })?;
+        let tensors: Vec<Tensor> = tokens.into_iter().map(|value| Tensor { value }).collect();
+        tensors.iter().map(|each| Ok(each.as_slice::<i64>()?.to_vec())).collect()
+    }
+}
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        unsafe { ffi::pt2_decoder_free(self.decoder) }
+    }
+}
