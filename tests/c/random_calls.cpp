@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <string_view>
 #include <vector>
 
+#include "c/dlpack_abi.h"
 #include "pt2/c/pt2.h"
 
 namespace pt2::test {
@@ -74,6 +76,9 @@ class Caller {
       size_t length = 0;
       pt2_error_message(error, &length);
       pt2_error_place(error, nullptr);
+      pt2_error_text(error, &length);
+      pt2_error_name(error);
+      pt2_error_code(error);
     }
     pt2_error_free(error);
   }
@@ -217,6 +222,9 @@ class Caller {
       count(pt2_package_open(from.data(), from.size(), options(given), out(package)));
     } else if (chance(2)) {
       count(pt2_model_load(from.data(), from.size(), options(given), out(model)));
+    } else if (chance(8)) {
+      count(pt2_package_open_memory(chance(9) ? nullptr : bytes_.data(), number() % kBytes, "m", 1,
+                                    nullptr, nullptr, options(given), out(package)));
     } else if (chance(2)) {
       count(pt2_model_from_package(packages_.pick(number()), options(given), out(model)));
     } else {
@@ -234,7 +242,16 @@ class Caller {
     const pt2_value* items[3] = {values_.pick(number()), values_.pick(number()),
                                  values_.pick(number())};
     const std::string content = text();
-    switch (number() % 10) {
+    switch (number() % 14) {
+      case 10:
+        count(pt2_value_none(out(made)));
+        break;
+      case 11:
+        count(pt2_value_complex(static_cast<double>(number()), 0.5, out(made)));
+        break;
+      case 12:
+        made = through_dlpack(items[0]);
+        break;
       case 0:
         count(pt2_value_int(static_cast<int64_t>(number()), out(made)));
         break;
@@ -265,6 +282,17 @@ class Caller {
     values_.add(made);
   }
 
+  pt2_value* through_dlpack(const pt2_value* value) {
+    DLManagedTensorVersioned* tensor = nullptr;
+    pt2_value* made = nullptr;
+    count(pt2_value_to_dlpack(value, out(tensor)));
+    if (tensor != nullptr && chance(4)) tensor->version.major = static_cast<uint32_t>(number());
+    if (tensor != nullptr && chance(4)) tensor->dl_tensor.device.device_type = 2;
+    count(pt2_value_from_dlpack(tensor, out(made)));
+    if (made == nullptr && tensor != nullptr) tensor->deleter(tensor);
+    return made;
+  }
+
   void look_at_value() {
     const pt2_value* value = values_.pick(number());
     pt2_tensor_view view{};
@@ -275,7 +303,9 @@ class Caller {
     pt2_text* type = nullptr;
     pt2_value_kind(value);
     pt2_value_count(value);
-    switch (number() % 6) {
+    switch (number() % 7) {
+      case 6:
+        return count(pt2_value_get_float(value, out(real)));
       case 0:
         return count(pt2_value_get_tensor(value, out(view)));
       case 1:
@@ -299,6 +329,8 @@ class Caller {
     const std::string name = text();
     pt2_place place = answer<pt2_place>();
     size_t found = 0;
+    pt2_model_argument_count(model);
+    pt2_model_state_count(model);
     pt2_model_argument_name(model, index, nullptr);
     pt2_model_argument_tree(model, index, &found);
     pt2_model_result_tree(model, nullptr);
@@ -367,6 +399,11 @@ class Caller {
     return made;
   }
 
+  pt2_call_options call_options() {
+    return {.stop = chance(4) ? stops_.pick(number()) : nullptr,
+            .timeout_ns = static_cast<int64_t>(chance(9) ? number() : 0)};
+  }
+
   void run() {
     const pt2_model* model = models_made_.pick(number());
     pt2_session* session = nullptr;
@@ -385,9 +422,12 @@ class Caller {
       given[i] = chance(8) ? values_.pick(number()) : made[i];
     }
     std::vector<pt2_value*> results(outputs);
-    const pt2_call_options call{.timeout_ns = static_cast<int64_t>(chance(9) ? number() : 0)};
+    const pt2_call_options call = call_options();
     const uint64_t kind = number() % 8;
-    if (kind == 0) {
+    if (chance(30)) {
+      const std::string nowhere = models_ + "missing/trace.npz";
+      count(pt2_session_trace(picked, given.data(), inputs, nowhere.data(), nowhere.size()));
+    } else if (kind == 0) {
       run_views(picked, inputs, outputs, call);
     } else if (kind == 1) {
       std::vector<pt2_value*> shared(outputs);
@@ -427,11 +467,13 @@ class Caller {
     pt2_decoder* opened = nullptr;
     pt2_value* made = nullptr;
     int32_t reason = 0;
-    const pt2_call_options call{.timeout_ns = static_cast<int64_t>(chance(9) ? number() : 0)};
+    const pt2_call_options call = call_options();
     pt2_decoder_position(decoder);
     pt2_decoder_capacity(decoder);
     const std::array<size_t, 2> counts = {number() % 3, number() % 3};
-    const pt2_named_value given{"states", number() % 7, values_.pick(number())};
+    const std::string_view name = chance(2) ? "input_ids" : "attention_mask";
+    const pt2_named_value given{name.data(), chance(4) ? number() % name.size() : name.size(),
+                                values_.pick(number())};
     std::array<pt2_value*, 2> texts{};
     switch (number() % (chance(100) ? 6 : 5)) {
       case 3:
@@ -465,8 +507,9 @@ class Caller {
         count(pt2_decoder_reset(decoder));
         break;
       default: {
-        const std::string from =
-            chance(4) ? path() : models_ + "../../decoders/" + (chance(2) ? "dynamic" : "static");
+        const std::string from = chance(4) ? path()
+                                           : models_ + "../../decoders/" +
+                                                 one_of(std::array{"dynamic", "static", "encoder"});
         count(pt2_decoder_open(
             from.data(), from.size(),
             options(pt2_decoder_options{
@@ -492,7 +535,14 @@ class Caller {
     pt2_blocker blocker = answer<pt2_blocker>();
     pt2_finding finding = answer<pt2_finding>();
     pt2_package_program_name(package, number() % 3, nullptr);
+    pt2_package_program_count(package);
+    const std::string from = path();
     switch (number() % 12) {
+      case 5:
+        if (chance(8))
+          count(pt2_verify(from.data(), from.size(), options(pt2_verify_options{}), out(findings)));
+        break;
+
       case 0:
         count(pt2_package_json(package, name.data(), name.size(), chance(2), out(made)));
         break;
@@ -518,8 +568,16 @@ class Caller {
         count(pt2_operators_add(operators_.pick(number()), name.data(), name.size(), nullptr,
                                 nullptr, nullptr));
     }
-    count(pt2_conversion_get_blocker(conversion, 0, out(blocker)));
-    count(pt2_findings_get(findings, 0, out(finding)));
+    const std::string nowhere = models_ + "missing/converted.pt2";
+    pt2_conversion_release(conversion, nullptr);
+    pt2_conversion_loss_count(conversion);
+    pt2_conversion_blocker_count(conversion);
+    count(pt2_conversion_get_blocker(conversion, number() % 3, out(blocker)));
+    count(pt2_conversion_get_loss(conversion, number() % 3, out(blocker)));
+    count(pt2_conversion_save(conversion, nowhere.data(), nowhere.size()));
+    pt2_findings_count(findings);
+    pt2_findings_has_errors(findings);
+    count(pt2_findings_get(findings, number() % 3, out(finding)));
     pt2_text_free(made);
     pt2_conversion_free(conversion);
     pt2_findings_free(findings);
@@ -527,7 +585,14 @@ class Caller {
 
   void drop_something() {
     pt2_operators* operators = nullptr;
-    switch (number() % 6) {
+    pt2_stop* stop = nullptr;
+    switch (number() % 8) {
+      case 5:
+        count(pt2_stop_create(out(stop)));
+        if (chance(4)) pt2_stop_request(stop);
+        return stops_.add(stop);
+      case 6:
+        return stops_.drop(number() % kMaxHandles);
       case 0:
         return values_.drop(number() % kMaxHandles);
       case 1:
@@ -557,6 +622,7 @@ class Caller {
   Pool<pt2_value> values_{pt2_value_free};
   Pool<pt2_operators> operators_{pt2_operators_free};
   Pool<pt2_decoder> decoders_{pt2_decoder_free};
+  Pool<pt2_stop> stops_{pt2_stop_free};
 };
 
 }  // namespace
