@@ -41,11 +41,11 @@ class Libpt2(ConanFile):
 
     def requirements(self):
         # The public headers include none of these; who links the static libraries needs all but Highway, Eigen and CLI11.
-        self.requires("fmt/[>=9 <12]")
-        self.requires("simdjson/[>=3 <4]")
+        self.requires("fmt/[>=9 <13]")
+        self.requires("simdjson/[>=3 <5]")
         self.requires("libdeflate/[>=1.14 <2]")
         self.requires("highway/[>=1.0.3 <2]", libs=False, visible=False)
-        self.requires("eigen/[>=3.4 <3.5]", libs=False, visible=False)
+        self.requires("eigen/[>=3.4 <6]", libs=False, visible=False)
         if self.options.tools:
             self.requires("cli11/[>=2.1 <3]", libs=False, visible=False)
 
