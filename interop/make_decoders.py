@@ -95,7 +95,7 @@ ARCHITECTURES = {
                                         first_k_dense_replace=1)),
     "nanochat": ("nanochat", GROUPED),
     "glm": ("glm", dict(GROUPED, head_dim=16, pad_token_id=0)),
-    "biogpt": ("biogpt", dict(SIZES, intermediate_size=128, max_position_embeddings=512)),
+    "biogpt": ("biogpt", dict(SIZES, intermediate_size=128, max_position_embeddings=512, tie_word_embeddings=False)),
     "xglm": ("xglm", dict(vocab_size=128, d_model=64, ffn_dim=128, num_layers=2, attention_heads=4)),
     "diffllama": ("diffllama", GROUPED),
     "falcon_h1": ("falcon_h1", dict(GROUPED, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8,
