@@ -20,21 +20,30 @@ std::string folder(const std::string& name) {
   return std::string(PT2_TEST_DATA) + "/decoders/" + name;
 }
 
-// Of tokens.json: what model.generate gave.
+// The calls of tokens.json.
+std::vector<JsonValue> calls_of(const std::string& name) {
+  std::stringstream text;
+  text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
+  return parse_json(text.str()).value().find("calls")->items;
+}
+std::vector<int64_t> numbers(const JsonValue& list) {
+  std::vector<int64_t> out;
+  for (const JsonValue& each : list.items) out.push_back(*each.get_int());
+  return out;
+}
+std::vector<std::vector<int64_t>> rows(const JsonValue& lists) {
+  std::vector<std::vector<int64_t>> out;
+  for (const JsonValue& each : lists.items) out.push_back(numbers(each));
+  return out;
+}
+
+// What model.generate gave.
 struct Expected {
   std::vector<int64_t> prompt, tokens;
 };
 std::vector<Expected> expected_calls(const std::string& name) {
-  std::stringstream text;
-  text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
-  const JsonValue json = parse_json(text.str()).value();
-  const auto numbers = [](const JsonValue& list) {
-    std::vector<int64_t> out;
-    for (const JsonValue& each : list.items) out.push_back(*each.get_int());
-    return out;
-  };
   std::vector<Expected> out;
-  for (const JsonValue& call : json.find("calls")->items)
+  for (const JsonValue& call : calls_of(name))
     out.push_back({numbers(*call.find("prompt")), numbers(*call.find("tokens"))});
   return out;
 }
@@ -172,13 +181,10 @@ TEST(Decoder, RefusesWhatItCannotUse) {
 
 // Of a folder with an encoder: what it reads.
 NamedTensors read_by(const std::string& name, size_t call) {
-  std::stringstream text;
-  text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
-  const JsonValue json = parse_json(text.str()).value();
   NamedTensors out;
-  for (const auto& [input, rows] : json.find("calls")->items.at(call).find("inputs")->members) {
-    std::vector<int64_t> ids;
-    for (const JsonValue& each : rows.items.at(0).items) ids.push_back(*each.get_int());
+  const JsonValue recorded = calls_of(name).at(call);
+  for (const auto& [input, texts] : recorded.find("inputs")->members) {
+    const std::vector<int64_t> ids = rows(texts).at(0);
     const auto count = static_cast<int64_t>(ids.size());
     out.emplace_back(input, Tensor::from<int64_t>(Dtype::int64, {1, count}, ids));
   }
@@ -249,6 +255,32 @@ TEST(Decoder, ComputesSeveralPrompts) {
   EXPECT_TRUE(ended[2].tokens.empty());
   EXPECT_EQ(decoder.position(), 0);
   EXPECT_TRUE(decoder.generate(std::span<const std::vector<int64_t>>()).value().empty());
+}
+
+TEST(Decoder, PutsPaddingBeforeShorterPrompts) {
+  // The program takes any number of sequences: prompts of 8, 1 and 21 ids are computed together.
+  const std::vector<JsonValue> calls = calls_of("batch");
+  ASSERT_EQ(calls.size(), 3u);
+  for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
+    Decoder decoder = Decoder::open(folder("batch"), {.engine = engine}).value();
+    for (const JsonValue& call : calls) {
+      const auto prompts = rows(*call.find("prompts")), wanted = rows(*call.find("tokens"));
+      // Computed together, texts go on in turn.
+      std::vector<size_t> told;
+      const GenerateOptions options{.max_new_tokens = static_cast<int64_t>(wanted[0].size()),
+                                    .stop_ids = {{}},
+                                    .on_token_of = [&](size_t prompt, int64_t) {
+                                      told.push_back(prompt);
+                                      return true;
+                                    }};
+      const std::vector<Generated> found = decoder.generate(prompts, options).value();
+      ASSERT_EQ(found.size(), wanted.size());
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(found[i].tokens, wanted[i]) << i;
+      EXPECT_EQ(told.at(1), 1u);
+      // Alone, each gives the same.
+      EXPECT_EQ(tokens_of(decoder, {prompts[0], wanted[0]}), wanted[0]);
+    }
+  }
 }
 
 TEST(Decoder, TakesAFolderOfOneProgram) {
