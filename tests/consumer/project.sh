@@ -89,4 +89,8 @@ fenced "text plugins/mylib.cpp" examples/README.md >"$scratch/expected"
 "$prefix/bin/pt2" run custom.pt2 --ops "$scratch/app/build/libmylib.so" >"$scratch/printed"
 diff "$scratch/expected" "$scratch/printed"
 
+for each in bash-completion/completions/pt2 zsh/*/_pt2 fish/vendor_completions.d/pt2.fish man/man1/pt2-run.1*; do
+  test -s "$prefix"/share/$each
+done
+
 PATH=$prefix/bin:$PATH bash "$here/guides.sh" "$cmake" "$prefix"
