@@ -30,17 +30,24 @@ if(UNIX AND PT2_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/ccache.sh;${PT2_CCACHE}")
 endif()
 
-# The sources of a folder are one to the compiler where PT2_UNITY_BUILD is on: most of its time goes into templates that
-# they all instantiate. So names at file scope are unique in a folder. CMake leaves out sources with options of their own.
-function(pt2_unite_folders target)
-  get_target_property(sources ${target} SOURCES)
-  foreach(source IN LISTS sources)
-    file(RELATIVE_PATH group "${PROJECT_SOURCE_DIR}" "${source}")
-    get_filename_component(group "${group}" DIRECTORY)
-    string(MAKE_C_IDENTIFIER "${group}" group)
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
-  endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PT2_UNITY_BUILD} UNITY_BUILD_MODE GROUP)
+# The sources of an area are one to the compiler where PT2_UNITY_BUILD is on: most of its time goes into templates that
+# they all instantiate. So names at file scope are unique in an area. With FOLDERS it is each folder's, where the compiler
+# would take more than 1.5 GB of memory for all. CMake leaves out sources with options of their own.
+function(pt2_unite target)
+  cmake_parse_arguments(arg "FOLDERS" "" "" ${ARGN})
+  if(arg_FOLDERS)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      file(RELATIVE_PATH group "${PROJECT_SOURCE_DIR}" "${source}")
+      get_filename_component(group "${group}" DIRECTORY)
+      string(MAKE_C_IDENTIFIER "${group}" group)
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  else()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 0)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PT2_UNITY_BUILD})
 endfunction()
 if(PT2_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC looks for garbage whenever its memory has grown by a third: a tenth of its time, for 300 MB at most.
@@ -48,14 +55,14 @@ if(PT2_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # What most files of an area include is compiled once for it: it takes a compiler longer than most files' own code.
-# The fuzz preset compiles without, and so finds an #include that a file lacks; so do united folders, which read them once.
+# The fuzz preset compiles without, and so finds an #include that a file lacks; so do united areas, which read them once.
 
 # PRECOMPILED_BY names an area that is compiled with the same options (GCC crashes where only the level of optimisation
 # differs) and shares its own. That may hold more than the area may include: a test looks at each #include.
 
-# pt2_area(NAME [USES area...] [LINK target...] [PRECOMPILE header... | PRECOMPILED_BY area])
+# pt2_area(NAME [UNITE_FOLDERS] [USES area...] [LINK target...] [PRECOMPILE header... | PRECOMPILED_BY area])
 function(pt2_area name)
-  cmake_parse_arguments(arg "" "PRECOMPILED_BY" "USES;LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(arg "UNITE_FOLDERS" "PRECOMPILED_BY" "USES;LINK;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
   if(NOT sources)
     set(sources "${PROJECT_BINARY_DIR}/${name}_empty.cpp")
@@ -64,11 +71,15 @@ function(pt2_area name)
   add_library(pt2_${name} OBJECT ${sources})
   target_include_directories(pt2_${name} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
-  pt2_unite_folders(pt2_${name})
+  if(arg_UNITE_FOLDERS)
+    pt2_unite(pt2_${name} FOLDERS)
+  else()
+    pt2_unite(pt2_${name})
+  endif()
   target_link_libraries(pt2_${name} PRIVATE pt2_options)
   target_link_libraries(pt2_${name} PUBLIC ${arg_LINK})
   if(PT2_UNITY_BUILD)
-    # Folders read them once.
+    # United sources read them once.
   elseif(arg_PRECOMPILED_BY)
     target_precompile_headers(pt2_${name} REUSE_FROM pt2_${arg_PRECOMPILED_BY})
   else()

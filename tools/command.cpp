@@ -81,14 +81,14 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
   return kUsage;
 }
 
-int usage_error(const Verb& verb, std::string_view text, Environment& environment) {
+int report_usage_error(const Verb& verb, std::string_view text, Environment& environment) {
   print(environment.err,
         fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name, text, verb.name));
   return kUsage;
 }
 
 // Colour codes of ECMA-48 (ISO 6429).
-constexpr std::string_view kColours[] = {"31", "32", "33", "1"};
+constexpr std::string_view kColourCodes[] = {"31", "32", "33", "1"};
 
 // With --json the failure is the answer.
 void print_json_error(const Error& error, Environment& environment) {
@@ -113,7 +113,7 @@ void print_json_error(const Error& error, Environment& environment) {
 
 int report(const Verb& verb, const Error& error, Environment& environment) {
   if (error.code == ErrorCode::argument && error.where.empty())
-    return usage_error(verb, error.message, environment);
+    return report_usage_error(verb, error.message, environment);
   print_error(environment, error);
   return exit_code(error.code);
 }
@@ -126,7 +126,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
   const auto parsed = line.parse(std::move(arguments));
   if (!parsed) {
     if (as_json) print_json_error(parsed.error(), environment);
-    return usage_error(verb, parsed.error().message, environment);
+    return report_usage_error(verb, parsed.error().message, environment);
   }
   if (*parsed == CommandLine::Parsed::help) {
     print(environment.out, line.help());
@@ -231,7 +231,7 @@ void print_warnings(Environment& environment, const Diagnostics& warnings) {
 
 std::string coloured(const Environment& environment, Colour colour, std::string_view text) {
   if (!environment.out_is_terminal || environment.plain) return std::string(text);
-  return fmt::format("\x1b[{}m{}\x1b[0m", kColours[static_cast<size_t>(colour)], text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", kColourCodes[static_cast<size_t>(colour)], text);
 }
 
 }  // namespace pt2::tools

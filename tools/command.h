@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "pt2/diagnostics.h"
 #include "pt2/result.h"
@@ -68,6 +69,10 @@ void print_warning(Environment& environment, std::string_view text);
 // How to raise the limits that the message names, "--limit max_entries=N raises it, …"; "" where
 // that is no remedy.
 std::string limit_remedy(ErrorCode code, std::string_view message);
+// The caller's mistake.
+inline Error usage_error(std::string message) {
+  return {ErrorCode::argument, std::move(message), ""};
+}
 // "pt2: malformed: model.pt2: …", for a verb that goes on after it; and that remedy.
 void print_error(Environment& environment, const Error& error);
 

@@ -18,8 +18,6 @@
 namespace pt2::tools {
 namespace {
 
-using decode::Role;
-
 struct ProgramSummary {
   std::string name;
   std::string file;
@@ -86,11 +84,11 @@ Result<FolderSummary> summarise(const Source& source, Environment& environment) 
 // Lines of a table; what follows one another with one role and type, as the entries of a cache, is
 // one line.
 void add_values(TextTable& table, std::string_view kind, const std::vector<ModelValue>& values,
-                const std::vector<Role>& roles) {
+                const std::vector<decode::Role>& roles) {
   for (size_t i = 0; i < values.size();) {
-    const Role role = i < roles.size() ? roles[i] : Role::other;
+    const decode::Role role = i < roles.size() ? roles[i] : decode::Role::other;
     size_t end = i + 1;
-    if (role == Role::cache)
+    if (role == decode::Role::cache)
       while (end < values.size() && roles[end] == role && values[end].type == values[i].type) ++end;
     std::string name = printable(values[i].name);
     if (end > i + 1) name += fmt::format(" and {} more", end - i - 1);
@@ -127,9 +125,9 @@ std::string summary_text(const FolderSummary& summary, const Environment& enviro
     out += coloured(environment, Colour::bold, printable(program.name)) + "\n";
     TextTable values({{""}, {""}, {""}, {""}}, "  ");
     add_values(values, "in", program.inputs,
-               program.roles ? program.roles->inputs : std::vector<Role>());
+               program.roles ? program.roles->inputs : std::vector<decode::Role>());
     add_values(values, "out", program.outputs,
-               program.roles ? program.roles->outputs : std::vector<Role>());
+               program.roles ? program.roles->outputs : std::vector<decode::Role>());
     out += values.text();
     TextTable about({{""}, {""}}, "  ");
     about.add(
@@ -162,7 +160,7 @@ std::string summary_text(const FolderSummary& summary, const Environment& enviro
 }
 
 void write_values(JsonWriter& json, std::string_view key, const std::vector<ModelValue>& values,
-                  const std::vector<Role>& roles) {
+                  const std::vector<decode::Role>& roles) {
   size_t index = 0;
   write_objects(json, key, values, [&](const ModelValue& value) {
     write_text(json, "name", value.name);
@@ -184,9 +182,9 @@ std::string summary_json(const FolderSummary& summary) {
       write_text(json, "file", program.file);
       write_integer(json, "bytes", program.file_bytes);
       write_values(json, "inputs", program.inputs,
-                   program.roles ? program.roles->inputs : std::vector<Role>());
+                   program.roles ? program.roles->inputs : std::vector<decode::Role>());
       write_values(json, "outputs", program.outputs,
-                   program.roles ? program.roles->outputs : std::vector<Role>());
+                   program.roles ? program.roles->outputs : std::vector<decode::Role>());
       write_flag(json, "generates", program.roles.has_value());
       write_integer(json, "weights", program.weights);
       write_integer(json, "weight_bytes", program.weight_bytes);

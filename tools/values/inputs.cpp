@@ -22,8 +22,6 @@ namespace {
 
 using Kind = ArgumentSpec::Kind;
 
-Error usage(std::string message) { return {ErrorCode::argument, std::move(message), ""}; }
-
 bool is_tensor_path(const std::string& text) {
   return text == "-" || tensor_format_of(text).has_value();
 }
@@ -124,7 +122,7 @@ class InputReader {
     }
     if (is_json_path(argument)) return add_json(argument);
     if (is_tensor_path(argument)) return add_file(argument);
-    return usage(
+    return usage_error(
         fmt::format("found '{}', expected NAME=VALUE or a file that ends in .npy, .npz, "
                     ".safetensors or .json{}",
                     printable(argument), all_inputs()));
@@ -137,7 +135,7 @@ class InputReader {
         PT2_TRY(values_[i], constant_value(specs_[i].value));
       }
       if (!values_[i])
-        return usage(
+        return usage_error(
             fmt::format("input '{}' is missing{}", printable(inputs_[i].name), all_inputs()));
       out.push_back(*std::move(values_[i]));
     }
@@ -166,12 +164,12 @@ class InputReader {
   }
 
   Error unknown(std::string_view name) const {
-    return usage(fmt::format("there is no input '{}'{}", printable(name), all_inputs()));
+    return usage_error(fmt::format("there is no input '{}'{}", printable(name), all_inputs()));
   }
 
   Result<void> set(size_t index, Value value) {
     if (values_[index])
-      return usage(fmt::format("input '{}' is given twice", printable(inputs_[index].name)));
+      return usage_error(fmt::format("input '{}' is given twice", printable(inputs_[index].name)));
     values_[index] = std::move(value);
     return {};
   }
@@ -183,9 +181,9 @@ class InputReader {
         meta == nullptr ? std::nullopt : std::optional(meta->dtype.dtype());
     if (expected && *expected != tensor.dtype()) {
       if (!cast_)
-        return usage(fmt::format("input '{}': found {}, expected {}; --cast converts it",
-                                 printable(inputs_[index].name), dtype_name(tensor.dtype()),
-                                 dtype_name(*expected)));
+        return usage_error(fmt::format("input '{}': found {}, expected {}; --cast converts it",
+                                       printable(inputs_[index].name), dtype_name(tensor.dtype()),
+                                       dtype_name(*expected)));
       Tensor converted = Tensor::zeros(*expected, tensor.sizes());
       ops::copy_elements(converted, tensor);
       tensor = std::move(converted);
@@ -202,7 +200,7 @@ class InputReader {
     }
     std::optional<Value> value = parse(index, text);
     if (!value)
-      return usage(
+      return usage_error(
           fmt::format("input '{}': found '{}', expected {}{}", printable(inputs_[index].name),
                       printable(text), printable(inputs_[index].type),
                       spec.kind == Kind::tensor
@@ -251,7 +249,7 @@ class InputReader {
       return {};
     }
     if (!json->is_object())
-      return usage(
+      return usage_error(
           fmt::format("{}: found {}, expected an object of inputs by name or an array "
                       "of inputs by position{}",
                       path, json_kind_name(json->kind), all_inputs()));
@@ -276,8 +274,8 @@ class InputReader {
     if (tensors.size() == 1) return std::move(tensors[0].second);
     for (auto& [key, tensor] : tensors)
       if (key == name) return std::move(tensor);
-    return usage(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
-                             printable(name), printable(path), tensors.size()));
+    return usage_error(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
+                                   printable(name), printable(path), tensors.size()));
   }
 
   Result<void> add_file(const std::string& path) {
@@ -285,8 +283,8 @@ class InputReader {
     for (auto& [name, tensor] : tensors) {
       const auto index = name.empty() ? first_missing_tensor() : find(name);
       if (!index && name.empty())
-        return usage(fmt::format("{}: every tensor input is given already{}", printable(path),
-                                 all_inputs()));
+        return usage_error(fmt::format("{}: every tensor input is given already{}", printable(path),
+                                       all_inputs()));
       if (!index) return unknown(name);
       PT2_TRY_VOID(set_tensor(*index, std::move(tensor)));
     }

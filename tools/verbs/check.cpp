@@ -24,8 +24,6 @@ struct CheckArguments {
   bool json = false;
 };
 
-Error usage(std::string message) { return {ErrorCode::argument, std::move(message), ""}; }
-
 // An input as the command line gives it: a tensor's dtype and sizes, or a value.
 struct GivenInput {
   Dtype dtype = Dtype::float32;
@@ -73,14 +71,14 @@ class Checker {
   Result<void> add(const std::string& argument) {
     const size_t sign = argument.find('=');
     if (sign == argument.npos)
-      return usage(fmt::format("found '{}', expected NAME=DTYPE:DxD or NAME=NUMBER{}",
-                               printable(argument), all_inputs()));
+      return usage_error(fmt::format("found '{}', expected NAME=DTYPE:DxD or NAME=NUMBER{}",
+                                     printable(argument), all_inputs()));
     const std::string name = argument.substr(0, sign);
     const auto index = find(name);
     if (!index)
-      return usage(fmt::format("there is no input '{}'{}", printable(name), all_inputs()));
+      return usage_error(fmt::format("there is no input '{}'{}", printable(name), all_inputs()));
     if (given_[*index])
-      return usage(fmt::format("input '{}' is given twice", printable(names_[*index])));
+      return usage_error(fmt::format("input '{}' is given twice", printable(names_[*index])));
     PT2_TRY(given_[*index], parse(*index, argument.substr(sign + 1)));
     return {};
   }
@@ -90,7 +88,8 @@ class Checker {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (given_[i]) continue;
       if (!specs_[i].is_constant())
-        return usage(fmt::format("input '{}' is missing{}", printable(names_[i]), all_inputs()));
+        return usage_error(
+            fmt::format("input '{}' is missing{}", printable(names_[i]), all_inputs()));
       PT2_TRY(Value value, constant_value(specs_[i].value));
       given_[i] = GivenInput{.value = std::move(value)};
     }
@@ -123,7 +122,7 @@ class Checker {
       return GivenInput{.value = Value(text)};
     if (auto shape = parse_shape(text)) return *std::move(shape);
     if (auto value = parse_value(text)) return GivenInput{.value = *std::move(value)};
-    return usage(
+    return usage_error(
         fmt::format("input '{}': found '{}', expected DTYPE:DxD, such as f32:2x3, or a number",
                     printable(names_[index]), printable(text)));
   }

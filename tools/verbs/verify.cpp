@@ -23,7 +23,7 @@ namespace pt2::tools {
 namespace {
 
 constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
-constexpr unsigned kMaxThreads = 4;  // more do not read faster from memory
+constexpr unsigned kMaxVerifying = 4;  // more do not read faster from memory
 
 struct VerifyArguments {
   std::vector<std::string> files;
@@ -258,7 +258,7 @@ Result<int> verify_files(const VerifyArguments& options, Environment& environmen
   PT2_TRY(const std::optional<Sums> sums, read_sums(options));
   // Either the files are done side by side, or the checksums of one.
   const unsigned threads =
-      files.size() > 1 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
+      files.size() > 1 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, kMaxVerifying);
   std::vector<Verdict> all(files.size());
   for_each_file(files.size(), environment, [&](size_t i) {
     all[i] = look_at(options, sums ? &*sums : nullptr, files[i], threads);
