@@ -206,5 +206,14 @@ TEST(PlanQuantization, OtherLevelsOfWeightsBecomeFloatsOnce) {
   EXPECT_EQ(graph.check(), Names{"pointwise"});
 }
 
+TEST(PlanQuantization, WeightsMayBeOfAList) {
+  Case graph;
+  const ValueId x = graph.input({2, 6}), both = graph.input({1, 5, 6});
+  const ValueId weight = graph.call("unbind.int", {named("self", both)});
+  graph.set_results(weight, {Argument(ArgumentList{ListKind::tensors, {Argument(weight)}})});
+  graph.output(graph.call("linear.default", {named("input", x), named("weight", weight)}));
+  EXPECT_EQ(graph.check().size(), 2);
+}
+
 }  // namespace
 }  // namespace pt2::run

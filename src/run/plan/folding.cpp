@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kMostFoldedBytes = 16 << 20;
 constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
 constexpr uint64_t kMostWork = 1 << 28;
-// Floats of int8 and uint8, which are what the file has of quantized weights, come on top: for each
-// byte of these.
+// Floats of bytes, which are what the file has of quantized weights, come on top: for each byte of
+// these.
 constexpr int64_t kBytesOfLevel = 4;
 constexpr uint64_t kMemoryOfLevel = 32;
 constexpr uint64_t kWorkOfLevel = 64;
@@ -35,7 +35,7 @@ WeightBytes count_bytes(std::span<const Value> weights) {
       continue;
     const auto bytes = static_cast<int64_t>(tensor->storage()->size());
     out.all += bytes;
-    if (tensor->dtype() == Dtype::int8 || tensor->dtype() == Dtype::uint8) out.levels += bytes;
+    if (dtype_size(tensor->dtype()) == 1 && tensor->dtype() != Dtype::bool_) out.levels += bytes;
   }
   return out;
 }

@@ -468,7 +468,7 @@ const BoundNode* Planner::only_maker(const BoundArgument& argument, size_t uses)
 const BoundNode* Planner::maker_for(const BoundArgument& argument, const BoundNode& user) const {
   const BoundNode* made = maker(argument);
   if (made == nullptr || is_taken(*made) || !computes_alone(*made) ||
-      made->node->outputs.size() != 1 || !has_lasting_operands(*made))
+      made->node->outputs.size() != 1 || !has_own_result(*made) || !has_lasting_operands(*made))
     return nullptr;
   const ValueId value = *made->node->outputs[0].get_if<ValueId>();
   const auto is_by_user = [&](const Use& use) {

@@ -183,7 +183,7 @@ StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 // What the storages of weights take, each counted once.
 struct WeightBytes {
   int64_t all = 0;
-  int64_t levels = 0;  // of int8 and uint8
+  int64_t levels = 0;  // of dtypes of one byte that are numbers
 };
 WeightBytes count_bytes(std::span<const Value> weights);
 

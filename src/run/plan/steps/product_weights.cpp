@@ -80,14 +80,14 @@ std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node
 }
 
 // Quantized weights of a product, whose argument is made of them.
-struct Levels {
+struct QuantizedWeights {
   Tensor tensor;  // as the product sees it
   std::optional<Tensor> factors;
   Step::Nodes made_by;
 };
-std::optional<Levels> find_levels(const Planner& planner, const BoundNode& product,
-                                  const BoundArgument& weight, int64_t column_dim) {
-  Levels out;
+std::optional<QuantizedWeights> find_levels(const Planner& planner, const BoundNode& product,
+                                            const BoundArgument& weight, int64_t column_dim) {
+  QuantizedWeights out;
   const BoundNode* user = &product;
   const BoundArgument* argument = &weight;
   bool turned = false;
@@ -150,7 +150,7 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
   const int64_t depth_dim = is_linear ? 1 : 0;
   const std::string_view name = weight_name(node);
   const Tensor* weight = find_weight(planner, node, name);
-  std::optional<Levels> levels;
+  std::optional<QuantizedWeights> levels;
   if (weight == nullptr) {
     levels = find_levels(planner, node, *Planner::argument(node, name), 1 - depth_dim);
     if (levels) weight = &levels->tensor;
