@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A larger collection in the same layout, where the variable names one.
+CORPUS = pathlib.Path(os.environ.get("PT2_CORPUS") or ROOT / "tests" / "data" / "corpus") / "2.15.0"
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +19,7 @@ def examples() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def corpus() -> pathlib.Path:
-    return ROOT / "tests" / "data" / "corpus" / "2.15.0"
+    return CORPUS
 
 
 @pytest.fixture(scope="session")

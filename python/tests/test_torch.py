@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+from conftest import CORPUS
 
 import pt2
 
@@ -37,12 +38,7 @@ def test_every_dtype_crosses_both_ways(corpus: pathlib.Path) -> None:
 SKIPPED = {"dropout_train"}  # random numbers
 
 
-def names_of(corpus_of: str) -> list[str]:
-    root = pathlib.Path(__file__).resolve().parents[2] / "tests" / "data" / "corpus" / corpus_of
-    return sorted(path.stem for path in root.glob("*.pt2"))
-
-
-@pytest.mark.parametrize("name", names_of("2.15.0"))
+@pytest.mark.parametrize("name", sorted(path.stem for path in CORPUS.glob("*.pt2")))
 def test_corpus_equals_torch(corpus: pathlib.Path, name: str) -> None:
     if name in SKIPPED:
         pytest.skip("random")
@@ -62,13 +58,18 @@ def test_corpus_equals_torch(corpus: pathlib.Path, name: str) -> None:
         tree = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.detach().clone(), value)
         return tree
 
-    expected = program.module()(*copied(args), **copied(kwargs))
+    try:
+        expected = program.module()(*copied(args), **copied(kwargs))
+    except (SyntaxError, ValueError) as error:
+        pytest.skip(f"torch does not run it: {type(error).__name__}")
     found = model(*copied(args), **copied(kwargs))
     left = torch.utils._pytree.tree_leaves(found)
     right = torch.utils._pytree.tree_leaves(expected)
     assert len(left) == len(right)
     for one, other in zip(left, right):
         if isinstance(other, torch.Tensor):
+            # Where no tensor is given, none of torch's comes back.
+            one = torch.from_dlpack(one)
             assert one.dtype == other.dtype
             torch.testing.assert_close(one, other.detach(), equal_nan=True)
         else:
