@@ -6,6 +6,7 @@
 #include <map>
 
 #include "convert/operator_history.h"
+#include "ir/target.h"
 #include "ir/version_facts.h"
 #include "pt2/ir/expr_rewrite.h"
 
@@ -183,7 +184,6 @@ class GuardAsserter {
 
   // "sym_size_int" of torch.ops.aten.sym_size.int, "eq" of _operator.eq, as torch.fx names them.
   static std::string base_name(std::string_view target) {
-    constexpr std::string_view kAten = "torch.ops.aten.";
     if (!target.starts_with(kAten)) return std::string(target.substr(target.rfind('.') + 1));
     std::string name(target.substr(kAten.size()));
     std::replace(name.begin(), name.end(), '.', '_');

@@ -179,12 +179,11 @@ Operator find_row(std::string_view target) {
 
 // The target that another name of aten stands for; empty when it stands for none.
 std::string resolve_alias(std::string_view target) {
-  constexpr std::string_view kNamespace = "torch.ops.aten.";
   constexpr std::string_view kPrims = "torch.ops.prims.";
   constexpr std::string_view kOnlyOverload = ".default";
   std::string_view whole;
-  if (target.starts_with(kNamespace))
-    whole = target.substr(kNamespace.size());
+  if (target.starts_with(kAtenTargets))
+    whole = target.substr(kAtenTargets.size());
   else if (target.starts_with(kPrims) && target.ends_with(kOnlyOverload))
     whole = target.substr(kPrims.find("prims"),
                           target.size() - kOnlyOverload.size() - kPrims.find("prims"));
@@ -194,9 +193,9 @@ std::string resolve_alias(std::string_view target) {
   const bool in_place = name.ends_with('_') && !name.ends_with("__");
   const std::string_view plain = in_place ? name.substr(0, name.size() - 1) : name;
   for (const Alias& alias : kAliases) {
-    if (alias.name == whole) return std::string(kNamespace) + std::string(alias.target);
+    if (alias.name == whole) return std::string(kAtenTargets) + std::string(alias.target);
     if (alias.name == plain)
-      return std::string(kNamespace) + std::string(alias.target) + (in_place ? "_" : "") +
+      return std::string(kAtenTargets) + std::string(alias.target) + (in_place ? "_" : "") +
              std::string(whole.substr(dot));
   }
   return {};

@@ -18,11 +18,9 @@ constexpr NamedForm kNamedForms[] = {
 #include "ops/forms/out_forms.def"
 };
 
-constexpr std::string_view kNamespace = "torch.ops.aten.";
-
 const NamedForm* find_named_form(std::string_view target) {
-  if (!target.starts_with(kNamespace)) return nullptr;
-  const std::string_view name = target.substr(kNamespace.size());
+  if (!target.starts_with(kAtenTargets)) return nullptr;
+  const std::string_view name = target.substr(kAtenTargets.size());
   const auto* found = std::ranges::find(kNamedForms, name, &NamedForm::form);
   return found == std::end(kNamedForms) ? nullptr : found;
 }
@@ -200,7 +198,7 @@ Result<Value> store_list(const Signature& functional, const Value& value, const 
 
 std::vector<std::string> functional_targets(std::string_view target) {
   if (const NamedForm* named = find_named_form(target))
-    return {std::string(kNamespace) + std::string(named->functional)};
+    return {std::string(kAtenTargets) + std::string(named->functional)};
   const std::string_view overload = overload_of(target);
   const std::string prefix(target.substr(0, target.size() - overload.size()));
   constexpr std::string_view kSuffix = "_out";

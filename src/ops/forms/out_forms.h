@@ -13,6 +13,8 @@
 
 namespace pt2::ops {
 
+inline constexpr std::string_view kAtenTargets = "torch.ops.aten.";
+
 // The functional targets of which `target` may be the out form, likely ones first; the first that
 // has a row is meant. Empty when the overload does not look like an out form.
 std::vector<std::string> functional_targets(std::string_view target);
