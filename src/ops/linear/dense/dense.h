@@ -91,7 +91,7 @@ struct Tridiagonal {
   double& at(int64_t i) { return diagonal[static_cast<size_t>(i)]; }
 };
 // t = W diag(values) W^T: t.diagonal becomes the values, in ascending order, and `vectors` V
-// becomes V W (steqr). False where the iteration does not end.
+// becomes V W (steqr); it may be without rows. False where the iteration does not end.
 template <class T>
 bool diagonalize(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision);
 

@@ -14,9 +14,9 @@ constexpr int64_t kMostRows = 25;  // LAPACK's SMLSIZ
 bool is_moderate(double largest) { return largest == 0 || (largest > 1e-140 && largest < 1e140); }
 
 // Of a finite matrix, of whose elements it reads the lower triangle. Divided by `scale`, squares of
-// the elements neither overflow nor vanish.
+// the elements neither overflow nor vanish. Without `vectors` it leaves nothing in the matrix.
 template <class T>
-bool factor_large_hermitian(MatrixView<T> a, double* values, double scale,
+bool factor_large_hermitian(MatrixView<T> a, double* values, double scale, bool vectors,
                             const Precision& precision) {
   auto matrix = map(a);
   // Part by part: Eigen would divide by a complex number.
@@ -25,7 +25,10 @@ bool factor_large_hermitian(MatrixView<T> a, double* values, double scale,
   const Column<double> diagonal = reduced.diagonal(), beside = reduced.subDiagonal();
   Tridiagonal t{{diagonal.begin(), diagonal.end()}, {beside.begin(), beside.end()}};
   t.beside.push_back(0);
-  matrix = reduced.matrixQ();
+  if (vectors)
+    matrix = reduced.matrixQ();
+  else
+    a.rows = 0;
   if (!diagonalize(t, a, precision)) return false;
   std::ranges::transform(t.diagonal, values, [scale](double value) { return value * scale; });
   return true;
@@ -40,22 +43,15 @@ void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors,
   const Dense<T> triangle = upper ? Dense<T>(matrix.template triangularView<Eigen::Upper>())
                                   : Dense<T>(matrix.template triangularView<Eigen::Lower>());
   const double largest = triangle.cwiseAbs().maxCoeff();
-  Eigen::Map<Column<double>> numbers(values, a.rows);
   bool solved = triangle.allFinite();
   if (solved && vectors && a.rows <= kMostRows && is_moderate(largest)) {
     solved = factor_small_hermitian(a, values, upper, precision);
   } else if (solved) {
     if (upper) matrix.adjointInPlace();
-    if (vectors) {
-      solved = factor_large_hermitian(a, values, largest > 0 ? largest : 1, precision);
-    } else {
-      Eigen::SelfAdjointEigenSolver<Dense<T>> solver(matrix, Eigen::EigenvaluesOnly);
-      solved = solver.info() == Eigen::Success;
-      if (solved) numbers = solver.eigenvalues();
-    }
+    solved = factor_large_hermitian(a, values, largest > 0 ? largest : 1, vectors, precision);
   }
   if (!solved) {
-    numbers.setConstant(std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(values, a.rows, std::numeric_limits<double>::quiet_NaN());
     matrix.setConstant(std::numeric_limits<double>::quiet_NaN());
   }
 }

@@ -132,11 +132,11 @@ template <class T>
 class Diagonalisation {
  public:
   Diagonalisation(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision)
-      : t_(t), z_(vectors), precision_(precision), steps_left_(30 * z_.rows) {}
+      : t_(t), z_(vectors), precision_(precision), steps_left_(30 * z_.columns) {}
 
   // False where steps_left_ do not suffice.
   bool run() {
-    const int64_t n = z_.rows;
+    const int64_t n = z_.columns;
     for (int64_t begin = 0; begin < n;) {
       int64_t end = begin;
       while (end + 1 < n && !separates(end)) ++end;
@@ -233,9 +233,9 @@ class Diagonalisation {
 
   // Ascending, by exchanges: eigenvectors of equal values keep LAPACK's order.
   void sort() {
-    for (int64_t i = 0; i + 1 < z_.rows; ++i) {
+    for (int64_t i = 0; i + 1 < z_.columns; ++i) {
       int64_t least = i;
-      for (int64_t j = i + 1; j < z_.rows; ++j)
+      for (int64_t j = i + 1; j < z_.columns; ++j)
         if (t_.at(j) < t_.at(least)) least = j;
       if (least == i) continue;
       std::swap(t_.at(i), t_.at(least));
