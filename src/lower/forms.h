@@ -9,6 +9,7 @@ namespace pt2 {
 
 bool only_computes(const Graph& graph);
 bool has_no_vmap_region(const Graph& graph);
+bool has_no_autocast(const Graph& graph);
 bool has_no_gradient_region(const Graph& graph);
 bool has_no_writing_region(const Graph& graph);
 bool has_no_idle_node(const Graph& graph);

@@ -6,6 +6,7 @@
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "lower/arguments.h"
+#include "lower/autocast.h"
 #include "lower/forms.h"
 #include "lower/functional/functionalize.h"
 #include "lower/new_nodes.h"
@@ -14,23 +15,17 @@
 namespace pt2 {
 namespace {
 
-bool calls(const Node& node, std::string_view operator_name) {
+bool sets_gradient_mode(const Node& node) {
   const HigherOrderRow* row = find_higher_order_operator(node.target);
-  return row != nullptr && row->name == operator_name;
+  return row != nullptr && row->name == "wrap_with_set_grad_enabled";
 }
-bool sets_gradient_mode(const Node& node) { return calls(node, "wrap_with_set_grad_enabled"); }
 
-// wrap_with_autocast(device, dtype, enabled, cache_enabled, region, *operands): whether an operator
-// in the region has its arguments cast, if none around it has; nothing of other nodes.
-// Transformers' rotary embeddings turn autocast off.
+// Whether an operator in the node's region has its arguments cast, if none around it has; nothing
+// of other nodes. Transformers' rotary embeddings turn autocast off.
 std::optional<bool> turns_autocast_on(const Node& node) {
-  if (!calls(node, "wrap_with_autocast") || node.inputs.size() < 3) return std::nullopt;
-  const auto* device = node.inputs[0].arg.get_if<std::string>();
-  const auto* enabled = node.inputs[2].arg.get_if<bool>();
-  return device == nullptr || enabled == nullptr || (*enabled && *device == "cpu");
-}
-bool enters_autocast(const Node& node) {
-  return node.target == "torch.amp.autocast_mode._enter_autocast";
+  if (autocast_switch(node) != AutocastSwitch::calls) return std::nullopt;
+  const auto region = autocast_region_of(node, std::nullopt);
+  return !region || region->has_value();
 }
 
 bool calls_what_writes(const Graph& graph, const Node& node) {
@@ -138,18 +133,20 @@ class Inliner {
   std::unordered_map<ValueId, Argument> outer_;
 };
 
-enum class Regions : uint8_t { all, writing };
+enum class Regions : uint8_t { all, writing, autocast };
 
 bool is_inlined(const Graph& graph, const Node& node, Regions regions, bool autocast_around) {
-  if (sets_gradient_mode(node)) return regions == Regions::all || calls_what_writes(graph, node);
-  return regions == Regions::all && !autocast_around && !turns_autocast_on(node).value_or(true);
+  if (sets_gradient_mode(node))
+    return regions == Regions::all ||
+           (regions == Regions::writing && calls_what_writes(graph, node));
+  return regions != Regions::writing && !autocast_around && !turns_autocast_on(node).value_or(true);
 }
 
 void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResult& result) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   // Entered and left by nodes of their own, a region may reach to any of the others.
   autocast_around = autocast_around || std::ranges::any_of(nodes, [&](NodeId id) {
-                      return enters_autocast(graph.node(id));
+                      return autocast_switch(graph.node(id)) == AutocastSwitch::enters;
                     });
   std::vector<bool> casts(graph.subgraphs().size(), autocast_around);
   for (const NodeId id : nodes)
@@ -187,6 +184,11 @@ PassResult inline_writing_regions(Program& program, Pipeline&) {
   PassResult result;
   inline_calls(program.graph, Regions::writing, false, result);
   return result;
+}
+
+void inline_autocast_regions(Graph& graph) {
+  PassResult result;
+  inline_calls(graph, Regions::autocast, false, result);
 }
 
 bool has_no_gradient_region(const Graph& graph) {

@@ -30,7 +30,7 @@ std::string other_name(const Operator& op, std::string_view target) {
     return {};
   std::string name = written_target(op);
   if (const std::string_view other = op.def->facts.same_as; !other.empty()) {
-    name = "torch.ops.aten." + std::string(other);
+    name = std::string(kAten) + std::string(other);
     if (in_place) name.insert(name.rfind('.'), "_");
   }
   return name == target ? std::string() : name;
@@ -55,18 +55,6 @@ std::string_view why_undecomposed(ops::Undecomposed reason) {
   return "this version has no formula for it";
 }
 
-// The dtypes of the torch.autocast regions around a node, innermost last.
-using RegionDtypes = std::vector<std::optional<Dtype>>;
-
-// The dtype of the region that a node opens; the node's arguments are device, dtype, enabled.
-std::optional<Dtype> opened_region(const Node& node) {
-  if (node.inputs.size() < 3) return std::nullopt;
-  const auto* enabled = node.inputs[2].arg.get_if<bool>();
-  const auto* dtype = node.inputs[1].arg.get_if<ScalarType>();
-  if (enabled == nullptr || !*enabled) return std::nullopt;
-  return dtype == nullptr ? Dtype::bfloat16 : dtype->dtype();
-}
-
 class Decomposer {
  public:
   Decomposer(const OperatorSet& set, Program& program, Pipeline& pipeline)
@@ -78,7 +66,7 @@ class Decomposer {
 
   PassResult run() {
     choose_symbols();
-    visit(program_.graph, {});
+    visit(program_.graph);
     return std::move(result_);
   }
 
@@ -109,7 +97,7 @@ class Decomposer {
         choices_.push_back(std::move(each));
   }
 
-  void visit(Graph& graph, RegionDtypes regions) {
+  void visit(Graph& graph) {
     GraphState state;
     for (const Argument& input : graph.inputs()) learn(graph, input, state);
     for (const NodeId id : graph.nodes())
@@ -117,18 +105,11 @@ class Decomposer {
     const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);
-      if (node.target == "torch.amp.autocast_mode._enter_autocast")
-        regions.push_back(opened_region(node));
-      if (node.target == "torch.amp.autocast_mode._exit_autocast" && !regions.empty())
-        regions.pop_back();
-      RegionDtypes inside = regions;
-      if (last_part(node.target) == "wrap_with_autocast") inside.push_back(opened_region(node));
       for (const NamedArgument& input : node.inputs)
-        for_each_subgraph(input.arg,
-                          [&](SubgraphId nested) { visit(graph.subgraph(nested), inside); });
+        for_each_subgraph(input.arg, [&](SubgraphId nested) { visit(graph.subgraph(nested)); });
       const Operator& op = find(node.target);
       if (op && !set_.has(node.target, op)) {
-        auto done = rewrite(graph, id, op, regions, state);
+        auto done = rewrite(graph, id, op, state);
         if (done) {
           result_.changed = true;
           continue;
@@ -150,14 +131,13 @@ class Decomposer {
     });
   }
 
-  Result<void> rewrite(Graph& graph, NodeId id, const Operator& op, const RegionDtypes& regions,
-                       GraphState& state) {
+  Result<void> rewrite(Graph& graph, NodeId id, const Operator& op, GraphState& state) {
     const auto refuse = [](std::string text) { return Error{ErrorCode::unsupported, text, ""}; };
     if (std::string name = other_name(op, graph.node(id).target); !name.empty()) {
       rename(graph, id, op, std::move(name));
       const Operator& renamed = find(graph.node(id).target);
       return set_.has(graph.node(id).target, renamed) ? Result<void>()
-                                                      : rewrite(graph, id, renamed, regions, state);
+                                                      : rewrite(graph, id, renamed, state);
     }
     // Nobody asked for the answer: torch.export leaves such questions behind, decompositions do
     // not.
@@ -166,9 +146,7 @@ class Decomposer {
     if (op.def->formula == nullptr ||
         (op.form != Operator::Form::as_written && op.form != Operator::Form::in_place))
       return refuse(std::string(why_undecomposed(op.def->facts.undecomposed)));
-    const auto autocast = regions.empty() ? std::nullopt : regions.back();
-    return NodeRewriter(graph, id, op, pipeline_.budget, writer_, state, autocast)
-        .run(choices_, expands_);
+    return NodeRewriter(graph, id, op, pipeline_.budget, writer_, state).run(choices_, expands_);
   }
 
   static bool gives_values(const Graph& graph, NodeId id) {
@@ -259,8 +237,9 @@ Result<Decomposition> decompose(const Program& program, const DecomposeOptions& 
   };
   if (!has_form(program.graph, Form::without_vmap_regions))
     take(run_pass(Pass::unvmap, out.program, pipeline));
-  if (out.left.empty() && !has_form(out.program.graph, Form::without_dual_numbers))
-    take(run_pass(Pass::forward_derivatives, out.program, pipeline));
+  for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast})
+    if (out.left.empty() && !has_form(out.program.graph, pass_info(pass).gives))
+      take(run_pass(pass, out.program, pipeline));
   if (out.left.empty()) take(decompose_to(set, out.program, pipeline));
   return out;
 }

@@ -30,13 +30,14 @@ class Recorder : public ops::Inferrer {
  public:
   using Expands = std::function<bool(const ops::Operator&)>;
   // `expands`: which operators are replaced by the calls of their formulas. `data_size`: how many
-  // elements nonzero finds, if known. `autocast`: the dtype of the torch.autocast region around the
-  // node, if there is one.
-  Recorder(const Expands& expands, std::optional<int64_t> data_size, std::optional<Dtype> autocast)
-      : expands_(expands), data_size_(data_size), autocast_(autocast) {}
+  // elements nonzero finds, if known.
+  Recorder(const Expands& expands, std::optional<int64_t> data_size)
+      : expands_(expands), data_size_(data_size) {}
 
   // Records the calls of the operator's formula. The arguments must be bound and numbered.
-  Result<std::vector<Value>> expand(const ops::Operator& op, std::vector<Value> bound);
+  Result<std::vector<Value>> expand(const ops::Operator& op, std::vector<Value> bound) {
+    return op.def->write_boxed(*op.def, *this, bound);
+  }
 
   Result<std::vector<Value>> call(const ops::Operator& op,
                                   std::span<const Value> arguments) override;
@@ -51,8 +52,6 @@ class Recorder : public ops::Inferrer {
 
   const Expands& expands_;
   const std::optional<int64_t> data_size_;
-  const std::optional<Dtype> autocast_;
-  bool is_cast_ = false;  // autocast has treated the operator being expanded
   TermNumber last_ = 0;
   std::set<TermNumber> with_gradients_;
   std::vector<FormulaCall> calls_;

@@ -90,7 +90,7 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
   if (!arguments) return unsupported("an operand is not known");
   Trace trace{&choice, *std::move(arguments), {}, {}};
   const auto given = given_arguments(node_, signature);
-  Recorder recorder(expands, data_size(choice), autocast_);
+  Recorder recorder(expands, data_size(choice));
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i] != nullptr)
       for_each_pair(*given[i], trace.arguments[i], [&](const Argument& argument, Value& value) {

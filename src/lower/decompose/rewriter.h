@@ -28,15 +28,14 @@ class NodeRewriter {
   // the same calls, and every number in them must be an expression of the numbers the node is
   // given.
   NodeRewriter(Graph& graph, NodeId id, const ops::Operator& op, NodeBudget& budget,
-               const NumberWriter& writer, GraphState& state, std::optional<Dtype> autocast)
+               const NumberWriter& writer, GraphState& state)
       : graph_(graph),
         id_(id),
         node_(graph.node(id)),
         op_(op),
         budget_(budget),
         writer_(writer),
-        state_(state),
-        autocast_(autocast) {}
+        state_(state) {}
 
   // On failure the graph is unchanged.
   Result<void> run(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
@@ -87,7 +86,6 @@ class NodeRewriter {
   NodeBudget& budget_;
   const NumberWriter& writer_;
   GraphState& state_;
-  const std::optional<Dtype> autocast_;
 
   std::vector<Trace> traces_;
   KnownNumbers known_;

@@ -93,8 +93,8 @@ void take_apart(std::optional<Program>& out, const Program& program, const NodeB
 std::optional<Program> prepared(const Program& program, Writes writes, const Limits& limits) {
   std::optional<Program> out;
   const NodeBudget budget(limits.max_new_nodes);
-  for (const Pass pass :
-       {Pass::forward_derivatives, Pass::inline_regions, Pass::functionalize, Pass::drop_idle}) {
+  for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast, Pass::inline_regions,
+                          Pass::functionalize, Pass::drop_idle}) {
     const Program& now = out ? *out : program;
     // What is written to inputs would be copied there in the end, however large.
     if (pass == Pass::functionalize && writes != Writes::none &&

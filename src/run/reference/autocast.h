@@ -3,19 +3,16 @@
 #ifndef PT2_RUN_REFERENCE_AUTOCAST_H
 #define PT2_RUN_REFERENCE_AUTOCAST_H
 
+#include <optional>
 #include <vector>
 
 #include "ops/table.h"
 
 namespace pt2::run {
 
-struct Autocast {
-  bool enabled = false;
-  Dtype dtype = Dtype::bfloat16;  // for operators that are exact enough in it
-};
-
-// Casts by the operator's list; operators on no list get their arguments unchanged.
-Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
+// Casts by the operator's list; operators on no list get their arguments unchanged. A region is
+// what ops/autocast.h says.
+Result<void> apply_autocast(std::optional<Dtype> region, const ops::Operator& op,
                             std::vector<Value>& arguments);
 
 }  // namespace pt2::run

@@ -75,7 +75,7 @@ class Executor {
 
   // The open regions; the innermost, the last one, applies. A graph must leave them as it found
   // them.
-  std::vector<Autocast>& autocasts() { return autocasts_; }
+  std::vector<std::optional<Dtype>>& autocasts() { return autocasts_; }
 
  private:
   Result<void> run_nodes(const BoundGraph& graph, std::vector<Value>& values);
@@ -100,7 +100,7 @@ class Executor {
   Frame frame_;
   int64_t iterations_ = 0;
   uint64_t work_ = 0;
-  std::vector<Autocast> autocasts_;
+  std::vector<std::optional<Dtype>> autocasts_;
 };
 
 }  // namespace pt2::run
