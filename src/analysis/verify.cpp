@@ -46,8 +46,9 @@ void verify_graphs(const Program& program, const ProgramPlace& place, Diagnostic
 }
 
 void name_nodes(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
+  NodePlaces places(program);
   findings.set_nodes([&](std::string_view where) {
-    return where.starts_with(place.program) ? find_node_place(program, where) : NodePlace{};
+    return where.starts_with(place.program) ? places.find(where) : NodePlace{};
   });
 }
 

@@ -27,9 +27,8 @@ inline std::string printable(std::string_view text, size_t max_bytes = 200) {
 
 // For what is repeated in many messages: a name, an expression or a path that is not absurdly long
 // as it is.
-inline std::string bounded(std::string text) {
-  constexpr size_t kMostBytes = 4096;
-  return text.size() <= kMostBytes ? std::move(text) : printable(text, kMostBytes);
+inline std::string bounded(std::string text, size_t max_bytes = 4096) {
+  return text.size() <= max_bytes ? std::move(text) : printable(text, max_bytes);
 }
 
 }  // namespace pt2

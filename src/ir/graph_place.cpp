@@ -79,24 +79,28 @@ std::string node_name(const Graph& graph, const Node& node) {
 }
 
 NodePlace describe_node(const Graph& graph, const Node& node) {
-  return {bounded(node_name(graph, node)), bounded(node.target), bounded(module_path(node)),
-          bounded(source_line(node))};
+  constexpr size_t kMostBytes = 500;
+  return {bounded(node_name(graph, node), kMostBytes), bounded(node.target, kMostBytes),
+          bounded(module_path(node), kMostBytes), bounded(source_line(node), kMostBytes)};
 }
 
-NodePlace find_node_place(const Program& program, std::string_view where) {
-  constexpr std::string_view kRoot = ".graph_module.graph.";
-  const size_t root = where.find(kRoot);
-  if (root == std::string_view::npos) return {};
-  std::string_view rest = where.substr(root + kRoot.size() - 1);
-  NodePlace place;
-  for (const Graph* graph = &program.graph; graph != nullptr;) {
-    const auto position = eat_index(rest, ".nodes[");
-    if (!position || *position >= graph->node_count()) break;
-    const Node& node = graph->node(NodeId{static_cast<uint32_t>(*position)});
-    place = describe_node(*graph, node);
-    graph = eat_subgraph(*graph, node, rest);
+const NodePlace& NodePlaces::find(std::string_view where) {
+  static constexpr std::string_view kRoot = ".graph_module.graph.";
+  const Graph* inner = nullptr;
+  const Node* found = nullptr;
+  if (const size_t root = where.find(kRoot); root != std::string_view::npos) {
+    std::string_view rest = where.substr(root + kRoot.size() - 1);
+    for (const Graph* graph = &program_.graph; graph != nullptr;) {
+      const auto position = eat_index(rest, ".nodes[");
+      if (!position || *position >= graph->node_count()) break;
+      inner = graph;
+      found = &graph->node(NodeId{static_cast<uint32_t>(*position)});
+      graph = eat_subgraph(*graph, *found, rest);
+    }
   }
-  return place;
+  auto [entry, is_new] = described_.try_emplace(found);
+  if (is_new && found != nullptr) entry->second = describe_node(*inner, *found);
+  return entry->second;
 }
 
 std::string node_place(const Graph& graph, const Node& node) {

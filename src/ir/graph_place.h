@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "pt2/diagnostics.h"
@@ -29,9 +30,20 @@ std::vector<PlacedGraph> placed_graphs(const Program& program);
 std::string node_name(const Graph& graph, const Node& node);
 // The node's name, target, module and source line, for messages.
 NodePlace describe_node(const Graph& graph, const Node& node);
-// The innermost node on the path `where`, a place in the JSON that the program was read from. The
-// program must not have been edited since. Empty when there is none. Linear in `where`.
-NodePlace find_node_place(const Program& program, std::string_view where);
+
+// The innermost nodes on paths, places in the JSON that the program was read from. It must not be
+// edited afterwards.
+class NodePlaces {
+ public:
+  explicit NodePlaces(const Program& program) : program_(program) {}
+
+  // Empty when there is none. Linear in `where`: a node with many findings is described once.
+  const NodePlace& find(std::string_view where);
+
+ private:
+  const Program& program_;
+  std::unordered_map<const Node*, NodePlace> described_;
+};
 
 // "%linear_1 (torch.ops.aten.linear.default) at model.py:12".
 std::string node_place(const Graph& graph, const Node& node);

@@ -9,6 +9,7 @@
 
 #include "analysis/document.h"
 #include "base/json.h"
+#include "ir/graph_place.h"
 #include "package/broken_programs.h"
 #include "package/corpus.h"
 #include "pt2/package.h"
@@ -248,6 +249,21 @@ TEST(Verify, FindingsRepeatNoLongTexts) {
   Diagnostics long_ones;
   long_ones.add(Rule::undefined_symbol, std::string(100'000, 'a'), std::string(100'000, 'b'));
   EXPECT_LT(lines(long_ones).size(), 10'000u);
+}
+
+// All of whose findings have the node's place.
+TEST(Verify, ANodeIsDescribedOnceAndShortly) {
+  Program program;
+  const std::string trace =
+      "  File \"" + std::string(100'000, 'x') + ".py\", line 1, in f\n    x\n";
+  program.graph.add_node({.target = "cat", .metadata = {{"stack_trace", trace}}});
+  NodePlaces places(program);
+  const NodePlace& place = places.find("a.pt2!model.json:.graph_module.graph.nodes[0].inputs[0]");
+  EXPECT_EQ(&place, &places.find("a.pt2!model.json:.graph_module.graph.nodes[0].inputs[1]"));
+  EXPECT_FALSE(places.find("a.pt2!model.json:.graph_module.graph.nodes[1]"));
+  EXPECT_EQ(place.target, "cat");
+  EXPECT_TRUE(place.source_line.starts_with("xxx")) << place.source_line.substr(0, 100);
+  EXPECT_LT(place.text().size(), 1000u);
 }
 
 TEST(Verify, TheReferencePageIsTheTable) {
