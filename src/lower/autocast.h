@@ -13,8 +13,8 @@ namespace pt2 {
 enum class AutocastSwitch : uint8_t { none, calls, enters, leaves };
 AutocastSwitch autocast_switch(const Node& node);
 
-// The region (ops/autocast.h) that a node opens within `around`. Nothing where its arguments are
-// not a device, a dtype or none, and whether it is enabled.
+// The region (ops/forms/autocast.h) that a node opens within `around`. Nothing where its arguments
+// are not a device, a dtype or none, and whether it is enabled.
 std::optional<std::optional<Dtype>> autocast_region_of(const Node& node,
                                                        std::optional<Dtype> around);
 

@@ -8,7 +8,7 @@
 #include "lower/forms.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
-#include "ops/autocast.h"
+#include "ops/forms/autocast.h"
 
 namespace pt2 {
 namespace {

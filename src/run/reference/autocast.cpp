@@ -1,6 +1,6 @@
 #include "run/reference/autocast.h"
 
-#include "ops/autocast.h"
+#include "ops/forms/autocast.h"
 #include "ops/pointwise/copying.h"
 #include "run/reference/executor.h"
 

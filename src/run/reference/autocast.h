@@ -11,7 +11,7 @@
 namespace pt2::run {
 
 // Casts by the operator's list; operators on no list get their arguments unchanged. A region is
-// what ops/autocast.h says.
+// what ops/forms/autocast.h says.
 Result<void> apply_autocast(std::optional<Dtype> region, const ops::Operator& op,
                             std::vector<Value>& arguments);
 

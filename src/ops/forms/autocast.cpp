@@ -1,4 +1,4 @@
-#include "ops/autocast.h"
+#include "ops/forms/autocast.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // What torch.autocast does to the arguments of operators on a CPU (ATen/autocast_mode.h). A region
 // is the dtype of operators that are exact enough in it; none is one that casts nothing.
-#ifndef PT2_OPS_AUTOCAST_H
-#define PT2_OPS_AUTOCAST_H
+#ifndef PT2_OPS_FORMS_AUTOCAST_H
+#define PT2_OPS_FORMS_AUTOCAST_H
 
 #include <optional>
 #include <span>
@@ -39,4 +39,4 @@ Result<void> for_each_autocast(std::span<Value> arguments, const Visit& visit) {
 
 }  // namespace pt2::ops
 
-#endif  // PT2_OPS_AUTOCAST_H
+#endif  // PT2_OPS_FORMS_AUTOCAST_H
