@@ -23,6 +23,9 @@ constexpr int64_t kShortLanes = static_cast<int64_t>(hn::MaxLanes(Shorts()));
 using ShortVector = hn::Vec<Shorts>;
 using Sums = hn::Vec<Ints>;
 
+// As many rows as have registers for sums with four columns.
+constexpr int kTileRows = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
+
 template <class Element>
 HWY_INLINE ShortVector load_shorts(const Element* from) {
   return hn::PromoteTo(Shorts(), hn::LoadU(hn::Rebind<Element, Shorts>(), from));
@@ -78,8 +81,9 @@ void multiply_rows_of(const IntegerProduct& product, int64_t row) {
 template <class Left>
 void multiply_all(const IntegerProduct& product) {
   int64_t row = 0;
-  for (; row + 2 <= product.rows; row += 2) multiply_rows_of<Left, 2>(product, row);
-  if (row < product.rows) multiply_rows_of<Left, 1>(product, row);
+  for (; row + kTileRows <= product.rows; row += kTileRows)
+    multiply_rows_of<Left, kTileRows>(product, row);
+  for (; row < product.rows; ++row) multiply_rows_of<Left, 1>(product, row);
 }
 
 void multiply_matrices(const IntegerProduct& product) {
