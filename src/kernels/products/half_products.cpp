@@ -56,17 +56,9 @@ void multiply_halves(const HalfProduct& product, const HalfWeights& weights, con
                                                     &fill_widened<HalfElements>, pool);
 }
 
-template <class Elements>
-void multiply_rows_of(const RowProduct& product, const HalfWeights& weights, ThreadPool* pool) {
-  multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
-    if (product.turned)
-      turned_columns<Elements, rows.value>(product, weights.right, columns);
-    else
-      straight_columns<Elements, rows.value>(product, weights.right, columns);
-  });
-}
-void multiply_unpacked_halves(const RowProduct& product, const HalfWeights& weights,
+void multiply_unpacked_halves(const RowProduct& given, const HalfWeights& weights,
                               [[maybe_unused]] const uint16_t* rows, ThreadPool* pool) {
+  const RowProduct product = with_weights(given, weights);
 #if PT2_BFLOAT16_DOT
   if (rows != nullptr && product.turned && holds_pairs(weights.type))
     return multiply_by_columns(product, pool, [&](auto count, const Columns& columns) {
@@ -74,9 +66,9 @@ void multiply_unpacked_halves(const RowProduct& product, const HalfWeights& weig
     });
 #endif
   if (weights.type == Rounding::bfloat16)
-    multiply_rows_of<BfloatElements>(product, weights, pool);
+    multiply_by_elements<BfloatElements>(product, weights.right, pool);
   else
-    multiply_rows_of<HalfElements>(product, weights, pool);
+    multiply_by_elements<HalfElements>(product, weights.right, pool);
 }
 
 void pack_half_panels(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {
@@ -119,12 +111,7 @@ void multiply_packed_halves(const HalfProduct& product, const HalfWeights& weigh
 
 void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const uint16_t* rows,
                         ThreadPool* pool) {
-  RowProduct whole = product;
-  whole.columns = weights.columns;
-  whole.depth = weights.depth;
-  whole.turned = weights.depth_stride == 1;
-  whole.right_stride = whole.turned ? weights.column_stride : weights.depth_stride;
-  PT2_DISPATCH(multiply_unpacked_halves)(whole, weights, rows, pool);
+  PT2_DISPATCH(multiply_unpacked_halves)(product, weights, rows, pool);
 }
 
 }  // namespace pt2::kernels

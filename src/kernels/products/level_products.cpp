@@ -46,12 +46,9 @@ void multiply_level_panels(const Product& product, const int8_t* packed, ThreadP
 
 void multiply_unpacked_levels(const RowProduct& product, const LevelWeights& weights,
                               ThreadPool* pool) {
-  multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
-    if (product.turned)
-      turned_columns<LevelElements, rows.value>(product, weights.right, columns);
-    else
-      straight_columns<LevelElements, rows.value>(product, weights.right, columns);
-  });
+  RowProduct whole = with_weights(product, weights);
+  whole.factors = weights.factors;
+  multiply_by_elements<LevelElements>(whole, weights.right, pool);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -80,13 +77,7 @@ void multiply_packed_levels(const Product& product, const LevelWeights& weights,
 }
 
 void multiply_level_rows(const RowProduct& product, const LevelWeights& weights, ThreadPool* pool) {
-  RowProduct whole = product;
-  whole.columns = weights.columns;
-  whole.depth = weights.depth;
-  whole.turned = weights.depth_stride == 1;
-  whole.right_stride = whole.turned ? weights.column_stride : weights.depth_stride;
-  whole.factors = weights.factors;
-  PT2_DISPATCH(multiply_unpacked_levels)(whole, weights, pool);
+  PT2_DISPATCH(multiply_unpacked_levels)(product, weights, pool);
 }
 
 }  // namespace pt2::kernels

@@ -236,6 +236,29 @@ void multiply_by_columns(const RowProduct& product, ThreadPool* pool, const Mult
   });
 }
 
+// With an operand as it lies.
+template <class Elements>
+void multiply_by_elements(const RowProduct& product, const typename Elements::Element* right,
+                          ThreadPool* pool) {
+  multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
+    if (product.turned)
+      turned_columns<Elements, rows.value>(product, right, columns);
+    else
+      straight_columns<Elements, rows.value>(product, right, columns);
+  });
+}
+
+// The product of rows with weights whose elements are no floats, one of whose strides is 1.
+template <class Weights>
+RowProduct with_weights(const RowProduct& product, const Weights& weights) {
+  RowProduct whole = product;
+  whole.columns = weights.columns;
+  whole.depth = weights.depth;
+  whole.turned = weights.depth_stride == 1;
+  whole.right_stride = whole.turned ? weights.column_stride : weights.depth_stride;
+  return whole;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace pt2::kernels
 HWY_AFTER_NAMESPACE();

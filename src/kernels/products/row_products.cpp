@@ -11,12 +11,7 @@ namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 void multiply_unpacked(const RowProduct& product, ThreadPool* pool) {
-  multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
-    if (product.turned)
-      turned_columns<FloatElements, rows.value>(product, product.right, columns);
-    else
-      straight_columns<FloatElements, rows.value>(product, product.right, columns);
-  });
+  multiply_by_elements<FloatElements>(product, product.right, pool);
 }
 
 }  // namespace HWY_NAMESPACE
