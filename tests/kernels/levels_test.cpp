@@ -34,5 +34,30 @@ TEST(Levels, AreThoseOfQuantizedNumbers) {
     }
 }
 
+template <class Level>
+void check_stored() {
+  test::Random random(2);
+  constexpr float kLeast = std::numeric_limits<Level>::min();
+  for (const int64_t count : {1, 7, 16, 33, 1000})
+    for (const float zero : {0.0f, 100.0f, kLeast}) {
+      const Levels levels{1 / 0.3f, zero, kLeast - zero, kLeast + 255 - zero, 0.3f, zero};
+      std::vector<float> in = random.numbers(count), out(in.size());
+      for (float& number : in) number *= 40;
+      in[0] = NAN;
+      std::vector<Level> stored(in.size() + 1, Level{77});
+      to_levels(in.data(), count, levels, stored.data());
+      EXPECT_EQ(stored.back(), Level{77});
+      from_levels(stored.data(), count, levels, out.data());
+      for (size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], referee(in[i], levels)) << in[i];
+    }
+}
+
+TEST(Levels, AreStoredAndReadBack) {
+  test::on_every_target([] {
+    check_stored<uint8_t>();
+    check_stored<int8_t>();
+  });
+}
+
 }  // namespace
 }  // namespace pt2::kernels

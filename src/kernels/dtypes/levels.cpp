@@ -1,6 +1,7 @@
 #include "kernels/dtypes/levels.h"
 
 #include <algorithm>
+#include <array>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/dtypes/levels.cpp"
@@ -12,19 +13,75 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-void round_span(const float* in, int64_t count, const Levels& levels, float* out) {
+// What brings numbers to levels.
+struct LevelRounding {
   // A float this large has no fraction: what is added to it is rounded. Every vector unit adds,
   // not every one rounds.
-  const V whole = set(0x1.8p23f);
-  const V inverse = set(levels.inverse), zero = set(levels.zero), back_zero = set(levels.back_zero);
-  const V low = set(levels.low), high = set(levels.high), scale = set(levels.scale);
-  map_span(in, out, count, [&](V x) HWY_ATTR {
+  V whole = set(0x1.8p23f);
+  V inverse, zero, low, high;
+  explicit LevelRounding(const Levels& levels)
+      : inverse(set(levels.inverse)),
+        zero(set(levels.zero)),
+        low(set(levels.low)),
+        high(set(levels.high)) {}
+
+  HWY_INLINE V level(V x) const {
     const V scaled = hn::Mul(x, inverse);
     const V bounded = hn::Min(hn::Max(scaled, low), high);
     const V rounded = hn::Sub(hn::Add(bounded, whole), whole);
-    const V level = hn::IfThenElseZero(hn::Eq(scaled, scaled), hn::Add(rounded, zero));
+    return hn::IfThenElseZero(hn::Eq(scaled, scaled), hn::Add(rounded, zero));
+  }
+};
+
+void round_span(const float* in, int64_t count, const Levels& levels, float* out) {
+  const LevelRounding rounding(levels);
+  const V back_zero = set(levels.back_zero), scale = set(levels.scale);
+  map_span(in, out, count,
+           [&](V x) HWY_ATTR { return hn::Mul(hn::Sub(rounding.level(x), back_zero), scale); });
+}
+
+template <class Level>
+void store_levels(const float* in, int64_t count, const Levels& levels, Level* out) {
+  const LevelRounding rounding(levels);
+  const hn::Rebind<Level, Floats> bytes;
+  const auto level = [&](V x) HWY_ATTR {
+    return hn::DemoteTo(bytes, hn::ConvertTo(Ints(), rounding.level(x)));
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(level(load(in + i)), bytes, out + i);
+  if (i == count) return;
+  std::array<Level, kLanes> last;
+  hn::StoreU(level(load_first(in + i, count - i)), bytes, last.data());
+  std::copy_n(last.data(), count - i, out + i);
+}
+
+template <class Level>
+void load_levels(const Level* in, int64_t count, const Levels& levels, float* out) {
+  const V back_zero = set(levels.back_zero), scale = set(levels.scale);
+  const hn::Rebind<Level, Floats> bytes;
+  const auto number = [&](const Level* from) HWY_ATTR {
+    const V level = hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), hn::LoadU(bytes, from)));
     return hn::Mul(hn::Sub(level, back_zero), scale);
-  });
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(number(in + i), out + i);
+  if (i == count) return;
+  std::array<Level, kLanes> last{};
+  std::copy_n(in + i, count - i, last.data());
+  store_first(number(last.data()), out + i, count - i);
+}
+
+void store_unsigned(const float* in, int64_t count, const Levels& levels, uint8_t* out) {
+  store_levels(in, count, levels, out);
+}
+void store_signed(const float* in, int64_t count, const Levels& levels, int8_t* out) {
+  store_levels(in, count, levels, out);
+}
+void load_unsigned(const uint8_t* in, int64_t count, const Levels& levels, float* out) {
+  load_levels(in, count, levels, out);
+}
+void load_signed(const int8_t* in, int64_t count, const Levels& levels, float* out) {
+  load_levels(in, count, levels, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -34,14 +91,44 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pt2::kernels {
 PT2_EXPORT(round_span);
+PT2_EXPORT(store_unsigned);
+PT2_EXPORT(store_signed);
+PT2_EXPORT(load_unsigned);
+PT2_EXPORT(load_signed);
 
-void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out,
-                     ThreadPool* pool) {
+namespace {
+
+template <class In, class Out, class Span>
+void run_spans(const In* in, int64_t count, const Levels& levels, Out* out, ThreadPool* pool,
+               Span span) {
   constexpr int64_t kSpan = int64_t{1} << 14;
   run_tasks(pool, (count + kSpan - 1) / kSpan, [&](int64_t task, int) {
     const int64_t begin = task * kSpan;
-    PT2_DISPATCH(round_span)(in + begin, std::min(kSpan, count - begin), levels, out + begin);
+    span(in + begin, std::min(kSpan, count - begin), levels, out + begin);
   });
+}
+
+}  // namespace
+
+void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out,
+                     ThreadPool* pool) {
+  run_spans(in, count, levels, out, pool, PT2_DISPATCH(round_span));
+}
+void to_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out,
+               ThreadPool* pool) {
+  run_spans(in, count, levels, out, pool, PT2_DISPATCH(store_unsigned));
+}
+void to_levels(const float* in, int64_t count, const Levels& levels, int8_t* out,
+               ThreadPool* pool) {
+  run_spans(in, count, levels, out, pool, PT2_DISPATCH(store_signed));
+}
+void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* out,
+                 ThreadPool* pool) {
+  run_spans(in, count, levels, out, pool, PT2_DISPATCH(load_unsigned));
+}
+void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* out,
+                 ThreadPool* pool) {
+  run_spans(in, count, levels, out, pool, PT2_DISPATCH(load_signed));
 }
 
 }  // namespace pt2::kernels

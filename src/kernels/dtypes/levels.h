@@ -1,4 +1,4 @@
-// Numbers rounded to the levels of a quantized type, and back, without storing the levels.
+// Numbers rounded to the levels of a quantized type, and back.
 #ifndef PT2_KERNELS_DTYPES_LEVELS_H
 #define PT2_KERNELS_DTYPES_LEVELS_H
 
@@ -15,9 +15,20 @@ struct Levels {
   float scale, back_zero;  // of the way back
 };
 
-// out[i] = (level - back_zero) * scale; NaN has the level 0.
+// out[i] = (level - back_zero) * scale; NaN has the level 0. Levels are not stored.
 void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out,
                      ThreadPool* pool = nullptr);
+
+// The levels, of uint8 or int8, which must have those from low + zero to high + zero.
+void to_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out,
+               ThreadPool* pool = nullptr);
+void to_levels(const float* in, int64_t count, const Levels& levels, int8_t* out,
+               ThreadPool* pool = nullptr);
+// Their numbers; only scale and back_zero of `levels` are read.
+void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* out,
+                 ThreadPool* pool = nullptr);
+void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* out,
+                 ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

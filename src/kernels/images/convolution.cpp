@@ -179,11 +179,6 @@ PT2_EXPORT(fill_windows);
 
 namespace {
 
-int64_t group_depth(const Convolution& convolution) {
-  return convolution.in_channels / convolution.groups * convolution.kernel_height *
-         convolution.kernel_width;
-}
-
 // Whether every output pixel is a pixel of the images and these lie evenly spaced.
 bool reads_rows_in_place(const Convolution& convolution, const Images& images) {
   return convolution.kernel_height == 1 && convolution.kernel_width == 1 &&

@@ -33,6 +33,12 @@ struct Convolution {
   bool planar = false;
 };
 
+// The elements of a window that a kernel takes: of the channels of its group.
+inline int64_t group_depth(const Convolution& convolution) {
+  return convolution.in_channels / convolution.groups * convolution.kernel_height *
+         convolution.kernel_width;
+}
+
 struct Images {
   const float* data = nullptr;
   int64_t image_stride = 0;

@@ -134,6 +134,7 @@ constexpr std::array<TileFunction<uint16_t>, sizeof...(kIndex)> dot_functions(
 struct DotPanels {
   using Element = uint16_t;
   static constexpr int64_t kDepthStep = 2;
+  static constexpr int64_t kDepthBlock = kTileDepth;
   static constexpr auto kNarrowTiles = dot_functions<1>(std::make_index_sequence<kTileRows>());
   static constexpr auto kWideTiles = dot_functions<2>(std::make_index_sequence<kTileRows>());
 };

@@ -1,32 +1,18 @@
 #include "kernels/products/level_products.h"
 
 #include <algorithm>
-#include <array>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/level_products.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
+#include "kernels/products/level_elements-inl.h"
 #include "kernels/products/product-inl.h"
 #include "kernels/products/row_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
-
-// As FloatElements.
-struct LevelElements {
-  using Element = int8_t;
-  HWY_INLINE static V load(const int8_t* from) {
-    const hn::Rebind<int8_t, Floats> levels;
-    return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), hn::LoadU(levels, from)));
-  }
-  HWY_NOINLINE static V load_first(const int8_t* from, int64_t count) {
-    std::array<int8_t, kLanes> lanes{};
-    std::copy_n(from, std::min(count, kLanes), lanes.data());
-    return load(lanes.data());
-  }
-};
 
 void pack_level_panels(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
   for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {

@@ -42,6 +42,7 @@ struct Tile {
   const float* left;     // in a tile of kTilePitch
   const Element* right;  // of a panel
   int64_t depth;
+  const int32_t* shifts;  // of the columns, or null: what is taken from sums of whole numbers
   Results results;
 };
 
@@ -81,11 +82,13 @@ constexpr std::array<TileFunction<typename Elements::Element>, sizeof...(kIndex)
 }
 
 // What a product must know of its packed operand: the type of an element, how many of them along
-// the depth lie together, and what multiplies a tile of some rows less one.
+// the depth lie together, how many at most are summed at once, and what multiplies a tile of some
+// rows less one.
 template <class Elements>
 struct PlainPanels {
   using Element = typename Elements::Element;
   static constexpr int64_t kDepthStep = 1;
+  static constexpr int64_t kDepthBlock = kTileDepth;
   static constexpr auto kNarrowTiles =
       tile_functions<Elements, 1>(std::make_index_sequence<kTileRows>());
   static constexpr auto kWideTiles =
@@ -132,18 +135,39 @@ struct Turn {
   int64_t count;
 };
 
+// The rows of the right operand that are multiplied at once. A depth of 0 is one empty block, so
+// that bias and activation still apply.
+struct DepthBlock {
+  int64_t index;
+  int64_t first;
+  int64_t count;
+};
+template <class Panels>
+HWY_INLINE int64_t depth_blocks(int64_t depth) {
+  return std::max<int64_t>(1, (depth + Panels::kDepthBlock - 1) / Panels::kDepthBlock);
+}
+template <class Panels>
+HWY_INLINE DepthBlock depth_block(int64_t depth, int64_t index) {
+  constexpr int64_t kStep = Panels::kDepthStep;
+  const int64_t steps = (depth + kStep - 1) / kStep, blocks = depth_blocks<Panels>(depth);
+  const int64_t first = part_begin(steps, blocks, index) * kStep;
+  return {index, first, std::min(depth, part_begin(steps, blocks, index + 1) * kStep) - first};
+}
+
 // Brings a part of what comes behind the panel of `column` into the second cache: each tile of rows
 // one of turn.count parts, so that reading large weights from memory takes no time of its own.
-template <class Element>
-HWY_INLINE void read_ahead(const Product& product, const Element* packed, const Block& block,
-                           int64_t column, int64_t next_depth, const Turn& turn) {
+template <class Panels>
+HWY_INLINE void read_ahead(const Product& product, const typename Panels::Element* packed,
+                           const Block& block, int64_t column, int64_t next_depth,
+                           const Turn& turn) {
+  using Element = typename Panels::Element;
   constexpr int64_t kLine = 64 / sizeof(Element);
   const bool is_last = next_depth == product.depth;
   const int64_t next_column = is_last ? column + block.columns : column;
   if (next_column >= product.packed_columns) return;
   const int64_t width = is_narrow_panel(product.packed_columns, next_column) ? kLanes : kPanelWidth;
   const int64_t first = is_last ? 0 : next_depth;
-  const int64_t size = std::min(kTileDepth, product.depth - first) * width;
+  const int64_t size = std::min(Panels::kDepthBlock, product.depth - first) * width;
   const Element* panel = packed + panel_offset(product.packed_depth, next_column) + first * width;
   const int64_t end = part_begin(size, turn.count, turn.index + 1);
   for (int64_t i = part_begin(size, turn.count, turn.index); i < end; i += kLine)
@@ -153,10 +177,10 @@ HWY_INLINE void read_ahead(const Product& product, const Element* packed, const 
 // The columns of a block, for the rows in `left` and one block of depth.
 template <class Panels>
 void multiply_rows_of_tile(const Product& product, const typename Panels::Element* packed,
-                           const Block& block, int64_t first_depth, int64_t depth,
-                           const float* left, const Turn& turn) {
-  const bool first = first_depth == 0;
-  const bool last = first_depth + depth == product.depth;
+                           const Block& block, const DepthBlock& depth, const float* left,
+                           const Turn& turn) {
+  const bool first = depth.first == 0;
+  const bool last = depth.first + depth.count == product.depth;
   const Epilogue& epilogue = product.epilogue;
   const int64_t end = block.first_column + block.columns;
   for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
@@ -165,8 +189,11 @@ void multiply_rows_of_tile(const Product& product, const typename Panels::Elemen
     Tile<typename Panels::Element> tile{
         .left = left,
         .right = packed + panel_offset(product.packed_depth, column) +
-                 first_depth * (narrow ? kLanes : kPanelWidth),
-        .depth = depth,
+                 depth.first * (narrow ? kLanes : kPanelWidth),
+        .depth = depth.count,
+        .shifts = product.shifts == nullptr
+                      ? nullptr
+                      : product.shifts + depth.index * product.columns + column,
         .results = {.columns = std::min(kPanelWidth, product.columns - column),
                     .out = out,
                     .out_stride = product.out_stride,
@@ -180,7 +207,7 @@ void multiply_rows_of_tile(const Product& product, const typename Panels::Elemen
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
       tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
-    read_ahead(product, packed, block, column, first_depth + depth, turn);
+    read_ahead<Panels>(product, packed, block, column, depth.first + depth.count, turn);
     const auto row_index = static_cast<size_t>(block.rows - 1);
     (narrow ? Panels::kNarrowTiles[row_index] : Panels::kWideTiles[row_index])(tile);
   }
@@ -191,20 +218,14 @@ void multiply_block(const Product& product, const typename Panels::Element* pack
                     const Block& block) {
   HWY_ALIGN float left[kTileRows * kTilePitch];
   const int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
-  // A depth of 0 is one empty block, so that bias and activation still apply.
-  const int64_t depths = std::max<int64_t>(1, (product.depth + kTileDepth - 1) / kTileDepth);
-  for (int64_t d = 0; d < depths; ++d) {
-    constexpr int64_t kStep = Panels::kDepthStep;
-    const int64_t steps = (product.depth + kStep - 1) / kStep;
-    const int64_t first_depth = part_begin(steps, depths, d) * kStep;
-    const int64_t depth =
-        std::min(product.depth, part_begin(steps, depths, d + 1) * kStep) - first_depth;
+  for (int64_t d = 0; d < depth_blocks<Panels>(product.depth); ++d) {
+    const DepthBlock depth = depth_block<Panels>(product.depth, d);
     for (int64_t t = 0; t < tiles; ++t) {
       Block rows = block;
       rows.first_row = block.first_row + part_begin(block.rows, tiles, t);
       rows.rows = block.first_row + part_begin(block.rows, tiles, t + 1) - rows.first_row;
-      fill_tile(product, rows.first_row, rows.rows, first_depth, depth, left);
-      multiply_rows_of_tile<Panels>(product, packed, rows, first_depth, depth, left, {t, tiles});
+      fill_tile(product, rows.first_row, rows.rows, depth.first, depth.count, left);
+      multiply_rows_of_tile<Panels>(product, packed, rows, depth, left, {t, tiles});
     }
   }
 }

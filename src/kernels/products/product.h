@@ -72,6 +72,9 @@ struct Product {
   // What sums are multiplied with before the epilogue, one for each column: level_products.h says
   // it, and products of floats have none.
   const float* factors = nullptr;
+  // Of whole numbers (quantized_products.h): what is taken from their sums, for each column of each
+  // block of depth, before they become floats.
+  const int32_t* shifts = nullptr;
 };
 void multiply_packed(const Product& product, ThreadPool* pool = nullptr);
 

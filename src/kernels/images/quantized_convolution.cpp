@@ -1,0 +1,138 @@
+#include "kernels/images/quantized_convolution.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace pt2::kernels {
+namespace {
+
+int64_t group_channels(const Convolution& shape) { return shape.in_channels / shape.groups; }
+int64_t group_columns(const Convolution& shape) { return shape.out_channels / shape.groups; }
+// Panels of every group lie at a multiple of 64 bytes.
+int64_t group_size(const Convolution& shape) {
+  return (packed_quantized_size(group_depth(shape), group_columns(shape)) + 63) / 64 * 64;
+}
+
+struct LevelWindows {
+  Convolution shape;
+  const uint8_t* images = nullptr;  // from the group's first channel on
+  uint8_t outside = 0;
+};
+
+// Elements of the window whose first one is at (y, x) of `image`, rows before columns before
+// channels, from element `first` on.
+void copy_window(const LevelWindows& windows, const uint8_t* image, int64_t y, int64_t x,
+                 int64_t first, int64_t depth, uint8_t* to) {
+  const Convolution& shape = windows.shape;
+  const int64_t channels = group_channels(shape), pitch = shape.in_channels;
+  int64_t channel = first % channels, column = first / channels % shape.kernel_width,
+          row = first / channels / shape.kernel_width;
+  // Windows that lie within a row are read in one go.
+  const bool side_by_side = shape.dilation_x == 1 && channels == pitch && x >= 0 &&
+                            x + shape.kernel_width <= shape.in_width;
+  while (depth > 0) {
+    const int64_t in_y = y + row * shape.dilation_y, in_x = x + column * shape.dilation_x;
+    const bool row_outside = in_y < 0 || in_y >= shape.in_height;
+    const bool whole_row = row_outside || side_by_side;
+    int64_t run = channels - channel;
+    if (whole_row) run += (shape.kernel_width - 1 - column) * channels;
+    run = std::min(run, depth);
+    if (row_outside || in_x < 0 || in_x >= shape.in_width)
+      std::memset(to, windows.outside, static_cast<size_t>(run));
+    else
+      std::memcpy(to, image + (in_y * shape.in_width + in_x) * pitch + channel,
+                  static_cast<size_t>(run));
+    to += run;
+    depth -= run;
+    channel = 0;
+    if (whole_row || ++column == shape.kernel_width) {
+      column = 0;
+      ++row;
+    }
+  }
+}
+
+void copy_windows(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
+                  int64_t depth, uint8_t* to, int64_t pitch) {
+  const auto& windows = *static_cast<const LevelWindows*>(source);
+  const Convolution& shape = windows.shape;
+  const int64_t image_size = shape.in_height * shape.in_width * shape.in_channels;
+  int64_t x = first_row % shape.out_width, y = first_row / shape.out_width % shape.out_height,
+          image = first_row / shape.out_width / shape.out_height;
+  for (int64_t r = 0; r < rows; ++r, to += pitch) {
+    copy_window(windows, windows.images + image * image_size, y * shape.stride_y - shape.pad_top,
+                x * shape.stride_x - shape.pad_left, first_depth, depth, to);
+    if (++x < shape.out_width) continue;
+    x = 0;
+    if (++y < shape.out_height) continue;
+    y = 0;
+    ++image;
+  }
+}
+
+}  // namespace
+
+int64_t packed_level_kernels_size(const Convolution& convolution) {
+  return convolution.groups * group_size(convolution);
+}
+
+int64_t quantized_convolution_scratch_size(const Convolution& convolution) {
+  return quantized_scratch_size(group_depth(convolution), group_columns(convolution));
+}
+
+void pack_level_kernels(const Convolution& convolution, const int8_t* kernels, int8_t* packed,
+                        ThreadPool* pool) {
+  const int64_t channels = group_channels(convolution), columns = group_columns(convolution),
+                area = convolution.kernel_height * convolution.kernel_width,
+                depth = group_depth(convolution);
+  std::vector<int8_t> turned(area == 1 ? 0 : static_cast<size_t>(columns * depth));
+  for (int64_t group = 0; group < convolution.groups; ++group) {
+    const int8_t* from = kernels + group * columns * depth;
+    if (area != 1) {
+      for (int64_t n = 0; n < columns; ++n)
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t i = 0; i < area; ++i)
+            turned[static_cast<size_t>(n * depth + i * channels + c)] =
+                from[n * depth + c * area + i];
+      from = turned.data();
+    }
+    pack_quantized({.depth = depth, .columns = columns, .right = from, .column_stride = depth},
+                   packed + group * group_size(convolution), pool);
+  }
+}
+
+void convolve_quantized(const Convolution& convolution, const QuantizedConvolution& operands,
+                        ThreadPool* pool) {
+  const int64_t columns = group_columns(convolution);
+  // Where windows are pixels, and all of them.
+  const bool is_pixelwise = convolution.kernel_height == 1 && convolution.kernel_width == 1 &&
+                            convolution.stride_y == 1 && convolution.stride_x == 1 &&
+                            convolution.out_height == convolution.in_height &&
+                            convolution.out_width == convolution.in_width &&
+                            convolution.pad_top == 0 && convolution.pad_left == 0;
+  LevelWindows windows{convolution, operands.images, static_cast<uint8_t>(operands.zero)};
+  LevelMatrix pixels{operands.images, convolution.in_channels};
+  QuantizedProduct product;
+  product.rows = convolution.batch * convolution.out_height * convolution.out_width;
+  product.left = is_pixelwise ? pixels.rows() : LevelRows{&copy_windows, &windows};
+  product.is_signed = operands.is_signed;
+  product.scale = operands.scale;
+  product.zero = operands.zero;
+  product.out_stride = convolution.out_channels;
+  product.scratch = operands.scratch;
+  for (int64_t group = 0; group < convolution.groups; ++group) {
+    windows.images = pixels.data = operands.images + group * group_channels(convolution);
+    product.out = operands.out + group * columns;
+    product.epilogue = operands.epilogue;
+    if (product.epilogue.bias != nullptr) product.epilogue.bias += group * columns;
+    if (product.epilogue.addend != nullptr) product.epilogue.addend += group * columns;
+    multiply_quantized(product,
+                       {.depth = group_depth(convolution),
+                        .columns = columns,
+                        .factors = operands.factors + group * columns},
+                       operands.packed + group * group_size(convolution), pool);
+  }
+}
+
+}  // namespace pt2::kernels

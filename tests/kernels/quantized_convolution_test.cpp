@@ -1,0 +1,125 @@
+#include "kernels/images/quantized_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/convolution_case.h"
+
+namespace pt2::kernels {
+namespace {
+
+using test::Random;
+
+struct QuantizedImages {
+  Convolution shape;
+  QuantizedConvolution operands;
+  std::vector<uint8_t> images;
+  std::vector<int8_t> kernels, packed;
+  std::vector<float> factors, bias, addend, out, scratch;
+
+  QuantizedImages(Random& random, const Convolution& convolution) : shape(convolution) {
+    images.resize(
+        static_cast<size_t>(shape.batch * shape.in_height * shape.in_width * shape.in_channels));
+    for (uint8_t& level : images) level = static_cast<uint8_t>(random.whole(0, 255));
+    kernels.resize(static_cast<size_t>(shape.out_channels * shape.in_channels / shape.groups *
+                                       shape.kernel_height * shape.kernel_width));
+    for (int8_t& level : kernels) level = static_cast<int8_t>(random.whole(-128, 127));
+    factors = random.numbers(shape.out_channels);
+    out = random.numbers(pixels() * shape.out_channels);
+    scratch.resize(static_cast<size_t>(quantized_convolution_scratch_size(shape)));
+    operands.is_signed = random.whole(0, 1) == 1;
+    operands.scale = 0.25f;
+    operands.zero = random.whole(0, 255) - (operands.is_signed ? 128 : 0);
+    if (random.whole(0, 1) == 1) bias = random.numbers(shape.out_channels);
+    if (random.whole(0, 1) == 1) addend = random.numbers(pixels() * shape.out_channels);
+    operands.images = images.data();
+    operands.factors = factors.data();
+    operands.out = out.data();
+    operands.scratch = scratch.data();
+    operands.epilogue.bias = bias.empty() ? nullptr : bias.data();
+    operands.epilogue.addend = addend.empty() ? nullptr : addend.data();
+    operands.epilogue.addend_stride = shape.out_channels;
+  }
+  QuantizedImages(const QuantizedImages&) = delete;
+
+  int64_t pixels() const { return shape.batch * shape.out_height * shape.out_width; }
+
+  void convolve(ThreadPool* pool = nullptr) {
+    packed.assign(static_cast<size_t>(packed_level_kernels_size(shape)), 77);
+    pack_level_kernels(shape, kernels.data(), packed.data(), pool);
+    operands.packed = packed.data();
+    convolve_quantized(shape, operands, pool);
+  }
+
+  // Zero outside.
+  double number(int64_t image, int64_t y, int64_t x, int64_t channel) const {
+    if (y < 0 || y >= shape.in_height || x < 0 || x >= shape.in_width) return 0;
+    const uint8_t level = images[static_cast<size_t>(
+        ((image * shape.in_height + y) * shape.in_width + x) * shape.in_channels + channel)];
+    const int64_t whole = operands.is_signed ? static_cast<int8_t>(level) : level;
+    return static_cast<double>(whole - operands.zero) * operands.scale;
+  }
+
+  void check() const {
+    const int64_t channels = shape.in_channels / shape.groups,
+                  columns = shape.out_channels / shape.groups,
+                  area = shape.kernel_height * shape.kernel_width;
+    for (int64_t pixel = 0; pixel < pixels(); ++pixel)
+      for (int64_t n = 0; n < shape.out_channels; ++n) {
+        const int64_t x = pixel % shape.out_width * shape.stride_x - shape.pad_left,
+                      y = pixel / shape.out_width % shape.out_height * shape.stride_y -
+                          shape.pad_top,
+                      image = pixel / shape.out_width / shape.out_height;
+        double sum = 0, size = 1;
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t i = 0; i < area; ++i) {
+            const double term =
+                number(image, y + i / shape.kernel_width * shape.dilation_y,
+                       x + i % shape.kernel_width * shape.dilation_x, n / columns * channels + c) *
+                kernels[static_cast<size_t>((n * channels + c) * area + i)];
+            sum += term;
+            size += std::abs(term);
+          }
+        const auto column = static_cast<size_t>(n),
+                   at = static_cast<size_t>(pixel * shape.out_channels + n);
+        sum = sum * factors[column] + (bias.empty() ? 0 : bias[column]) +
+              (addend.empty() ? 0 : addend[at]);
+        ASSERT_NEAR(out[at], sum, 1e-6 * (1 + size * std::abs(factors[column])))
+            << "pixel " << pixel << " channel " << n;
+      }
+  }
+};
+
+Convolution random_shape(Random& random) {
+  return test::ConvolutionCase::random_shape(random, random.whole(1, 3), random.whole(1, 40),
+                                             random.whole(1, 40), false, 3, 9);
+}
+
+TEST(QuantizedConvolutions, EqualAPlainLoop) {
+  test::on_every_target([] {
+    Random random(1);
+    for (int i = 0; i < 60; ++i) {
+      QuantizedImages plain(random, random_shape(random));
+      plain.convolve();
+      plain.check();
+    }
+  });
+}
+
+TEST(QuantizedConvolutions, AreEqualToTheBitForAnyNumberOfThreads) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(2);
+    for (int i = 0; i < 10; ++i) {
+      QuantizedImages plain(random, random_shape(random));
+      plain.convolve();
+      const std::vector<float> alone = plain.out;
+      plain.convolve(&pool);
+      ASSERT_TRUE(test::equal_bits(plain.out, alone));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pt2::kernels
