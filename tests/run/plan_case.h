@@ -30,7 +30,9 @@ class Case {
   }
   std::vector<ValueId> calls(const std::string& target, std::vector<NamedArgument> arguments,
                              size_t results) {
-    return maker_.calls("torch.ops.aten." + target, std::move(arguments), results);
+    const bool is_whole = target.starts_with("torch.ops.");
+    return maker_.calls(is_whole ? target : "torch.ops.aten." + target, std::move(arguments),
+                        results);
   }
   // What the node that makes `id` says it makes.
   void set_results(ValueId id, std::vector<Argument> results) {

@@ -58,17 +58,21 @@ TEST(PlanQuantization, NumbersThereAndBackAreOneStep) {
   EXPECT_EQ(steps_of({5, 5}, cases[0], {0.2, 3, 0, 255, Dtype::uint8}), Names{"quantization"});
 }
 
-TEST(PlanQuantization, WhatDiffersIsLeftToTheOperators) {
-  const Parameters usual{0.1, 0, -128, 127, Dtype::int8};
+TEST(PlanQuantization, OtherLevelsAreLeftToTheOperators) {
   for (const Parameters& there : {Parameters{0.1, 1 << 20, -128, 127, Dtype::int8},
                                   Parameters{0.1, 0, -128, 127, Dtype::int32}})
-    EXPECT_EQ(steps_of({7, 5}, there, there), (Names{"reference", "reference"}));
+    EXPECT_EQ(steps_of({7, 5}, there, there).front(), "reference");
+}
+
+TEST(PlanQuantization, LevelsMayHaveSeveralUsers) {
+  const Parameters usual{0.1, 0, -128, 127, Dtype::int8};
   Case graph;
   const ValueId x = graph.input({4, 4});
   const ValueId levels = call(graph, "quantize", x, usual);
   graph.output(call(graph, "dequantize", levels, usual));
   graph.output(call(graph, "dequantize", levels, {0.2, 1, -128, 127, Dtype::int8}));
-  EXPECT_EQ(graph.check(), (Names{"reference", "reference", "reference"}));
+  graph.tolerance = 0;
+  EXPECT_EQ(graph.check(), (Names{"quantization", "dequantization", "dequantization"}));
 }
 
 TEST(PlanQuantization, OtherDtypesOfResultsAreLeftToTheOperators) {
@@ -82,7 +86,7 @@ TEST(PlanQuantization, OtherDtypesOfResultsAreLeftToTheOperators) {
     return graph.check();
   };
   EXPECT_EQ(steps(Dtype::float32).front(), "quantization");
-  EXPECT_EQ(steps(Dtype::float64).front(), "reference");
+  EXPECT_EQ(steps(Dtype::float64), (Names{"quantization", "reference", "reference"}));
 }
 
 // Weights of int8, and a bias, on their way into a product.
@@ -178,6 +182,109 @@ TEST(PlanQuantization, ProductsOfHalvesTakeLevels) {
                   .front(),
               "product");
   }
+}
+
+// Rows that are levels, too, are multiplied as they are.
+TEST(PlanQuantization, ProductsTakeLevelsOfRows) {
+  for (const Dtype dtype : {Dtype::uint8, Dtype::int8})
+    for (const int64_t rows : {1, 40}) {
+      const Parameters p{0.01, dtype == Dtype::int8 ? -7 : 130, dtype == Dtype::int8 ? -128 : 0,
+                         dtype == Dtype::int8 ? 127 : 255, dtype};
+      LevelProduct each(rows);
+      const ValueId levels = call(each.graph, "quantize", each.x, p);
+      each.x = call(each.graph, "dequantize", levels, p);
+      const ValueId sums = each.linear(each.per_channel(0));
+      EXPECT_EQ(each.steps(each.graph.call("relu.default", {named("self", sums)})),
+                (Names{"quantization", "product"}));
+    }
+  // Somebody else has the floats.
+  const Parameters p{0.01, 3, 0, 255, Dtype::uint8};
+  LevelProduct shared(3);
+  shared.x = call(shared.graph, "dequantize", call(shared.graph, "quantize", shared.x, p), p);
+  shared.graph.output(shared.x);
+  EXPECT_EQ(shared.steps(shared.linear(shared.per_channel(0))), (Names{"quantization", "product"}));
+}
+
+// Scales that each call finds for itself.
+TEST(PlanQuantization, ScalesMayBeOfTheCall) {
+  LevelProduct each(9);
+  const std::vector<ValueId> found = each.graph.calls(
+      "torch.ops.quantized_decomposed.choose_qparams.tensor",
+      {named("input", each.x), named("quant_min", int64_t{0}), named("quant_max", int64_t{255}),
+       named("eps", 1e-4), named("dtype", scalar_type(Dtype::uint8))},
+      2);
+  const auto call_with = [&](const std::string& name, ValueId operand) {
+    return each.graph.call(
+        "torch.ops.quantized_decomposed." + name + "_per_tensor.tensor",
+        {named("input", operand), named("scale", found[0]), named("zero_point", found[1]),
+         named("quant_min", int64_t{0}), named("quant_max", int64_t{255}),
+         named("dtype", scalar_type(Dtype::uint8))});
+  };
+  const ValueId levels = call_with("quantize", each.x);
+  each.graph.output(call_with("dequantize", levels));
+  each.x = call_with("dequantize", levels);
+  EXPECT_EQ(each.steps(each.linear(each.per_channel(0))),
+            (Names{"reference", "quantization", "dequantization", "product"}));
+  EXPECT_TRUE(each.graph.took_others());
+}
+
+struct LevelConvolution {
+  Case graph;
+  ValueId x, kernels, scales;
+  Parameters p{0.01, 77, 0, 255, Dtype::uint8};
+
+  explicit LevelConvolution(const Sizes& sizes, int64_t in_channels = 18) {
+    x = graph.input({2, in_channels, 7, 6});
+    kernels = graph.weight(sizes);
+    Tensor numbers = Tensor::zeros(Dtype::int8, sizes);
+    for (int64_t i = 0; i < numbers.numel(); ++i)
+      numbers.data<int8_t>()[i] = static_cast<int8_t>(i * 37 % 17 - 8);
+    graph.fill(kernels, numbers);
+    scales = graph.weight({sizes[0]}, 0.01f);
+  }
+  ValueId convolution(ValueId images, int64_t groups = 1) {
+    const ValueId weight = graph.call(
+        "torch.ops.quantized_decomposed.dequantize_per_channel.default",
+        {named("input", kernels), named("scales", scales), named("zero_points", Argument()),
+         named("axis", int64_t{0}), named("quant_min", int64_t{-128}),
+         named("quant_max", int64_t{127}), named("dtype", scalar_type(Dtype::int8))});
+    return graph.call("conv2d.default", {named("input", images), named("weight", weight),
+                                         named("padding", ints({1})), named("groups", groups)});
+  }
+  ValueId images() { return call(graph, "dequantize", call(graph, "quantize", x, p), p); }
+};
+
+TEST(PlanQuantization, ConvolutionsTakeLevels) {
+  LevelConvolution each({20, 18, 3, 3});
+  const ValueId relu =
+      each.graph.call("relu.default", {named("self", each.convolution(each.images()))});
+  each.graph.output(relu);
+  EXPECT_EQ(each.graph.check(), (Names{"quantization", "convolution"}));
+
+  // An addend of levels, too, as in residual networks.
+  LevelConvolution residual({18, 18, 3, 3});
+  const ValueId levels = call(residual.graph, "quantize", residual.x, residual.p);
+  const ValueId own = call(residual.graph, "dequantize", levels, residual.p);
+  const ValueId other = call(residual.graph, "dequantize", levels, residual.p);
+  const ValueId sums = residual.graph.call(
+      "add.Tensor", {named("self", residual.convolution(own)), named("other", other)});
+  residual.graph.output(call(residual.graph, "dequantize",
+                             call(residual.graph, "quantize", sums, residual.p), residual.p));
+  // Sums in another order may be a level away.
+  residual.graph.tolerance = 0.011;
+  EXPECT_EQ(residual.graph.check(),
+            (Names{"quantization", "dequantization", "convolution", "quantization"}));
+
+  LevelConvolution grouped({8, 16, 3, 3}, 32);
+  grouped.graph.output(grouped.convolution(grouped.images(), 2));
+  EXPECT_EQ(grouped.graph.check(), (Names{"quantization", "convolution"}));
+}
+
+// Each channel by itself is faster with floats, of which there are few.
+TEST(PlanQuantization, DepthwiseConvolutionsTakeFloats) {
+  LevelConvolution each({18, 1, 3, 3});
+  each.graph.output(each.convolution(each.images(), 18));
+  EXPECT_EQ(each.graph.check(), (Names{"quantization", "convolution"}));
 }
 
 // Where a product cannot have them, or somebody else has floats, they are made once.

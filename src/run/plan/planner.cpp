@@ -268,7 +268,8 @@ StepPointer Planner::make_step(const BoundNode& node) {
   for (const auto& maker : kMakers) {
     if (!is_operator(node, maker.name, maker.overload)) continue;
     if (maker.make == make_convolution)
-      if (StepPointer step = make_half_convolution(*this, node)) return taken(std::move(step));
+      for (auto* make : {make_half_convolution, make_quantized_convolution})
+        if (StepPointer step = make(*this, node)) return taken(std::move(step));
     if (!maker.takes_halves && !(maker.make == make_product && has_half_weights(*this, node))) {
       widens_ = true;
       StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });
@@ -481,10 +482,16 @@ const BoundNode* Planner::maker_for(const BoundArgument& argument, const BoundNo
 std::unordered_set<const BoundNode*> Planner::level_nodes() {
   std::unordered_set<const BoundNode*> out;
   for (const BoundNode& node : graph_.nodes) {
-    const auto is_product = [&](const auto& maker) {
-      return maker.make == make_product && is_operator(node, maker.name, maker.overload);
+    const auto is_for_node = [&](const auto& maker) {
+      return is_operator(node, maker.name, maker.overload);
     };
-    if (!has_own_result(node) || std::ranges::none_of(kMakers, is_product)) continue;
+    const auto* const maker = std::ranges::find_if(kMakers, is_for_node);
+    if (!has_own_result(node) || maker == std::end(kMakers)) continue;
+    if (maker->make == make_convolution) {
+      const Step::Nodes made_by = nodes_of_kernel_levels(*this, node);
+      out.insert(made_by.begin(), made_by.end());
+    }
+    if (maker->make != make_product) continue;
     const TensorMeta* made = record(node);
     const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
     widens_ = dtype && is_half(*dtype);

@@ -211,6 +211,10 @@ inline constexpr std::string_view kBatchProduct = "batch_product";
 // Of halves; `as_floats` where that is no faster.
 StepPointer make_half_batch_product(const BoundNode& node, StepPointer as_floats);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
+// Of levels with levels; null for others.
+StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node);
+// The nodes that make its kernels of levels, in the order of the program.
+Step::Nodes nodes_of_kernel_levels(const Planner& planner, const BoundNode& node);
 StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_transposed_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);

@@ -1,9 +1,11 @@
 // Products with weights that are the same in every call.
+#include <algorithm>
 #include <mutex>
 
 #include "kernels/layouts.h"
 #include "kernels/products/level_products.h"
 #include "kernels/products/product.h"
+#include "kernels/products/quantized_products.h"
 #include "kernels/products/row_products.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
@@ -19,18 +21,22 @@ class ProductStep final : public Step {
               const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         input_(input),
+        product_(this->nodes().size() - 1 - tail.nodes.size()),
         weights_(std::move(weights)),
         has_levels_(weights_.tensor.dtype() == Dtype::int8),
         addend_(tail.addend),
         activation_(tail.activation),
-        packed_(copies, weights_.contents(has_levels_ ? "level panels" : "panels")),
+        packed_(copies, weights_.contents(weights_.rows ? "quantized panels"
+                                          : has_levels_ ? "level panels"
+                                                        : "panels")),
         turned_(copies, weights_.contents("turned")) {}
 
   std::string_view name() const override { return "product"; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor* input = frame.tensor(input_);
-    if (!is_float(input) || input->dim() < 1 || input->size(input->dim() - 1) != weights_.depth)
+    const Tensor* input = weights_.rows ? weights_.rows->find(frame) : frame.tensor(input_);
+    if (!weights_.rows && !is_float(input)) return false;
+    if (input == nullptr || input->dim() < 1 || input->size(input->dim() - 1) != weights_.depth)
       return false;
     auto rows = rows_of(*input);
     Tensor lying = *input;
@@ -38,7 +44,8 @@ class ProductStep final : public Step {
       lying = to_row_major(frame, *input);
       rows = rows_of(lying);
     }
-    const bool lies_well = weights_.depth_stride == 1 || weights_.column_stride == 1;
+    const bool lies_well =
+        !weights_.rows && (weights_.depth_stride == 1 || weights_.column_stride == 1);
     const float* packed = rows->rows <= kFewRows && lies_well ? nullptr : pack(frame);
     if (packed == nullptr && !lies_well) return false;
     Sizes sizes = input->sizes();
@@ -51,9 +58,10 @@ class ProductStep final : public Step {
                                      .addend = addend.defined() ? addend.data<float>() : nullptr,
                                      .addend_stride = weights_.columns,
                                      .activation = activation_};
-    multiply(frame, lying, *rows, packed, epilogue, out);
-    frame.set(this->result(), *result, false);
-    return true;
+    const bool done = weights_.rows ? multiply_quantized(frame, lying, *rows, packed, epilogue, out)
+                                    : multiply(frame, lying, *rows, packed, epilogue, out);
+    if (done) frame.set(this->result(), *result, false);
+    return done;
   }
 
  private:
@@ -61,7 +69,7 @@ class ProductStep final : public Step {
   // addend on the way; nothing where that has other sizes than what it is added to.
   Result<std::optional<Tensor>> reshaped(Frame& frame, const Tensor& out, Tensor& addend) const {
     Tensor seen = out;
-    for (size_t i = weights_.made_by.size(); i + 1 < nodes().size(); ++i) {
+    for (size_t i = product_; i + 1 < nodes().size(); ++i) {
       const ValueId made = *nodes()[i]->node->outputs[0].get_if<ValueId>();
       frame.set(made, seen, false);
       const BoundNode& next = *nodes()[i + 1];
@@ -79,6 +87,13 @@ class ProductStep final : public Step {
   }
 
   const float* pack(Frame& frame) const {
+    if (weights_.rows) {
+      const int64_t bytes = kernels::packed_quantized_size(weights_.depth, weights_.columns);
+      return packed_.get(bytes / 4 + 1, [&](float* memory) {
+        kernels::pack_quantized(levels(), reinterpret_cast<int8_t*>(memory), frame.threads());
+        leave_file(weights_.tensor);
+      });
+    }
     if (has_levels_) {
       const int64_t bytes = kernels::packed_level_size(weights_.depth, weights_.columns);
       return packed_.get(bytes / 4 + 1, [&](float* memory) {
@@ -112,8 +127,8 @@ class ProductStep final : public Step {
     });
   }
 
-  // With the weights as they lie if they are not packed.
-  void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
+  // With the weights as they lie if they are not packed. Always true.
+  bool multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
     if (has_levels_)
       return multiply_levels(frame, input, rows, reinterpret_cast<const int8_t*>(packed), epilogue,
@@ -135,9 +150,8 @@ class ProductStep final : public Step {
           .out = out.data<float>(),
           .out_stride = weights_.columns,
           .epilogue = epilogue};
-      frame.launch(
+      return frame.launch(
           [product, threads = frame.threads()] { kernels::multiply_rows(product, threads); });
-      return;
     }
     kernels::Product product;
     product.rows = rows.rows;
@@ -149,7 +163,7 @@ class ProductStep final : public Step {
     product.out = out.data<float>();
     product.out_stride = weights_.columns;
     product.epilogue = epilogue;
-    frame.launch(
+    return frame.launch(
         [product, threads = frame.threads()] { kernels::multiply_packed(product, threads); });
   }
 
@@ -161,7 +175,7 @@ class ProductStep final : public Step {
             .column_stride = weights_.column_stride,
             .factors = weights_.factors ? weights_.factors->data<float>() : nullptr};
   }
-  void multiply_levels(Frame& frame, const Tensor& input, const RowsOf& rows, const int8_t* packed,
+  bool multiply_levels(Frame& frame, const Tensor& input, const RowsOf& rows, const int8_t* packed,
                        const kernels::Epilogue& epilogue, Tensor& out) const {
     // Either kind of product, of what both have alike.
     const auto fill = [&](auto product) {
@@ -175,16 +189,48 @@ class ProductStep final : public Step {
     };
     kernels::ThreadPool* const threads = frame.threads();
     if (packed == nullptr)
-      frame.launch([product = fill(kernels::RowProduct()), weights = levels(), threads] {
+      return frame.launch([product = fill(kernels::RowProduct()), weights = levels(), threads] {
         kernels::multiply_level_rows(product, weights, threads);
       });
-    else
-      frame.launch([product = fill(kernels::Product()), weights = levels(), packed, threads] {
-        kernels::multiply_packed_levels(product, weights, packed, threads);
-      });
+    return frame.launch([product = fill(kernels::Product()), weights = levels(), packed, threads] {
+      kernels::multiply_packed_levels(product, weights, packed, threads);
+    });
+  }
+
+  // False for zeros that are no levels.
+  bool multiply_quantized(Frame& frame, const Tensor& input, const RowsOf& rows,
+                          const float* packed, const kernels::Epilogue& epilogue,
+                          Tensor& out) const {
+    const auto place = weights_.rows->numbers.place(frame);
+    if (!place || packed == nullptr) return false;
+    Tensor scratch =
+        frame.make({kernels::quantized_scratch_size(weights_.depth, weights_.columns)});
+    const kernels::QuantizedProduct product{.rows = rows.rows,
+                                            .left = {},
+                                            .is_signed = weights_.rows->dtype == Dtype::int8,
+                                            .out = out.data<float>(),
+                                            .out_stride = weights_.columns,
+                                            .epilogue = epilogue,
+                                            .scratch = scratch.data<float>()};
+    return frame.launch(
+        [product, place = *place, weights = levels(),
+         packed = reinterpret_cast<const int8_t*>(packed),
+         matrix =
+             kernels::LevelMatrix{reinterpret_cast<const uint8_t*>(input.raw_data()), rows.stride},
+         dtype = weights_.rows->dtype, threads = frame.threads()] {
+          const auto [scale, zero] = place.read();
+          if (!is_level(zero, dtype)) return false;
+          kernels::QuantizedProduct whole = product;
+          whole.left = matrix.rows();
+          whole.scale = static_cast<float>(scale);
+          whole.zero = zero;
+          kernels::multiply_quantized(whole, weights, packed, threads);
+          return true;
+        });
   }
 
   const BoundArgument& input_;
+  size_t product_;  // which of the nodes multiplies
   ProductWeights weights_;
   bool has_levels_;
   const BoundArgument* addend_;
@@ -199,15 +245,13 @@ StepPointer make_product(const Planner& planner, const BoundNode& node) {
   std::optional<ProductWeights> weights = find_product_weights(planner, node);
   if (!weights)
     return is_operator(node, "aten::addmm") ? nullptr : make_batch_product(planner, node);
-  const bool is_linear = is_operator(node, "aten::linear");
-  const bool is_addmm = is_operator(node, "aten::addmm");
-  const BoundArgument& input = *Planner::argument(node, is_linear  ? "input"
-                                                        : is_addmm ? "mat1"
-                                                                   : "self");
+  const BoundArgument& input = rows_argument(node);
   if (is_half(weights->tensor.dtype()))
     return make_half_product(planner, node, input, *std::move(weights));
   const Tail tail = match_tail(planner, node, true);
   Step::Nodes nodes = weights->made_by;
+  if (weights->rows) nodes.push_back(weights->rows->node);
+  std::ranges::sort(nodes);  // bound nodes lie in the order of the program
   nodes.push_back(&node);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail,

@@ -23,7 +23,7 @@ std::string_view weight_name(const BoundNode& node) {
   return is_operator(node, "aten::matmul") ? "other" : "mat2";
 }
 
-// Products with fewer weights are faster with floats.
+// Products of floats with fewer weights are faster with floats.
 constexpr int64_t kFewLevels = 1 << 14;
 
 // A conversion of int8 to floats, exact and without scales.
@@ -46,8 +46,8 @@ bool is_transposition(const Planner& planner, const BoundNode& node) {
 }
 
 // The scale of each of `count` levels' columns, where none of them has a zero point.
-std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node, int64_t axis,
-                                   int64_t count) {
+std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node, int64_t rank,
+                                   int64_t axis, int64_t count) {
   if (planner.dtype(node, "dtype") != Dtype::int8 ||
       (!planner.is_none(node, "out_dtype") && planner.dtype(node, "out_dtype") != Dtype::float32))
     return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node
   const Tensor* scales = planner.elements(node, "scales");
   const auto given_axis = planner.integer(node, "axis");
   if (scales == nullptr || scales->dim() != 1 || scales->size(0) != count || !given_axis ||
-      (*given_axis < 0 ? *given_axis + 2 : *given_axis) != axis)
+      (*given_axis < 0 ? *given_axis + rank : *given_axis) != axis)
     return std::nullopt;
   const auto read = [](const Tensor& numbers, float* out) {
     const Tensor lying = numbers.contiguous();
@@ -79,14 +79,10 @@ std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node
   return factors;
 }
 
-// Quantized weights of a product, whose argument is made of them.
-struct QuantizedWeights {
-  Tensor tensor;  // as the product sees it
-  std::optional<Tensor> factors;
-  Step::Nodes made_by;
-};
+// Of at least `least` levels.
 std::optional<QuantizedWeights> find_levels(const Planner& planner, const BoundNode& product,
-                                            const BoundArgument& weight, int64_t column_dim) {
+                                            const BoundArgument& weight, int64_t column_dim,
+                                            int64_t least) {
   QuantizedWeights out;
   const BoundNode* user = &product;
   const BoundArgument* argument = &weight;
@@ -108,12 +104,12 @@ std::optional<QuantizedWeights> find_levels(const Planner& planner, const BoundN
   if (made == nullptr || !dtype || made->dtype.dtype() != dtype) return std::nullopt;
   const Tensor* levels = planner.elements(*maker, converts ? "self" : "input");
   if (levels == nullptr || levels->dtype() != Dtype::int8 || levels->dim() != 2 ||
-      levels->numel() < kFewLevels)
+      levels->numel() < least)
     return std::nullopt;
   const int64_t axis = turned ? 1 - column_dim : column_dim;
   if (*dtype != Dtype::float32 && !is_half(*dtype)) return std::nullopt;
   if (!converts) {
-    out.factors = find_factors(planner, *maker, axis, levels->size(axis));
+    out.factors = find_factors(planner, *maker, 2, axis, levels->size(axis));
     if (!out.factors) return std::nullopt;
   }
   out.tensor =
@@ -151,8 +147,11 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
   const std::string_view name = weight_name(node);
   const Tensor* weight = find_weight(planner, node, name);
   std::optional<QuantizedWeights> levels;
+  std::optional<Dequantization> rows;
   if (weight == nullptr) {
-    levels = find_levels(planner, node, *Planner::argument(node, name), 1 - depth_dim);
+    rows = quantized_rows(planner, node);
+    levels = find_levels(planner, node, *Planner::argument(node, name), 1 - depth_dim,
+                         rows ? 1 : kFewLevels);
     if (levels) weight = &levels->tensor;
   }
   if (weight == nullptr || weight->dim() != 2) return std::nullopt;
@@ -164,6 +163,7 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
   if (levels) {
     out.factors = std::move(levels->factors);
     out.made_by = std::move(levels->made_by);
+    if (out.factors) out.rows = std::move(rows);
   }
   const bool is_addmm = is_operator(node, "aten::addmm");
   if (is_addmm && (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
@@ -180,7 +180,30 @@ bool makes_floats_of_levels(const BoundNode& node, const std::vector<Value>& con
   const auto id = Frame::value_id(node.arguments[0]);
   const auto* levels = id ? constants[static_cast<size_t>(*id)].get_if<Tensor>() : nullptr;
   return levels != nullptr && levels->defined() && levels->dtype() == Dtype::int8 &&
-         levels->dim() == 2 && levels->numel() >= kFewLevels;
+         levels->dim() >= 2;
+}
+
+std::optional<QuantizedWeights> find_quantized_kernels(const Planner& planner,
+                                                       const BoundNode& node) {
+  const BoundNode* maker = planner.maker_for(*Planner::argument(node, "weight"), node);
+  if (maker == nullptr || !is_dequantization(*maker)) return std::nullopt;
+  const Tensor* levels = planner.elements(*maker, "input");
+  if (levels == nullptr || levels->dtype() != Dtype::int8 || levels->dim() < 3 ||
+      !quantized_rows(planner, node))
+    return std::nullopt;
+  QuantizedWeights out{.tensor = *levels, .factors = {}, .made_by = {maker}};
+  out.factors = find_factors(planner, *maker, levels->dim(), 0, levels->size(0));
+  return out.factors ? std::optional(std::move(out)) : std::nullopt;
+}
+
+const BoundArgument& rows_argument(const BoundNode& node) {
+  if (is_operator(node, "aten::addmm")) return *Planner::argument(node, "mat1");
+  const BoundArgument* input = Planner::argument(node, "input");
+  return input != nullptr ? *input : *Planner::argument(node, "self");
+}
+
+std::optional<Dequantization> quantized_rows(const Planner& planner, const BoundNode& node) {
+  return dequantization_for(planner, rows_argument(node), node);
 }
 
 std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node) {

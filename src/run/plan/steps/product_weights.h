@@ -7,6 +7,7 @@
 
 #include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"
+#include "run/plan/steps/quantized/dequantization.h"
 
 namespace pt2::run {
 
@@ -24,6 +25,8 @@ struct ProductWeights {
   std::optional<Tensor> factors;  // of int8, the scales of the columns: as the bias
   // Those that make the weights of constants, in the order of the program, for this product alone.
   Step::Nodes made_by;
+  // Where such rows are levels, too, for this product alone: what makes floats of them.
+  std::optional<Dequantization> rows;
 
   PackedContents contents(std::string_view order) const {
     return {order, tensor.raw_data(), {depth, columns, depth_stride, column_stride}};
@@ -37,7 +40,21 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
 // Those of a convolution with kernels of one pixel, of float16 or bfloat16; nothing for others.
 std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node);
 
-// Whether the node makes floats of so many int8 that a product should take these.
+// The rows or images of a product, convolutions among them, that are levels for it alone.
+std::optional<Dequantization> quantized_rows(const Planner& planner, const BoundNode& node);
+const BoundArgument& rows_argument(const BoundNode& node);
+
+// Levels that a node's weights are made of, with a scale for each column and no zeros.
+struct QuantizedWeights {
+  Tensor tensor;  // as the node sees it
+  std::optional<Tensor> factors;
+  Step::Nodes made_by;
+};
+// Those of a convolution of quantized images; nothing for others.
+std::optional<QuantizedWeights> find_quantized_kernels(const Planner& planner,
+                                                       const BoundNode& node);
+
+// Whether the node makes floats of int8 that a product may rather take.
 bool makes_floats_of_levels(const BoundNode& node, const std::vector<Value>& constants);
 
 // Whether the weights of such a product are known and of float16 or bfloat16.
