@@ -24,6 +24,7 @@
 #include "kernels/pointwise.h"
 #include "kernels/products/half_products.h"
 #include "kernels/products/product.h"
+#include "kernels/products/quantized_products.h"
 #include "kernels/products/row_products.h"
 #include "kernels/rows.h"
 #include "kernels/targets.h"
@@ -32,7 +33,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/kernels_bench.cpp"
 #include <hwy/foreach_target.h>
+// After foreach_target.h.
 #include <hwy/highway.h>
+
+#include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::bench {
@@ -254,6 +258,39 @@ void bench_half_products(const Bench& bench) {
                        kernels::multiply_packed_halves(product, weights, panels, bench.pool());
                    });
     }
+}
+
+void bench_quantized_products(const Bench& bench) {
+  const struct {
+    int64_t rows, columns, depth;
+  } shapes[] = {{128, 768, 768}, {197, 3072, 768}, {3136, 64, 64}, {49, 512, 4608}};
+  for (const auto& [rows, columns, depth] : shapes) {
+    const std::vector<uint8_t> left(static_cast<size_t>(rows * depth), 77);
+    const std::vector<int8_t> right(static_cast<size_t>(columns * depth), -7);
+    const Floats factors = make_floats(columns);
+    const Floats packed = make_floats(kernels::packed_quantized_size(depth, columns) / 4 + 1);
+    const Floats out = make_floats(rows * columns);
+    const Floats scratch = make_floats(kernels::quantized_scratch_size(depth, columns));
+    const kernels::LevelWeights weights{.depth = depth,
+                                        .columns = columns,
+                                        .right = right.data(),
+                                        .column_stride = depth,
+                                        .factors = factors.get()};
+    auto* panels = reinterpret_cast<int8_t*>(packed.get());
+    kernels::pack_quantized(weights, panels, bench.pool());
+    const kernels::LevelMatrix matrix{left.data(), depth};
+    const kernels::QuantizedProduct product{.rows = rows,
+                                            .left = matrix.rows(),
+                                            .zero = 3,
+                                            .out = out.get(),
+                                            .out_stride = columns,
+                                            .epilogue = {},
+                                            .scratch = scratch.get()};
+    bench.report("quantized_product " + std::to_string(rows) + " x " + std::to_string(columns) +
+                     " x " + std::to_string(depth),
+                 2.0 * static_cast<double>(rows * columns * depth), bytes_of(columns * depth) / 4,
+                 [&] { kernels::multiply_quantized(product, weights, panels, bench.pool()); });
+  }
 }
 
 struct ImageShape {
@@ -534,6 +571,7 @@ int main(int argc, char** argv) {
   pt2::bench::bench_products(bench);
   pt2::bench::bench_row_products(bench);
   pt2::bench::bench_half_products(bench);
+  pt2::bench::bench_quantized_products(bench);
   pt2::bench::bench_convolutions(bench);
   pt2::bench::bench_attention(bench);
   pt2::bench::bench_rows(bench);
