@@ -1,5 +1,4 @@
-set(folder "${PT2_WEB_SOURCES}/highway")
-add_library(hwy STATIC "${folder}/hwy/aligned_allocator.cc" "${folder}/hwy/targets.cc")
-target_include_directories(hwy SYSTEM PUBLIC "${folder}")
+add_library(hwy INTERFACE)
+target_include_directories(hwy SYSTEM INTERFACE "${PT2_WEB_SOURCES}/highway")
 add_library(hwy::hwy ALIAS hwy)
 set(hwy_FOUND TRUE)
