@@ -1,0 +1,120 @@
+"""The recipes under load: many rows through several workers, one of which is killed on the way.
+
+    python many_rows.py ray|spark digits.pt2 digits_images.npz [--rows 100000] [--workers 4] [--passes 1]
+
+Every row must come back once, with the digit that one process finds. The last line compares the workers' throughput with
+that of one process for each worker that has a core; --passes computes each batch so many times, as a larger model would.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import tempfile
+import time
+from typing import Any, Iterator
+
+import numpy as np
+
+BATCH = 1000
+
+
+class Worker:
+    """What a recipe's worker does, several times; the one that gets the row `fatal` first dies of it."""
+
+    def __init__(self, model: str, passes: int, fatal: int, scratch: str) -> None:
+        import pt2
+
+        self.session = pt2.load(model).session(threads=1)  # the engine counts the cores
+        self.passes, self.fatal, self.killed = passes, fatal, os.path.join(scratch, "killed")
+
+    def __call__(self, rows: np.ndarray, images: np.ndarray) -> np.ndarray:
+        """Each row's digit, when its batch began and ended, and the processor time that the batch took."""
+        if self.fatal in rows and not os.path.exists(self.killed):
+            open(self.killed, "x").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        images = np.ascontiguousarray(images, np.float32).reshape(-1, 1, 8, 8)
+        began, processor = time.time(), time.process_time()
+        for _ in range(self.passes):
+            logits = self.session(images)["logits"]
+        times = [began, time.time(), time.process_time() - processor]
+        return np.column_stack([logits.argmax(axis=1), np.tile(times, (len(rows), 1))])
+
+
+Answers = Iterator[tuple[int, np.ndarray]]
+
+
+def with_ray(options: argparse.Namespace, images: np.ndarray, made: tuple[Any, ...]) -> Answers:
+    import ray
+
+    class RayWorker(Worker):
+        def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:  # type: ignore[override]
+            return {"row": batch["id"], "answer": super().__call__(batch["id"], images[batch["id"] % len(images)])}
+
+    ray.init(num_cpus=options.workers, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    rows = ray.data.range(options.rows, override_num_blocks=4 * options.workers)
+    answers = rows.map_batches(
+        RayWorker, fn_constructor_args=made, batch_size=BATCH, batch_format="numpy", concurrency=options.workers, num_cpus=0.5
+    )
+    for each in answers.iter_batches(batch_format="numpy"):
+        yield from zip(each["row"].tolist(), each["answer"])
+
+
+def with_spark(options: argparse.Namespace, images: np.ndarray, made: tuple[Any, ...]) -> Answers:
+    from pyspark.ml.functions import predict_batch_udf
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import ArrayType, DoubleType
+
+    def make() -> Any:
+        worker = Worker(*made)
+        return lambda rows: worker(rows, images[rows.astype(np.int64) % len(images)])
+
+    # A task whose worker died is tried again, which Spark on one machine does not do by itself.
+    builder = SparkSession.builder.master(f"local[{options.workers},4]").config("spark.ui.enabled", "false")
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    answer = predict_batch_udf(make, return_type=ArrayType(DoubleType()), batch_size=BATCH)
+    rows = spark.range(0, options.rows, 1, 4 * options.workers)
+    for each in rows.select("id", answer("id").alias("answer")).collect():
+        yield each["id"], np.array(each["answer"])
+    spark.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engine", choices=["ray", "spark"])
+    parser.add_argument("model")
+    parser.add_argument("data")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--passes", type=int, default=1)
+    options = parser.parse_args()
+    images = np.load(options.data)["test_images"]
+    with tempfile.TemporaryDirectory() as scratch:
+        model = os.path.abspath(options.model)
+        alone = Worker(model, options.passes, -1, scratch)
+        ids = np.arange(BATCH)
+        expected = alone(np.arange(len(images)), images)[:, 0]
+        single = np.median([alone(ids, images[ids % len(images)])[0, 1:] @ [[-1, 0], [1, 0], [0, 1]] for _ in range(9)], axis=0)
+        engine = with_ray if options.engine == "ray" else with_spark
+        answers = list(engine(options, images, (model, options.passes, options.rows * 2 // 5, scratch)))
+        killed = os.path.exists(os.path.join(scratch, "killed"))
+    rows = np.array([row for row, _ in answers])
+    found = np.array([answer for _, answer in answers])
+    if not killed or not np.array_equal(np.sort(rows), np.arange(options.rows)):
+        raise SystemExit(f"killed {int(killed)} worker, found {len(rows)} rows, expected 1 and {options.rows}")
+    wrong = int((found[:, 0] != expected[rows % len(images)]).sum())
+    if wrong:
+        raise SystemExit(f"{wrong} of {len(rows)} rows are not as one process finds them")
+    print(f"{len(rows)} rows as one process finds them, one of {options.workers} workers was killed")
+    batches = np.unique(found[:, 1:], axis=0)
+    busy = min(options.workers, len(os.sched_getaffinity(0)))
+    rate, most = options.rows / (batches[:, 1].max() - batches[:, 0].min()), busy * BATCH / single[0]
+    print(f"{rate:.0f} rows a second, {rate / most:.2f} of {busy} x one process; in the batches {batches[:, 2].sum():.1f} s "
+          f"of processor time, one process {single[1] * options.rows / BATCH:.1f} s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
