@@ -11,6 +11,9 @@ cp -r "$root/README.md" "$root/docs" "$root/examples" "$clean/source/"
 cp -r "$root/tests/consumer" "$clean/source/tests/"
 file_of() { (cd "$clean/debs" && ls "$1"_*.deb | sed 's,^,/debs/,'); }
 
+ours() { (cd "$clean" && find etc usr var -name '*pt2*' -not -path '*/python3*' -not -path 'var/cache/*' | sort); }
+ours >"$clean/before"
+
 echo "== pt2 alone"
 install_packages "$(file_of pt2)"
 inside pt2 info /source/examples/digits.pt2
@@ -27,4 +30,4 @@ quietly_inside bash /source/tests/consumer/project.sh cmake /usr
 tail -n 12 "$clean/log"
 echo "== removing"
 quietly_inside apt-get -q purge -y libpt2-1 libpt2-dev pt2
-[ -z "$(find "$clean/usr" -name '*pt2*' -not -path '*/python3*')" ]
+ours | diff "$clean/before" -
