@@ -2,6 +2,9 @@
 // torchaudio's loop computed by hand).
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "ops/bind.h"
 #include "ops/table.h"
 
@@ -52,6 +55,38 @@ const Mapping kMappings[] = {
      {-128, 64, 85, 127, 8, -128, 18, 127},
      {-1.0f, 0.5f, 2.007874011993408f, 3.0f, 0.25f, -4.0f, 0.9921259880065918f, 7.0f}},
 };
+
+Value turned(const Value& tensor) { return run("torch.ops.aten.t.default", {tensor}).value()[0]; }
+
+// Elements of a block that lie side by side are computed by another loop.
+TEST(Torchao, BlocksAreThoseOfTheTurnedTensor) {
+  std::vector<float> numbers;
+  for (int i = 0; i < 6 * 64; ++i) numbers.push_back(0.37f * static_cast<float>(i * i % 113 - 50));
+  numbers[5] = NAN;
+  numbers[70] = INFINITY;
+  const Value x = Tensor::from<float>(Dtype::float32, {6, 64}, std::span<const float>(numbers));
+  const Value along = Value::List{int64_t{1}, int64_t{32}},
+              across = Value::List{int64_t{32}, int64_t{1}};
+  for (const Dtype dtype : {Dtype::int8, Dtype::uint8}) {
+    const Tensor scale = Tensor::of<float>(
+        {6, 2}, {0.1f, 0.2f, 0.3f, 0.015f, 1.0f, 3.0f, 0.1f, 0.2f, 0.3f, 0.015f, 1.0f, 3.0f});
+    const Tensor zero = Tensor::of<int32_t>({6, 2}, {3, 4, -5, 6, 0, 100, 3, 4, -5, 6, 0, 100});
+    const auto quantized = run(kQuantize, {x, along, scale, zero, dtype}).value();
+    const auto other =
+        run(kQuantize, {turned(x), across, turned(scale), turned(zero), dtype}).value();
+    const Tensor levels = quantized[0].get_if<Tensor>()->contiguous(),
+                 expected = turned(other[0]).get_if<Tensor>()->contiguous();
+    ASSERT_EQ(levels.sizes(), expected.sizes());
+    EXPECT_EQ(
+        std::memcmp(levels.raw_data(), expected.raw_data(), static_cast<size_t>(levels.nbytes())),
+        0);
+    const auto values = run(kDequantize, {quantized[0], along, scale, zero, dtype}).value();
+    const auto back =
+        run(kDequantize, {other[0], across, turned(scale), turned(zero), dtype}).value();
+    EXPECT_EQ(elements<float>(values[0]),
+              elements<float>(turned(back[0]).get_if<Tensor>()->contiguous()));
+  }
+}
 
 TEST(Torchao, QuantizesByBlocks) {
   const Tensor x = Tensor::of<float>({2, 4}, {-1, 0.5, 2, 3, 0.25, -4, 1, 7});

@@ -1,8 +1,11 @@
 // Operators of torchao: block-wise quantisation (torchao/quantization/quant_primitives.py). Each is
-// the composition that torchao uses, so that every rounding agrees.
+// the composition that torchao uses, so that every rounding agrees; where elements of one block lie
+// side by side, a kernel that rounds alike.
+#include <cmath>
 #include <limits>
 #include <optional>
 
+#include "kernels/dtypes/levels.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
@@ -92,6 +95,69 @@ Value value_of(const Scalar& scalar) {
   return scalar.is_integral() ? Value(scalar.to_int()) : Value(scalar.to_double());
 }
 
+// The levels of blocks, each of `length` elements side by side.
+struct Runs {
+  int64_t length = 0;
+  std::vector<kernels::Levels> levels;
+};
+
+// Nothing where blocks lie otherwise, are short, or have numbers that kernels do not take: scales
+// other than float32, zeros that are no whole number or large.
+std::optional<Runs> runs_of(const Blocks& blocks, const Tensor& scales, const Tensor& zeros) {
+  constexpr int64_t kShort = 16;
+  constexpr double kLargest = 1 << 16;
+  size_t dim = blocks.kept.size();
+  Runs out{1, {}};
+  while (dim > 0 && blocks.kept[dim - 1] == 1) out.length *= blocks.split[--dim];
+  while (dim > 0 && blocks.kept[dim - 1] == blocks.split[dim - 1]) --dim;
+  if (dim > 0 || out.length < kShort || scales.dtype() != Dtype::float32 ||
+      scales.numel() != zeros.numel() || dtype_category(zeros.dtype()) > DtypeCategory::floating)
+    return std::nullopt;
+  const Tensor steps = scales.contiguous(), offsets = zeros.contiguous();
+  std::vector<double> whole(static_cast<size_t>(offsets.numel()));
+  load_elements<double>(offsets.raw_data(), 1, offsets.dtype(), offsets.numel(), whole.data());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (!(std::abs(whole[i]) <= kLargest) || whole[i] != std::nearbyint(whole[i]))
+      return std::nullopt;
+    const float scale = steps.data<float>()[i], zero = static_cast<float>(whole[i]);
+    out.levels.push_back({.inverse = 1 / scale,
+                          .zero = zero,
+                          .low = 0,
+                          .high = 0,
+                          .scale = scale,
+                          .back_zero = zero});
+  }
+  return out;
+}
+
+template <class Level>
+Result<Tensor> quantize_runs(const Tensor& input, const Runs& runs, const Range& range) {
+  PT2_TRY(Tensor out, allocate(Meta(dtype_of<Level>(), input.sizes())));
+  const float* in = input.data<float>();
+  auto* to = reinterpret_cast<Level*>(out.raw_data());
+  for (kernels::Levels levels : runs.levels) {
+    levels.low = static_cast<float>(range.low.to_double()) - levels.zero;
+    levels.high = static_cast<float>(range.high.to_double()) - levels.zero;
+    kernels::to_levels(in, runs.length, levels, to);
+    in += runs.length;
+    to += runs.length;
+  }
+  return out;
+}
+
+template <class Level>
+Result<Tensor> dequantize_runs(const Tensor& input, const Runs& runs) {
+  PT2_TRY(Tensor out, allocate(Meta(Dtype::float32, input.sizes())));
+  const auto* in = reinterpret_cast<const Level*>(input.raw_data());
+  float* to = out.data<float>();
+  for (const kernels::Levels& levels : runs.levels) {
+    kernels::from_levels(in, runs.length, levels, to);
+    in += runs.length;
+    to += runs.length;
+  }
+  return out;
+}
+
 Result<Tensor> quantize_affine(const Tensor& input, const std::vector<int64_t>& block_size,
                                const Tensor& scale, const std::optional<Tensor>& zero_point,
                                Dtype output_dtype, const OptionalScalar& quant_min,
@@ -104,6 +170,14 @@ Result<Tensor> quantize_affine(const Tensor& input, const std::vector<int64_t>& 
   PT2_TRY(const Tensor split, reshape(input, blocks.split));
   PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
   PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
+  if (input.dtype() == Dtype::float32 && input.numel() > 0 && range.low.is_integral() &&
+      range.high.is_integral() && range.low.to_double() <= range.high.to_double()) {
+    const auto runs = runs_of(blocks, scales, zeros);
+    if (runs && output_dtype == Dtype::int8)
+      return quantize_runs<int8_t>(input.contiguous(), *runs, range);
+    if (runs && output_dtype == Dtype::uint8)
+      return quantize_runs<uint8_t>(input.contiguous(), *runs, range);
+  }
   PT2_TRY(const Tensor inverse, apply(aten<"reciprocal.default">, {scales}));
   PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {split, inverse}));
   PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
@@ -125,6 +199,14 @@ Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>
   PT2_TRY(const Blocks blocks, blocks_of(input.sizes(), block_size));
   PT2_TRY(const Tensor split, reshape(input, blocks.split));
   PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
+  if (zero_point && output_dtype == Dtype::float32 && input.numel() > 0) {
+    PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
+    const auto runs = runs_of(blocks, scales, zeros);
+    if (runs && input_dtype == Dtype::int8)
+      return dequantize_runs<int8_t>(input.contiguous(), *runs);
+    if (runs && input_dtype == Dtype::uint8)
+      return dequantize_runs<uint8_t>(input.contiguous(), *runs);
+  }
   PT2_TRY(Tensor values, to(split, output_dtype));
   PT2_TRY_VOID(check_floating(values, "output_dtype"));
   if (zero_point) {
