@@ -109,6 +109,12 @@ class Model {
   // graph. Linear in the program.
   std::vector<PlannedStep> plan() const;
 
+  // Gives back what ended calls left for the next ones, of all sessions: memory of values and
+  // threads. Weights in the order in which kernels read them stay. For a while without calls, or
+  // after some of unusual sizes; the next call is as one with inputs of new sizes. Calls that are
+  // running keep theirs. Returns the bytes. For any thread, at any time.
+  uint64_t trim() const;
+
   // Implementation; shared by sessions.
   struct Shared;
   const std::shared_ptr<const Shared>& shared() const { return shared_; }

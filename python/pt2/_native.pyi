@@ -81,6 +81,8 @@ class Model:
         Raises CancelledError after `timeout` seconds."""
     def session(self, threads: int = 0) -> Session:
         """A session, which keeps what the program changes."""
+    def trim(self) -> int:
+        """Gives back the memory that ended calls left for the next ones, and returns its bytes."""
 
 class Decoder:
     """A language model, token by token: a folder of Transformers' exporter, or a file with one

@@ -197,6 +197,10 @@ void add_model(nb::module_& module) {
                                  Session(self.callable->model(), {.threads = threads}));
           },
           nb::arg("threads") = 0, "A session, which keeps what the program changes.")
+      .def(
+          "trim", [](const PyModel& self) { return self.callable->model().trim(); },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Gives back the memory that ended calls left for the next ones, and returns its bytes.")
       .def_prop_ro("inputs",
                    [](const PyModel& self) {
                      const Model& model = self.callable->model();

@@ -103,6 +103,14 @@ def test_models_are_pickled_by_path(digits: pt2.Model, examples: pathlib.Path) -
         pickle.dumps(from_bytes)
 
 
+def test_trim_gives_memory_back(digits: pt2.Model, examples: pathlib.Path) -> None:
+    image = np.load(examples / "digit_5.npy")
+    digits(image)
+    assert digits.trim() > 0
+    assert digits.trim() == 0
+    assert digits(image)["logits"].argmax() == 5
+
+
 def test_sessions_keep_state(corpus: pathlib.Path) -> None:
     model = pt2.load(corpus / "buffer_mutation.pt2")
     shape = [4 if isinstance(size, tuple) else size for size in model.inputs[0].shape or ()]

@@ -130,6 +130,10 @@ pt2_error* pt2_model_from_package(const pt2_package* package, const pt2_load_opt
 
 void pt2_model_free(pt2_model* model) { delete model; }
 
+uint64_t pt2_model_trim(const pt2_model* model) {
+  return model == nullptr ? 0 : model->model.trim();
+}
+
 size_t pt2_model_input_count(const pt2_model* model) {
   return model == nullptr ? 0 : model->inputs.size();
 }

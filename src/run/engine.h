@@ -68,6 +68,8 @@ class Engine {
   virtual std::vector<bool> written_inputs() const = 0;
   // The steps of a call, where there is a plan.
   virtual std::vector<PlannedStep> steps() const { return {}; }
+  // Model::trim.
+  virtual uint64_t trim() const { return 0; }
   // The engine must outlive the session.
   virtual std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const = 0;
 };

@@ -184,6 +184,7 @@ const Package& Model::package() const { return *shared_->package; }
 std::span<const ModelValue> Model::inputs() const { return shared_->convention.inputs; }
 std::span<const ModelValue> Model::outputs() const { return shared_->convention.outputs; }
 std::vector<PlannedStep> Model::plan() const { return shared_->engine->steps(); }
+uint64_t Model::trim() const { return shared_->engine->trim(); }
 
 Result<std::vector<Value>> Model::run(std::vector<Value> inputs, const CallOptions& options) const {
   Session session(*this);

@@ -164,6 +164,7 @@ static const char* check_packages(const char* digits, const void* bytes, size_t 
   pt2_package_free(package);
   pt2_package_free(in_memory);
   CHECK(released == 0);
+  CHECK(pt2_model_trim(model) == 0);
   pt2_model_free(model);
   CHECK(released == 1);
   SUCCEEDS(pt2_model_load_memory(bytes, byte_count, "d", 1, count_call, &released, NULL, &model));

@@ -121,6 +121,21 @@ TEST(Session, MovesIntoAnother) {
   ASSERT_TRUE(session.run(inputs));
 }
 
+TEST(Session, TrimmedModelsRunOn) {
+  const Model model = corpus_model("mlp");
+  EXPECT_EQ(model.trim(), 0);
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const auto before = session.run(inputs).value();
+  for (int i = 0; i < 3; ++i) (void)session.run(inputs).value();
+  EXPECT_GT(model.trim(), 0);
+  EXPECT_EQ(model.trim(), 0);
+  EXPECT_EQ(elements(session.run(inputs).value()[0]), elements(before[0]));
+  const Model reference =
+      Model::from_package(corpus_package("mlp"), {.engine = EngineKind::reference}).value();
+  EXPECT_EQ(reference.trim(), 0);
+}
+
 TEST(Session, RefusesATensorWithoutMemory) {
   const Model model = corpus_model("input_mutation");
   std::vector<Value> inputs = counted_inputs(model);

@@ -352,6 +352,10 @@ PT2_API pt2_error* pt2_model_load_memory(const void* bytes, size_t byte_count, c
 PT2_API pt2_error* pt2_model_from_package(const pt2_package* package,
                                           const pt2_load_options* options, pt2_model** out);
 PT2_API void pt2_model_free(pt2_model* model);
+/* Gives back what ended calls left for the next ones, of all sessions: memory of values and
+ * threads. The next call is as one with inputs of new sizes. Returns the bytes. For any thread, at
+ * any time. */
+PT2_API uint64_t pt2_model_trim(const pt2_model* model);
 
 typedef struct pt2_place {
   size_t size;

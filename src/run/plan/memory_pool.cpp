@@ -45,6 +45,8 @@ struct MemoryPool::Blocks {
   uint64_t free_bytes = 0;
   uint64_t bytes = 0;  // those in use as well
   uint64_t runs = 0;
+  uint64_t most_used = 0;         // at once, ever
+  uint64_t most_used_in_run = 0;  // since the last run ended
   bool keeps_addresses = false;
 
   bool reuses() const { return kReuses || keeps_addresses; }
@@ -53,8 +55,14 @@ struct MemoryPool::Blocks {
     for (const auto& [size, block] : free) free_block(block.data);
   }
 
+  void note_use() {
+    most_used_in_run = std::max(most_used_in_run, bytes - free_bytes);
+    most_used = std::max(most_used, most_used_in_run);
+  }
+
   // The smallest free block that holds `bytes` without wasting more than it uses; or a new one,
-  // where blocks that nobody uses and those in use stay below the limit together.
+  // where blocks that nobody uses and those in use stay below the limit together, and below what
+  // was used at once by the largest run: calls of ever other sizes then take no more than that.
   std::pair<std::byte*, size_t> take(size_t size, const MemoryAccount* account) {
     {
       const std::lock_guard lock(mutex);
@@ -63,8 +71,12 @@ struct MemoryPool::Blocks {
         const std::pair<std::byte*, size_t> out{found->second.data, found->first};
         free_bytes -= found->first;
         free.erase(found);
+        note_use();
         return out;
       }
+      while (!keeps_addresses && !free.empty() &&
+             bytes + size > std::max(most_used, bytes - free_bytes + size))
+        drop(least_recently_used());
       while (account != nullptr && !keeps_addresses && !free.empty() &&
              free_bytes > account->left())
         drop(std::prev(free.end()));
@@ -72,6 +84,7 @@ struct MemoryPool::Blocks {
     std::byte* data = allocate_block(size);
     const std::lock_guard lock(mutex);
     bytes += size;
+    note_use();
     return {data, size};
   }
 
@@ -83,6 +96,10 @@ struct MemoryPool::Blocks {
   }
 
   using Place = std::multimap<size_t, Free>::iterator;
+  Place least_recently_used() {
+    return std::ranges::min_element(free, {},
+                                    [](const auto& block) { return block.second.last_run; });
+  }
   Place drop(Place block) {
     free_bytes -= block->first;
     bytes -= block->first;
@@ -135,9 +152,15 @@ Tensor MemoryPool::tensor(Dtype dtype, Sizes sizes, Sizes strides) {
   return *std::move(made);
 }
 
+uint64_t MemoryPool::most_used_in_run() const {
+  const std::lock_guard lock(blocks_->mutex);
+  return blocks_->most_used_in_run;
+}
+
 void MemoryPool::finish_run() {
   const std::lock_guard lock(blocks_->mutex);
   ++blocks_->runs;
+  blocks_->most_used_in_run = blocks_->bytes - blocks_->free_bytes;
   for (auto block = blocks_->free.begin(); block != blocks_->free.end();)
     block = block->second.last_run + kRunsKept < blocks_->runs ? blocks_->drop(block)
                                                                : std::next(block);

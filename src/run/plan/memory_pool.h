@@ -22,6 +22,8 @@ class MemoryPool {
   void finish_run();
   // Of all blocks, whether somebody uses them or not.
   uint64_t bytes() const;
+  // Of blocks in use at once, since the last run ended.
+  uint64_t most_used_in_run() const;
 
   struct Blocks;
 

@@ -13,6 +13,10 @@
 #include "run/plan/plan.h"
 #include "run/reference/reference_engine.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace pt2::run {
 namespace {
 
@@ -119,6 +123,13 @@ std::optional<Program> prepared(const Program& program, Writes writes, const Lim
   return out;
 }
 
+// Freed memory lies between what is used, and the allocator keeps it.
+void return_free_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 const Storage* storage_of(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   return tensor == nullptr ? nullptr : tensor->storage().get();
@@ -145,6 +156,18 @@ class PlannedEngine final : public Engine {
   std::vector<bool> written_inputs() const override { return written_; }
   std::vector<PlannedStep> steps() const override { return plan_->describe(); }
   std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const override;
+  uint64_t trim() const override {
+    std::vector<std::unique_ptr<Workspace>> idle;
+    {
+      const std::lock_guard lock(mutex_);
+      idle.swap(workspaces_);
+    }
+    uint64_t bytes = 0;
+    for (const std::unique_ptr<Workspace>& workspace : idle) bytes += workspace->bytes();
+    idle.clear();
+    return_free_memory();
+    return bytes;
+  }
 
   const Engine& reference() const { return *reference_; }
   int available_threads() const { return available_threads_; }
@@ -353,8 +376,11 @@ class PlannedSession final : public EngineSession {
     context.seed = call.seed;
     context.max_tensor_bytes = call.limits.max_tensor_bytes;
     Executor executor(context, call.limits, call.cancellation);
-    if (calls == nullptr || calls->refused || calls->calls < 2)
-      return plan_->run(std::move(inputs), call, executor, workspace);
+    if (calls == nullptr || calls->refused || calls->is_large || calls->calls < 2) {
+      auto results = plan_->run(std::move(inputs), call, executor, workspace);
+      if (calls != nullptr) calls->note_bytes(workspace.memory.most_used_in_run());
+      return results;
+    }
     std::vector<Tensor> state;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (plan_->changing[i] && !plan_->given[i]) state.push_back(*inputs[i].get_if<Tensor>());

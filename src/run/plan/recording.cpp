@@ -11,7 +11,7 @@ namespace pt2::run {
 namespace {
 
 // What recordings may hold in a workspace before the older ones go.
-constexpr uint64_t kMostRecordedBytes = uint64_t{256} << 20;
+constexpr uint64_t kMostRecordedBytes = uint64_t{64} << 20;
 // What the results of nodes that are repeated may take: none of it serves two of them.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
@@ -264,13 +264,14 @@ RecordedCalls* Recordings::find(std::span<const Value* const> inputs, int64_t mo
   return found;
 }
 
+uint64_t Recordings::bytes() const {
+  uint64_t sum = 0;
+  for (const RecordedCalls& calls : calls_)
+    if (calls.recording != nullptr) sum += calls.recording->bytes();
+  return sum;
+}
+
 void Recordings::limit_memory() {
-  const auto bytes = [&] {
-    uint64_t sum = 0;
-    for (const RecordedCalls& calls : calls_)
-      if (calls.recording != nullptr) sum += calls.recording->bytes();
-    return sum;
-  };
   while (calls_.size() > 1 && bytes() > kMostRecordedBytes)
     calls_.erase(std::ranges::min_element(calls_, {}, &RecordedCalls::last_call));
 }

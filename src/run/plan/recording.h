@@ -102,10 +102,15 @@ struct RecordedCalls {
   uint64_t refusals = 0;  // of the recording
   bool refused = false;
   uint64_t work = 0;  // that one such call counted (Limits::max_work)
+  bool is_large = false;
   std::unique_ptr<const Recording> recording;
 
   // The recording was not for these elements. One that refuses often costs more than it saves.
   void note_refusal();
+  // What the first of them used at once. One that moves through much memory takes so long that
+  // there is nothing to save, and its recording would hold all of that.
+  void note_bytes(uint64_t bytes) { is_large = bytes > kMostBytes; }
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;
 };
 
 // Results of a recording in memory of their own.
@@ -125,6 +130,8 @@ class Recordings {
   const Recording* recording_for(std::span<const Value* const> inputs);
   // To be called when an entry has got its recording.
   void limit_memory();
+  // What the recordings hold.
+  uint64_t bytes() const;
 
  private:
   RecordedCalls* known(std::span<const Value* const> inputs);

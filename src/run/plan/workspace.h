@@ -21,6 +21,9 @@ struct Workspace {
   kernels::ThreadPool threads;
   Recordings recordings;
 
+  // What the next calls find.
+  uint64_t bytes() const { return memory.bytes() + recordings.bytes() + nested_bytes_; }
+
   // Those of the rounds of a nested graph. The ones of another program's plan are dropped.
   Recordings& nested_recordings(const std::shared_ptr<const void>& program, const Plan& nested) {
     if (nested_of_ != program) {
