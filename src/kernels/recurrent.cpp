@@ -158,7 +158,7 @@ HWY_INLINE void add_products(int64_t hidden, const Row* rows, const float* HWY_R
   }
 }
 
-#if PT2_BFLOAT16_DOT
+#if PT2_BEYOND_AVX3
 #pragma GCC push_options
 #pragma GCC target("avx512bf16")
 // The same with pairs.
@@ -215,7 +215,7 @@ HWY_NOINLINE void finish_panel(const Recurrence& task, const Row* rows, int64_t 
 template <Cell kCell, int kRows>
 void step_panel(const Recurrence& task, const Row* rows, int64_t unit) {
   Totals<kCell, kRows> totals;
-#if PT2_BFLOAT16_DOT
+#if PT2_BEYOND_AVX3
   if (holds_pairs(task.type)) {
     const int64_t pairs = (task.hidden + 1) / 2;
     add_pairs<kCell, kRows>(task.hidden, rows, task.packed + unit * kGates<kCell> * pairs, totals);

@@ -16,6 +16,12 @@
 #include "kernels/activation.h"
 #include "kernels/dispatch.h"
 
+// Whether functions may use instructions beyond the target's set, which they name themselves and
+// ask the processor for. Clang has no such pragma for a region, and MSVC takes what it was not told
+// of.
+#undef PT2_BEYOND_AVX3
+#define PT2_BEYOND_AVX3 (HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86_64 && HWY_COMPILER_GCC_ACTUAL)
+
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {

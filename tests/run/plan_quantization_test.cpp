@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "run/plan/steps/quantized/dequantization.h"
 #include "run/plan_case.h"
 
 namespace pt2::run {
@@ -205,6 +206,20 @@ TEST(PlanQuantization, ProductsTakeLevelsOfRows) {
   EXPECT_EQ(shared.steps(shared.linear(shared.per_channel(0))), (Names{"quantization", "product"}));
 }
 
+// Floats of constants are made once, whoever takes them: no step may miss what made them.
+TEST(PlanQuantization, RowsMayBeConstant) {
+  const Parameters p{0.01, 3, 0, 255, Dtype::uint8};
+  LevelProduct each(3);
+  const ValueId rows = each.graph.weight({3, each.depth});
+  const ValueId x = each.x;
+  each.x = call(each.graph, "dequantize", call(each.graph, "quantize", rows, p), p);
+  const ValueId sums = each.linear(each.per_channel(0));
+  each.graph.output(each.graph.call(
+      "add.Tensor",
+      {named("self", sums), named("other", each.graph.call("sum.default", {named("self", x)}))}));
+  EXPECT_EQ(each.graph.check().back(), "product");
+}
+
 // Scales that each call finds for itself.
 TEST(PlanQuantization, ScalesMayBeOfTheCall) {
   LevelProduct each(9);
@@ -278,6 +293,40 @@ TEST(PlanQuantization, ConvolutionsTakeLevels) {
   LevelConvolution grouped({8, 16, 3, 3}, 32);
   grouped.graph.output(grouped.convolution(grouped.images(), 2));
   EXPECT_EQ(grouped.graph.check(), (Names{"quantization", "convolution"}));
+}
+
+// Zeros around an image are zeros whatever the scale, and those of floats are levels.
+TEST(PlanQuantization, NumbersThatAreNotFiniteAreLeftToTheOperators) {
+  const Tensor scales = floats({2}, {0.1f, -3.0f});
+  EXPECT_TRUE(may_multiply({0.1, 3}, Dtype::uint8, scales));
+  EXPECT_TRUE(may_multiply({0.0, -128}, Dtype::int8, scales));
+  EXPECT_FALSE(may_multiply({0.1, -1}, Dtype::uint8, scales));
+  EXPECT_FALSE(may_multiply({0.1, 128}, Dtype::int8, scales));
+  for (const double scale : {std::numeric_limits<double>::infinity(), 1e38, -1e38,
+                             std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_FALSE(may_multiply({scale, 3}, Dtype::uint8, scales)) << scale;
+  EXPECT_FALSE(may_multiply({0.1, 3}, Dtype::uint8, floats({1}, {3e36f})));
+}
+
+// A bias that is known only when all constants are: which step there is must be asked once.
+TEST(PlanQuantization, BiasesMayBeQuantized) {
+  LevelConvolution each({16, 18, 3, 3});
+  const ValueId levels = each.graph.weight({1, 16});
+  Tensor numbers = Tensor::zeros(Dtype::int8, {1, 16});
+  for (int64_t i = 0; i < 16; ++i) numbers.data<int8_t>()[i] = static_cast<int8_t>(i - 8);
+  each.graph.fill(levels, numbers);
+  const ValueId floats = call(each.graph, "dequantize", levels, {0.5, 0, -128, 127, Dtype::int8});
+  const ValueId bias =
+      each.graph.call("reshape.default", {named("self", floats), named("shape", ints({16}))});
+  const ValueId weight = each.graph.call(
+      "torch.ops.quantized_decomposed.dequantize_per_channel.default",
+      {named("input", each.kernels), named("scales", each.scales), named("zero_points", Argument()),
+       named("axis", int64_t{0}), named("quant_min", int64_t{-128}),
+       named("quant_max", int64_t{127}), named("dtype", scalar_type(Dtype::int8))});
+  each.graph.output(each.graph.call(
+      "conv2d.default",
+      {named("input", each.images()), named("weight", weight), named("bias", bias)}));
+  EXPECT_EQ(each.graph.check().back(), "convolution");
 }
 
 // Each channel by itself is faster with floats, of which there are few.

@@ -10,20 +10,12 @@
 #include "kernels/tiles.h"
 #include "kernels/vectors-inl.h"
 
-// MSVC takes instructions that it was not told of by name alone.
-#undef PT2_BFLOAT16_DOT
-#if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86_64 && HWY_COMPILER_GCC_ACTUAL
-#define PT2_BFLOAT16_DOT 1
-#else
-#define PT2_BFLOAT16_DOT 0
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 inline bool has_bfloat16_dot() {
-#if PT2_BFLOAT16_DOT
+#if PT2_BEYOND_AVX3
   static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
   return has;
 #else

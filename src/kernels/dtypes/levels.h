@@ -11,6 +11,10 @@ namespace pt2::kernels {
 // A level is `zero` more than the number times `inverse`, rounded (halves to even). `low` and
 // `high` bound it before `zero` is added; they and the zeros are whole, below 2^22 in size.
 struct Levels {
+  // Larger zeros are not for these kernels: numbers are rounded beside 1.5 * 2^23, where there is
+  // room for 2^22.
+  static constexpr int64_t kLargestZero = 1 << 16;
+
   float inverse, zero, low, high;
   float scale, back_zero;  // of the way back
 };

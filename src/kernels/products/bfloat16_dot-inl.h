@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-#if PT2_BFLOAT16_DOT
+#if PT2_BEYOND_AVX3
 // The tile holds a pair where that of floats holds one of them. A pair without its second half has
 // a zero there, in panels, too.
 inline void fill_pairs(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,

@@ -44,7 +44,7 @@ void multiply_half_panels(const HalfProduct& product, const HalfWeights& weights
 
 void multiply_halves(const HalfProduct& product, const HalfWeights& weights, const uint16_t* packed,
                      ThreadPool* pool) {
-#if PT2_BFLOAT16_DOT
+#if PT2_BEYOND_AVX3
   if (holds_pairs(weights.type))
     return multiply_half_panels<DotPanels>(product, weights, packed, &fill_pairs, pool);
 #endif
@@ -59,7 +59,7 @@ void multiply_halves(const HalfProduct& product, const HalfWeights& weights, con
 void multiply_unpacked_halves(const RowProduct& given, const HalfWeights& weights,
                               [[maybe_unused]] const uint16_t* rows, ThreadPool* pool) {
   const RowProduct product = with_weights(given, weights);
-#if PT2_BFLOAT16_DOT
+#if PT2_BEYOND_AVX3
   if (rows != nullptr && product.turned && holds_pairs(weights.type))
     return multiply_by_columns(product, pool, [&](auto count, const Columns& columns) {
       dot_rows<count.value>(product, rows, weights.right, columns);

@@ -74,7 +74,7 @@ void multiply_tile(const IntegerProduct& product, int64_t row, int64_t column) {
           hn::SumOfLanes(Ints(), hn::Add(integers_of(sums[r][c]), integers_of(odd[r][c]))));
 }
 
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
 #pragma GCC push_options
 #pragma GCC target("avx512vnni")
 template <class Left, int kRows, int kColumns>
@@ -121,7 +121,7 @@ void multiply_quads(const IntegerProduct& product, int64_t row, int64_t column) 
 template <class Left, int kRows>
 void multiply_rows_of(const IntegerProduct& product, int64_t row) {
   int64_t column = 0;
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
   if (has_quad_dot()) {
     for (; column + 4 <= product.columns; column += 4)
       multiply_quads<Left, kRows, 4>(product, row, column);

@@ -9,20 +9,12 @@
 
 #include "kernels/vectors-inl.h"
 
-// MSVC takes instructions that it was not told of by name alone.
-#undef PT2_QUAD_DOT
-#if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86_64 && HWY_COMPILER_GCC_ACTUAL
-#define PT2_QUAD_DOT 1
-#else
-#define PT2_QUAD_DOT 0
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 inline bool has_quad_dot() {
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
   static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
   return has;
 #else
@@ -45,7 +37,7 @@ HWY_INLINE hn::Vec<Ints> integers_of(Sums sums) { return sums; }
 #endif
 HWY_INLINE Sums no_sums() { return sums_of(hn::Zero(Ints())); }
 
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
 #pragma GCC push_options
 #pragma GCC target("avx512vnni")
 // Of uint8 and int8.

@@ -36,7 +36,7 @@ HWY_INLINE void finish_integers(const Results& results, const Sums (&sums)[kRows
 }
 #endif
 
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
 void fill_quads(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                 int64_t depth, float* tile) {
   constexpr int64_t kPitch = kTilePitch * 4;
@@ -195,7 +195,7 @@ void pack_quantized_panels(const LevelWeights& weights, int8_t* packed, ThreadPo
   });
 }
 
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
 // The sum of (level - zero) * weight is that of level * weight less zero times that of weights.
 // `sums` has these.
 void find_shifts(int64_t zero, int64_t count, const int8_t* sums, int32_t* shifts) {
@@ -209,7 +209,7 @@ void find_shifts(int64_t zero, int64_t count, const int8_t* sums, int32_t* shift
 
 // For each block of depth and each column, behind the panels.
 void sum_levels([[maybe_unused]] const LevelWeights& weights, [[maybe_unused]] int8_t* sums) {
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
   if (levels_of_slot() != 4) return;
   for (int64_t d = 0; d < depth_blocks<QuadPanels>(weights.depth); ++d) {
     const DepthBlock block = depth_block<QuadPanels>(weights.depth, d);
@@ -231,7 +231,7 @@ void multiply_quantized_panels(const QuantizedProduct& product, Product whole, c
   const int64_t step = levels_of_slot();
   whole.packed_depth = (whole.depth + step - 1) / step * step;
   whole.left_rows.source = &product;
-#if PT2_QUAD_DOT
+#if PT2_BEYOND_AVX3
   if (step == 4) {
     find_shifts(product.zero + (product.is_signed ? 128 : 0),
                 depth_blocks<QuadPanels>(whole.depth) * whole.columns, sums, shifts);

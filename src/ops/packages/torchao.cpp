@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/memory_account.h"
 #include "kernels/dtypes/levels.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -98,14 +99,13 @@ Value value_of(const Scalar& scalar) {
 // The levels of blocks, each of `length` elements side by side.
 struct Runs {
   int64_t length = 0;
-  std::vector<kernels::Levels> levels;
+  Scratch<kernels::Levels> levels;
 };
 
 // Nothing where blocks lie otherwise, are short, or have numbers that kernels do not take: scales
 // other than float32, zeros that are no whole number or large.
 std::optional<Runs> runs_of(const Blocks& blocks, const Tensor& scales, const Tensor& zeros) {
   constexpr int64_t kShort = 16;
-  constexpr double kLargest = 1 << 16;
   size_t dim = blocks.kept.size();
   Runs out{1, {}};
   while (dim > 0 && blocks.kept[dim - 1] == 1) out.length *= blocks.split[--dim];
@@ -114,10 +114,12 @@ std::optional<Runs> runs_of(const Blocks& blocks, const Tensor& scales, const Te
       scales.numel() != zeros.numel() || dtype_category(zeros.dtype()) > DtypeCategory::floating)
     return std::nullopt;
   const Tensor steps = scales.contiguous(), offsets = zeros.contiguous();
-  std::vector<double> whole(static_cast<size_t>(offsets.numel()));
+  Scratch<double> whole(static_cast<size_t>(offsets.numel()));
+  out.levels.reserve(whole.size());
   load_elements<double>(offsets.raw_data(), 1, offsets.dtype(), offsets.numel(), whole.data());
   for (size_t i = 0; i < whole.size(); ++i) {
-    if (!(std::abs(whole[i]) <= kLargest) || whole[i] != std::nearbyint(whole[i]))
+    if (!(std::abs(whole[i]) <= kernels::Levels::kLargestZero) ||
+        whole[i] != std::nearbyint(whole[i]))
       return std::nullopt;
     const float scale = steps.data<float>()[i], zero = static_cast<float>(whole[i]);
     out.levels.push_back({.inverse = 1 / scale,

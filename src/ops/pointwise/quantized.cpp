@@ -123,7 +123,7 @@ Result<Tensor> dequantize_tensor2(const Tensor& input, const Tensor& scale,
 // layout.
 
 Result<Tensor> axis_first(const Tensor& tensor, int64_t axis) {
-  if (axis < 0 || axis >= tensor.dim())
+  if (axis < -tensor.dim() || axis >= tensor.dim())
     return operator_error("axis " + std::to_string(axis) + " is out of range for rank " +
                           std::to_string(tensor.dim()));
   return transpose(tensor, 0, axis);

@@ -586,6 +586,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   fold_constants(
       plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes.levels,
       folded);
+  planner.leave_out(folded);
   // Each node is computed where the last one of its step stands.
   std::unordered_map<const BoundNode*, StepPointer> steps;
   const auto add = [&](StepPointer step) {
@@ -594,7 +595,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   };
   const auto make_all = [&](const auto& nodes, StepPointer (Planner::*make)(const BoundNode&)) {
     for (const BoundNode& node : nodes)
-      if (!folded.contains(&node) && !planner.is_taken(node) && has_own_result(node))
+      if (!planner.is_taken(node) && has_own_result(node))
         if (StepPointer step = (planner.*make)(node)) add(std::move(step));
   };
   if (plans) {
@@ -606,8 +607,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     make_all(graph.nodes, &Planner::make_last);
   }
   for (const BoundNode& node : graph.nodes)
-    if (!folded.contains(&node) && !planner.is_taken(node))
-      add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
+    if (!planner.is_taken(node)) add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
   for (const BoundNode& node : graph.nodes)
     if (const auto found = steps.find(&node); found != steps.end())
       plan.steps.push_back(std::move(found->second));

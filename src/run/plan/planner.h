@@ -52,6 +52,10 @@ class Planner {
   StepPointer make_single(const BoundNode& node);
   StepPointer make_last(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
+  // Nodes for which there is no step: steps find their results among the constants.
+  void leave_out(const std::unordered_set<const BoundNode*>& nodes) {
+    taken_.insert(nodes.begin(), nodes.end());
+  }
   // Whether a step is being made for a node alone whose halves are widened before it: it finds
   // weights widened, and nobody to join.
   bool widens() const { return widens_; }

@@ -88,9 +88,7 @@ std::optional<ConvolutionKernels> find_kernels(const Planner& planner, const Bou
       !are_window_sizes(*dilation, 1) || !are_window_sizes(weight.sizes(), 1) || *groups < 1 ||
       weight.size(0) % *groups != 0)
     return std::nullopt;
-  std::optional<Tensor> dense = planner.row_major(weight);
-  if (!dense) return std::nullopt;
-  ConvolutionKernels out{.weight = *std::move(dense), .changes = {}, .shape = {}};
+  ConvolutionKernels out{.weight = weight, .changes = {}, .shape = {}};
   kernels::Convolution& shape = out.shape;
   shape.groups = *groups;
   shape.out_channels = weight.size(0);

@@ -11,7 +11,7 @@
 namespace pt2::run {
 
 struct ConvolutionKernels {
-  Tensor weight;               // row-major [out, in / groups, spatial...]
+  Tensor weight;               // [out, in / groups, spatial...]
   ChannelChanges changes;      // of the results
   kernels::Convolution shape;  // without what calls decide
   int64_t pad_bottom = 0, pad_right = 0;

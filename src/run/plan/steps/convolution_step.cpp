@@ -169,6 +169,9 @@ StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
     return planner.flag(node, "transposed") == false ? make_volume_convolution(planner, node)
                                                      : make_transposed_convolution(planner, node);
   if (!kernels) return nullptr;
+  std::optional<Tensor> dense = planner.row_major(kernels->weight);
+  if (!dense) return nullptr;
+  kernels->weight = *std::move(dense);
   Step::Nodes nodes;
   const BoundArgument* input = Planner::argument(node, "input");
   if (const BoundNode* around = planner.only_maker(*input);

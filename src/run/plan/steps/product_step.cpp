@@ -58,10 +58,12 @@ class ProductStep final : public Step {
                                      .addend = addend.defined() ? addend.data<float>() : nullptr,
                                      .addend_stride = weights_.columns,
                                      .activation = activation_};
-    const bool done = weights_.rows ? multiply_quantized(frame, lying, *rows, packed, epilogue, out)
-                                    : multiply(frame, lying, *rows, packed, epilogue, out);
-    if (done) frame.set(this->result(), *result, false);
-    return done;
+    if (!weights_.rows)
+      multiply(frame, lying, *rows, packed, epilogue, out);
+    else if (!multiply_quantized(frame, lying, *rows, packed, epilogue, out))
+      return false;
+    frame.set(this->result(), *result, false);
+    return true;
   }
 
  private:
@@ -127,8 +129,8 @@ class ProductStep final : public Step {
     });
   }
 
-  // With the weights as they lie if they are not packed. Always true.
-  bool multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
+  // With the weights as they lie if they are not packed.
+  void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
     if (has_levels_)
       return multiply_levels(frame, input, rows, reinterpret_cast<const int8_t*>(packed), epilogue,
@@ -150,8 +152,9 @@ class ProductStep final : public Step {
           .out = out.data<float>(),
           .out_stride = weights_.columns,
           .epilogue = epilogue};
-      return frame.launch(
+      frame.launch(
           [product, threads = frame.threads()] { kernels::multiply_rows(product, threads); });
+      return;
     }
     kernels::Product product;
     product.rows = rows.rows;
@@ -163,7 +166,7 @@ class ProductStep final : public Step {
     product.out = out.data<float>();
     product.out_stride = weights_.columns;
     product.epilogue = epilogue;
-    return frame.launch(
+    frame.launch(
         [product, threads = frame.threads()] { kernels::multiply_packed(product, threads); });
   }
 
@@ -175,7 +178,7 @@ class ProductStep final : public Step {
             .column_stride = weights_.column_stride,
             .factors = weights_.factors ? weights_.factors->data<float>() : nullptr};
   }
-  bool multiply_levels(Frame& frame, const Tensor& input, const RowsOf& rows, const int8_t* packed,
+  void multiply_levels(Frame& frame, const Tensor& input, const RowsOf& rows, const int8_t* packed,
                        const kernels::Epilogue& epilogue, Tensor& out) const {
     // Either kind of product, of what both have alike.
     const auto fill = [&](auto product) {
@@ -189,15 +192,16 @@ class ProductStep final : public Step {
     };
     kernels::ThreadPool* const threads = frame.threads();
     if (packed == nullptr)
-      return frame.launch([product = fill(kernels::RowProduct()), weights = levels(), threads] {
+      frame.launch([product = fill(kernels::RowProduct()), weights = levels(), threads] {
         kernels::multiply_level_rows(product, weights, threads);
       });
-    return frame.launch([product = fill(kernels::Product()), weights = levels(), packed, threads] {
-      kernels::multiply_packed_levels(product, weights, packed, threads);
-    });
+    else
+      frame.launch([product = fill(kernels::Product()), weights = levels(), packed, threads] {
+        kernels::multiply_packed_levels(product, weights, packed, threads);
+      });
   }
 
-  // False for zeros that are no levels.
+  // False for numbers that may_multiply() refuses.
   bool multiply_quantized(Frame& frame, const Tensor& input, const RowsOf& rows,
                           const float* packed, const kernels::Epilogue& epilogue,
                           Tensor& out) const {
@@ -217,13 +221,13 @@ class ProductStep final : public Step {
          packed = reinterpret_cast<const int8_t*>(packed),
          matrix =
              kernels::LevelMatrix{reinterpret_cast<const uint8_t*>(input.raw_data()), rows.stride},
-         dtype = weights_.rows->dtype, threads = frame.threads()] {
-          const auto [scale, zero] = place.read();
-          if (!is_level(zero, dtype)) return false;
+         dtype = weights_.rows->dtype, factors = *weights_.factors, threads = frame.threads()] {
+          const LevelNumbers::Numbers numbers = place.read();
+          if (!may_multiply(numbers, dtype, factors)) return false;
           kernels::QuantizedProduct whole = product;
           whole.left = matrix.rows();
-          whole.scale = static_cast<float>(scale);
-          whole.zero = zero;
+          whole.scale = static_cast<float>(numbers.scale);
+          whole.zero = numbers.zero;
           kernels::multiply_quantized(whole, weights, packed, threads);
           return true;
         });

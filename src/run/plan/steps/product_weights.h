@@ -25,7 +25,8 @@ struct ProductWeights {
   std::optional<Tensor> factors;  // of int8, the scales of the columns: as the bias
   // Those that make the weights of constants, in the order of the program, for this product alone.
   Step::Nodes made_by;
-  // Where such rows are levels, too, for this product alone: what makes floats of them.
+  // Where the rows that this product takes are levels, too, and nobody else takes their floats:
+  // what makes floats of them.
   std::optional<Dequantization> rows;
 
   PackedContents contents(std::string_view order) const {

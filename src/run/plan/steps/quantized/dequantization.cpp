@@ -1,5 +1,9 @@
 #include "run/plan/steps/quantized/dequantization.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "ops/loops.h"
 #include "run/plan/layout.h"
 
@@ -51,6 +55,16 @@ LevelNumbers::Numbers LevelNumbers::Place::read() const {
   return {element_of(scale_), static_cast<int64_t>(element_of(zero_))};
 }
 
+bool may_multiply(const LevelNumbers::Numbers& numbers, Dtype dtype, const Tensor& scales) {
+  // The largest distance of a level from its zero.
+  constexpr float kLargest = 256;
+  const float largest = static_cast<float>(numbers.scale) * kLargest;
+  const std::span<const float> factors(scales.data<float>(), static_cast<size_t>(scales.numel()));
+  return is_level(numbers.zero, dtype) && std::ranges::all_of(factors, [&](float factor) {
+           return std::isfinite(factor * kLargest) && std::isfinite(factor * kLargest * largest);
+         });
+}
+
 const Tensor* Dequantization::find(const Frame& frame) const {
   const Tensor* tensor = frame.tensor(*levels);
   return has_elements(tensor, dtype) ? tensor : nullptr;
@@ -73,7 +87,9 @@ std::optional<Dequantization> dequantization_for(const Planner& planner,
                                                  const BoundArgument& argument,
                                                  const BoundNode& user) {
   const BoundNode* maker = planner.maker_for(argument, user);
-  return maker == nullptr ? std::nullopt : find_dequantization(planner, *maker);
+  auto out = maker == nullptr ? std::nullopt : find_dequantization(planner, *maker);
+  // Floats of constant levels are constants, too.
+  return out && planner.constant(out->levels) == nullptr ? std::move(out) : std::nullopt;
 }
 
 }  // namespace pt2::run

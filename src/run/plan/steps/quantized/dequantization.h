@@ -47,6 +47,11 @@ inline bool is_level(int64_t number, Dtype dtype) {
   return number >= least_level(dtype) && number <= least_level(dtype) + 255;
 }
 
+// Whether products of whole numbers give what those of floats do, with weights of these scales: the
+// zero is a level, which the kernels put around images, and every product of numbers is finite,
+// so that 0 times it is 0.
+bool may_multiply(const LevelNumbers::Numbers& numbers, Dtype dtype, const Tensor& scales);
+
 // A node that makes floats of levels.
 struct Dequantization {
   const BoundNode* node = nullptr;

@@ -31,7 +31,7 @@ std::optional<Quantization> find_quantization(const Planner& planner, const Boun
 // How kernels compute it; nothing for zeros with which sums are not whole, which are left to the
 // kernels of the operators.
 std::optional<kernels::Levels> to_levels_of(const Quantization& to, LevelNumbers::Numbers numbers) {
-  constexpr int64_t kLargest = 1 << 16;
+  constexpr int64_t kLargest = kernels::Levels::kLargestZero;
   if (numbers.zero < -kLargest || numbers.zero > kLargest) return std::nullopt;
   kernels::Levels out{};
   out.inverse = static_cast<float>(1.0 / numbers.scale);

@@ -51,16 +51,17 @@ class QuantizedConvolutionStep final : public Step {
                      .addend_stride = call->shape.out_channels,
                      .activation = activation_},
         .scratch = scratch.data<float>()};
-    const bool done = frame.launch([operands, place = *place, shape = call->shape,
-                                    dtype = images_.dtype, threads = frame.threads()] {
-      const auto [scale, zero] = place.read();
-      if (!is_level(zero, dtype)) return false;
-      kernels::QuantizedConvolution all = operands;
-      all.scale = static_cast<float>(scale);
-      all.zero = zero;
-      kernels::convolve_quantized(shape, all, threads);
-      return true;
-    });
+    const bool done =
+        frame.launch([operands, place = *place, shape = call->shape, dtype = images_.dtype,
+                      factors = factors_, threads = frame.threads()] {
+          const LevelNumbers::Numbers numbers = place.read();
+          if (!may_multiply(numbers, dtype, factors)) return false;
+          kernels::QuantizedConvolution all = operands;
+          all.scale = static_cast<float>(numbers.scale);
+          all.zero = numbers.zero;
+          kernels::convolve_quantized(shape, all, threads);
+          return true;
+        });
     if (done) frame.set(result(), std::move(out), true);
     return done;
   }
@@ -68,6 +69,7 @@ class QuantizedConvolutionStep final : public Step {
  private:
   Sizes numbers() const {
     Sizes out = kernels_.weight.sizes();
+    out.insert(out.end(), kernels_.weight.strides().begin(), kernels_.weight.strides().end());
     out.push_back(kernels_.shape.groups);
     return out;
   }
@@ -75,8 +77,8 @@ class QuantizedConvolutionStep final : public Step {
   const float* pack(Frame& frame) const {
     const int64_t bytes = kernels::packed_level_kernels_size(kernels_.shape);
     return packed_.get(bytes / 4 + 1, [&](float* memory) {
-      kernels::pack_level_kernels(kernels_.shape,
-                                  reinterpret_cast<const int8_t*>(kernels_.weight.raw_data()),
+      const Tensor dense = kernels_.weight.contiguous();
+      kernels::pack_level_kernels(kernels_.shape, reinterpret_cast<const int8_t*>(dense.raw_data()),
                                   reinterpret_cast<int8_t*>(memory), frame.threads());
       leave_file(kernels_.weight);
     });
@@ -99,7 +101,8 @@ struct QuantizedKernels {
   ConvolutionKernels kernels;
   QuantizedWeights weights;
 };
-std::optional<QuantizedKernels> find_all(const Planner& planner, const BoundNode& node) {
+std::optional<QuantizedKernels> find_levels_and_kernels(const Planner& planner,
+                                                        const BoundNode& node) {
   std::optional<QuantizedWeights> weights = find_quantized_kernels(planner, node);
   if (!weights) return std::nullopt;
   std::optional<ConvolutionKernels> kernels = find_kernels(planner, node, weights->tensor);
@@ -110,12 +113,12 @@ std::optional<QuantizedKernels> find_all(const Planner& planner, const BoundNode
 }  // namespace
 
 Step::Nodes nodes_of_kernel_levels(const Planner& planner, const BoundNode& node) {
-  std::optional<QuantizedKernels> found = find_all(planner, node);
+  std::optional<QuantizedKernels> found = find_levels_and_kernels(planner, node);
   return found ? std::move(found->weights.made_by) : Step::Nodes();
 }
 
 StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node) {
-  std::optional<QuantizedKernels> found = find_all(planner, node);
+  std::optional<QuantizedKernels> found = find_levels_and_kernels(planner, node);
   if (!found) return nullptr;
   auto& [kernels, weights] = *found;
   std::optional<Dequantization> images = quantized_rows(planner, node);
