@@ -23,7 +23,10 @@ clone
 inside python3 -m venv /venv
 quietly_inside sh -c "cd $root && /venv/bin/pip install '.[numpy]'"
 inside /venv/bin/pip list
-! inside /venv/bin/python -c 'import torch' 2>/dev/null
+if inside /venv/bin/python -c 'import torch' 2>/dev/null; then
+  echo "found torch, expected none"
+  exit 1
+fi
 awk '/^```python$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/README.md" >"$clean/recognise.py"
 printed=$(inside sh -c "cd $root/examples && /venv/bin/python /recognise.py")
 echo "$printed"
