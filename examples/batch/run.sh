@@ -6,10 +6,12 @@ set -euo pipefail
 python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")"
 expected="446 of 450 right"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 export RAY_USAGE_STATS_ENABLED=0 PYSPARK_PYTHON=$python
 
 # run SCRIPT ARGUMENT...: prints what it prints; what it logs is shown if it fails.
-run() { "$python" "$@" "$PWD/../digits.pt2" "$PWD/../digits_images.npz" 2>recipe.log || { cat recipe.log; exit 1; }; }
+run() { "$python" "$@" "$PWD/../digits.pt2" "$PWD/../digits_images.npz" 2>"$log" || { cat "$log" >&2; exit 1; }; }
 
 for recipe in ray_data spark_udf; do
   printf '%s: ' $recipe
@@ -21,4 +23,3 @@ for engine in ray spark; do
   printf '%s: ' $engine
   run many_rows.py --passes 20 $engine | grep -v '(raylet)'  # Ray says here, too, that a worker died
 done
-rm recipe.log
