@@ -31,4 +31,10 @@ bool Converter::block(Blocker blocker) {
   return accepted;
 }
 
+const Release* release_from(int number) {
+  for (const Release& release : releases())
+    if (release.number >= number) return &release;
+  return nullptr;
+}
+
 }  // namespace pt2

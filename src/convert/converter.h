@@ -51,6 +51,9 @@ class Converter {
   LoadPayloads load_payloads_;
 };
 
+// The first release that is `number` or later; null where there is none yet.
+const Release* release_from(int number);
+
 // The rewritings, one for each row of rewrites.def.
 #define PT2_REWRITE(name, what, source) Result<void> rewrite_##name(Converter& converter);
 #include "convert/rewrites.def"

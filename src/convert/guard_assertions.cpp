@@ -54,7 +54,8 @@ class GuardAsserter {
         guard_(guard),
         before_(before) {}
 
-  // Whether every source and operator is available, so that emitting cannot fail.
+  // Whether every source and operator is available from `first_release` on, so that emitting cannot
+  // fail there.
   bool can_say(const FindOperand& find) {
     for (const GuardSource& source : guard_.sources) {
       const auto operand = find(source);
@@ -73,8 +74,10 @@ class GuardAsserter {
     const auto simple = simplify(pool_, *filled);
     condition_ = simple ? *simple : *filled;
     const FunctionRow* row = find_function(condition_->op);
-    return row != nullptr && row->is_condition && has(kAssert) && can_compute(condition_);
+    return row != nullptr && row->is_condition && exists(kAssert) && can_compute(condition_);
   }
+
+  int first_release() const { return first_release_; }
 
   // Each spelled expression is the result of one node at most.
   uint64_t most_nodes() const { return spelled_.size() + 1; }
@@ -92,9 +95,12 @@ class GuardAsserter {
     GuardOperand operand;
   };
 
-  bool has(std::string_view target) const {
+  // Whether the target or a later release has the function.
+  bool exists(std::string_view target) {
     const Lifetime* lifetime = find_operator_lifetime(target);
-    return lifetime == nullptr || lifetime->includes(converter_.target.release->number);
+    if (lifetime == nullptr) return true;
+    first_release_ = std::max(first_release_, lifetime->first);
+    return lifetime->includes(first_release_);
   }
 
   // parse_guard bounds the depth.
@@ -102,7 +108,7 @@ class GuardAsserter {
     if (expr->op == ExprOp::integer) return true;
     if (expr.is_symbol()) return operands_.contains(expr->symbol) && spell(expr);
     const FunctionRow* row = find_function(expr->op);
-    if (row == nullptr || !has(row->target) || expr->args.size() < 2) return false;
+    if (row == nullptr || !exists(row->target) || expr->args.size() < 2) return false;
     for (size_t i = 0; i < expr->args.size(); ++i)
       if (!can_compute(expr->args[i]) || (i > 0 && !spell(first_operands(expr, i + 1))))
         return false;
@@ -213,6 +219,7 @@ class GuardAsserter {
   std::vector<std::pair<SymbolId, Expr>> known_;  // of symbolic sources, in the program's symbols
   std::vector<std::pair<SymbolId, Expr>> literals_;  // of the others
   SymbolBindings hints_;
+  int first_release_ = converter_.target.release->number;
   size_t spelled_bytes_ = 0;
   std::map<const ExprNode*, const SpelledExpr*> spelled_;
   std::map<const ExprNode*, Argument> computed_;
@@ -220,10 +227,12 @@ class GuardAsserter {
 
 }  // namespace
 
-Result<bool> assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
-                          std::optional<NodeId> before) {
+Result<const Release*> assert_guard(Converter& converter, const Guard& guard,
+                                    const FindOperand& find, std::optional<NodeId> before) {
   GuardAsserter asserter(converter, guard, before);
-  if (!asserter.can_say(find)) return false;
+  if (!asserter.can_say(find)) return first_release_with(kFirstWithGuards);
+  if (asserter.first_release() > converter.target.release->number)
+    return release_from(asserter.first_release());
   NodeBudget& budget = converter.pipeline.budget;
   if (!budget.take(asserter.most_nodes()))
     return Error{ErrorCode::limit,
@@ -231,7 +240,7 @@ Result<bool> assert_guard(Converter& converter, const Guard& guard, const FindOp
                              budget.most()),
                  ""};
   asserter.emit();
-  return true;
+  return static_cast<const Release*>(nullptr);
 }
 
 }  // namespace pt2

@@ -10,6 +10,9 @@
 
 namespace pt2 {
 
+// The first schema with a field for guards.
+inline constexpr int kFirstWithGuards = 811;
+
 // A guard's source in the program: the input that it names, and the number that the program's
 // tables record for the source (the input's value or size).
 struct GuardOperand {
@@ -20,11 +23,11 @@ using FindOperand = std::function<std::optional<GuardOperand>(const GuardSource&
 
 // Inserts nodes into the program's graph, before a given node or at the end, that raise an error
 // where the guard does not hold, as PyTorch's own deferred assertions do
-// (torch/fx/passes/runtime_assert.py). Returns false and changes nothing where a source is unknown
-// or the target lacks one of the operators; fails where the nodes are more than the budget of all
-// passes allows. O(n log n) in the guard.
-Result<bool> assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
-                          std::optional<NodeId> before);
+// (torch/fx/passes/runtime_assert.py). Returns null then; otherwise changes nothing and returns the
+// first release that can take the guard: one with its operators, or with a field for guards. Fails
+// where the nodes are more than the budget of all passes allows. O(n log n) in the guard.
+Result<const Release*> assert_guard(Converter& converter, const Guard& guard,
+                                    const FindOperand& find, std::optional<NodeId> before);
 
 }  // namespace pt2
 

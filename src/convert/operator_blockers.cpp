@@ -12,13 +12,6 @@
 namespace pt2 {
 namespace {
 
-// The first release that is `number` or later.
-const Release* release_from(int number) {
-  for (const Release& release : releases())
-    if (release.number >= number) return &release;
-  return nullptr;
-}
-
 // "came with 2.4", "was removed in 2.9".
 std::string when(const Lifetime& lifetime, int release) {
   if (release < lifetime.first) return "came with " + release_name(*release_from(lifetime.first));

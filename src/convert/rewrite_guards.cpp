@@ -133,7 +133,7 @@ void rename_inputs(Converter& converter) {
 Result<void> rewrite_guards(Converter& converter) {
   Program& program = converter.program;
   if (program.guards_code.empty()) return {};
-  if (converter.to >= 811) {
+  if (converter.to >= kFirstWithGuards) {
     rename_inputs(converter);
     return {};
   }
@@ -146,22 +146,20 @@ Result<void> rewrite_guards(Converter& converter) {
     const std::string where = ".guards_code[" + std::to_string(i) + "]";
     const auto find = [&](const GuardSource& source) { return reader.operand(source); };
     const auto guard = parse_guard(*program.expressions, text);
+    const Release* first = first_release_with(kFirstWithGuards);
     if (guard) {
-      bool is_said = reader.is_implied(*guard);
-      if (!is_said) {
+      const bool is_implied = reader.is_implied(*guard);
+      if (!is_implied) {
         auto asserted = assert_guard(converter, *guard, find, front);
         if (!asserted) return at(std::move(asserted).error(), where);
-        is_said = *asserted;
+        first = *asserted;
       }
-      if (is_said) {
+      if (is_implied || first == nullptr) {
         converter.changed = true;
         continue;
       }
     }
-    converter.block({.kind = BlockerKind::guard,
-                     .text = text,
-                     .where = where,
-                     .first = first_release_with(811)});
+    converter.block({.kind = BlockerKind::guard, .text = text, .where = where, .first = first});
   }
   program.guards_code.clear();
   return {};

@@ -380,6 +380,18 @@ TEST(Convert, AddsNoMoreAssertionsThanAllowed) {
   EXPECT_NE(most(300).error().text().find("max_new_nodes 300"), std::string::npos);
 }
 
+// Assertions have the functions that they need from 2.3 on, without a field for guards.
+TEST(Convert, NamesTheFirstReleaseThatCanAssertAGuard) {
+  const Package package = edited("2.15.0/dim_auto", [](Program& program) {
+    program.guards_code = {"Max(L['x'].size()[0], 3) <= 20*L['y'].size()[0]"};
+  });
+  const std::vector<Blocker> blockers =
+      convert(package, {.target = conversion_target("2.1").value()})->blockers;
+  const auto guard = std::ranges::find(blockers, BlockerKind::guard, &Blocker::kind);
+  ASSERT_NE(guard, blockers.end());
+  EXPECT_EQ(guard->first, find_release("2.3"));
+}
+
 // The recorded metadata proves that an assertion on device and layout holds.
 TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
   const Package package = corpus_file("2.15.0/dtypes_float");

@@ -42,6 +42,11 @@ TEST(SolvedGuards, SayNothingThatTypesSay) {
 TEST(SolvedGuards, StayAsTheyAreWhereNoListSaysThem) {
   EXPECT_EQ(solved({3, 21}, {"L['x'].size()[0] == L['y'].size()[0]"}),
             Lines{"size 0 of x must equal size 0 of y"});
+  // Trying sizes one by one takes long for thousands of terms.
+  std::string wide = "L['x'].size()[0]";
+  for (int i = 0; i < 10'000; ++i) wide += "+1";
+  EXPECT_NE(solved({3, std::nullopt}, {wide + " > 10005"}).at(0).find("size 0 of x"),
+            std::string::npos);
   EXPECT_EQ(solved({3, 21}, {"exit("}), Lines{"exit("});
   // True of what is tried one by one, but not far beyond.
   EXPECT_EQ(solved({3, std::nullopt}, {"L['x'].size()[0] < 1000000"}),

@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kTried = 4096;
 // A list of so many sizes needs no dots.
 constexpr size_t kShownSizes = 6;
+// Nodes of expressions that are evaluated in all; thousands of long guards are shown as they are.
+constexpr size_t kMostEvaluated = 20'000'000;
 
 class Solver {
  public:
@@ -77,7 +79,10 @@ class Solver {
     return found;
   }
 
-  std::optional<bool> holds(size_t i, SymbolId symbol, int64_t value) const {
+  std::optional<bool> holds(size_t i, SymbolId symbol, int64_t value) {
+    const size_t cost = guards_[i]->expr->size;
+    if (cost > left_to_evaluate_) return std::nullopt;
+    left_to_evaluate_ -= cost;
     SymbolBindings bindings;
     bindings.bind(symbol, value);
     const auto held =
@@ -103,6 +108,9 @@ class Solver {
     const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
     const int64_t high = range.max.value_or(INT64_MAX);
     const int64_t end = high - low < kTried ? high : low + kTried - 1;
+    size_t cost = 0;
+    for (const size_t i : places) cost += std::min(guards_[i]->expr->size, kMostEvaluated);
+    if (cost > left_to_evaluate_ / kTried) return std::nullopt;
     std::vector<int64_t> sizes;
     const auto allowed = [&](int64_t size) -> std::optional<bool> {
       for (const size_t i : places) {
@@ -172,6 +180,7 @@ class Solver {
   const std::vector<std::string> names_, texts_;
   std::vector<const GraphValue*> inputs_;
   std::vector<Result<Guard>> guards_;
+  size_t left_to_evaluate_ = kMostEvaluated;
 };
 
 }  // namespace

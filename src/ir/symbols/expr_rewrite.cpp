@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/number.h"
 #include "ir/symbols/expr_kind.h"
@@ -64,6 +65,7 @@ class Simplifier {
 
  private:
   using Terms = std::vector<std::pair<Expr, Number>>;
+  using Seen = std::unordered_set<const ExprNode*>;
 
   Result<Expr> literal(const Number& number) {
     const ExprOp op = std::holds_alternative<double>(number)     ? ExprOp::floating
@@ -277,6 +279,7 @@ class Simplifier {
 
   Result<Expr> simplify_extremum(Expr expr) {
     std::vector<Expr> kept;
+    Seen seen;
     std::optional<Number> number;
     const bool most = expr->op == ExprOp::maximum;
     for (Expr part : expr->args) {
@@ -284,7 +287,7 @@ class Simplifier {
           part->op == expr->op ? std::span<const Expr>(part->args) : std::span(&part, 1);
       for (Expr arg : inner) {
         if (!is_literal(arg)) {
-          if (std::ranges::find(kept, arg) == kept.end()) kept.push_back(arg);
+          if (seen.insert(arg.operator->()).second) kept.push_back(arg);
         } else if (!number || (compare(arg->number, *number) > 0) == most) {
           number = arg->number;
         }
@@ -387,9 +390,10 @@ class Simplifier {
   Result<Expr> simplify_logic(Expr expr) {
     const bool decisive = expr->op == ExprOp::logical_or;
     std::vector<Expr> kept;
+    Seen seen;
     for (Expr arg : expr->args) {
       const auto value = truth(arg);
-      if (value == !decisive || std::ranges::find(kept, arg) != kept.end()) continue;
+      if (value == !decisive || !seen.insert(arg.operator->()).second) continue;
       // A decisive argument ends the evaluation, so later ones do not matter. If an earlier one has
       // no value, the expression has none, and any result is right.
       if (value == decisive) return literal(decisive);
