@@ -120,11 +120,15 @@ class InputReader {
       // Paths may hold a '=' too.
       if (!std::filesystem::exists(argument)) return unknown(argument.substr(0, sign));
     }
+    if (argument == "random") {
+      fills_rest_ = true;
+      return {};
+    }
     if (is_json_path(argument)) return add_json(argument);
     if (is_tensor_path(argument)) return add_file(argument);
     return usage_error(
-        fmt::format("found '{}', expected NAME=VALUE or a file that ends in .npy, .npz, "
-                    ".safetensors or .json{}",
+        fmt::format("found '{}', expected NAME=VALUE, random or a file that ends in .npy, "
+                    ".npz, .safetensors or .json{}",
                     printable(argument), all_inputs()));
   }
 
@@ -134,6 +138,7 @@ class InputReader {
       if (!values_[i] && specs_[i].is_constant()) {
         PT2_TRY(values_[i], constant_value(specs_[i].value));
       }
+      if (!values_[i] && fills_rest_) values_[i] = parse(i, "random");
       if (!values_[i])
         return usage_error(
             fmt::format("input '{}' is missing{}", printable(inputs_[i].name), all_inputs()));
@@ -302,6 +307,7 @@ class InputReader {
   bool cast_;
   const Limits& limits_;
   std::vector<std::optional<Value>> values_;
+  bool fills_rest_ = false;  // with random numbers
 };
 
 Result<Value> sample_value(const SampleInput& leaf) {
@@ -329,7 +335,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
   Option input =
       line.add_option("-i,--input", inputs.arguments,
                       "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
-                      "or a FILE of inputs by name;\n"
+                      "random for all others, or a FILE of inputs by name;\n"
                       "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
                       "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
                       "without -i, the file's own sample inputs are taken")
