@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "analysis/program_checks.h"
+#include "base/hash/text_hash.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "schema/path.h"
@@ -166,9 +166,9 @@ class GraphChecks {
   const PlacedGraph& placed_;
   const ProgramPlace& place_;
   Diagnostics& findings_;
-  std::unordered_set<std::string_view> node_names_;
-  std::unordered_set<std::string_view> fx_names_;  // inputs, and nodes up to the current one
-  std::unordered_set<std::string_view> names_;
+  TextSet<std::string_view> node_names_;
+  TextSet<std::string_view> fx_names_;  // inputs, and nodes up to the current one
+  TextSet<std::string_view> names_;
   const std::vector<NamedArgument>* names_of_ = nullptr;
 };
 

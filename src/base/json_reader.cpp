@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "base/hash/text_hash.h"
 #include "base/text.h"
 
 namespace pt2 {
@@ -121,7 +121,7 @@ Error mismatch(std::string_view expected, std::string_view found_token) {
 
 std::optional<std::string_view> find_duplicate(const std::vector<std::string_view>& keys) {
   if (keys.size() >= kManyKeys) {
-    std::unordered_set<std::string_view> seen(keys.size());
+    TextSet<std::string_view> seen(keys.size());
     for (const std::string_view key : keys) {
       if (!seen.insert(key).second) return key;
     }

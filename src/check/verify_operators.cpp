@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
 #include <vector>
 
+#include "base/hash/text_hash.h"
 #include "check/shapes/program_shapes.h"
 #include "ir/constant_value.h"
 #include "ir/graph_place.h"
@@ -218,7 +218,7 @@ class OperatorChecks {
   check::ProgramShapes shapes_;
   const PlacedGraph* placed_ = nullptr;
   const Graph* graph_ = nullptr;
-  std::unordered_map<std::string_view, ops::Operator> operators_;
+  TextMap<std::string_view, ops::Operator> operators_;
 };
 
 // A part that could not be read is a placeholder in the graph. Sizes computed from a placeholder

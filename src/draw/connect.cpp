@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/hash/text_hash.h"
 #include "draw/texts.h"
 #include "draw/wires.h"
 
@@ -281,7 +282,7 @@ class Connector {
   std::vector<Flow> flows_;
   std::vector<uint32_t> ordinals_;
   std::vector<uint32_t> unread_;  // inputs, by rising number
-  std::unordered_map<std::string, std::string> input_names_, output_names_;
+  TextMap<std::string, std::string> input_names_, output_names_;
   std::unordered_map<uint64_t, uint32_t> borders_;
 };
 

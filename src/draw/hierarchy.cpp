@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hash/text_hash.h"
 #include "draw/texts.h"
 #include "pt2/ir/modules.h"
 #include "transform/node_hash.h"
@@ -224,11 +225,11 @@ class Builder {
   }
 
   Drawing& drawing_;
-  std::vector<uint64_t> hashes_;                                // of boxes
-  std::unordered_map<std::string_view, OfOperator> operators_;  // by target
+  std::vector<uint64_t> hashes_;                     // of boxes
+  TextMap<std::string_view, OfOperator> operators_;  // by target
   std::vector<Placed> placed_;
   std::vector<std::vector<size_t>> positions_;  // of the nodes of each graph
-  std::unordered_map<std::string_view, const std::string*> held_;
+  TextMap<std::string_view, const std::string*> held_;
 };
 
 }  // namespace

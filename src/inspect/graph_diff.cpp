@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "inspect/align.h"
 #include "inspect/spelling.h"
 #include "ir/target.h"
@@ -186,7 +187,7 @@ class GraphDiff {
 
   void map_values() {
     counterparts_.assign(after_.graph.value_count(), std::nullopt);
-    std::unordered_map<std::string_view, ValueId> inputs;
+    TextMap<std::string_view, ValueId> inputs;
     const auto each_input = [](const Side& side, auto&& visit) {
       for (const Argument& input : side.graph.inputs()) for_each_value(input, visit);
     };

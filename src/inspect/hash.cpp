@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "base/text.h"
 #include "inspect/input_roles.h"
 #include "inspect/plain_text.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "ir/target.h"
 #include "ops/table.h"
 
@@ -243,7 +243,7 @@ Result<Term> pointwise_by_default(DerivativeBuilder& builder, const DerivativeRu
   return pointwise<kSlope>(builder, rule, d);
 }
 
-using Rules = std::unordered_map<std::string, DerivativeRule>;
+using Rules = TextMap<std::string, DerivativeRule>;
 
 // clang-format off
 void add_pointwise(Rules& rules) {

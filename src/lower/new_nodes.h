@@ -4,10 +4,9 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "base/hash/text_hash.h"
 #include "pt2/ir/graph.h"
 
 namespace pt2 {
@@ -44,8 +43,8 @@ class GraphNames {
   std::string unused(const std::string& name);
 
  private:
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, size_t> last_number_;
+  TextSet<std::string> taken_;
+  TextMap<std::string, size_t> last_number_;
 };
 
 }  // namespace pt2

@@ -1,8 +1,8 @@
 #include "run/calling_convention.h"
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "base/hash/text_hash.h"
 #include "ir/constant_value.h"
 #include "pt2/ir/type_text.h"
 #include "run/bound_graph.h"
@@ -98,7 +98,7 @@ CallingConvention::CallingConvention(const Program& program)
     : arguments(call_arguments(program)), result(result_spec(program)), conditions(program) {
   const GraphSignature& signature = program.signature;
   const std::vector<std::string> keywords = keyword_input_names(program);
-  const std::unordered_set<std::string_view> is_keyword(keywords.begin(), keywords.end());
+  const TextSet<std::string_view> is_keyword(keywords.begin(), keywords.end());
   for (size_t i = 0; i < signature.input_specs.size(); ++i) {
     const InputSpec& spec = signature.input_specs[i];
     if (spec.target) {

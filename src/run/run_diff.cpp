@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "ir/graph_place.h"
 #include "pt2/tools/run_trace.h"
 #include "run/copy_of.h"
@@ -75,8 +75,8 @@ class RunPair {
 
   const CompareOptions& options_;
   RunDifference& out_;
-  std::unordered_map<std::string_view, std::optional<Held>> held_;  // by the name before
-  std::unordered_map<std::string_view, std::string_view> before_of_;
+  TextMap<std::string_view, std::optional<Held>> held_;  // by the name before
+  TextMap<std::string_view, std::string_view> before_of_;
 };
 
 Result<std::vector<Value>> observed_run(Session& session, std::span<const Value> inputs,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "base/printable.h"
 #include "ir/constant_value.h"
 #include "ir/graph_place.h"
@@ -30,7 +30,7 @@ Result<Value> number_of(const Tensor& tensor, ArgumentSpec::Kind kind) {
   return Error{ErrorCode::argument, "found " + tensor.type_text() + ", expected a number", ""};
 }
 
-using TensorIndex = std::unordered_map<std::string_view, const Tensor*>;
+using TensorIndex = TextMap<std::string_view, const Tensor*>;
 
 TensorIndex index_of(const NamedTensors& trace) {
   TensorIndex index;

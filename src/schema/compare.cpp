@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "pt2/format/schema_json.h"
 #include "schema/encode.h"
@@ -162,7 +162,7 @@ class Differ {
       }
       return;
     }
-    std::unordered_map<std::string_view, const void*> rest;
+    TextMap<std::string_view, const void*> rest;
     for (size_t i = 0; i < right_keys.size(); ++i) rest.emplace(right_keys[i], type.at(right, i));
     bool same_keys = true;
     for (size_t i = 0; i < left_keys.size(); ++i) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "pt2/format/schema_json.h"
 #include "schema/path.h"
 #include "schema/pieces.h"
@@ -22,7 +22,7 @@ int64_t load_int(const void* value) {
 }
 
 // By path.
-using Spellings = std::unordered_map<std::string_view, const Trace::Spelling*>;
+using Spellings = TextMap<std::string_view, const Trace::Spelling*>;
 
 class Encoder {
  public:

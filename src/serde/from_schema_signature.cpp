@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <unordered_map>
-
+#include "base/hash/text_hash.h"
 #include "serde/from_schema_internal.h"
 
 namespace pt2 {
@@ -156,7 +155,7 @@ class NameTable {
   size_t size() const { return targets_.size(); }
 
  private:
-  std::unordered_map<std::string_view, const std::string*> targets_;
+  TextMap<std::string_view, const std::string*> targets_;
 };
 
 // The order of graph_signature.py, _sig_to_specs: mutations, then user outputs, then gradients.

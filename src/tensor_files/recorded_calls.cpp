@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/printable.h"
@@ -272,7 +272,7 @@ class CallsReader {
     return *found->second;
   }
 
-  std::unordered_map<std::string_view, const Tensor*> tensors_;
+  TextMap<std::string_view, const Tensor*> tensors_;
 };
 
 Result<JsonValue> parse_metadata(std::string_view key, const std::string& text) {

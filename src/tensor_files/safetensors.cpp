@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "base/byte_cursor.h"
+#include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/printable.h"
@@ -151,7 +151,7 @@ Result<std::string> print_header(const Safetensors& content) {
     json.end_object();
   }
   int64_t offset = 0;
-  std::unordered_set<std::string_view> names{kMetadata};
+  TextSet<std::string_view> names{kMetadata};
   for (const auto& [name, tensor] : content.tensors) {
     const DtypeInfo& info = dtype_info(tensor.dtype());
     if (info.safetensors_name.empty())

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/hash/text_hash.h"
 #include "pt2/ir/symbols.h"
 #include "pt2/result.h"
 
@@ -89,9 +90,9 @@ class ExpressionReader {
   ExprPool& pool_;
   ExprSpelling spelling_;
   ExprPool scratch_;
-  std::unordered_set<std::string> declared_;
+  TextSet<std::string> declared_;
   SymbolBindings hints_;
-  std::unordered_map<std::string, const SpelledExpr*> read_;
+  TextMap<std::string, const SpelledExpr*> read_;
   std::unordered_map<const SpelledExpr*, std::optional<Number>> usual_hints_;
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "ir/version_facts.h"
@@ -247,7 +248,7 @@ class ArgumentParser {
     PT2_TRY_VOID(level.check());
     PT2_TRY_VOID(reader_.expect("{"));
     ArgumentMap map;
-    std::unordered_set<std::string> keys;
+    TextSet<std::string> keys;
     while (!reader_.at("}")) {
       const size_t offset = reader_.current().offset;
       PT2_TRY(std::string key, reader_.string());

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "ir/version_facts.h"
@@ -373,7 +374,7 @@ class MetadataResolver {
   // A short text may name a long entry many times.
   Result<Metadata> metadata_of(size_t count) {
     Metadata metadata;
-    std::unordered_set<std::string_view> keys;
+    TextSet<std::string_view> keys;
     for (; count > 0; --count) {
       const auto [number, offset] = parsing_.references[reference_++];
       const auto entry = entries_.find(number);

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/hash/text_hash.h"
 #include "pt2/format/schema.h"
 #include "pt2/ir/program.h"
 #include "pt2/limits.h"
@@ -36,7 +36,7 @@ struct Parsing {
   // graph.
   std::vector<Reference> references{};
   std::vector<size_t> reference_counts{};  // one for each node
-  std::unordered_set<std::string> keys{};
+  TextSet<std::string> keys{};
   // Set for an input or output of the program whose spec cannot be written beside it.
   std::optional<Error> missing_spec{};
   int depth = 0;

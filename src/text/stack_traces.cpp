@@ -1,6 +1,7 @@
 // Prints and parses the tables of schema 5.3.
 #include "pt2/ir/stack_traces.h"
 
+#include "base/hash/text_hash.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -23,7 +24,7 @@ Result<StackTraceTable::File> parse_file(Parsing& parsing) {
   PT2_TRY(file.name, reader.string());
   PT2_TRY_VOID(parsing.spelling<schema::CoFileInfo>(file.spelling));
   PT2_TRY_VOID(reader.expect("{"));
-  std::unordered_set<std::string> numbers;
+  TextSet<std::string> numbers;
   while (!reader.at("}")) {
     const size_t offset = reader.current().offset;
     PT2_TRY(StackTraceTable::Line line, parse_line(parsing));

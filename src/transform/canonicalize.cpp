@@ -8,13 +8,14 @@
 #include <set>
 #include <tuple>
 
+#include "base/hash/text_hash.h"
 #include "transform/content_hash.h"
 
 namespace pt2 {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
-using NameTable = std::unordered_map<std::string, std::string>;
+using NameTable = TextMap<std::string, std::string>;
 
 struct CanonicalGraph {
   Graph graph;

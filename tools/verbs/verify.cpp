@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/hash/sha256.h"
 #include "base/printable.h"
-#include "base/sha256.h"
 #include "inspect/hazard.h"
 #include "pt2/format/zip.h"
 #include "pt2/ops/verify_operators.h"

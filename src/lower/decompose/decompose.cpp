@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <deque>
-#include <unordered_map>
 
+#include "base/hash/text_hash.h"
 #include "check/shapes/program_shapes.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
@@ -172,7 +172,7 @@ class Decomposer {
   Pipeline& pipeline_;
   const NumberWriter writer_;
   const Recorder::Expands expands_;
-  std::unordered_map<std::string, Operator> operators_;
+  TextMap<std::string, Operator> operators_;
   std::vector<SymbolBindings> choices_;
   PassResult result_;
 };

@@ -1,6 +1,6 @@
 // SHA-256 (FIPS 180-4): names of content that nobody can forge.
-#ifndef PT2_BASE_SHA256_H
-#define PT2_BASE_SHA256_H
+#ifndef PT2_BASE_HASH_SHA256_H
+#define PT2_BASE_HASH_SHA256_H
 
 #include <array>
 #include <cstddef>
@@ -41,4 +41,4 @@ class Sha256 {
 
 }  // namespace pt2
 
-#endif  // PT2_BASE_SHA256_H
+#endif  // PT2_BASE_HASH_SHA256_H
