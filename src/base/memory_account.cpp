@@ -24,6 +24,16 @@ std::shared_ptr<MemoryAccount> MemoryAccount::current() {
   return current_account == nullptr ? nullptr : *current_account;
 }
 
+void MemoryAccount::count_inner_operator() {
+  if (current_account != nullptr)
+    (*current_account)->inner_operators_.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t MemoryAccount::inner_operators() {
+  if (current_account == nullptr) return 0;
+  return (*current_account)->inner_operators_.load(std::memory_order_relaxed);
+}
+
 std::string MemoryAccount::limit_text() {
   if (current_account == nullptr) return "there is";
   return "max_tensor_bytes and max_tensor_ratio allow (" +

@@ -33,6 +33,11 @@ class MemoryAccount {
   // alive.
   static std::shared_ptr<MemoryAccount> current();
 
+  // Operators that ran inside of other operators of the current call, which its graph does not show
+  // (Limits::max_work). They count for every call of the thread's account; 0 outside of one.
+  static void count_inner_operator();
+  static uint64_t inner_operators();
+
   // "max_tensor_bytes and max_tensor_ratio allow (1000 bytes)", for the current account.
   static std::string limit_text();
 
@@ -52,6 +57,7 @@ class MemoryAccount {
  private:
   uint64_t limit_;
   std::atomic<uint64_t> used_{0};  // a storage may end its life on another thread
+  std::atomic<uint64_t> inner_operators_{0};
 };
 
 // A charge for memory besides storages and working memory, returned when this goes out of scope.

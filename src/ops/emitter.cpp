@@ -1,6 +1,7 @@
 #include "ops/emitter.h"
 
 #include "base/check.h"
+#include "base/memory_account.h"
 #include "ops/bind.h"
 #include "ops/table.h"
 
@@ -45,6 +46,7 @@ Result<std::vector<Tensor>> Emitter::pieces(Handle handle,
 
 Result<std::vector<Value>> Runner::call(const Operator& op, std::span<const Value> arguments) {
   PT2_TRY(const std::vector<Value> bound, bind_in_order(op.signature(), arguments));
+  MemoryAccount::count_inner_operator();
   return ops::call(op, context_, bound);
 }
 

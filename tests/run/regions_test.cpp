@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/memory_account.h"
 #include "run/graph_maker.h"
 
 namespace pt2::run {
@@ -72,6 +73,26 @@ TEST(Regions, EndlessLoopsAreStopped) {
   ASSERT_FALSE(outputs);
   EXPECT_EQ(outputs.error().code, ErrorCode::limit);
   EXPECT_NE(outputs.error().text().find("100 rounds"), std::string::npos);
+}
+
+// A quantile sorts, takes and interpolates; each costs time, however few elements there are.
+TEST(Regions, WorkInsideOfOperatorsCounts) {
+  const auto work_of = [](const char* target, std::vector<NamedArgument> inputs) {
+    GraphMaker maker;
+    const ValueId x = maker.input("x");
+    inputs.insert(inputs.begin(), named("self", x));
+    maker.graph.set_outputs({Argument(maker.call(target, std::move(inputs)))});
+    const auto bound = bind_graph(maker.graph);
+    EXPECT_TRUE(bound) << bound.error().text();
+    const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 20));
+    ops::Context context;
+    Executor executor(context, {});
+    const auto outputs = executor.run(**bound, {Value(floats({1, 2}, {2}))});
+    EXPECT_TRUE(outputs) << outputs.error().text();
+    return executor.work();
+  };
+  EXPECT_GT(work_of("torch.ops.aten.quantile.scalar", {named("q", 0.5)}),
+            4 * work_of("torch.ops.aten.sin.default", {}));
 }
 
 // Release 2.6 passes a dimension and a direction.

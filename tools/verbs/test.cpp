@@ -100,7 +100,9 @@ struct Engines {
 
 Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& options,
                                            Environment& environment) {
-  const Source source = source_of(pair.program, options);
+  Source source = source_of(pair.program, options);
+  // What one engine may compute, two may.
+  if (options.both_engines) source.limits.max_work /= 2;
   PT2_TRY(Package opened, open_package(source, environment));
   const auto package = std::make_shared<const Package>(std::move(opened));
   Result<RecordedCalls> recorded = read_calls(pair);

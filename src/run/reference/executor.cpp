@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/memory_account.h"
 #include "ir/constant_value.h"
 #include "ir/graph_place.h"
 #include "ops/bind.h"
@@ -11,6 +12,10 @@
 
 namespace pt2::run {
 namespace {
+
+// The fixed cost of a node, or of an operator that runs inside of one (finding operands, making
+// results), in elements.
+constexpr uint64_t kNode = 512;
 
 // Stores a result in the node's output: a value, or each value of a list.
 Result<void> store(const Argument& output, Value result, std::vector<Value>& values) {
@@ -207,7 +212,9 @@ Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<V
   if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
   if (op.custom != nullptr) return ops::call_custom(*op.custom, arguments);
   if (!is_view(op)) PT2_TRY_VOID(count_work(elements_of(arguments)));
+  const uint64_t inner = MemoryAccount::inner_operators();
   PT2_TRY(std::vector<Value> results, ops::call(op, context_, arguments));
+  PT2_TRY_VOID(count_work(kNode * (MemoryAccount::inner_operators() - inner)));
   if (!is_view(op)) PT2_TRY_VOID(count_work(elements_of(results)));
   return results;
 }
@@ -245,8 +252,6 @@ Result<void> Executor::check_records(const Graph& graph, const BoundNode& node,
 
 Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
                                 std::vector<Value>& values) {
-  // The fixed cost of a node (finding operands, making results), in elements.
-  constexpr uint64_t kNode = 512;
   PT2_TRY_VOID(count_work(kNode));
   Frame callers{&graph};
   std::swap(frame_, callers);
