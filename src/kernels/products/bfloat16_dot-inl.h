@@ -125,19 +125,16 @@ void dot_rows(const RowProduct& product, const uint16_t* rows, const uint16_t* w
     dot_columns<kRows, 1>(product, rows, weights, columns.first_row, column);
 }
 
-template <int kVectors, size_t... kIndex>
-constexpr std::array<TileFunction<uint16_t>, sizeof...(kIndex)> dot_functions(
-    std::index_sequence<kIndex...>) {
-  return {&dot_tile<static_cast<int>(kIndex) + 1, kVectors>...};
-}
-
-struct DotPanels {
+struct DotKind {
   using Element = uint16_t;
   static constexpr int64_t kDepthStep = 2;
   static constexpr int64_t kDepthBlock = kTileDepth;
-  static constexpr auto kNarrowTiles = dot_functions<1>(std::make_index_sequence<kTileRows>());
-  static constexpr auto kWideTiles = dot_functions<2>(std::make_index_sequence<kTileRows>());
+  template <int kRows, int kVectors>
+  static void multiply(const Tile<Element>& tile) {
+    dot_tile<kRows, kVectors>(tile);
+  }
 };
+using DotPanels = Panels<DotKind>;
 #endif
 
 }  // namespace HWY_NAMESPACE

@@ -26,10 +26,10 @@ void fill_widened(const void* source, int64_t first_row, int64_t rows, int64_t f
   }
 }
 
-template <class Panels>
+template <class Packed>
 void multiply_half_panels(const HalfProduct& product, const HalfWeights& weights,
                           const uint16_t* packed, LeftRows::Fill fill, ThreadPool* pool) {
-  constexpr int64_t kStep = Panels::kDepthStep;
+  constexpr int64_t kStep = Packed::kDepthStep;
   Product whole;
   whole.rows = product.rows;
   whole.columns = whole.packed_columns = weights.columns;
@@ -39,7 +39,7 @@ void multiply_half_panels(const HalfProduct& product, const HalfWeights& weights
   whole.out = product.out;
   whole.out_stride = product.out_stride;
   whole.epilogue.bias = product.bias;
-  multiply_panels<Panels>(whole, packed, pool);
+  multiply_panels<Packed>(whole, packed, pool);
 }
 
 void multiply_halves(const HalfProduct& product, const HalfWeights& weights, const uint16_t* packed,
@@ -72,18 +72,7 @@ void multiply_unpacked_halves(const RowProduct& given, const HalfWeights& weight
 }
 
 void pack_half_panels(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {
-  const int64_t step = holds_pairs(weights.type) ? 2 : 1;
-  const int64_t depth = (weights.depth + step - 1) / step * step;
-  for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {
-    uint16_t* panel = packed + panel_offset(depth, part.first);
-    const uint16_t* from = weights.right + part.first * weights.column_stride;
-    if (part.count < part.width || weights.depth < depth) std::fill_n(panel, depth * part.width, 0);
-    for (int64_t k = 0; k < weights.depth; ++k) {
-      uint16_t* to = panel + k / step * step * part.width + k % step;
-      for (int64_t n = 0; n < part.count; ++n)
-        to[n * step] = from[k * weights.depth_stride + n * weights.column_stride];
-    }
-  });
+  pack_panels(weights, holds_pairs(weights.type) ? 2 : 1, packed, pool);
 }
 
 }  // namespace HWY_NAMESPACE

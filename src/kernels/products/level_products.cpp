@@ -15,15 +15,7 @@ namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 void pack_level_panels(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
-  for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {
-    int8_t* panel = packed + panel_offset(weights.depth, part.first);
-    const int8_t* from = weights.right + part.first * weights.column_stride;
-    for (int64_t k = 0; k < weights.depth; ++k, panel += part.width) {
-      for (int64_t n = 0; n < part.count; ++n)
-        panel[n] = from[k * weights.depth_stride + n * weights.column_stride];
-      std::fill(panel + part.count, panel + part.width, int8_t{0});
-    }
-  });
+  pack_panels(weights, 1, packed, pool);
 }
 
 void multiply_level_panels(const Product& product, const int8_t* packed, ThreadPool* pool) {

@@ -75,25 +75,33 @@ void multiply_tile(const Tile<typename Elements::Element>& tile) {
 
 template <class Element>
 using TileFunction = void (*)(const Tile<Element>&);
-template <class Elements, int kVectors, size_t... kIndex>
-constexpr std::array<TileFunction<typename Elements::Element>, sizeof...(kIndex)> tile_functions(
+// What a product must know of its packed operand. Kind has the type of an element, how many of them
+// along the depth lie together, how many at most are summed at once, and the function that
+// multiplies a tile; the tables have it for tiles of some rows less one.
+template <class Kind, int kVectors, size_t... kIndex>
+constexpr std::array<TileFunction<typename Kind::Element>, sizeof...(kIndex)> tile_functions(
     std::index_sequence<kIndex...>) {
-  return {&multiply_tile<Elements, static_cast<int>(kIndex) + 1, kVectors>...};
+  return {&Kind::template multiply<static_cast<int>(kIndex) + 1, kVectors>...};
 }
+template <class Kind>
+struct Panels : Kind {
+  static constexpr auto kNarrowTiles =
+      tile_functions<Kind, 1>(std::make_index_sequence<kTileRows>());
+  static constexpr auto kWideTiles = tile_functions<Kind, 2>(std::make_index_sequence<kTileRows>());
+};
 
-// What a product must know of its packed operand: the type of an element, how many of them along
-// the depth lie together, how many at most are summed at once, and what multiplies a tile of some
-// rows less one.
 template <class Elements>
-struct PlainPanels {
+struct PlainKind {
   using Element = typename Elements::Element;
   static constexpr int64_t kDepthStep = 1;
   static constexpr int64_t kDepthBlock = kTileDepth;
-  static constexpr auto kNarrowTiles =
-      tile_functions<Elements, 1>(std::make_index_sequence<kTileRows>());
-  static constexpr auto kWideTiles =
-      tile_functions<Elements, 2>(std::make_index_sequence<kTileRows>());
+  template <int kRows, int kVectors>
+  static void multiply(const Tile<Element>& tile) {
+    multiply_tile<Elements, kRows, kVectors>(tile);
+  }
 };
+template <class Elements>
+using PlainPanels = Panels<PlainKind<Elements>>;
 
 inline void fill_tile(const Product& product, int64_t first_row, int64_t rows, int64_t first_depth,
                       int64_t depth, float* tile) {
@@ -122,6 +130,24 @@ void for_each_panel(int64_t depth, int64_t columns, ThreadPool* pool, const Pack
   });
 }
 
+// Weights of any type, of which `step` elements of a column along the depth lie together. What is
+// missing to whole steps, and to the width of the last panel, is 0.
+template <class Weights, class Element>
+void pack_panels(const Weights& weights, int64_t step, Element* packed, ThreadPool* pool) {
+  const int64_t depth = (weights.depth + step - 1) / step * step;
+  for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {
+    Element* panel = packed + panel_offset(depth, part.first);
+    const Element* from = weights.right + part.first * weights.column_stride;
+    if (part.count < part.width || weights.depth < depth)
+      std::fill_n(panel, depth * part.width, Element{0});
+    for (int64_t k = 0; k < weights.depth; ++k) {
+      Element* to = panel + k / step * step * part.width + k % step;
+      for (int64_t n = 0; n < part.count; ++n)
+        to[n * step] = from[k * weights.depth_stride + n * weights.column_stride];
+    }
+  });
+}
+
 struct Block {
   int64_t first_row;
   int64_t rows;
@@ -142,32 +168,32 @@ struct DepthBlock {
   int64_t first;
   int64_t count;
 };
-template <class Panels>
+template <class Packed>
 HWY_INLINE int64_t depth_blocks(int64_t depth) {
-  return std::max<int64_t>(1, (depth + Panels::kDepthBlock - 1) / Panels::kDepthBlock);
+  return std::max<int64_t>(1, (depth + Packed::kDepthBlock - 1) / Packed::kDepthBlock);
 }
-template <class Panels>
+template <class Packed>
 HWY_INLINE DepthBlock depth_block(int64_t depth, int64_t index) {
-  constexpr int64_t kStep = Panels::kDepthStep;
-  const int64_t steps = (depth + kStep - 1) / kStep, blocks = depth_blocks<Panels>(depth);
+  constexpr int64_t kStep = Packed::kDepthStep;
+  const int64_t steps = (depth + kStep - 1) / kStep, blocks = depth_blocks<Packed>(depth);
   const int64_t first = part_begin(steps, blocks, index) * kStep;
   return {index, first, std::min(depth, part_begin(steps, blocks, index + 1) * kStep) - first};
 }
 
 // Brings a part of what comes behind the panel of `column` into the second cache: each tile of rows
 // one of turn.count parts, so that reading large weights from memory takes no time of its own.
-template <class Panels>
-HWY_INLINE void read_ahead(const Product& product, const typename Panels::Element* packed,
+template <class Packed>
+HWY_INLINE void read_ahead(const Product& product, const typename Packed::Element* packed,
                            const Block& block, int64_t column, int64_t next_depth,
                            const Turn& turn) {
-  using Element = typename Panels::Element;
+  using Element = typename Packed::Element;
   constexpr int64_t kLine = 64 / sizeof(Element);
   const bool is_last = next_depth == product.depth;
   const int64_t next_column = is_last ? column + block.columns : column;
   if (next_column >= product.packed_columns) return;
   const int64_t width = is_narrow_panel(product.packed_columns, next_column) ? kLanes : kPanelWidth;
   const int64_t first = is_last ? 0 : next_depth;
-  const int64_t size = std::min(Panels::kDepthBlock, product.depth - first) * width;
+  const int64_t size = std::min(Packed::kDepthBlock, product.depth - first) * width;
   const Element* panel = packed + panel_offset(product.packed_depth, next_column) + first * width;
   const int64_t end = part_begin(size, turn.count, turn.index + 1);
   for (int64_t i = part_begin(size, turn.count, turn.index); i < end; i += kLine)
@@ -175,8 +201,8 @@ HWY_INLINE void read_ahead(const Product& product, const typename Panels::Elemen
 }
 
 // The columns of a block, for the rows in `left` and one block of depth.
-template <class Panels>
-void multiply_rows_of_tile(const Product& product, const typename Panels::Element* packed,
+template <class Packed>
+void multiply_rows_of_tile(const Product& product, const typename Packed::Element* packed,
                            const Block& block, const DepthBlock& depth, const float* left,
                            const Turn& turn) {
   const bool first = depth.first == 0;
@@ -186,7 +212,7 @@ void multiply_rows_of_tile(const Product& product, const typename Panels::Elemen
   for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
     const bool narrow = is_narrow_panel(product.packed_columns, column);
     float* out = product.out + block.first_row * product.out_stride + column;
-    Tile<typename Panels::Element> tile{
+    Tile<typename Packed::Element> tile{
         .left = left,
         .right = packed + panel_offset(product.packed_depth, column) +
                  depth.first * (narrow ? kLanes : kPanelWidth),
@@ -207,31 +233,31 @@ void multiply_rows_of_tile(const Product& product, const typename Panels::Elemen
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
       tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
-    read_ahead<Panels>(product, packed, block, column, depth.first + depth.count, turn);
+    read_ahead<Packed>(product, packed, block, column, depth.first + depth.count, turn);
     const auto row_index = static_cast<size_t>(block.rows - 1);
-    (narrow ? Panels::kNarrowTiles[row_index] : Panels::kWideTiles[row_index])(tile);
+    (narrow ? Packed::kNarrowTiles[row_index] : Packed::kWideTiles[row_index])(tile);
   }
 }
 
-template <class Panels>
-void multiply_block(const Product& product, const typename Panels::Element* packed,
+template <class Packed>
+void multiply_block(const Product& product, const typename Packed::Element* packed,
                     const Block& block) {
   HWY_ALIGN float left[kTileRows * kTilePitch];
   const int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
-  for (int64_t d = 0; d < depth_blocks<Panels>(product.depth); ++d) {
-    const DepthBlock depth = depth_block<Panels>(product.depth, d);
+  for (int64_t d = 0; d < depth_blocks<Packed>(product.depth); ++d) {
+    const DepthBlock depth = depth_block<Packed>(product.depth, d);
     for (int64_t t = 0; t < tiles; ++t) {
       Block rows = block;
       rows.first_row = block.first_row + part_begin(block.rows, tiles, t);
       rows.rows = block.first_row + part_begin(block.rows, tiles, t + 1) - rows.first_row;
       fill_tile(product, rows.first_row, rows.rows, depth.first, depth.count, left);
-      multiply_rows_of_tile<Panels>(product, packed, rows, depth, left, {t, tiles});
+      multiply_rows_of_tile<Packed>(product, packed, rows, depth, left, {t, tiles});
     }
   }
 }
 
-template <class Panels>
-void multiply_panels(const Product& product, const typename Panels::Element* packed,
+template <class Packed>
+void multiply_panels(const Product& product, const typename Packed::Element* packed,
                      ThreadPool* pool) {
   if (product.rows <= 0 || product.columns <= 0) return;
   const int64_t panels = (product.columns + kPanelWidth - 1) / kPanelWidth;
@@ -263,7 +289,7 @@ void multiply_panels(const Product& product, const typename Panels::Element* pac
     block.first_column = part_begin(panels, column_parts, column_part) * kPanelWidth;
     block.columns =
         part_begin(panels, column_parts, column_part + 1) * kPanelWidth - block.first_column;
-    multiply_block<Panels>(product, packed, block);
+    multiply_block<Packed>(product, packed, block);
   });
 }
 

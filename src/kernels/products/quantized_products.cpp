@@ -89,19 +89,16 @@ void dot_quads(const Tile<int8_t>& tile) {
 }
 #pragma GCC pop_options
 
-template <int kVectors, size_t... kIndex>
-constexpr std::array<TileFunction<int8_t>, sizeof...(kIndex)> quad_functions(
-    std::index_sequence<kIndex...>) {
-  return {&dot_quads<static_cast<int>(kIndex) + 1, kVectors>...};
-}
-
-struct QuadPanels {
+struct QuadKind {
   using Element = int8_t;
   static constexpr int64_t kDepthStep = 4;
   static constexpr int64_t kDepthBlock = 4 * kTileDepth;
-  static constexpr auto kNarrowTiles = quad_functions<1>(std::make_index_sequence<kTileRows>());
-  static constexpr auto kWideTiles = quad_functions<2>(std::make_index_sequence<kTileRows>());
+  template <int kRows, int kVectors>
+  static void multiply(const Tile<Element>& tile) {
+    dot_quads<kRows, kVectors>(tile);
+  }
 };
+using QuadPanels = Panels<QuadKind>;
 #endif
 
 // Levels less their zero, as elements of a wider type, which fill the slots of a tile.
@@ -164,35 +161,20 @@ void dot_pairs(const Tile<int8_t>& tile) {
   finish_integers<kRows, kVectors>(tile.results, sums, none);
 }
 
-template <int kVectors, size_t... kIndex>
-constexpr std::array<TileFunction<int8_t>, sizeof...(kIndex)> pair_functions(
-    std::index_sequence<kIndex...>) {
-  return {&dot_pairs<static_cast<int>(kIndex) + 1, kVectors>...};
-}
-
-struct PairPanels {
+struct PairKind {
   using Element = int8_t;
   static constexpr int64_t kDepthStep = 2;
   static constexpr int64_t kDepthBlock = 2 * kTileDepth;
-  static constexpr auto kNarrowTiles = pair_functions<1>(std::make_index_sequence<kTileRows>());
-  static constexpr auto kWideTiles = pair_functions<2>(std::make_index_sequence<kTileRows>());
+  template <int kRows, int kVectors>
+  static void multiply(const Tile<Element>& tile) {
+    dot_pairs<kRows, kVectors>(tile);
+  }
 };
+using PairPanels = Panels<PairKind>;
 #endif
 
 void pack_quantized_panels(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
-  const int64_t step = levels_of_slot();
-  const int64_t depth = (weights.depth + step - 1) / step * step;
-  for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {
-    int8_t* panel = packed + panel_offset(depth, part.first);
-    const int8_t* from = weights.right + part.first * weights.column_stride;
-    if (part.count < part.width || weights.depth < depth)
-      std::fill_n(panel, depth * part.width, int8_t{0});
-    for (int64_t k = 0; k < weights.depth; ++k) {
-      int8_t* to = panel + k / step * step * part.width + k % step;
-      for (int64_t n = 0; n < part.count; ++n)
-        to[n * step] = from[k * weights.depth_stride + n * weights.column_stride];
-    }
-  });
+  pack_panels(weights, levels_of_slot(), packed, pool);
 }
 
 #if PT2_BEYOND_AVX3
