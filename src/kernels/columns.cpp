@@ -14,7 +14,7 @@ namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 // Sums of so many are added to the others' as one, so that long columns stay exact.
-constexpr int64_t kBlock = 512;
+constexpr int64_t kRowBlock = 512;
 constexpr int64_t kVectors = 4;
 
 // The part of a matrix that is computed at once.
@@ -44,9 +44,9 @@ void softmax_group(const Group& group, bool logarithm) {
   for_each_vector(group, 0, group.rows, [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
     largest[i] = at_least(load_first(group.from + place, lanes), largest[i]);
   });
-  for (int64_t begin = 0; begin < group.rows; begin += kBlock) {
+  for (int64_t begin = 0; begin < group.rows; begin += kRowBlock) {
     for (V& each : part) each = set(0);
-    for_each_vector(group, begin, std::min(group.rows, begin + kBlock),
+    for_each_vector(group, begin, std::min(group.rows, begin + kRowBlock),
                     [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
                       const V value = exp_of_difference(
                           hn::Sub(load_first(group.from + place, lanes), largest[i]));

@@ -15,12 +15,12 @@ namespace HWY_NAMESPACE {
 
 // Vectors of results that stay in registers while all lines pass by.
 constexpr int kBlockVectors = 8;
-constexpr int64_t kBlock = kBlockVectors * kLanes;
+constexpr int64_t kLineBlock = kBlockVectors * kLanes;
 
 template <bool kWeighted>
 void add_up(const Lines& sum, float* out) {
   int64_t i = 0;
-  for (; i + kBlock <= sum.length; i += kBlock) {
+  for (; i + kLineBlock <= sum.length; i += kLineBlock) {
     V sums[kBlockVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kBlockVectors; ++v) sums[v] = hn::Zero(Floats());
@@ -128,9 +128,9 @@ void reduce_all_columns(Reduction reduction, const RowShape& shape, const float*
       extreme_columns<false>(shape, in + i, lanes, result);
     } else if (reduction == Reduction::minimum) {
       extreme_columns<true>(shape, in + i, lanes, result);
-    } else if (i + kBlock <= shape.columns) {
+    } else if (i + kLineBlock <= shape.columns) {
       sum_columns<kBlockVectors>(shape, in + i, kLanes, scale, result);
-      i += kBlock;
+      i += kLineBlock;
       continue;
     } else {
       sum_columns<1>(shape, in + i, lanes, scale, result);

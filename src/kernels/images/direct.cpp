@@ -50,14 +50,14 @@ struct Axis {
   }
 };
 
-struct Work : ConvolutionOperands {
+struct DirectWork : ConvolutionOperands {
   Convolution shape;
   Axis y, x;
 };
 
 // The elements of a window in the order in which kernels are packed: planar, channels, rows and
 // columns; else rows, columns and channels.
-struct Taps {
+struct KernelTaps {
   int64_t outer, middle, inner;                 // how many are inside the image
   int64_t left_outer, left_middle, left_inner;  // from one to the next, in the image
   int64_t right_outer, right_middle;            // and in the panel, in rows of it
@@ -82,7 +82,7 @@ struct Tile {
   const float* left;   // the first element of the first pixel's window that is inside
   int64_t left_step;   // from pixel to pixel
   const float* right;  // what it is multiplied with
-  const Taps* taps;
+  const KernelTaps* taps;
   Results results;
 };
 
@@ -101,7 +101,7 @@ void multiply_tile(const Tile& tile) {
   for (int p = 0; p < kPixels; ++p)
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sums[p][v] = hn::Zero(Floats());
-  const Taps taps = *tile.taps;
+  const KernelTaps taps = *tile.taps;
   const int64_t step = tile.left_step;
   const float* HWY_RESTRICT right_outer = tile.right;
   const float* HWY_RESTRICT left_outer = tile.left;
@@ -167,7 +167,8 @@ void multiply_line(const Line& line, int64_t columns, int64_t depth, const float
 }
 
 // The elements of windows that are inside; `first_row` is the packed row of the first of them.
-Taps taps_of(const Work& work, int64_t channels, const Span& y, const Span& x, int64_t& first_row) {
+KernelTaps taps_of(const DirectWork& work, int64_t channels, const Span& y, const Span& x,
+                   int64_t& first_row) {
   const Convolution& shape = work.shape;
   const int64_t row = shape.dilation_y * work.images.row_stride;
   const int64_t column = shape.dilation_x * work.images.pixel_stride;
@@ -194,7 +195,7 @@ Taps taps_of(const Work& work, int64_t channels, const Span& y, const Span& x, i
           .right_middle = channels};
 }
 
-void convolve_rectangle(const Work& work, int64_t image, int64_t group, const Span& y,
+void convolve_rectangle(const DirectWork& work, int64_t image, int64_t group, const Span& y,
                         const Span& x) {
   const Convolution& shape = work.shape;
   const int64_t channels = shape.in_channels / shape.groups;
@@ -202,7 +203,7 @@ void convolve_rectangle(const Work& work, int64_t image, int64_t group, const Sp
   const int64_t depth = channels * shape.kernel_height * shape.kernel_width;
   const float* packed = work.packed + group * packed_size(depth, columns);
   int64_t first_row = 0;
-  const Taps taps = taps_of(work, channels, y, x, first_row);
+  const KernelTaps taps = taps_of(work, channels, y, x, first_row);
   const bool along_row = x.end - x.begin >= y.end - y.begin;
   const int64_t step = along_row ? 1 : shape.out_width;  // in pixels of the result
   const int64_t lines = along_row ? y.end - y.begin : x.end - x.begin;
@@ -236,7 +237,7 @@ void convolve_rectangle(const Work& work, int64_t image, int64_t group, const Sp
 }
 
 // Rows begin .. end - 1 of the results of all images, counted one after another.
-void convolve_rows(const Work& work, int64_t begin, int64_t end) {
+void convolve_rows(const DirectWork& work, int64_t begin, int64_t end) {
   const Convolution& shape = work.shape;
   for (int64_t row = begin; row < end;) {
     const int64_t image = row / shape.out_height, first = row % shape.out_height;
@@ -270,12 +271,12 @@ bool is_direct(const Convolution& shape) {
 
 void convolve_direct(const Convolution& convolution, const ConvolutionOperands& operands,
                      ThreadPool* pool) {
-  const Work work{operands,
-                  convolution,
-                  {convolution.in_height, convolution.kernel_height, convolution.stride_y,
-                   convolution.dilation_y, convolution.pad_top},
-                  {convolution.in_width, convolution.kernel_width, convolution.stride_x,
-                   convolution.dilation_x, convolution.pad_left}};
+  const DirectWork work{operands,
+                        convolution,
+                        {convolution.in_height, convolution.kernel_height, convolution.stride_y,
+                         convolution.dilation_y, convolution.pad_top},
+                        {convolution.in_width, convolution.kernel_width, convolution.stride_x,
+                         convolution.dilation_x, convolution.pad_left}};
   // Less work than this is not worth waking a thread.
   constexpr int64_t kParallelWork = int64_t{1} << 18;
   const int64_t rows = convolution.batch * convolution.out_height;

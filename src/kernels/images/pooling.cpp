@@ -69,13 +69,13 @@ PT2_EXPORT(pool_window);
 namespace {
 
 // A window along one axis: `count` elements from `first`, and its size with padding.
-struct Axis {
+struct PoolingAxis {
   int64_t first;
   int64_t count;
   int64_t padded;
 };
-Axis find_axis(bool adaptive, int64_t index, int64_t in, int64_t out, int64_t kernel,
-               int64_t stride, int64_t dilation, int64_t pad) {
+PoolingAxis find_axis(bool adaptive, int64_t index, int64_t in, int64_t out, int64_t kernel,
+                      int64_t stride, int64_t dilation, int64_t pad) {
   if (adaptive) {
     const int64_t first = index * in / out;
     const int64_t end = ((index + 1) * in + out - 1) / out;
@@ -93,10 +93,10 @@ PoolingWindow find_window(const Pooling& pooling, const Images& images, int64_t 
   const int64_t x = pixel % pooling.out_width;
   const int64_t y = pixel / pooling.out_width % pooling.out_height;
   const int64_t image = pixel / pooling.out_width / pooling.out_height;
-  const Axis rows =
+  const PoolingAxis rows =
       find_axis(pooling.adaptive, y, pooling.in_height, pooling.out_height, pooling.kernel_height,
                 pooling.stride_y, pooling.dilation_y, pooling.pad_y);
-  const Axis columns =
+  const PoolingAxis columns =
       find_axis(pooling.adaptive, x, pooling.in_width, pooling.out_width, pooling.kernel_width,
                 pooling.stride_x, pooling.dilation_x, pooling.pad_x);
   int64_t divisor = pooling.divisor;

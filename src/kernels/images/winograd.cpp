@@ -66,7 +66,7 @@ struct Scratch {
   int64_t result_step;
 };
 
-struct Work : ConvolutionOperands {
+struct WinogradWork : ConvolutionOperands {
   Convolution shape;
   Tiles tiles;
 };
@@ -80,7 +80,7 @@ namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 // B^T d B for all channels of the window at (y, x).
-void transform_window(const Work& work, const float* image, int64_t y, int64_t x,
+void transform_window(const WinogradWork& work, const float* image, int64_t y, int64_t x,
                       const Scratch& scratch, float* to) {
   const Convolution& shape = work.shape;
   const float* pixels[kElements];
@@ -119,8 +119,8 @@ void transform_window(const Work& work, const float* image, int64_t y, int64_t x
 
 // A^T m A and what follows it, for all channels of the tile whose first pixel of the result is at
 // (y, x). Adds zero to `finite` for each finite sum, NaN for any other.
-void transform_result(const Work& work, int64_t image, int64_t y, int64_t x, const float* from,
-                      int64_t step, V& finite) {
+void transform_result(const WinogradWork& work, int64_t image, int64_t y, int64_t x,
+                      const float* from, int64_t step, V& finite) {
   const Convolution& shape = work.shape;
   const Epilogue& epilogue = work.epilogue;
   const int64_t height = std::min<int64_t>(2, shape.out_height - y);
@@ -187,7 +187,7 @@ void for_each_tile(const Tiles& tiles, int64_t begin, int64_t end, const Visit& 
 }
 
 // Tiles begin .. end - 1. Whether all sums are finite.
-bool convolve_tiles(const Work& work, int64_t begin, int64_t end, const Scratch& scratch) {
+bool convolve_tiles(const WinogradWork& work, int64_t begin, int64_t end, const Scratch& scratch) {
   const Convolution& shape = work.shape;
   std::fill(scratch.zeros, scratch.zeros + shape.in_channels, 0.0f);
   for_each_tile(work.tiles, begin, end,
@@ -275,7 +275,7 @@ int64_t winograd_scratch_size(const Convolution& shape, int threads) {
 
 bool convolve_winograd(const Convolution& convolution, const ConvolutionOperands& operands,
                        float* scratch, ThreadPool* pool) {
-  const Work work{operands, convolution, Tiles(convolution)};
+  const WinogradWork work{operands, convolution, Tiles(convolution)};
   const Tiles& tiles = work.tiles;
   const int64_t blocks = tiles.blocks(convolution, thread_count(pool));
   const int64_t block_tiles = tiles.block_tiles(blocks);

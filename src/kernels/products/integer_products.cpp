@@ -25,7 +25,7 @@ constexpr int64_t kShortLanes = static_cast<int64_t>(hn::MaxLanes(Shorts()));
 using ShortVector = hn::Vec<Shorts>;
 
 // As many rows as have registers for sums with four columns.
-constexpr int kTileRows = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
+constexpr int kSumRows = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
 
 template <class Element>
 HWY_INLINE ShortVector load_shorts(const Element* from) {
@@ -137,8 +137,8 @@ void multiply_rows_of(const IntegerProduct& product, int64_t row) {
 template <class Left>
 void multiply_all(const IntegerProduct& product) {
   int64_t row = 0;
-  for (; row + kTileRows <= product.rows; row += kTileRows)
-    multiply_rows_of<Left, kTileRows>(product, row);
+  for (; row + kSumRows <= product.rows; row += kSumRows)
+    multiply_rows_of<Left, kSumRows>(product, row);
   for (; row < product.rows; ++row) multiply_rows_of<Left, 1>(product, row);
 }
 
