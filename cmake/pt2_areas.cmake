@@ -87,12 +87,20 @@ endif()
 # PRECOMPILED_BY names an area that is compiled with the same options (GCC crashes where only the level of optimisation
 # differs) and shares its own. That may hold more than the area may include: a test looks at each #include.
 
-# pt2_area(NAME [UNITE_APART folder...] [USES area...] [LINK target...] [PRECOMPILE header... | PRECOMPILED_BY area])
+# UNITED_WITH names an area of the same library with the same options, whose unit an area joins where areas are united.
+
+# pt2_area(NAME [UNITED_WITH area | UNITE_APART folder...] [USES area...] [LINK target...]
+#   [PRECOMPILE header... | PRECOMPILED_BY area])
 function(pt2_area name)
-  cmake_parse_arguments(arg "" "PRECOMPILED_BY" "UNITE_APART;USES;LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED_BY;UNITED_WITH" "UNITE_APART;USES;LINK;PRECOMPILE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  if(PT2_UNITY_BUILD AND arg_UNITED_WITH)
+    target_sources(pt2_${arg_UNITED_WITH} PRIVATE ${sources})
+    pt2_unite(pt2_${arg_UNITED_WITH})
+    set(sources "")
+  endif()
   if(NOT sources)
-    set(sources "${PROJECT_BINARY_DIR}/${name}_empty.cpp")
+    set(sources "${PROJECT_BINARY_DIR}/empty.cpp")
     file(WRITE "${sources}" "")
   endif()
   add_library(pt2_${name} OBJECT ${sources})

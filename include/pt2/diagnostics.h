@@ -4,6 +4,7 @@
 #define PT2_DIAGNOSTICS_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,6 +86,8 @@ class Diagnostics {
   std::span<const Diagnostic> all() && = delete;
   bool empty() const { return items_.empty(); }
   bool has_errors() const;
+  // The first finding that is an error, as what a reader returns.
+  std::optional<Error> first_error() const;
   size_t count(Severity severity) const;
 
  private:

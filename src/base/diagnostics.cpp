@@ -79,6 +79,12 @@ void Diagnostics::append(Diagnostics other) {
 
 bool Diagnostics::has_errors() const { return count(Severity::error) > 0; }
 
+std::optional<Error> Diagnostics::first_error() const {
+  const auto first = std::ranges::find(items_, Severity::error, &Diagnostic::severity);
+  if (first == items_.end()) return std::nullopt;
+  return Error{first->code, first->text, first->where};
+}
+
 size_t Diagnostics::count(Severity severity) const {
   return static_cast<size_t>(std::ranges::count_if(
       items_, [&](const Diagnostic& item) { return item.severity() == severity; }));

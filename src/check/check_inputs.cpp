@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/symbols/expr_kind.h"
 #include "pt2/ir/type_text.h"
 
 namespace pt2 {
@@ -42,13 +43,6 @@ bool is_allowed(const SymRange& range, int64_t value) {
   constexpr int64_t kLeast = 2;
   const bool is_excused = range.min && *range.min <= kLeast && value >= 0 && value < *range.min;
   return range.contains(is_excused ? *range.min : value);
-}
-
-// Made of sums and products alone.
-bool is_polynomial(Expr expr) {
-  const bool is_inner = expr->op == ExprOp::add || expr->op == ExprOp::multiply;
-  if (!is_inner) return expr->op == ExprOp::integer || expr->op == ExprOp::symbol;
-  return std::ranges::all_of(expr->args, is_polynomial);
 }
 
 class InputCheck {

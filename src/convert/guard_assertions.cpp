@@ -43,7 +43,6 @@ const FunctionRow* find_function(ExprOp op) {
   return nullptr;
 }
 
-constexpr std::string_view kSize = "torch.ops.aten.sym_size.int";
 
 class GuardAsserter {
  public:
@@ -158,7 +157,7 @@ class GuardAsserter {
   Argument read(const Source& source, Expr expr) {
     if (source.source->property == GuardSource::Property::value)
       return Argument(source.operand.value);
-    return call(kSize, {input("self", source.operand.value), input("dim", source.source->dim)},
+    return call(kSymSize, {input("self", source.operand.value), input("dim", source.source->dim)},
                 expr, false);
   }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/try_at.h"
 #include "draft/draft_schema.h"
+#include "pt2/ir/signature.h"
 #include "serde/from_schema.h"
 
 namespace pt2 {
@@ -44,16 +45,6 @@ schema::TensorMeta convert(const draft::TensorMeta& meta) {
   for (const draft::SymInt& size : meta.sizes) out.sizes.push_back(convert(size));
   for (const draft::SymInt& stride : meta.strides) out.strides.push_back(convert(stride));
   return out;
-}
-
-// torch/export/_trace.py, placeholder_naming_pass: "fc1.weight" becomes p_fc1_weight.
-std::string placeholder_name(std::string_view prefix, std::string_view fqn) {
-  std::string name(prefix);
-  for (const char c : fqn) {
-    const bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    name += is_word ? c : '_';
-  }
-  return name;
 }
 
 // The names of one graph: the draft names state by its FQN, the schema by a word.

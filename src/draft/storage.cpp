@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCrc32 = "crc32:";
 
-Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
+Error invalid_storage(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
 
 // The parts of a complex number are swapped separately.
 size_t number_size(Dtype dtype) {
@@ -35,7 +35,7 @@ Result<std::string> find_beside(const std::string& location, const std::string& 
         ErrorCode::argument, "external data needs a draft that was opened by its path", {}};
   if (location.empty() || location == "." || location == ".." ||
       location.find_first_of(std::string_view("/\\:\0", 4)) != location.npos)
-    return invalid(
+    return invalid_storage(
         fmt::format("found '{}', expected the bare name of a file", printable(location)));
   const std::filesystem::path path = std::filesystem::path(folder) / location;
   std::error_code code;
@@ -43,14 +43,14 @@ Result<std::string> find_beside(const std::string& location, const std::string& 
   if (!std::filesystem::exists(status))
     return Error{ErrorCode::io, fmt::format("there is no file '{}'", printable(location)), {}};
   if (!std::filesystem::is_regular_file(status))
-    return invalid(fmt::format("'{}' is not a plain file", printable(location)));
+    return invalid_storage(fmt::format("'{}' is not a plain file", printable(location)));
   return path.string();
 }
 
 Result<uint64_t> read_size(const std::string& text) {
   const auto number = parse_int(text);
   if (!number || *number < 0)
-    return invalid(fmt::format("found '{}', expected a number of bytes", printable(text)));
+    return invalid_storage(fmt::format("found '{}', expected a number of bytes", printable(text)));
   return static_cast<uint64_t>(*number);
 }
 
@@ -73,7 +73,7 @@ std::shared_ptr<Storage> native_storage(std::span<const std::byte> bytes, Dtype 
   return storage;
 }
 
-Result<Sizes> literals(const draft::List<draft::SymInt>& numbers, std::string_view field) {
+Result<Sizes> literal_sizes(const draft::List<draft::SymInt>& numbers, std::string_view field) {
   Sizes sizes;
   for (const draft::SymInt& number : numbers) {
     const int64_t* literal = number.get_if<draft::SymIntCase::as_int>();
@@ -134,7 +134,7 @@ Result<std::shared_ptr<Storage>> DraftTensorReader::read_storage(const draft::St
   using enum draft::StorageDataCase;
   const bool is_external = storage.data_location == draft::DataLocation::External;
   if (storage.data.is(unknown) || is_external != storage.data.is(ExternalBuffer))
-    return invalid("data_location and data do not agree");
+    return invalid_storage("data_location and data do not agree");
   if (is_external) {
     auto read = read_external(storage.data.get<ExternalBuffer>(), dtype);
     if (!read) return at(std::move(read).error(), ".data.ExternalBuffer");
@@ -153,9 +153,9 @@ Result<Tensor> DraftTensorReader::read(const draft::Tensor& tensor) {
     return Error{ErrorCode::invalid, fmt::format("found the dtype {}", number), ".meta.dtype"};
   if (tensor.meta.layout != draft::Layout::strided)
     return Error{ErrorCode::unsupported, "the layout is not strided", ".meta.layout"};
-  PT2_TRY(Sizes sizes, literals(tensor.meta.sizes, ".meta.sizes"));
-  PT2_TRY(Sizes strides, literals(tensor.meta.strides, ".meta.strides"));
-  PT2_TRY(const Sizes offset, literals({tensor.meta.storage_offset}, ".meta.storage_offset"));
+  PT2_TRY(Sizes sizes, literal_sizes(tensor.meta.sizes, ".meta.sizes"));
+  PT2_TRY(Sizes strides, literal_sizes(tensor.meta.strides, ".meta.strides"));
+  PT2_TRY(const Sizes offset, literal_sizes({tensor.meta.storage_offset}, ".meta.storage_offset"));
   PT2_TRY_AT(auto storage, ".storage", read_storage(tensor.storage, *dtype));
   auto view =
       Tensor::view_of(std::move(storage), *dtype, std::move(sizes), std::move(strides), offset[0]);

@@ -8,7 +8,7 @@ namespace pt2 {
 namespace {
 
 // Python's reader gives up at its recursion limit, 1000 by default.
-constexpr size_t kMaxDepth = 2000;
+constexpr size_t kMaxJsonDepth = 2000;
 
 void append_utf8(std::string& out, uint32_t code) {
   if (code < 0x80) {
@@ -29,7 +29,7 @@ class TextWalker {
       : json_(json), visit_(visit) {}
 
   void run() {
-    while (place_ < json_.size() && path_.size() <= kMaxDepth) step(json_[place_++]);
+    while (place_ < json_.size() && path_.size() <= kMaxJsonDepth) step(json_[place_++]);
   }
 
  private:

@@ -22,34 +22,12 @@ std::string base_name(std::string_view target) {
   return std::string(target.substr(0, target.find('.')));
 }
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-// torch.export names the placeholder of "fc.weight" "p_fc_weight".
-std::string placeholder_name(std::string_view prefix, std::string_view fqn) {
-  std::string name = fmt::format("{}{}", prefix, fqn);
-  for (char& c : name)
-    if (!is_letter_or_digit(c)) c = '_';
-  return name;
-}
-
 std::string tuple_of_leaves(size_t count) {
   constexpr std::string_view kLeaf = R"({"type": null, "context": null, "children_spec": []})";
   std::string children;
   for (size_t i = 0; i < count; ++i) children += fmt::format("{}{}", i == 0 ? "" : ", ", kLeaf);
   return fmt::format(R"({{"type": "builtins.tuple", "context": "null", "children_spec": [{}]}})",
                      children);
-}
-
-ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
-  using Kind = ArgumentSpec::Kind;
-  constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
-                             Kind::custom_obj};
-  if (const auto* id = argument.get_if<ValueId>())
-    return {.kind = kKinds[static_cast<size_t>(graph.value(*id).kind())],
-            .name = graph.value(*id).name};
-  return {.kind = Kind::constant, .value = argument};
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kFlat = "flat_args[";
+constexpr std::string_view kFlatArgs = "flat_args[";
 
 std::optional<size_t> flat_position(std::string_view input) {
-  if (!input.starts_with(kFlat) || !input.ends_with(']')) return std::nullopt;
-  input = input.substr(kFlat.size(), input.size() - kFlat.size() - 1);
+  if (!input.starts_with(kFlatArgs) || !input.ends_with(']')) return std::nullopt;
+  input = input.substr(kFlatArgs.size(), input.size() - kFlatArgs.size() - 1);
   size_t position = 0;
   const char* end = input.data() + input.size();
   const auto [last, error] = std::from_chars(input.data(), end, position);

@@ -102,9 +102,10 @@ bool are_distinct(const std::vector<TreeKey>& keys) {
   return std::ranges::adjacent_find(sorted) == sorted.end();
 }
 
-class Reader {
+class TreeSpecReader {
  public:
-  explicit Reader(std::span<const NamedTupleFields> namedtuples) : namedtuples_(namedtuples) {}
+  explicit TreeSpecReader(std::span<const NamedTupleFields> namedtuples)
+      : namedtuples_(namedtuples) {}
 
   Result<TreeSpec> read(const JsonValue& json, int depth) {
     if (depth > kMaxTreeDepth)
@@ -272,7 +273,7 @@ Result<TreeSpec> parse_tree_spec(std::string_view json,
         fmt::format("tree spec: protocol {}, expected 1", printable(print_json(root->items[0]))),
         {}};
   }
-  return Reader(namedtuples).read(root->items[1], 1);
+  return TreeSpecReader(namedtuples).read(root->items[1], 1);
 }
 
 std::string print_tree_spec(const TreeSpec& spec) {

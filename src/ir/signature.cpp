@@ -56,6 +56,25 @@ std::string spec_line(const Spec& spec, std::string_view kind_name) {
 
 }  // namespace
 
+ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
+  using Kind = ArgumentSpec::Kind;
+  constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
+                             Kind::custom_obj};
+  if (const auto* id = argument.get_if<ValueId>())
+    return {.kind = kKinds[static_cast<size_t>(graph.value(*id).kind())],
+            .name = graph.value(*id).name};
+  return {.kind = Kind::constant, .value = argument};
+}
+
+std::string placeholder_name(std::string_view prefix, std::string_view fqn) {
+  std::string name = fmt::format("{}{}", prefix, fqn);
+  for (char& c : name) {
+    const bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_word) c = '_';
+  }
+  return name;
+}
+
 std::string_view input_kind_name(InputKind kind) {
   return kInputKindNames[static_cast<size_t>(kind)];
 }

@@ -9,6 +9,7 @@
 namespace pt2 {
 
 inline constexpr std::string_view kAten = "torch.ops.aten.";
+inline constexpr std::string_view kSymSize = "torch.ops.aten.sym_size.int";
 
 enum class TargetForm : uint8_t {
   overload,      // torch.ops.aten.add.Tensor

@@ -15,12 +15,6 @@
 
 namespace pt2 {
 
-Error first_error(const Diagnostics& issues) {
-  const Diagnostic& first =
-      *std::ranges::find(issues.all(), Severity::error, &Diagnostic::severity);
-  return {first.code, first.text, first.where};
-}
-
 void PayloadReading::fail(Rule rule, Error error, std::string_view place) const {
   // Errors of the archive name the file already.
   const bool has_file = error.where.starts_with(archive.name() + "!");
@@ -60,7 +54,7 @@ Result<std::shared_ptr<const Payloads>> read_payloads_in_place(const Package& pa
   Diagnostics issues;
   Payloads payloads = read_payloads(package.archive(), {.name = model, .model = model}, *program,
                                     issues, PickleMode::in_place);
-  if (!issues.empty()) return first_error(issues);
+  if (auto fault = issues.first_error()) return *std::move(fault);
   return std::make_shared<const Payloads>(std::move(payloads));
 }
 
@@ -144,7 +138,7 @@ Result<Package> Package::open_archive(Archive archive, NodeOrigins origins) {
   check_names(state->archive, state->sources, faults);
   for (ProgramSource& source : state->sources) {
     PT2_TRY(Program program, read_program(state->archive, source, state->warnings, faults));
-    if (faults.has_errors()) return first_error(faults);
+    if (auto fault = faults.first_error()) return *std::move(fault);
     state->programs.push_back(std::move(program));
     state->names.push_back(source.name);
   }
@@ -205,7 +199,7 @@ Result<std::shared_ptr<const Payloads>> Package::payloads(std::string_view model
     Diagnostics issues;
     Payloads read =
         read_payloads(state_->archive, state_->sources[index], state_->programs[index], issues);
-    if (!issues.empty()) return first_error(issues);
+    if (auto fault = issues.first_error()) return *std::move(fault);
     payloads = std::make_shared<const Payloads>(std::move(read));
   }
   return payloads;

@@ -126,7 +126,7 @@ class ContentsReader {
   Result<SavedTensor> raw_tensor(const PayloadTensor* payload, const std::string& name,
                                  const Diagnostics& issues) const {
     if (payload == nullptr || !payload->tensor.defined()) {
-      if (payload == nullptr && issues.has_errors()) return first_error(issues);
+      if (auto fault = issues.first_error(); fault && payload == nullptr) return *std::move(fault);
       return Error{ErrorCode::unsupported,
                    payload == nullptr ? "the payload cannot be read" : payload->missing,
                    fmt::format("{}!{}", archive_.name(), name)};

@@ -54,8 +54,6 @@ void check_names(const Archive& archive, std::span<const ProgramSource> sources,
 // unknown dialects (V207). Broken rules of the graph are added to `faults`, with their place.
 Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
                              Diagnostics& faults);
-// The first issue of severity error; there must be one.
-Error first_error(const Diagnostics& issues);
 // Reads every payload of one program; `mode` is strict or in_place.
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                        Diagnostics& issues, PickleMode mode = PickleMode::strict);

@@ -26,7 +26,7 @@ class Budget {
   size_t count_ = 0;
 };
 
-class Reader {
+class ScriptObjectReader {
  public:
   Result<Value> read(const PickleValue& value, int depth) {
     PT2_TRY_VOID(budget_.spend(depth));
@@ -252,7 +252,7 @@ Result<Object> script_object(const PickleValue& value) {
   const bool has_state =
       value.is(PickleKind::object) && value.size() == 1 && value.text().starts_with("__torch__.");
   if (!has_state) return Error{ErrorCode::unsupported, "found an object without a state", ""};
-  PT2_TRY(Value state, Reader().read(state_of(value), 0));
+  PT2_TRY(Value state, ScriptObjectReader().read(state_of(value), 0));
   return std::make_shared<const ScriptObject>(
       ScriptObject{std::string(value.text()), std::move(state)});
 }

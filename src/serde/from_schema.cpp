@@ -130,12 +130,6 @@ Result<void> read_graph_module(schema::GraphModule& source, ReadContext& context
   return {};
 }
 
-std::optional<Error> first_error(const Diagnostics& faults) {
-  for (const Diagnostic& fault : faults.all())
-    if (fault.severity() == Severity::error) return Error{fault.code, fault.text, fault.where};
-  return std::nullopt;
-}
-
 Result<Program> convert(schema::ExportedProgram source, schema::PieceReader* pieces,
                         NodeOrigins origins, Diagnostics& faults) {
   Program program;
@@ -215,7 +209,7 @@ Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, int64_t ma
   Diagnostics faults;
   ReadContext context(major, pool, faults);
   PT2_TRY(TensorMeta meta, read_tensor_meta(source, context));
-  if (auto fault = first_error(faults)) return *std::move(fault);
+  if (auto fault = faults.first_error()) return *std::move(fault);
   return meta;
 }
 
@@ -226,7 +220,7 @@ Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults)
 Result<Program> from_schema(schema::ExportedProgram source) {
   Diagnostics faults;
   PT2_TRY(Program program, from_schema(std::move(source), faults));
-  if (auto fault = first_error(faults)) return *std::move(fault);
+  if (auto fault = faults.first_error()) return *std::move(fault);
   return program;
 }
 

@@ -131,16 +131,6 @@ Result<OutputSpec> read_output_spec(schema::OutputSpec& source, ReadContext& con
 }
 
 // The spec of a value by name, or of a constant by value.
-ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
-  constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
-                             Kind::custom_obj};
-  if (const auto* id = argument.get_if<ValueId>()) {
-    const GraphValue& value = graph.value(*id);
-    return {.kind = kKinds[static_cast<size_t>(value.kind())], .name = value.name};
-  }
-  return {.kind = Kind::constant, .value = argument};
-}
-
 // A dictionary of version 1's signature, looked up for every input and output.
 class NameTable {
  public:

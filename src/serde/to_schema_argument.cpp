@@ -6,7 +6,6 @@
 namespace pt2 {
 namespace {
 
-using enum schema::ArgumentCase;
 using schema::ArgumentCase;
 using Wrapper = Argument::Wrapper;
 
@@ -62,6 +61,8 @@ T literal(const Argument& argument) {
 
 // One overload for each alternative of Argument::Variant.
 class ArgumentWriter {
+  using enum ArgumentCase;
+
  public:
   ArgumentWriter(const Argument& argument, const Graph* graph, int version)
       : argument_(argument), graph_(graph), version_(version) {}
@@ -238,6 +239,7 @@ schema::Argument write_argument(const Argument& argument, const Graph* graph, in
 }
 
 schema::Argument write_argument_spec(const ArgumentSpec& spec, int version) {
+  using enum ArgumentCase;
   using Kind = ArgumentSpec::Kind;
   switch (spec.kind) {
     case Kind::tensor:

@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 constexpr std::string_view kOperators = "torch.ops.";
 
@@ -108,8 +108,8 @@ bool fits_item(ListKind kind, const Argument& item, const Graph* graph) {
 
 }  // namespace
 
-bool is_word_start(char c) { return is_letter(c); }
-bool is_word_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
+bool is_word_start(char c) { return is_name_letter(c); }
+bool is_word_part(char c) { return is_name_letter(c) || is_digit(c) || c == '.'; }
 bool is_dotted_word(std::string_view text) {
   return !text.empty() && is_word_start(text[0]) && std::ranges::all_of(text, is_word_part);
 }

@@ -45,6 +45,11 @@ struct ArgumentSpec {
   Argument value{};         // constant
   bool is_constant() const { return kind == Kind::constant; }
 };
+// An argument of the graph as its signature says it: a value by kind and name, all else a constant.
+ArgumentSpec spec_of(const Graph& graph, const Argument& argument);
+// The placeholder of "fc1.weight" with the prefix "p_": p_fc1_weight (torch/export/_trace.py,
+// placeholder_naming_pass).
+std::string placeholder_name(std::string_view prefix, std::string_view fqn);
 
 struct InputSpec {
   InputKind kind = InputKind::user_input;

@@ -96,4 +96,10 @@ NumberKind NumberKinds::compute(Expr expr) {
   }
 }
 
+bool is_polynomial(Expr expr) {
+  const bool is_inner = expr->op == ExprOp::add || expr->op == ExprOp::multiply;
+  if (!is_inner) return expr->op == ExprOp::integer || expr->op == ExprOp::symbol;
+  return std::ranges::all_of(expr->args, is_polynomial);
+}
+
 }  // namespace pt2

@@ -30,6 +30,9 @@ class NumberKinds {
 // (torch/utils/_sympy/symbol.py: s, u and the older i; zf and zuf are floats).
 NumberKind symbol_kind(Expr symbol);
 
+// Made of sums and products of integers and symbols alone.
+bool is_polynomial(Expr expr);
+
 }  // namespace pt2
 
 #endif  // PT2_IR_SYMBOLS_EXPR_KIND_H

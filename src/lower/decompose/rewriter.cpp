@@ -434,7 +434,7 @@ Result<ValueId> NodeRewriter::known_value(size_t index) {
   PT2_TRY(const ValueId id,
           graph_.add_value({.name = graph_.unused_name("sym_size_int"), .meta = number}));
   PT2_TRY_VOID(
-      insert_node({.target = std::string(kAten) + "sym_size.int",
+      insert_node({.target = std::string(kSymSize),
                    .inputs = {positional("self", source->value), positional("dim", *source->dim)},
                    .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
   state_.numbers.emplace(key, id);

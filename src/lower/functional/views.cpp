@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "ir/symbols/expr_kind.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "lower/written_memory.h"
@@ -36,14 +37,6 @@ bool are_moderate(const Sizes& numbers) {
 // quadratic.
 constexpr size_t kMostPieces = 1024;
 
-// Sums and products of integers and symbols: two that are equal at the numbers of `numbers_at` are
-// equal everywhere, unless somebody made them to differ elsewhere.
-bool is_polynomial(Expr expr) {
-  return expr->op == ExprOp::integer || expr->op == ExprOp::symbol ||
-         ((expr->op == ExprOp::add || expr->op == ExprOp::multiply) &&
-          std::ranges::all_of(expr->args, is_polynomial));
-}
-
 // Longer expressions, whose trees share branches, are not looked into.
 constexpr size_t kMostTerms = 1024;
 
@@ -59,9 +52,9 @@ constexpr auto kPrimes = [] {
   return out;
 }();
 
-// The numbers where each symbol is a prime of its own; another one in each round. Nothing for other
-// expressions than polynomials, and where primes run out: two symbols of one prime would look
-// equal.
+// The numbers where each symbol is a prime of its own; another one in each round. Polynomials that
+// are equal there are equal everywhere, unless somebody made them to differ elsewhere. Nothing for
+// other expressions, and where primes run out: two symbols of one prime would look equal.
 std::optional<Sizes> numbers_at(size_t round, const std::vector<SymInt>& numbers) {
   Sizes out;
   for (const SymInt& number : numbers) {

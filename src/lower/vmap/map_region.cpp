@@ -22,7 +22,6 @@ namespace {
 using Obstacle = std::optional<std::string>;
 
 constexpr std::string_view kMap = "torch.ops.higher_order.map_impl";
-constexpr std::string_view kSize = "torch.ops.aten.sym_size.int";
 
 bool is_integer(const TensorMeta& meta) {
   const auto dtype = meta.dtype.dtype();
@@ -140,7 +139,7 @@ class RegionMapper {
       open.pop_back();
       if (definition.by != Definition::By::node) return std::string(kLacks);
       const Node& node = graph_.node(definition.node);
-      const bool is_size = node.target == kSize;
+      const bool is_size = node.target == kSymSize;
       if (!is_size && target_form(node.target) != TargetForm::function) return std::string(kLacks);
       if (!numbers_.insert(definition.node).second || is_size) continue;
       for (const NamedArgument& input : node.inputs)
