@@ -36,6 +36,12 @@ constexpr bool kHasMaskedStores = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 HWY_INLINE V set(float value) { return hn::Set(Floats(), value); }
 HWY_INLINE V load(const float* from) { return hn::LoadU(Floats(), from); }
 HWY_INLINE void store(V value, float* to) { hn::StoreU(value, Floats(), to); }
+// For what was loaded and is multiplied several times: GCC would load it for each product again.
+HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  asm("" : "+v"(value.raw));
+#endif
+}
 
 // The first `count` lanes, 0 < count <= kLanes; nothing beyond them is touched. Lanes beyond are 0.
 HWY_INLINE V load_first(const float* from, int64_t count) {

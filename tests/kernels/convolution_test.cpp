@@ -40,6 +40,19 @@ TEST(ConvolutionTest, DepthwiseEqualsAPlainLoop) {
   });
 }
 
+TEST(ConvolutionTest, DepthwiseAddsToItsOwnResult) {
+  test::on_every_target([] {
+    Random random(12);
+    for (int i = 0; i < 60; ++i) {
+      Case plain(random, random.whole(2, 40), 1, 1, false, 7, 24);
+      plain.addend = plain.out;
+      plain.epilogue.addend = plain.out.data();
+      plain.epilogue.addend_stride = plain.out_stride;
+      run_and_check(std::move(plain));
+    }
+  });
+}
+
 TEST(ConvolutionTest, GroupsOfFourChannelsEqualAPlainLoop) {
   test::on_every_target([] {
     Random random(8);

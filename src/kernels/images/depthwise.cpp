@@ -43,10 +43,13 @@ HWY_INLINE void read_ahead(const Depthwise& work, const Row& row, int64_t x, int
 }
 
 // What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole. It is
-// the larger part of every function that sums, and compiled once for all of them.
-template <int kPixels, bool kWhole>
+// the larger part of every function that sums, and compiled once for all of them; sums that are
+// parameters of their own come in registers.
+template <bool kWhole, class... Sums>
 HWY_NOINLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_t channel,
-                                int64_t count, V (&sums)[kPixels]) {
+                                int64_t count, Sums... each) {
+  constexpr int kPixels = sizeof...(Sums);
+  V sums[kPixels] = {each...};
   const Epilogue& epilogue = work.epilogue;
   if (epilogue.addend != nullptr) {
 #pragma GCC unroll 8
@@ -64,6 +67,15 @@ HWY_NOINLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int6
     else
       store_first(sums[p], to, count);
   }
+}
+
+template <bool kWhole, int kPixels>
+HWY_INLINE void finish_all(const Depthwise& work, int64_t first_pixel, int64_t channel,
+                           int64_t count, const V (&sums)[kPixels]) {
+  [&]<size_t... kPixel>(std::index_sequence<kPixel...>) HWY_ATTR {
+    finish_pixels<kWhole>(work, first_pixel, channel, count, sums[kPixel]...);
+  }
+  (std::make_index_sequence<kPixels>());
 }
 
 // An input channel of each lane's group, of pixels whose channels begin at `pixel`: lane i reads
@@ -120,7 +132,7 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
         kernel += kInputs * channels;
       }
     }
-    finish_pixels<kPixels, false>(work, row.first_out + x, c, count, sums);
+    finish_all<false>(work, row.first_out + x, c, count, sums);
   }
 }
 
@@ -151,7 +163,8 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
 #pragma GCC unroll 32
     for (int column = 0; column < kColumns; ++column, in += work.images.pixel_stride) {
       if (!kInside && (left + column < 0 || left + column >= shape.in_width)) continue;
-      const V pixel = take(in);
+      V pixel = take(in);
+      keep_in_register(pixel);
 #pragma GCC unroll 8
       for (int p = 0; p < kPixels; ++p) {
         const int kx = column - p * kStride;
@@ -159,7 +172,7 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
       }
     }
   }
-  finish_pixels<kPixels, kWhole>(work, row.first_out + x, c, count, sums);
+  finish_all<kWhole>(work, row.first_out + x, c, count, sums);
 }
 
 // Any pixel, of which the columns outside of the image are left out.
@@ -187,25 +200,24 @@ void sum_some(const Depthwise& work, const Row& row, int64_t x) {
 template <int kWidth, int kStride>
 void sum_usual(const Depthwise& work, const Row& row) {
   const Convolution& shape = work.shape;
+  // Results are computed twice rather than few at a time, unless they replace what is added to
+  // them.
+  const bool again = work.epilogue.addend == nullptr;
   for (int64_t x = 0; x < shape.out_width;) {
-    const int64_t left = x * kStride - shape.pad_left;
     const int64_t rest = shape.out_width - x;
-    const auto are_inside = [&](int pixels) {
-      return left >= 0 && left + (pixels - 1) * kStride + kWidth <= shape.in_width;
-    };
-    if (rest >= 8 && are_inside(8)) {
-      sum_some<8, kWidth, kStride, true>(work, row, x);
+    if (rest >= 8 || (again && rest > 4 && shape.out_width >= 8)) {
+      x = std::min(x, shape.out_width - 8);
+      const int64_t left = x * kStride - shape.pad_left;
+      const bool inside = left >= 0 && left + 7 * kStride + kWidth <= shape.in_width;
+      (inside ? sum_some<8, kWidth, kStride, true> : sum_some<8, kWidth, kStride, false>)(work, row,
+                                                                                          x);
       x += 8;
-    } else if (rest >= 4) {
-      (are_inside(4) ? sum_some<4, kWidth, kStride, true>
-                     : sum_some<4, kWidth, kStride, false>)(work, row, x);
+    } else if (rest >= 4 || (again && shape.out_width >= 4)) {
+      x = std::min(x, shape.out_width - 4);
+      sum_some<4, kWidth, kStride, false>(work, row, x);
       x += 4;
-    } else if (rest >= 2) {
-      sum_some<2, kWidth, kStride, false>(work, row, x);
-      x += 2;
     } else {
-      sum_some<1, kWidth, kStride, false>(work, row, x);
-      ++x;
+      sum_pixel(work, row, x++, 0);
     }
   }
 }
