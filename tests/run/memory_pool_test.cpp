@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace pt2::run {
 namespace {
 
@@ -27,6 +29,34 @@ TEST(MemoryPoolTest, ForgetsWhatNoRunNeeded) {
   for (int i = 0; i < 20; ++i) pool.finish_run();
   EXPECT_EQ(pool.bytes(), 0);
   EXPECT_EQ(pool.most_used_in_run(), 0);
+}
+
+TEST(MemoryPoolTest, AnArenaIsFilledFromTheFront) {
+  MemoryPool pool = MemoryPool::keeping_addresses(4096);
+  EXPECT_EQ(pool.bytes(), 4096);
+  const auto take = [&](int64_t bytes) { return pool.tensor(Dtype::uint8, {bytes}); };
+  const auto place = [](const Tensor& tensor) { return tensor.raw_data(); };
+  std::optional<Tensor> first = take(1000), second = take(512), third = take(64);
+  const std::byte* begin = place(*first);
+  EXPECT_EQ(place(*second), begin + 1024);
+  EXPECT_EQ(place(*third), begin + 1536);
+  first.reset();
+  third.reset();
+  // What is given back joins the gaps on both sides.
+  const Tensor behind = take(1025);
+  EXPECT_EQ(place(behind), begin + 1536);
+  second.reset();
+  const Tensor whole = take(1536);
+  EXPECT_EQ(place(whole), begin);
+  EXPECT_EQ(pool.bytes(), 4096);
+  EXPECT_EQ(pool.most_used_in_run(), 1536 + 1088);
+  // And what does not fit has memory of its own, which stays for the next.
+  const std::byte* beyond = nullptr;
+  {
+    const Tensor large = take(4000);
+    beyond = place(large);
+  }
+  EXPECT_EQ(place(take(4000)), beyond);
 }
 
 }  // namespace

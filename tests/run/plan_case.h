@@ -112,7 +112,7 @@ class Case {
       if (constants_[i].is_none()) given.push_back(&inputs[i]);
     ops::Context context;
     Executor executor(context);
-    Recording recording(maker_.graph);
+    Recording recording(maker_.graph, 1 << 12, false);
     ASSERT_TRUE(plan.run(copies(), {}, executor, workspace, &recording));
     was_recorded_ = recording.is_usable();
     for (int round = 0; was_recorded_ && round < 2; ++round) {

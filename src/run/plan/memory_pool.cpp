@@ -48,11 +48,56 @@ struct MemoryPool::Blocks {
   uint64_t most_used = 0;         // at once, ever
   uint64_t most_used_in_run = 0;  // since the last run ended
   bool keeps_addresses = false;
+  std::byte* arena = nullptr;
+  size_t arena_size = 0;
+  std::map<size_t, size_t> gaps;  // in the arena: sizes by place
 
   bool reuses() const { return kReuses || keeps_addresses; }
 
   ~Blocks() {
     for (const auto& [size, block] : free) free_block(block.data);
+    if (arena != nullptr) free_block(arena);
+  }
+
+  void make_arena(size_t size) {
+    if (size == 0) return;
+    arena = allocate_block(size);
+    arena_size = size;
+    gaps.emplace(0, size);
+    bytes += size;
+    free_bytes += size;
+  }
+  // Null where it does not fit.
+  std::byte* take_from_arena(size_t size) {
+    const auto gap =
+        std::ranges::find_if(gaps, [=](const auto& each) { return each.second >= size; });
+    if (gap == gaps.end()) return nullptr;
+    const auto [place, room] = *gap;
+    gaps.erase(gap);
+    if (room > size) gaps.emplace(place + size, room - size);
+    free_bytes -= size;
+    note_use();
+    return arena + place;
+  }
+  bool is_in_arena(const std::byte* data) const {
+    return arena != nullptr && data >= arena && data < arena + arena_size;
+  }
+  void give_back_to_arena(size_t place, size_t size) {
+    free_bytes += size;
+    const auto next = gaps.lower_bound(place);
+    if (next != gaps.end() && next->first == place + size) {
+      size += next->second;
+      gaps.erase(next);
+    }
+    const auto behind = gaps.lower_bound(place);
+    if (behind != gaps.begin()) {
+      const auto before = std::prev(behind);
+      if (before->first + before->second == place) {
+        before->second += size;
+        return;
+      }
+    }
+    gaps.emplace(place, size);
   }
 
   void note_use() {
@@ -66,6 +111,7 @@ struct MemoryPool::Blocks {
   std::pair<std::byte*, size_t> take(size_t size, const MemoryAccount* account) {
     {
       const std::lock_guard lock(mutex);
+      if (std::byte* data = take_from_arena(size); data != nullptr) return {data, size};
       const auto found = reuses() ? free.lower_bound(size) : free.end();
       if (found != free.end() && found->first <= 2 * size) {
         const std::pair<std::byte*, size_t> out{found->second.data, found->first};
@@ -90,6 +136,7 @@ struct MemoryPool::Blocks {
 
   void give_back(std::byte* data, size_t size) {
     const std::lock_guard lock(mutex);
+    if (is_in_arena(data)) return give_back_to_arena(static_cast<size_t>(data - arena), size);
     const auto block = free.emplace(size, Free{data, runs});
     free_bytes += size;
     if (!reuses()) drop(block);
@@ -108,8 +155,13 @@ struct MemoryPool::Blocks {
   }
 };
 
-MemoryPool::MemoryPool(bool keeps_addresses) : blocks_(std::make_shared<Blocks>()) {
-  blocks_->keeps_addresses = keeps_addresses;
+MemoryPool::MemoryPool() : blocks_(std::make_shared<Blocks>()) {}
+
+MemoryPool MemoryPool::keeping_addresses(uint64_t arena_bytes) {
+  MemoryPool out;
+  out.blocks_->keeps_addresses = true;
+  out.blocks_->make_arena(static_cast<size_t>(arena_bytes) / kAlignment * kAlignment);
+  return out;
 }
 
 uint64_t MemoryPool::bytes() const {

@@ -12,8 +12,11 @@ namespace pt2::run {
 // the pool and end on any thread.
 class MemoryPool {
  public:
-  // `keeps_addresses`: no block is freed before the pool is.
-  explicit MemoryPool(bool keeps_addresses = false);
+  MemoryPool();
+  // No block is freed before the pool is. The first `arena_bytes` lie in one, each storage as far to
+  // the front as it fits: what a call goes through again and again is then no larger than what it
+  // holds at once, and stays in the caches.
+  static MemoryPool keeping_addresses(uint64_t arena_bytes);
   // Row-major if `strides` is empty; strides must be dense. The elements are unspecified. Throws
   // std::bad_alloc beyond the current MemoryAccount.
   Tensor tensor(Dtype dtype, Sizes sizes, Sizes strides = {});

@@ -69,7 +69,7 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   }
   if (calls == nullptr || calls->refused || calls->calls < 2)
     return plan.run(std::move(inputs), {}, executor, workspace_);
-  auto recording = std::make_unique<Recording>(*plan.graph->graph, true);
+  auto recording = std::make_unique<Recording>(*plan.graph->graph, 0, true);
   const uint64_t work = executor.work();
   PT2_TRY(std::vector<Value> results,
           plan.run(std::move(inputs), {}, executor, workspace_, recording.get()));

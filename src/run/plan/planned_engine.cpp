@@ -376,15 +376,15 @@ class PlannedSession final : public EngineSession {
     context.seed = call.seed;
     context.max_tensor_bytes = call.limits.max_tensor_bytes;
     Executor executor(context, call.limits, call.cancellation);
-    if (calls == nullptr || calls->refused || calls->is_large || calls->calls < 2) {
+    if (calls == nullptr || calls->refused || calls->is_large() || calls->calls < 2) {
       auto results = plan_->run(std::move(inputs), call, executor, workspace);
-      if (calls != nullptr) calls->note_bytes(workspace.memory.most_used_in_run());
+      if (calls != nullptr) calls->bytes = workspace.memory.most_used_in_run();
       return results;
     }
     std::vector<Tensor> state;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (plan_->changing[i] && !plan_->given[i]) state.push_back(*inputs[i].get_if<Tensor>());
-    auto recording = std::make_unique<Recording>(*plan_->graph->graph);
+    auto recording = std::make_unique<Recording>(*plan_->graph->graph, calls->bytes, false);
     workspace.memory = MemoryPool();  // the recording has its own, and later calls need no other
     PT2_TRY(std::vector<Value> results,
             plan_->run(std::move(inputs), call, executor, workspace, recording.get()));

@@ -23,9 +23,12 @@ namespace pt2::run {
 
 class Recording {
  public:
-  // `copies_inputs`: a result that is an input may be a copy of it.
-  explicit Recording(const Graph& graph, bool copies_inputs = false)
-      : copies_inputs_(copies_inputs), fixed_(graph.value_count(), false) {}
+  // `bytes`: what such a call uses at once, as far as that is known. `copies_inputs`: a result that
+  // is an input may be a copy of it.
+  Recording(const Graph& graph, uint64_t bytes, bool copies_inputs)
+      : memory_(MemoryPool::keeping_addresses(bytes + bytes / 8)),
+        copies_inputs_(copies_inputs),
+        fixed_(graph.value_count(), false) {}
 
   // The memory of all values of the call, which nobody else takes.
   MemoryPool& memory() { return memory_; }
@@ -75,7 +78,7 @@ class Recording {
   bool note_copy(const BoundNode& node, const std::vector<Value>& values);
   void repeat(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
 
-  MemoryPool memory_{true};
+  MemoryPool memory_;
   bool copies_inputs_;
   bool usable_ = true;
   std::vector<bool> fixed_;  // by value
@@ -101,16 +104,15 @@ struct RecordedCalls {
   uint64_t last_call = 0;
   uint64_t refusals = 0;  // of the recording
   bool refused = false;
-  uint64_t work = 0;  // that one such call counted (Limits::max_work)
-  bool is_large = false;
+  uint64_t work = 0;   // that one such call counted (Limits::max_work)
+  uint64_t bytes = 0;  // what the last of them in full used at once
   std::unique_ptr<const Recording> recording;
 
   // The recording was not for these elements. One that refuses often costs more than it saves.
   void note_refusal();
-  // What the first of them used at once. One that moves through much memory takes so long that
-  // there is nothing to save, and its recording would hold all of that.
-  void note_bytes(uint64_t bytes) { is_large = bytes > kMostBytes; }
-  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;
+  // One that moves through much memory takes so long that there is nothing to save, and its
+  // recording would hold all of that.
+  bool is_large() const { return bytes > uint64_t{16} << 20; }
 };
 
 // Results of a recording in memory of their own.
