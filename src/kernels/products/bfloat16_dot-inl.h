@@ -45,7 +45,10 @@ void dot_tile(const Tile<uint16_t>& tile) {
   const float* HWY_RESTRICT left = tile.left;
   const uint16_t* HWY_RESTRICT right = tile.right;
   const int64_t pairs = (tile.depth + 1) / 2;
+  const char* ahead = tile.ahead;
   for (int64_t k = 0; k < pairs; ++k, ++left, right += kVectors * 32) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += tile.ahead_step;
     __m512bh row[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v)

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -44,6 +45,9 @@ struct Tile {
   int64_t depth;
   const int32_t* shifts;  // of the columns, or null: what is taken from sums of whole numbers
   Results results;
+  // What is brought into the second cache on the way, so many bytes for each row of the panel.
+  const char* ahead;
+  int64_t ahead_step;
 };
 
 // Panels of elements that become floats in registers.
@@ -56,7 +60,10 @@ void multiply_tile(const Tile<typename Elements::Element>& tile) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Floats());
   const float* HWY_RESTRICT left = tile.left;
   const typename Elements::Element* HWY_RESTRICT right = tile.right;
+  const char* ahead = tile.ahead;
   for (int64_t k = 0; k < tile.depth; ++k, ++left, right += kVectors * kLanes) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += tile.ahead_step;
     V row[kVectors];
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) row[v] = Elements::load(right + v * kLanes);
@@ -180,24 +187,41 @@ HWY_INLINE DepthBlock depth_block(int64_t depth, int64_t index) {
   return {index, first, std::min(depth, part_begin(steps, blocks, index + 1) * kStep) - first};
 }
 
-// Brings a part of what comes behind the panel of `column` into the second cache: each tile of rows
-// one of turn.count parts, so that reading large weights from memory takes no time of its own.
+// The part of what comes behind the panel of `column` that this tile of rows, one of turn.count,
+// brings into the second cache, so that reading large weights from memory takes no time of its own.
 template <class Packed>
-HWY_INLINE void read_ahead(const Product& product, const typename Packed::Element* packed,
-                           const Block& block, int64_t column, int64_t next_depth,
-                           const Turn& turn) {
-  using Element = typename Packed::Element;
-  constexpr int64_t kLine = 64 / sizeof(Element);
+HWY_INLINE std::span<const typename Packed::Element> part_ahead(
+    const Product& product, const typename Packed::Element* packed, const Block& block,
+    int64_t column, int64_t next_depth, const Turn& turn) {
   const bool is_last = next_depth == product.depth;
   const int64_t next_column = is_last ? column + block.columns : column;
-  if (next_column >= product.packed_columns) return;
+  if (next_column >= product.packed_columns) return {};
   const int64_t width = is_narrow_panel(product.packed_columns, next_column) ? kLanes : kPanelWidth;
   const int64_t first = is_last ? 0 : next_depth;
   const int64_t size = std::min(Packed::kDepthBlock, product.depth - first) * width;
-  const Element* panel = packed + panel_offset(product.packed_depth, next_column) + first * width;
-  const int64_t end = part_begin(size, turn.count, turn.index + 1);
-  for (int64_t i = part_begin(size, turn.count, turn.index); i < end; i += kLine)
-    __builtin_prefetch(panel + i, 0, 2);
+  const typename Packed::Element* panel =
+      packed + panel_offset(product.packed_depth, next_column) + first * width;
+  return {panel + part_begin(size, turn.count, turn.index),
+          panel + part_begin(size, turn.count, turn.index + 1)};
+}
+
+// All at once would wait for each other; where there is more than a line for each row of the
+// panel, memory is what the product waits for.
+template <class Packed>
+HWY_INLINE void read_ahead(std::span<const typename Packed::Element> part,
+                           Tile<typename Packed::Element>& tile) {
+  constexpr int64_t kLine = 64;
+  const int64_t steps = (tile.depth + Packed::kDepthStep - 1) / Packed::kDepthStep;
+  const auto bytes = static_cast<int64_t>(part.size_bytes());
+  const auto* ahead = reinterpret_cast<const char*>(part.data());
+  tile.ahead = reinterpret_cast<const char*>(tile.right);
+  tile.ahead_step = 0;
+  if (bytes > steps * kLine) {
+    for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(ahead + i, 0, 2);
+  } else if (bytes > 0) {
+    tile.ahead = ahead;
+    tile.ahead_step = (bytes + steps - 1) / steps;
+  }
 }
 
 // The columns of a block, for the rows in `left` and one block of depth.
@@ -228,12 +252,15 @@ void multiply_rows_of_tile(const Product& product, const typename Packed::Elemen
                     .addend = nullptr,
                     .addend_stride = epilogue.addend_stride,
                     .activation = last ? epilogue.activation : Activation::none,
-                    .factors = product.factors}};
+                    .factors = product.factors},
+        .ahead = nullptr,
+        .ahead_step = 0};
     if (product.factors != nullptr) tile.results.factors += column;
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
       tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
-    read_ahead<Packed>(product, packed, block, column, depth.first + depth.count, turn);
+    read_ahead<Packed>(
+        part_ahead<Packed>(product, packed, block, column, depth.first + depth.count, turn), tile);
     const auto row_index = static_cast<size_t>(block.rows - 1);
     (narrow ? Packed::kNarrowTiles[row_index] : Packed::kWideTiles[row_index])(tile);
   }

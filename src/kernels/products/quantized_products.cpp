@@ -65,7 +65,10 @@ void dot_quads(const Tile<int8_t>& tile) {
   const float* HWY_RESTRICT left = tile.left;
   const int8_t* HWY_RESTRICT right = tile.right;
   const int64_t quads = (tile.depth + 3) / 4;
+  const char* ahead = tile.ahead;
   for (int64_t k = 0; k < quads; ++k, ++left, right += kVectors * 64) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += tile.ahead_step;
     __m512i row[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) row[v] = _mm512_loadu_si512(right + v * 64);
@@ -141,7 +144,10 @@ void dot_pairs(const Tile<int8_t>& tile) {
   const float* HWY_RESTRICT left = tile.left;
   const int8_t* HWY_RESTRICT right = tile.right;
   const int64_t pairs = (tile.depth + 1) / 2;
+  const char* ahead = tile.ahead;
   for (int64_t k = 0; k < pairs; ++k, ++left, right += kVectors * kLanes * 2) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += tile.ahead_step;
     hn::Vec<Shorts> row[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v)
