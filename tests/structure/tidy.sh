@@ -41,6 +41,10 @@ for folder in $folders; do
   esac
   grep -qF "\`$folder/\`" <<<"$table" || fault "README.md: the table \"Where is …?\" lacks \`$folder/\`"
 done
+# The site's builder, which needs PyPI, refuses such a page.
+while read -r page; do
+  grep -qE ": ${page#docs/}$" site/mkdocs.yml || fault "site/mkdocs.yml: the navigation lacks $page"
+done < <(grep '^docs/.*\.md$' <<<"$files")
 # A family that the list lacks would be compiled and never found.
 while read -r family; do
   grep -qF "PT2_OP_FAMILY($family, " src/ops/families.def || fault "src/ops/families.def: lacks $family"
