@@ -8,7 +8,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mkdir -p "$clean/debs" "$clean/source/tests"
 cp "$debs"/*.deb "$clean/debs/"
 cp -r "$root/README.md" "$root/docs" "$root/examples" "$clean/source/"
+mkdir "$clean/source/tests/data"
 cp -r "$root/tests/consumer" "$clean/source/tests/"
+cp -r "$root/tests/data/decoders" "$clean/source/tests/data/"
 file_of() { (cd "$clean/debs" && ls "$1"_*.deb | sed 's,^,/debs/,'); }
 
 ours() { (cd "$clean" && find etc usr var -name '*pt2*' -not -path '*/python3*' -not -path 'var/cache/*' | sort); }

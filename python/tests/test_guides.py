@@ -1,4 +1,4 @@
-"""What the guides show in Python, run; and the stubs' documentation, which is the module's."""
+"""What the pages of docs/ show in Python, run; and the stubs' documentation, which is the module's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import pt2
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [*sorted((ROOT / "docs" / "guides").glob("*.md")), ROOT / "docs" / "python.md"]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def blocks_of(page: pathlib.Path, folder: pathlib.Path) -> list[pathlib.Path]:
@@ -31,10 +31,13 @@ def test_programs_of_guides(
     if not programs:
         pytest.skip("no Python in it")
     monkeypatch.chdir(shutil.copytree(ROOT / "examples", tmp_path / "examples"))
+    for folder, name in (("dynamic", "llama"), ("encoder", "t5")):
+        shutil.copytree(ROOT / "tests" / "data" / "decoders" / folder, name)
     for program in programs:
         code = program.read_text()
-        if "import torch" in code:
-            pytest.importorskip("torch")
+        for module in ("torch", "transformers"):
+            if f"import {module}" in code or f"from {module}" in code:
+                pytest.importorskip(module)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, program.name, "exec"), {"__name__": "__main__"})

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# blocks.sh PAGE FOLDER: writes every code block of a guide into FOLDER under its title: ```cpp title="load.cpp" becomes
+# blocks.sh PAGE FOLDER: writes every code block of a page into FOLDER under its title: ```cpp title="load.cpp" becomes
 # load.cpp, and what that prints is the block titled "output of load.cpp". A block without a title, which nothing would
-# compile or run, is a fault.
+# compile or run, is a fault, unless it is ```text, that is, a drawing or what a command prints (tests/tools/golden_test.cpp
+# compares it), a grammar, or lines of the command pt2, indented, whose verbs and options that test knows.
 set -euo pipefail
 page=$1 folder=$2
 mkdir -p "$folder"
 awk -v folder="$folder" -v page="$page" '
-  /^```/ && file != "" { close(file); file = ""; next }
+  function fault(text) { print page ":" NR ": " text >"/dev/stderr"; exit 1 }
+  /^```/ && inside { if (file != "") close(file); file = ""; inside = 0; indented = 0; next }
+  /^```(text|ebnf)$/ { inside = 1; next }
   /^```/ {
-    if (!match($0, /^```[a-z]+ title="[^"\/]+"$/)) { print page ":" NR ": a code block without a title" >"/dev/stderr"; exit 1 }
+    if (!match($0, /^```[a-z]+ title="[^"\/]+"$/)) fault("a code block without a title")
+    inside = 1
     title = $0
     sub(/^[^"]*"/, "", title)
     sub(/"$/, "", title)
@@ -17,4 +21,8 @@ awk -v folder="$folder" -v page="$page" '
     next
   }
   file != "" { print >file }
+  inside { next }
+  /^    [^ ]/ && (indented || !words) { indented = 1; if ($1 != "pt2") fault("a code block that nothing runs") }
+  !/^    / { indented = 0 }
+  { words = NF > 0 }
 ' "$page"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# guides.sh CMAKE PREFIX: compiles and runs what the guides show in C++, C, CMake and for the shell, against the library in
-# PREFIX, and compares what it prints. Fortran is run by bindings/run, Python by python/tests/test_guides.py. A page with a
-# CMakeLists.txt is a project; the other pages' programs link pt2::run. All run in a copy of examples/.
+# guides.sh CMAKE PREFIX: compiles and runs what the pages of docs/ show in C++, C, CMake and for the shell, against the
+# library in PREFIX, and compares what it prints. Fortran is run by bindings/run, Python by python/tests/test_guides.py. A page
+# with a CMakeLists.txt is a project; the other pages' programs link pt2::run. All run in a copy of examples/, with two
+# language models.
 set -euo pipefail
 shopt -s nullglob  # a page may show nothing to run
 cmake=$1 prefix=$2
@@ -10,6 +11,8 @@ root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp -r "$root/examples" "$scratch/examples"
+cp -r "$root/tests/data/decoders/dynamic" "$scratch/examples/llama"
+cp -r "$root/tests/data/decoders/encoder" "$scratch/examples/t5"
 mkdir "$scratch/common"
 {
   printf 'cmake_minimum_required(VERSION 3.22)\nproject(guides CXX)\nfind_package(pt2 REQUIRED)\n'
@@ -21,12 +24,12 @@ build() {
     >"$scratch/log" && "$cmake" --build "$1/build" >"$scratch/log" || { cat "$scratch/log"; return 1; }
 }
 
-for page in "$root"/docs/guides/*.md "$root"/docs/{custom-operators,python}.md; do
+for page in "$root"/docs/{,guides/}*.md; do
   folder=$scratch/$(basename "$page" .md)
   bash "$here/blocks.sh" "$page" "$folder"
   for source in "$folder"/*; do
     case $(basename "$source") in
-      "output of "* | *.py | *.f90 | *.sh | CMakeLists.txt) ;;
+      "output of "* | *.py | *.f90 | *.sh | *.yaml | CMakeLists.txt) ;;
       *.c) cc -std=c99 -Wall -Wextra -pedantic -Werror "$source" -o "${source%.c}" $(pkg-config --cflags --libs libpt2) ;;
       *.cpp) [ -f "$folder/CMakeLists.txt" ] ||
         printf 'add_executable(%s "%s")\n' "$(basename "$source" .cpp)" "$source" >>"$scratch/common/CMakeLists.txt" ;;
@@ -46,7 +49,9 @@ for source in "$scratch"/*/*.{c,cpp,sh}; do
   [[ $folder != "$scratch/examples" && $name != "output of "* ]] || continue
   case $name in
     *.c) command=("${source%.c}") ;;
-    *.sh) cp "$folder"/build/*.so . 2>/dev/null || true; command=(bash -e "$source") ;;
+    *.sh) [ -z "$(compgen -G "$folder/*.f90")" ] || continue
+      cp "$folder"/{build/*.so,*.c} . 2>/dev/null || true
+      command=(bash -e "$source") ;;
     *.cpp) command=("$scratch/common/build/${name%.cpp}")
       [ ! -f "$folder/CMakeLists.txt" ] || command=("$folder/build/${name%.cpp}")
       [ -x "${command[0]}" ] || continue ;;  # a plug-in, which a shell script of the page loads

@@ -223,7 +223,7 @@ class CommandPage : public testing::TestWithParam<const char*> {
  protected:
   const std::string path_ = std::string(PT2_DOCS) + "/" + GetParam();
 };
-INSTANTIATE_TEST_SUITE_P(Docs, CommandPage, testing::Values("command.md", "verbs.md"),
+INSTANTIATE_TEST_SUITE_P(Docs, CommandPage, testing::Values("command.md", "text.md", "verbs.md"),
                          [](const auto& page) {
                            const std::string name = page.param;
                            return name.substr(0, name.find('.'));
@@ -266,6 +266,53 @@ TEST_P(CommandPage, ShowsWhatIsPrinted) {
     }
   }
   if (std::getenv("PT2_REBASE") != nullptr) std::ofstream(path_, std::ios::binary) << actual;
+}
+
+// What a page has of the command, in blocks of code and in `code`: up to a remark, or to what a
+// shell takes for itself.
+std::vector<std::string> commands_of(const std::string& page) {
+  static const std::regex kInBlock("(?:^|[ '\"])(pt2 [a-z]+(?![a-z:,])(?:(?!  | #|[;>}\"]|' ).)*)");
+  static const std::regex kInText("`(pt2 [a-z][^`]*)`");
+  std::vector<std::string> commands;
+  bool in_block = false;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```")) in_block = !in_block;
+    const std::regex& command = in_block || line.starts_with("    ") ? kInBlock : kInText;
+    for (std::sregex_iterator each(line.begin(), line.end(), command), end; each != end; ++each)
+      commands.push_back(each->str(1).substr(0, each->str(1).find(" |")));
+  }
+  return commands;
+}
+
+TEST(Command, PagesShowVerbsAndOptionsThatThereAre) {
+  const fs::path docs = PT2_DOCS;
+  std::vector<fs::path> pages = {docs / "../README.md", docs / "../examples/README.md"};
+  for (const auto& file : fs::recursive_directory_iterator(docs))
+    if (file.path().extension() == ".md") pages.push_back(file.path());
+  size_t count = 0;
+  for (const fs::path& path : pages)
+    for (const std::string& command : commands_of(read_text(path))) {
+      const std::vector<std::string> words = split(command);
+      const auto verb = std::ranges::find_if(
+          tools::verbs(), [&](const auto& each) { return each.name == words[1]; });
+      if (verb == tools::verbs().end()) {
+        ADD_FAILURE() << path << ": no verb: " << command;
+        continue;
+      }
+      ++count;
+      tools::CommandLine line(verb->name, verb->summary, "");
+      const tools::Action action = verb->setup(line);
+      std::set<std::string> known = {"-h", "--help"};
+      for (const tools::OptionText& option : line.options())
+        known.insert(option.names.begin(), option.names.end());
+      for (const std::string& word : words) {
+        if (word.size() < 2 || word[0] != '-' || std::isdigit(word[1])) continue;
+        EXPECT_TRUE(known.contains(word.substr(0, word.find('='))))
+            << path << ": no option " << word << ": " << command;
+      }
+    }
+  EXPECT_GT(count, 100u);
 }
 
 TEST(Command, APageShowsThreeCommandsOfEveryVerb) {
