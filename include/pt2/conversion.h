@@ -5,8 +5,8 @@
 //   PT2_TRY(const pt2::Package package, pt2::Package::open("model.pt2"));
 //   PT2_TRY(pt2::Conversion conversion,
 //           pt2::convert(package, {.target = pt2::conversion_target("torch-2.6").value()}));
-//   if (conversion.blockers.empty()) PT2_TRY_VOID(pt2::save_package(conversion.contents,
-//   "old.pt2"));
+//   if (conversion.blockers.empty())
+//     PT2_TRY_VOID(pt2::save_package(conversion.contents, "old.pt2"));
 #ifndef PT2_CONVERSION_H
 #define PT2_CONVERSION_H
 

@@ -14,8 +14,8 @@
 // is computed into it:
 //
 //   pt2::Session session(model);
-//   std::vector<pt2::Value> inputs = {image}, outputs = {scores};
-//   PT2_TRY_VOID(session.run_into(inputs, outputs));
+//   std::vector<pt2::Value> inputs = {image}, results = {scores};
+//   PT2_TRY_VOID(session.run_into(inputs, results));
 #ifndef PT2_MODEL_H
 #define PT2_MODEL_H
 

@@ -38,6 +38,23 @@ for page in "$root"/docs/{,guides/}*.md; do
   done
   [ ! -f "$folder/CMakeLists.txt" ] || build "$folder"
 done
+# What the comments of the headers show is compiled (header_examples.cpp).
+mkdir "$scratch/headers"
+headers=$(find "$prefix" -name pt2.h -path '*/include/pt2/pt2.h' -printf '%h')
+shown=0
+for header in $(cd "$headers" && find . -name '*.h' -not -path './c/*' | sed 's,^\./,,; s,\.h$,,'); do
+  source=$scratch/headers/${header//\//_}.inc
+  awk '/^\/\/   / { sub(/^\/\/   /, ""); print }' "$headers/$header.h" >"$source"
+  [ -s "$source" ] || continue
+  shown=$((shown + 1))
+  grep -qF "\"$(basename "$source")\"" "$here/header_examples.cpp" || { echo "nothing compiles what $header.h shows"; exit 1; }
+done
+[ "$shown" -gt 20 ]
+{
+  printf 'add_library(header_examples OBJECT "%s")\n' "$here/header_examples.cpp"
+  printf 'target_include_directories(header_examples PRIVATE "%s")\n' "$scratch/headers"
+  printf 'target_compile_options(header_examples PRIVATE -Wno-unused)\n'
+} >>"$scratch/common/CMakeLists.txt"
 build "$scratch/common"
 
 cd "$scratch/examples"

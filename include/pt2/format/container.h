@@ -3,8 +3,8 @@
 // encode are those of schema_json.h:
 //
 //   PT2_TRY(schema::Model model, schema::decode<schema::Model>(json, limits, warnings));
-//   for (const schema::ContainerMember& member : schema::container_members(model))
-//   use(*member.program); std::string same = schema::encode(model);
+//   for (const auto& member : schema::container_members(model)) use(*member.program);
+//   std::string same = schema::encode(model);
 #ifndef PT2_FORMAT_CONTAINER_H
 #define PT2_FORMAT_CONTAINER_H
 

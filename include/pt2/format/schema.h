@@ -2,7 +2,7 @@
 // schema.def, with the same names and the same order as PyTorch's torch/_export/serde/schema.py. To
 // compute with a program use pt2::Program (program.h); to read and write JSON use schema_json.h.
 //
-//   schema::Node node{.target = "torch.ops.aten.relu.default", ...};
+//   schema::Node node{.target = "torch.ops.aten.relu.default"};
 //   if (argument.which() == schema::ArgumentCase::as_tensor)
 //     use(argument.get<schema::ArgumentCase::as_tensor>().name);
 #ifndef PT2_FORMAT_SCHEMA_H

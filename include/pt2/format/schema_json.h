@@ -5,8 +5,8 @@
 //   Diagnostics warnings;
 //   PT2_TRY(schema::ExportedProgram program, schema::decode_program(json, limits, warnings));
 //   program.torch_version = "2.15.0";
-//   std::string text = schema::encode_program(program);   // differs from `json` in the version
-//   alone
+//   // Differs from `json` in the version alone.
+//   std::string text = schema::encode_program(program);
 #ifndef PT2_FORMAT_SCHEMA_JSON_H
 #define PT2_FORMAT_SCHEMA_JSON_H
 

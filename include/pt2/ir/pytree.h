@@ -95,7 +95,7 @@ class TreeView;
 
 // A structured value: a leaf (a tensor, a number, None), or a container of others.
 //
-//   Tree::dict({{"image", tensor}, {"sizes", Tree::list({2, 3})}})
+//   Tree inputs = Tree::dict({{"image", tensor}, {"sizes", Tree::list({2, 3})}});
 class Tree {
  public:
   // None.
