@@ -6,7 +6,8 @@ vcpkg=$(realpath "$1")
 shift
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/packaging/clean_debian.sh"
-install_packages "$@" ca-certificates git curl zip unzip tar pkg-config
+# Without patchelf vcpkg would download one.
+install_packages "$@" ca-certificates git curl zip unzip tar pkg-config patchelf
 clone
 cp -a "$vcpkg" "$clean/vcpkg"
 triplet=x64-linux-release
