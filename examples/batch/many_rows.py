@@ -3,12 +3,14 @@
     python many_rows.py ray|spark digits.pt2 digits_images.npz [--rows 100000] [--workers 4] [--passes 1]
 
 Every row must come back once, with the digit that one process finds. The last line compares the workers' throughput with
-that of one process for each worker that has a core; --passes computes each batch so many times, as a larger model would.
+that of plain processes side by side, one for each worker that has a core, before and after; --passes computes each batch so
+many times, as a larger model would.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import signal
 import tempfile
@@ -17,7 +19,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-BATCH = 1000
+BATCH = 1000  # and as many rows are a block, so that a worker that dies loses little, and all end together
 
 
 class Worker:
@@ -30,16 +32,33 @@ class Worker:
         self.passes, self.fatal, self.killed = passes, fatal, os.path.join(scratch, "killed")
 
     def __call__(self, rows: np.ndarray, images: np.ndarray) -> np.ndarray:
-        """Each row's digit, when its batch began and ended, and the processor time that the batch took."""
+        """Each row's digit, and when its batch began and ended."""
         if self.fatal in rows and not os.path.exists(self.killed):
             open(self.killed, "x").close()
             os.kill(os.getpid(), signal.SIGKILL)
         images = np.ascontiguousarray(images, np.float32).reshape(-1, 1, 8, 8)
-        began, processor = time.time(), time.process_time()
+        began = time.time()
         for _ in range(self.passes):
             logits = self.session(images)["logits"]
-        times = [began, time.time(), time.process_time() - processor]
-        return np.column_stack([logits.argmax(axis=1), np.tile(times, (len(rows), 1))])
+        return np.column_stack([logits.argmax(axis=1), np.tile([began, time.time()], (len(rows), 1))])
+
+
+def compute(arguments: tuple[tuple[Any, ...], np.ndarray, int, Any]) -> tuple[float, float]:
+    """When one of the processes side by side began and ended to compute so many batches."""
+    made, images, batches, all_here = arguments
+    worker, ids = Worker(*made), np.arange(BATCH)
+    worker(ids, images)
+    all_here.wait()
+    times = [worker(ids, images)[0, 1:] for _ in range(batches)]
+    return times[0][0], times[-1][1]
+
+
+def rate_side_by_side(made: tuple[Any, ...], images: np.ndarray, processes: int, batches: int) -> float:
+    """Rows a second of plain processes, which begin together."""
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, context.Pool(processes) as pool:
+        times = pool.map(compute, [(made, images, batches, manager.Barrier(processes))] * processes, chunksize=1)
+    return processes * batches * BATCH / (max(end for _, end in times) - min(began for began, _ in times))
 
 
 Answers = Iterator[tuple[int, np.ndarray]]
@@ -50,15 +69,17 @@ def with_ray(options: argparse.Namespace, images: np.ndarray, made: tuple[Any, .
 
     class RayWorker(Worker):
         def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:  # type: ignore[override]
-            return {"row": batch["id"], "answer": super().__call__(batch["id"], images[batch["id"] % len(images)])}
+            rows = batch["data"]
+            return {"row": rows, "answer": super().__call__(rows, images[rows % len(images)])}
 
+    os.environ["RAY_worker_niceness"] = "0"  # as the processes that they are compared with; Ray's own is 15
     ray.init(num_cpus=options.workers, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    rows = ray.data.range(options.rows, override_num_blocks=4 * options.workers)
+    rows = ray.data.from_numpy(np.array_split(np.arange(options.rows), options.rows // BATCH))
     answers = rows.map_batches(
         RayWorker, fn_constructor_args=made, batch_size=BATCH, batch_format="numpy", concurrency=options.workers, num_cpus=0.5
     )
-    for each in answers.iter_batches(batch_format="numpy"):
+    for each in answers.iter_batches(batch_size=None, batch_format="numpy"):
         yield from zip(each["row"].tolist(), each["answer"])
 
 
@@ -76,7 +97,7 @@ def with_spark(options: argparse.Namespace, images: np.ndarray, made: tuple[Any,
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     answer = predict_batch_udf(make, return_type=ArrayType(DoubleType()), batch_size=BATCH)
-    rows = spark.range(0, options.rows, 1, 4 * options.workers)
+    rows = spark.range(0, options.rows, 1, options.rows // BATCH)
     for each in rows.select("id", answer("id").alias("answer")).collect():
         yield each["id"], np.array(each["answer"])
     spark.stop()
@@ -95,12 +116,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         model = os.path.abspath(options.model)
         alone = Worker(model, options.passes, -1, scratch)
-        ids = np.arange(BATCH)
         expected = alone(np.arange(len(images)), images)[:, 0]
-        single = np.median([alone(ids, images[ids % len(images)])[0, 1:] @ [[-1, 0], [1, 0], [0, 1]] for _ in range(9)], axis=0)
+        busy = min(options.workers, len(os.sched_getaffinity(0)))
+        some = images[np.arange(BATCH) % len(images)]
+        plain = (model, options.passes, -1, scratch), some, busy, max(2, options.rows // BATCH // 10)
+        rates = [rate_side_by_side(*plain)]
         engine = with_ray if options.engine == "ray" else with_spark
         answers = list(engine(options, images, (model, options.passes, options.rows * 2 // 5, scratch)))
         killed = os.path.exists(os.path.join(scratch, "killed"))
+        rates.append(rate_side_by_side(*plain))
     rows = np.array([row for row, _ in answers])
     found = np.array([answer for _, answer in answers])
     if not killed or not np.array_equal(np.sort(rows), np.arange(options.rows)):
@@ -110,10 +134,9 @@ def main() -> None:
         raise SystemExit(f"{wrong} of {len(rows)} rows are not as one process finds them")
     print(f"{len(rows)} rows as one process finds them, one of {options.workers} workers was killed")
     batches = np.unique(found[:, 1:], axis=0)
-    busy = min(options.workers, len(os.sched_getaffinity(0)))
-    rate, most = options.rows / (batches[:, 1].max() - batches[:, 0].min()), busy * BATCH / single[0]
-    print(f"{rate:.0f} rows a second, {rate / most:.2f} of {busy} x one process; in the batches {batches[:, 2].sum():.1f} s "
-          f"of processor time, one process {single[1] * options.rows / BATCH:.1f} s")  # fmt: skip
+    rate = options.rows / (batches[:, 1].max() - batches[:, 0].min())
+    print(f"{rate:.0f} rows a second; {busy} processes side by side {rates[0]:.0f} and {rates[1]:.0f}: "
+          f"{rate * len(rates) / sum(rates):.2f} of them")  # fmt: skip
 
 
 if __name__ == "__main__":
