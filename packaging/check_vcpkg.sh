@@ -12,7 +12,8 @@ clone
 cp -a "$vcpkg" "$clean/vcpkg"
 triplet=x64-linux-release
 quietly_inside env VCPKG_DISABLE_METRICS=1 VCPKG_FORCE_SYSTEM_BINARIES=1 /vcpkg/vcpkg install 'libpt2[tools]' \
-  --triplet=$triplet --host-triplet=$triplet --overlay-ports="$root/packaging/vcpkg"
+  --triplet=$triplet --host-triplet=$triplet --overlay-ports="$root/packaging/vcpkg" ||
+  { grep -hE -A5 'error:|Error ' "$clean"/vcpkg/buildtrees/libpt2/*.log | head -n 100; exit 1; }
 grep -E '^Building|^All requested' "$clean/log"
 mkdir "$clean/app"
 for each in cpp:main.cpp cmake:CMakeLists.txt; do
