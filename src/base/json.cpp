@@ -183,8 +183,8 @@ std::string_view json_kind_name(JsonValue::Kind kind) {
 Result<JsonValue> parse_json(std::string_view text, const JsonOptions& options) {
   const std::string_view content = trimmed(text);
   JsonText json;
-  PT2_TRY_VOID(json.open(content, "",
-                         content.empty() ? 0 : static_cast<size_t>(content.data() - text.data())));
+  const size_t blanks = content.empty() ? 0 : static_cast<size_t>(content.data() - text.data());
+  PT2_TRY_VOID(json.open(content, "", options.before + blanks));
   Builder builder(json, options);
   if (content[0] != '{' && content[0] != '[') return builder.read_scalar(content);
   PT2_TRY(JsonValue value, builder.root(json.document(), content[0]));

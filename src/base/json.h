@@ -54,6 +54,7 @@ std::string_view json_kind_name(JsonValue::Kind kind);
 struct JsonOptions {
   uint32_t max_depth = 512;
   bool allow_non_finite = false;  // Python's bare NaN, Infinity and -Infinity, as numbers
+  size_t before = 0;              // bytes of the whole before the text, for places in messages
 };
 
 // One JSON text, whole: trailing text, duplicate keys, invalid UTF-8, wrong escapes and non-JSON

@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kExcerptBytes = 40;
 // For this many keys a set is faster than comparing each key with all others.
 constexpr size_t kManyKeys = 16;
+// A text of brackets alone must not take more memory than it has bytes.
+constexpr size_t kMostBrackets = 4096;
 
 // What Windows programs make of JSON; JSON has no byte order mark and is UTF-8 (RFC 8259, 8.1).
 std::string_view foreign_encoding(std::string_view text) {
@@ -42,6 +44,38 @@ std::optional<WrongString> find_wrong_string(std::string_view text) {
     }
   }
   return begin ? std::optional(WrongString{*begin, text.size()}) : std::nullopt;
+}
+
+// Where a bracket closes another than the innermost one that is open, or the text goes on after the
+// outermost was closed, or ends while one is open.
+struct WrongBracket {
+  std::optional<size_t> begin;  // of what is open
+  size_t at = 0;
+};
+std::optional<WrongBracket> find_wrong_bracket(std::string_view text) {
+  std::vector<size_t> open;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+      continue;
+    }
+    if (static_cast<unsigned char>(c) <= ' ') continue;
+    in_string = c == '"';
+    if (c == '{' || c == '[') {
+      if (open.size() == kMostBrackets) return {};
+      open.push_back(i);
+    } else if (open.empty()) {
+      return WrongBracket{{}, i};
+    } else if (c == '}' || c == ']') {
+      if ((text[open.back()] == '{') != (c == '}')) return WrongBracket{open.back(), i};
+      open.pop_back();
+    }
+  }
+  if (open.empty()) return {};
+  return WrongBracket{open.back(), text.size()};
 }
 
 }  // namespace
@@ -102,17 +136,38 @@ Error JsonText::error(simdjson::error_code code) {
     case simdjson::EMPTY:
       return malformed("the JSON text is empty");
     case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
-      return malformed("the JSON text does not end where its object or list ends");
+      return bracket_error();
     default: {
       const char* where = nullptr;
-      const bool is_known = document_.current_location().get(where) == simdjson::SUCCESS;
-      const std::string at =
-          is_known ? place(static_cast<size_t>(where - text_.data())) : std::string();
+      std::string at;
+      if (document_.current_location().get(where) == simdjson::SUCCESS) {
+        const auto offset = static_cast<size_t>(where - text_.data());
+        const auto wrong = find_wrong_bracket(text_);
+        if (wrong && wrong->begin && wrong->at == offset) return bracket_error();
+        at = place(offset);
+      }
       return malformed(
           fmt::format("a comma, a colon or a bracket of the JSON text is missing or misplaced{}{}",
                       at.empty() ? "" : ",", at));
     }
   }
+}
+
+Error JsonText::bracket_error() const {
+  const std::string_view text = std::string_view(text_).substr(0, text_.size() - opening_);
+  const auto wrong = find_wrong_bracket(text);
+  if (!wrong) return malformed("the JSON text does not end where its object or list ends");
+  if (!wrong->begin)
+    return malformed(fmt::format("found {} after the end of the JSON text,{}",
+                                 excerpt(text.substr(wrong->at)), place(wrong->at)));
+  const bool is_object = text[*wrong->begin] == '{';
+  const std::string begin =
+      *wrong->begin < opening_ ? std::string() : fmt::format(" that begins{}", place(wrong->begin));
+  const std::string_view kind = is_object ? "an object" : "a list";
+  if (wrong->at == text.size())
+    return malformed(fmt::format("the JSON text ends inside {}{}", kind, begin));
+  return malformed(fmt::format("found {}{}, expected {} for {}{}", text[wrong->at],
+                               place(wrong->at), is_object ? '}' : ']', kind, begin));
 }
 
 Error mismatch(std::string_view expected, std::string_view found_token) {

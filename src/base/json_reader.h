@@ -34,10 +34,15 @@ class JsonText {
   Result<void> check_end();
 
   std::string_view text() const { return text_; }
+  // Of the file, for a place in text().
+  size_t byte_of(const char* where) const {
+    return static_cast<size_t>(where - text_.data()) - opening_ + before_;
+  }
   ondemand::document& document() { return document_; }
 
  private:
   std::string place(std::optional<size_t> offset) const;
+  Error bracket_error() const;
 
   simdjson::padded_string text_;
   size_t opening_ = 0;  // bytes of the bracket before the text

@@ -267,7 +267,9 @@ class Decoder {
     json = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
     const uint32_t depth_left =
         limits_.max_json_depth > step.depth ? limits_.max_json_depth - step.depth : 0;
-    const auto parsed = parse_json(json, {.max_depth = depth_left, .allow_non_finite = true});
+    const auto parsed = parse_json(
+        json,
+        {.max_depth = depth_left, .allow_non_finite = true, .before = text_.byte_of(json.data())});
     if (!parsed && parsed.error().code == ErrorCode::limit) return fail_depth(step);
     if (!parsed) return fail(step, parsed.error());
     out = json;

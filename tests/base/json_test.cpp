@@ -47,7 +47,7 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
       {R"({"a": NaN})", ".a: found NaN, expected a JSON value"},
       {R"({"a": tru})", ".a: found tru, expected a JSON value"},
       {R"({"a": "\x"})", R"(.a: found "\x", expected a string with JSON's escapes)"},
-      {R"({"a": 1} x)", "the JSON text does not end where its object or list ends"},
+      {R"({"a": 1} x)", "found x after the end of the JSON text, at byte 9"},
       {R"({"a": 1} {})", "found an object after the end of the JSON text, at byte 9"},
       {"nul", "found nul, expected a JSON value"},
       {"\"\xc3\x28\"", "the JSON text is not valid UTF-8 at byte 1"},
@@ -56,9 +56,12 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
       {"\xff\xfe{", "the JSON text is UTF-16, expected UTF-8 without a mark"},
       {"\"abc", "the JSON text ends inside a string, which begins at byte 0"},
       {R"(  {"a\"": "b)", "the JSON text ends inside a string, which begins at byte 10"},
-      {"[\"a\", \"b\n\"]",
-       "a JSON string has a control character that is not escaped, at byte 8"},
-      {"[1, 2", "the JSON text does not end where its object or list ends"},
+      {"[\"a\", \"b\n\"]", "a JSON string has a control character that is not escaped, at byte 8"},
+      {"[1, 2", "the JSON text ends inside a list that begins at byte 0"},
+      {R"({"a": "}", "b": [{"c": "\"]"}, 2)",
+       "the JSON text ends inside a list that begins at byte 16"},
+      {R"({"a": [1, 2})", ".a: found } at byte 11, expected ] for a list that begins at byte 6"},
+      {"[{]", "[0]: found ] at byte 2, expected } for an object that begins at byte 1"},
   };
   for (const auto& [text, message] : cases) {
     const auto value = parse_json(text);
@@ -71,6 +74,12 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
                            "[\"a\": 1]", R"([[1], [2})", "}", "]", ",", ":"}) {
     EXPECT_FALSE(parse_json(text)) << text;
   }
+}
+
+TEST(JsonTest, OpenBracketsWithoutEndTakeNoMemoryOfTheirOwn) {
+  const auto value = parse_json(std::string(100000, '['));
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().text(), "the JSON text does not end where its object or list ends");
 }
 
 TEST(JsonTest, DepthIsLimited) {

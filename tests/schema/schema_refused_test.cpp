@@ -45,8 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{R"("target")", R"("a": {"b": 1, "b": 2}, "target")", ErrorCode::malformed,
                R"(.graph_module.graph.nodes[0].a: the key "b" occurs twice)"},
         Damage{R"("target")", R"("a": [1, }, "target")", ErrorCode::malformed,
-               ".graph_module.graph.nodes[0].a: the JSON text does not end where its object or "
-               "list ends"},
+               ".graph_module.graph.nodes[0].a: found } at byte 133, expected ] for a list that "
+               "begins at byte 129"},
         Damage{
             "0.5", "0.5.5", ErrorCode::malformed,
             ".graph_module.graph.nodes[0].inputs[1].arg.as_float: found 0.5.5, expected a float"},
@@ -135,7 +135,7 @@ TEST(RefusedTest, WholeTexts) {
       kProgram + "{}", ErrorCode::malformed,
       "found an object after the end of the JSON text, at byte " + std::to_string(kProgram.size()));
   expect_refused(kProgram.substr(0, kProgram.size() - 1), ErrorCode::malformed,
-                 "the JSON text does not end where its object or list ends");
+                 "the JSON text ends inside an object that begins at byte 0");
 }
 
 TEST(RefusedTest, EveryPrefixIsRefused) {
