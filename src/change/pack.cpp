@@ -46,7 +46,7 @@ Result<PackageContents> pack(std::span<const PackedProgram> programs) {
       return Error{ErrorCode::argument, "two programs have this name; give another: NAME=FILE",
                    each.name};
     PT2_TRY(PackageContents contents, package_contents(*each.package));
-    PT2_TRY(const std::string model, each.package->model_name());
+    PT2_TRY(const std::string model, each.package->model_name(each.model));
     PT2_TRY(const size_t index, find_saved(contents, model));
     SavedProgram& saved = contents.programs[index];
     PT2_TRY_VOID(list_tensors(saved));

@@ -27,6 +27,7 @@ struct UnpackOptions {
 struct NamedFile {
   std::string name;  // of its program in the new file
   std::string path;
+  bool is_chosen = true;  // the name is somebody's choice, not the file's
 };
 
 // "decode=dec.pt2", or "dec.pt2", whose program is called "dec", or a folder that an exporter
@@ -36,7 +37,7 @@ Result<std::vector<NamedFile>> files_of(const std::string& argument) {
   if (sign != argument.npos && !std::filesystem::exists(argument))
     return std::vector{NamedFile{argument.substr(0, sign), argument.substr(sign + 1)}};
   if (!decode::is_folder(argument))
-    return std::vector{NamedFile{std::filesystem::path(argument).stem().string(), argument}};
+    return std::vector{NamedFile{std::filesystem::path(argument).stem().string(), argument, false}};
   PT2_TRY(const decode::ExportedFolder folder, decode::read_exported_folder(argument));
   std::vector<NamedFile> files;
   for (const decode::FolderProgram& each : folder.programs) files.push_back({each.name, each.path});
@@ -44,21 +45,38 @@ Result<std::vector<NamedFile>> files_of(const std::string& argument) {
 }
 
 Result<int> pack_files(const PackOptions& options, Environment& environment) {
-  std::vector<Package> packages;
-  std::vector<std::string> names;
+  struct Packed {
+    NamedFile file;
+    Package package;
+  };
+  std::vector<Packed> packages;
   uint64_t before = 0;
   for (const std::string& argument : options.files) {
-    PT2_TRY(const std::vector<NamedFile> files, files_of(argument));
-    for (const auto& [name, path] : files) {
-      PT2_TRY(Package package,
-              open_package({.file = path, .model = "", .limits = options.limits}, environment));
+    PT2_TRY(std::vector<NamedFile> files, files_of(argument));
+    for (NamedFile& file : files) {
+      PT2_TRY(
+          Package package,
+          open_package({.file = file.path, .model = "", .limits = options.limits}, environment));
       before += package.archive().zip().bytes().size();
-      names.push_back(name);
-      packages.push_back(std::move(package));
+      packages.push_back({std::move(file), std::move(package)});
     }
   }
   std::vector<PackedProgram> programs;
-  for (size_t i = 0; i < packages.size(); ++i) programs.push_back({names[i], &packages[i]});
+  for (const auto& [file, package] : packages) {
+    const std::span<const std::string> models = package.models();
+    if (models.size() == 1) {
+      programs.push_back({file.name, &package});
+      continue;
+    }
+    if (file.is_chosen)
+      return Error{ErrorCode::argument,
+                   fmt::format("found {} programs ({}), expected one for the name '{}'; without "
+                               "the name all are taken under their own, and pt2 unpack FILE gives "
+                               "each a file",
+                               models.size(), fmt::join(models, ", "), file.name),
+                   file.path};
+    for (const std::string& model : models) programs.push_back({model, &package, model});
+  }
   PT2_TRY(const PackageContents contents, pack(programs));
   PT2_TRY_VOID(save_written(contents, options.output, environment));
   const uint64_t after = size_of(options.output);
@@ -94,8 +112,9 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
 Action setup_pack(CommandLine& line) {
   auto options = std::make_shared<PackOptions>();
   line.add_option("FILE", options->files,
-                  "NAME=FILE; FILE, whose program is called after it; or a\n"
-                  "folder of Transformers' exporter, with its programs' names")
+                  "NAME=FILE; FILE, whose program is called after it (several\n"
+                  "keep their names); or a folder of Transformers' exporter,\n"
+                  "with its programs' names")
       .required();
   add_written_option(line, options->output, "write this .pt2 file; - is standard output")
       .required();

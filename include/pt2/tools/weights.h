@@ -53,11 +53,12 @@ struct StripOptions {
 };
 Result<ChangeLines> strip(PackageContents& contents, const StripOptions& options);
 
-// One file of several programs, each of a file with one, under new names; equal weights once.
+// One file of several programs, each under a new name; equal weights once.
 // Errors: `argument` for names that are no file names or given twice; `unsupported` for containers.
 struct PackedProgram {
   std::string name;
   const Package* package;
+  std::string_view model = {};  // in `package`; may be empty where it holds one
 };
 Result<PackageContents> pack(std::span<const PackedProgram> programs);
 // One program of several, called "model".
