@@ -30,8 +30,8 @@ Result<bool> is_sound(const Package& package, const PackageContents& contents, c
                       Environment& environment) {
   bool sound = true;
   for (const SavedProgram& program : contents.programs) {
-    PT2_TRY(const Diagnostics findings, new_findings(package, program, limits));
-    for (const Diagnostic& finding : findings.all()) {
+    PT2_TRY(const std::vector<Diagnostic> findings, new_findings(package, program, limits));
+    for (const Diagnostic& finding : findings) {
       if (std::exchange(sound, false))
         print(environment.err,
               "pt2: the new program breaks rules that the old one keeps; nothing was written\n");
@@ -167,8 +167,8 @@ bool is_written_to(const std::string& path, std::FILE* stream) {
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
-                                 const Limits& limits) {
+Result<std::vector<Diagnostic>> new_findings(const Package& package, const SavedProgram& written,
+                                             const Limits& limits) {
   const VerifyOptions options{
       .limits = limits, .threads = 1, .progress = {}, .operators = check_operators};
   std::set<Rule> known;
@@ -177,17 +177,17 @@ Result<Diagnostics> new_findings(const Package& package, const SavedProgram& wri
   };
   PT2_TRY(const Program* before, package.program(written.name));
   remember(package.warnings());
-  remember(verify_program(*before, "", Level::full, options));
+  remember(verify_program(*before, written.name, Level::full, options));
   Diagnostics warnings, faults;
   PT2_TRY(schema::ExportedProgram decoded, schema::decode_program(written.json, limits, warnings));
   PT2_TRY(const Program after, from_schema(std::move(decoded), faults));
   Diagnostics found;
   for (Diagnostics* findings : {&warnings, &faults}) found.append(std::move(*findings));
-  found.append(verify_program(after, "", Level::full, options));
-  Diagnostics out;
+  found.append(verify_program(after, written.name, Level::full, options));
+  std::vector<Diagnostic> out;
   for (const Diagnostic& finding : found.all())
     if (finding.severity() == Severity::error && !known.contains(finding.rule))
-      out.add(finding.rule, Error{finding.code, finding.text, finding.where});
+      out.push_back(finding);
   return out;
 }
 

@@ -40,8 +40,8 @@ bool is_written_to(const std::string& path, std::FILE* stream);
 
 // What `written` breaks that `package` does not: a fault of this library, so that nothing is
 // written. Findings that were there before are the user's to know.
-Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
-                                 const Limits& limits);
+Result<std::vector<Diagnostic>> new_findings(const Package& package, const SavedProgram& written,
+                                             const Limits& limits);
 
 // Writes the contents, made of `package` by the changes of `lines`, and says so. Nothing is written
 // where a program breaks a rule that it did not break before (exit 3), or, with --check, gives

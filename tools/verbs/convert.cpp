@@ -80,8 +80,9 @@ Result<bool> is_sound(const ConvertArguments& options, const Package& package,
   if (conversion.rewritten.empty()) return true;
   bool sound = true;
   for (const SavedProgram& program : conversion.contents.programs) {
-    PT2_TRY(const Diagnostics findings, new_findings(package, program, options.source.limits));
-    for (const Diagnostic& finding : findings.all()) {
+    PT2_TRY(const std::vector<Diagnostic> findings,
+            new_findings(package, program, options.source.limits));
+    for (const Diagnostic& finding : findings) {
       if (std::exchange(sound, false))
         print(environment.err,
               fmt::format("pt2: the program for PyTorch {} breaks rules that the file's own keeps; "
