@@ -391,6 +391,27 @@ void rename_in_guards(Program& program, std::string_view old_name, std::string_v
   }
 }
 
+// Where a dict holds a leaf of a result, its key is the result's name.
+Result<void> rename_key(TreeSpec& spec, size_t leaf, std::string_view name) {
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    TreeSpec& child = spec.children[i];
+    const size_t count = leaf_count(child);
+    if (leaf >= count) {
+      leaf -= count;
+      continue;
+    }
+    if (!child.is_leaf()) return rename_key(child, leaf, name);
+    if (spec.kind != TreeKind::dict && spec.kind != TreeKind::ordered_dict) return {};
+    if (std::ranges::find(spec.keys, TreeKey(std::string(name))) != spec.keys.end())
+      return Error{ErrorCode::argument,
+                   fmt::format("the name '{}' is taken: the result has this key", name), ""};
+    spec.keys[i] = TreeKey(std::string(name));
+    spec.context = make_dict_spec(spec.keys, spec.children).context;
+    return {};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> rename_input(Program& program, std::string_view input, std::string_view name) {
@@ -398,6 +419,15 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
   PT2_TRY_VOID(check_name(program, name));
   const std::vector<CallArgument> arguments = call_arguments(program);
   ModuleCallSignature* root = root_signature(program);
+  for (const CallArgument& argument : arguments) {
+    const std::vector<std::string> parts = leaf_paths(argument.spec, argument.name);
+    if (!argument.spec.is_leaf() && std::ranges::find(parts, input) != parts.end())
+      return Error{ErrorCode::unsupported,
+                   fmt::format("input '{}' is a part of argument '{}', whose parts cannot be "
+                               "renamed",
+                               input, argument.name),
+                   ""};
+  }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool is_it =
         arguments[i].name == input || arguments[i].name == program.graph.value(id).name;
@@ -420,6 +450,9 @@ Result<void> rename_output(Program& program, std::string_view output, std::strin
   for (size_t i = 0; i < std::min(names.size(), specs.size()); ++i) {
     if (names[i] != output && specs[i].name != output && std::to_string(i) != output) continue;
     PT2_TRY(const ValueId id, find_named_value(program, specs[i].name));
+    TreeSpec spec = result_spec(program);
+    PT2_TRY_VOID(rename_key(spec, i, name));
+    if (ModuleCallSignature* root = root_signature(program)) root->out_spec = print_tree_spec(spec);
     return rename_value(program, id, std::string(name));
   }
   return Error{ErrorCode::argument,

@@ -14,6 +14,12 @@
 namespace pt2 {
 namespace {
 
+bool is_in_nested_graph(const Graph& graph, std::string_view name) {
+  return std::ranges::any_of(graph.subgraphs(), [&](const Graph& nested) {
+    return nested.find_value(name) || is_in_nested_graph(nested, name);
+  });
+}
+
 Error no_input(const Program& program, std::string_view input) {
   return {ErrorCode::argument,
           fmt::format("there is no input '{}'; the program takes: {}", input,
@@ -154,6 +160,10 @@ Result<ValueId> find_input_value(const Program& program, std::string_view input)
 Result<ValueId> find_named_value(const Program& program, std::string_view name) {
   if (name.starts_with('%')) name.remove_prefix(1);
   if (const auto id = program.graph.find_value(name)) return *id;
+  if (is_in_nested_graph(program.graph, name))
+    return Error{
+        ErrorCode::argument,
+        fmt::format("value '{}' is in a nested graph, expected one of the outer graph", name), ""};
   return Error{ErrorCode::argument,
                fmt::format("there is no value '{}'; 'pt2 dis' lists them", name), ""};
 }

@@ -232,6 +232,26 @@ TEST(EditProgram, RenamesInputsAndOutputs) {
   EXPECT_EQ(rename_input(program, "x", "y").error().code, ErrorCode::argument);
 }
 
+TEST(EditProgram, RenamesTheKeyOfAResult) {
+  Program program = program_of(corpus("2.15.0/pytree_nested.pt2"));
+  ASSERT_TRUE(rename_output(program, "sum", "scores").has_value());
+  EXPECT_EQ(user_output_names(program)[0], "scores");
+  expect_sound(program);
+  EXPECT_EQ(rename_output(program, "scores", "list").error().code, ErrorCode::argument);
+}
+
+TEST(EditProgram, RenamesNoPartOfAnInput) {
+  Program program = program_of(corpus("2.15.0/pytree_nested.pt2"));
+  EXPECT_EQ(rename_input(program, user_input_names(program)[0], "least").error().code,
+            ErrorCode::unsupported);
+}
+
+TEST(EditProgram, SaysThatAValueIsInANestedGraph) {
+  Program program = program_of(corpus("2.15.0/cond.pt2"));
+  EXPECT_EQ(add_output(program, "cos").error().message,
+            "value 'cos' is in a nested graph, expected one of the outer graph");
+}
+
 TEST(EditProgram, TakesAPartOut) {
   const Program whole = program_of(corpus("2.15.0/mlp.pt2"));
   Program head = whole;

@@ -110,8 +110,10 @@ Result<std::vector<std::string>> edit_all(const EditArguments& options, Program&
     lines.push_back("only what " + options.module + " computes");
   } else if (options.takes_part()) {
     PT2_TRY_VOID(extract(program, options.from, options.to));
-    lines.push_back(
-        fmt::format("from {} to {}", fmt::join(options.from, ", "), fmt::join(options.to, ", ")));
+    const std::string to = fmt::format("{}", fmt::join(options.to, ", "));
+    lines.push_back(options.from.empty()
+                        ? "only what computes " + to
+                        : fmt::format("from {} to {}", fmt::join(options.from, ", "), to));
   }
   for (const std::string& name : options.exposed) {
     PT2_TRY_VOID(add_output(program, name));
@@ -189,7 +191,9 @@ Action setup_edit(CommandLine& line) {
       "add.other=3 changes an argument of the node that computes 'add'", "EDIT");
   add("--rename-input", options->inputs, "OLD=NEW: another name for an input", "EDIT");
   add("--rename-output", options->outputs,
-      "OLD=NEW: another name for a result; OLD may be its position", "EDIT");
+      "OLD=NEW: another name for a result (the key of a dict, or\n"
+      "else its value's); OLD may be its position",
+      "EDIT");
   add("--expose", options->exposed, "return this value, too, after the other results", "VALUE");
   add("--to", options->to, "cut out the part that computes these values; they are its results",
       "VALUE");

@@ -34,9 +34,10 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
 Result<void> free_dim(Program& program, std::string_view input, size_t dim, std::string_view symbol,
                       SymRange range);
 
-// The name in the call (forward_arg_names, a keyword) and of the value.
+// The name in the call (forward_arg_names) and of the value. `unsupported` for keywords and for
+// parts of an argument.
 Result<void> rename_input(Program& program, std::string_view input, std::string_view name);
-// Of a result, by its name or place ("0").
+// Of a result, by its name or place ("0"): the key that holds it, where a dict does, and the value.
 Result<void> rename_output(Program& program, std::string_view output, std::string_view name);
 
 // Only what computes the values `to` from the values `from`; weights come along, inputs that are
