@@ -144,7 +144,7 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
   const Convolution& shape = work.shape;
   const int64_t channels = shape.out_channels;
   const int64_t count = kWhole ? kLanes : channels - c;
-  const auto take = [count](const float* from)
+  const auto take = [=](const float* from)
                         HWY_ATTR { return kWhole ? load(from) : load_first(from, count); };
   const int64_t left = x * kStride - shape.pad_left;
   read_ahead<kPixels, kStride>(work, row, x, c);
