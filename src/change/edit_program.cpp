@@ -70,6 +70,15 @@ Argument output_of(const Graph& graph, ValueId id) {
   return Argument(id, is_number ? Argument::Wrapper::symbolic : Argument::Wrapper::plain);
 }
 
+// PyTorch writes a truth value among the results of a program, and then cannot load it.
+Result<void> check_result(const GraphValue& value) {
+  if (value.kind() != ValueKind::sym_bool) return {};
+  return Error{ErrorCode::unsupported,
+               fmt::format("'{}' is a truth value, and PyTorch loads no program that returns one",
+                           value.name),
+               ""};
+}
+
 class Extractor {
  public:
   explicit Extractor(Program& program) : program_(program), graph_(program.graph) {}
@@ -84,6 +93,7 @@ class Extractor {
     }
     for (const std::string& name : to) {
       PT2_TRY(const ValueId value, find_named_value(program_, name));
+      PT2_TRY_VOID(check_result(graph_.value(value)));
       ends.push_back(value);
     }
     if (ends.empty())
@@ -401,7 +411,11 @@ Result<void> rename_key(TreeSpec& spec, size_t leaf, std::string_view name) {
       continue;
     }
     if (!child.is_leaf()) return rename_key(child, leaf, name);
-    if (spec.kind != TreeKind::dict && spec.kind != TreeKind::ordered_dict) return {};
+    if (spec.keys.empty()) return {};
+    if (spec.kind != TreeKind::dict && spec.kind != TreeKind::ordered_dict)
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the result is a field of a {}, which cannot be renamed", spec.type),
+                   ""};
     if (std::ranges::find(spec.keys, TreeKey(std::string(name))) != spec.keys.end())
       return Error{ErrorCode::argument,
                    fmt::format("the name '{}' is taken: the result has this key", name), ""};
@@ -477,6 +491,7 @@ Result<void> extract_module(Program& program, std::string_view module) {
 Result<void> add_output(Program& program, std::string_view value) {
   PT2_TRY(const ValueId id, find_named_value(program, value));
   PT2_TRY_VOID(check_not_written_later(program.graph, id));
+  PT2_TRY_VOID(check_result(program.graph.value(id)));
   TreeSpec spec = result_spec(program);
   if (spec.is_leaf()) spec = make_tuple_spec({spec});
   if (spec.type != make_tuple_spec({}).type && spec.type != make_list_spec({}).type)

@@ -240,10 +240,22 @@ TEST(EditProgram, RenamesTheKeyOfAResult) {
   EXPECT_EQ(rename_output(program, "scores", "list").error().code, ErrorCode::argument);
 }
 
+TEST(EditProgram, RenamesNoFieldOfAResult) {
+  Program program = program_of(corpus("2.3.1/pytree_namedtuple.pt2"));
+  EXPECT_EQ(rename_output(program, "left", "first").error().code, ErrorCode::unsupported);
+}
+
 TEST(EditProgram, RenamesNoPartOfAnInput) {
   Program program = program_of(corpus("2.15.0/pytree_nested.pt2"));
   EXPECT_EQ(rename_input(program, user_input_names(program)[0], "least").error().code,
             ErrorCode::unsupported);
+}
+
+TEST(EditProgram, ReturnsNoTruthValue) {
+  Program program = program_of(corpus("2.8.0/dynamic_derived.pt2"));
+  EXPECT_EQ(add_output(program, "eq").error().code, ErrorCode::unsupported);
+  const std::vector<std::string> nothing, to{"eq"};
+  EXPECT_EQ(extract(program, nothing, to).error().code, ErrorCode::unsupported);
 }
 
 TEST(EditProgram, SaysThatAValueIsInANestedGraph) {

@@ -38,11 +38,12 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
 // parts of an argument.
 Result<void> rename_input(Program& program, std::string_view input, std::string_view name);
 // Of a result, by its name or place ("0"): the key that holds it, where a dict does, and the value.
+// `unsupported` for fields of a class.
 Result<void> rename_output(Program& program, std::string_view output, std::string_view name);
 
 // Only what computes the values `to` from the values `from`; weights come along, inputs that are
 // needed besides stay inputs. Named outputs are a tuple in that order. `argument` where nothing of
-// `from` is needed.
+// `from` is needed; `unsupported` for truth values, which PyTorch cannot load as results.
 Result<void> extract(Program& program, std::span<const std::string> from,
                      std::span<const std::string> to);
 // The part that one call of a module computes, as ModuleHierarchy::call_name names it
@@ -50,7 +51,7 @@ Result<void> extract(Program& program, std::span<const std::string> from,
 // there is no such call.
 Result<void> extract_module(Program& program, std::string_view module);
 // One more result, behind the others. `unsupported`, at the node, where a later one writes to its
-// memory: the result would be what the memory holds at the end.
+// memory: the result would be what the memory holds at the end; for truth values.
 Result<void> add_output(Program& program, std::string_view value);
 
 // "add.other" of the node that gives the value add, to a constant as parse_constant reads it; where
