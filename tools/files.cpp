@@ -1,6 +1,7 @@
 #include "tools/files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,7 @@
 #include "pt2/ir/edit_program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

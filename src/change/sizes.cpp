@@ -1,6 +1,7 @@
 #include "change/sizes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

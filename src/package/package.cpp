@@ -1,6 +1,7 @@
 #include "pt2/package.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,7 @@
 #include "pt2/tools/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "tools/values/solved_guards.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

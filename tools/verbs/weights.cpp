@@ -1,6 +1,7 @@
 #include "pt2/tools/weights.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -3,6 +3,7 @@
 // (printing/repr.py), which needs no functions or precedences. Terms are in the order of the
 // arguments.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
