@@ -43,7 +43,6 @@ const FunctionRow* find_function(ExprOp op) {
   return nullptr;
 }
 
-
 class GuardAsserter {
  public:
   GuardAsserter(Converter& converter, const Guard& guard, std::optional<NodeId> before)
@@ -131,9 +130,9 @@ class GuardAsserter {
         converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
     const std::string text = print_expr(simple ? *simple : *in_program, spelling);
     // Each partial result of a long sum spells all terms so far: quadratic without this bound.
-    constexpr size_t kMaxGrowth = 64;
+    constexpr size_t kMaxSpelledGrowth = 64;
     spelled_bytes_ += text.size();
-    if (spelled_bytes_ > kMaxGrowth * (guard_.text.size() + kMaxGrowth)) return false;
+    if (spelled_bytes_ > kMaxSpelledGrowth * (guard_.text.size() + kMaxSpelledGrowth)) return false;
     const auto spelled = pool_.parse(text);
     if (spelled) spelled_[expr.operator->()] = *spelled;
     return static_cast<bool>(spelled);

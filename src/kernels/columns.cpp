@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 
 // Sums of so many are added to the others' as one, so that long columns stay exact.
 constexpr int64_t kRowBlock = 512;
-constexpr int64_t kVectors = 4;
+constexpr int64_t kColumnVectors = 4;
 
 // The part of a matrix that is computed at once.
 struct Group {
@@ -23,7 +23,7 @@ struct Group {
   float* to;
   int64_t rows;
   int64_t stride;  // from row to row
-  int64_t lanes;   // of each row, at most kVectors vectors
+  int64_t lanes;   // of each row, at most kColumnVectors vectors
 };
 
 // Calls function(row, vector, place, lanes) for each vector of the group's rows in [begin, end).
@@ -36,8 +36,8 @@ HWY_INLINE void for_each_vector(const Group& group, int64_t begin, int64_t end,
 }
 
 void softmax_group(const Group& group, bool logarithm) {
-  V largest[kVectors], sum[kVectors], part[kVectors];
-  for (int64_t i = 0; i < kVectors; ++i) {
+  V largest[kColumnVectors], sum[kColumnVectors], part[kColumnVectors];
+  for (int64_t i = 0; i < kColumnVectors; ++i) {
     largest[i] = set(-std::numeric_limits<float>::infinity());
     sum[i] = set(0);
   }
@@ -53,7 +53,7 @@ void softmax_group(const Group& group, bool logarithm) {
                       if (!logarithm) store_first(value, group.to + place, lanes);
                       part[i] = hn::Add(part[i], value);
                     });
-    for (int64_t i = 0; i < kVectors; ++i) sum[i] = hn::Add(sum[i], part[i]);
+    for (int64_t i = 0; i < kColumnVectors; ++i) sum[i] = hn::Add(sum[i], part[i]);
   }
   for (V& each : sum) each = logarithm ? log(each) : hn::Div(set(1), each);
   for_each_vector(group, 0, group.rows, [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
@@ -67,7 +67,7 @@ void softmax_group(const Group& group, bool logarithm) {
 // The group that begins at a column of a matrix, a number of columns.
 int64_t softmax_columns_from(const ColumnShape& shape, int64_t column, const float* in, float* out,
                              bool logarithm) {
-  const int64_t lanes = std::min(kVectors * kLanes, shape.columns - column);
+  const int64_t lanes = std::min(kColumnVectors * kLanes, shape.columns - column);
   softmax_group({in + column, out + column, shape.rows, shape.columns, lanes}, logarithm);
   return lanes;
 }
