@@ -40,6 +40,9 @@ struct Times {
   double first = 0;
   std::vector<double> calls;
 
+  double mean() const {
+    return std::accumulate(calls.begin(), calls.end(), 0.0) / static_cast<double>(calls.size());
+  }
   // Of the calls behind the first ones; `share` from 0 to 1.
   double percentile(double share) const {
     std::vector<double> sorted = calls;
@@ -47,6 +50,15 @@ struct Times {
     return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
   }
 };
+
+constexpr struct {
+  std::string_view label;
+  std::string_view key;
+  double share;
+} kPercentiles[] = {{"fastest", "fastest_us", 0},
+                    {"median", "median_us", 0.5},
+                    {"90 %", "p90_us", 0.9},
+                    {"99 %", "p99_us", 0.99}};
 
 // What the steps of many calls took, by kernel and by node.
 class Profile {
@@ -156,6 +168,8 @@ std::string times_json(const BenchArguments& options, const Times& times, const 
     };
     write_number("load_us", times.load);
     write_number("first_us", times.first);
+    for (const auto& each : kPercentiles) write_number(each.key, times.percentile(each.share));
+    write_number("mean_us", times.mean());
     json.key("latencies_us");
     json.begin_array();
     for (const double time : times.calls) json.number(time);
@@ -168,15 +182,12 @@ std::string times_text(const Times& times) {
   const auto text = [](double time) {
     return time < 1000 ? fmt::format("{:.1f} us", time) : fmt::format("{:.2f} ms", time / 1000);
   };
-  const double sum = std::accumulate(times.calls.begin(), times.calls.end(), 0.0);
-  const double mean = sum / static_cast<double>(times.calls.size());
+  const double mean = times.mean();
   TextTable table({{""}, {"", Align::right}});
   table.add({"load", text(times.load)});
   table.add({"first call", text(times.first)});
-  table.add({"fastest", text(times.percentile(0))});
-  table.add({"median", text(times.percentile(0.5))});
-  table.add({"90 %", text(times.percentile(0.9))});
-  table.add({"99 %", text(times.percentile(0.99))});
+  for (const auto& each : kPercentiles)
+    table.add({std::string(each.label), text(times.percentile(each.share))});
   table.add({"mean", text(mean)});
   table.add({"calls", std::to_string(times.calls.size())});
   table.add({"calls a second", fmt::format("{:.1f}", 1e6 / mean)});
