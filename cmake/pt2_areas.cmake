@@ -101,7 +101,9 @@ function(pt2_area name)
   endif()
   if(NOT sources)
     set(sources "${PROJECT_BINARY_DIR}/empty.cpp")
-    file(WRITE "${sources}" "")
+    if(NOT EXISTS "${sources}")  # written anew, it would be compiled and linked at every configuration
+      file(WRITE "${sources}" "")
+    endif()
   endif()
   add_library(pt2_${name} OBJECT ${sources})
   target_include_directories(pt2_${name} PUBLIC
