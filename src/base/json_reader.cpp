@@ -54,21 +54,16 @@ struct WrongBracket {
 };
 std::optional<WrongBracket> find_wrong_bracket(std::string_view text) {
   std::vector<size_t> open;
-  bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-      continue;
-    }
     if (static_cast<unsigned char>(c) <= ' ') continue;
-    in_string = c == '"';
     if (c == '{' || c == '[') {
       if (open.size() == kMostBrackets) return {};
       open.push_back(i);
     } else if (open.empty()) {
       return WrongBracket{{}, i};
+    } else if (c == '"') {
+      i = json_string_end(text, i);
     } else if (c == '}' || c == ']') {
       if ((text[open.back()] == '{') != (c == '}')) return WrongBracket{open.back(), i};
       open.pop_back();
@@ -110,6 +105,13 @@ Result<void> JsonText::check_end() {
   const size_t offset = static_cast<size_t>(where - text_.data());
   return malformed(fmt::format("found {} after the end of the JSON text,{}",
                                excerpt(std::string_view(text_).substr(offset)), place(offset)));
+}
+
+size_t json_string_end(std::string_view text, size_t begin) {
+  size_t i = begin + 1;
+  for (; i < text.size() && text[i] != '"'; ++i)
+    if (text[i] == '\\') ++i;
+  return std::min(i, text.size());
 }
 
 Error malformed(std::string message) { return {ErrorCode::malformed, std::move(message), ""}; }

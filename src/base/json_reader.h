@@ -52,6 +52,8 @@ class JsonText {
 };
 
 Error malformed(std::string message);
+// Of the string whose first quote is at `begin`: the place of its last, or the text's end.
+size_t json_string_end(std::string_view text, size_t begin);
 // "expected an int, found "abc"".
 Error mismatch(std::string_view expected, std::string_view found_token);
 

@@ -126,7 +126,8 @@ class ContentsReader {
   Result<SavedTensor> raw_tensor(const PayloadTensor* payload, const std::string& name,
                                  const Diagnostics& issues) const {
     if (payload == nullptr || !payload->tensor.defined()) {
-      if (auto fault = issues.first_error(); fault && payload == nullptr) return *std::move(fault);
+      auto fault = payload == nullptr ? issues.first_error() : std::nullopt;
+      if (fault) return *std::move(fault);
       return Error{ErrorCode::unsupported,
                    payload == nullptr ? "the payload cannot be read" : payload->missing,
                    fmt::format("{}!{}", archive_.name(), name)};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "pt2/format/schema_json.h"
 
 namespace pt2::schema {
@@ -45,14 +46,10 @@ SchemaVersion parse_version(std::string_view json) {
 // outermost object.
 bool closes_one_object(std::string_view rest) {
   int depth = 1;
-  bool in_string = false;
   for (size_t i = 0; i < rest.size(); ++i) {
     const char c = rest[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
+    if (c == '"') {
+      i = json_string_end(rest, i);
     } else {
       depth += static_cast<int>(c == '{' || c == '[') - static_cast<int>(c == '}' || c == ']');
       if (depth < 0) return false;

@@ -130,7 +130,6 @@ Result<OutputSpec> read_output_spec(schema::OutputSpec& source, ReadContext& con
   return unknown_spec(source.get<unknown>(), context);
 }
 
-// The spec of a value by name, or of a constant by value.
 // A dictionary of version 1's signature, looked up for every input and output.
 class NameTable {
  public:

@@ -43,22 +43,24 @@ struct Times {
   double mean() const {
     return std::accumulate(calls.begin(), calls.end(), 0.0) / static_cast<double>(calls.size());
   }
-  // Of the calls behind the first ones; `share` from 0 to 1.
-  double percentile(double share) const {
-    std::vector<double> sorted = calls;
-    std::ranges::sort(sorted);
-    return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
-  }
 };
 
-constexpr struct {
+struct PercentileRow {
   std::string_view label;
   std::string_view key;
   double share;
-} kPercentiles[] = {{"fastest", "fastest_us", 0},
-                    {"median", "median_us", 0.5},
-                    {"90 %", "p90_us", 0.9},
-                    {"99 %", "p99_us", 0.99}};
+};
+constexpr PercentileRow kPercentiles[] = {{"fastest", "fastest_us", 0},
+                                          {"median", "median_us", 0.5},
+                                          {"90 %", "p90_us", 0.9},
+                                          {"99 %", "p99_us", 0.99}};
+// Calls visit(row, time) for each. There may be millions of calls, which are sorted once.
+template <class Visit>
+void for_each_percentile(std::vector<double> calls, const Visit& visit) {
+  std::ranges::sort(calls);
+  for (const PercentileRow& row : kPercentiles)
+    visit(row, calls[static_cast<size_t>(row.share * static_cast<double>(calls.size() - 1))]);
+}
 
 // What the steps of many calls took, by kernel and by node.
 class Profile {
@@ -168,7 +170,8 @@ std::string times_json(const BenchArguments& options, const Times& times, const 
     };
     write_number("load_us", times.load);
     write_number("first_us", times.first);
-    for (const auto& each : kPercentiles) write_number(each.key, times.percentile(each.share));
+    for_each_percentile(
+        times.calls, [&](const PercentileRow& row, double time) { write_number(row.key, time); });
     write_number("mean_us", times.mean());
     json.key("latencies_us");
     json.begin_array();
@@ -186,8 +189,9 @@ std::string times_text(const Times& times) {
   TextTable table({{""}, {"", Align::right}});
   table.add({"load", text(times.load)});
   table.add({"first call", text(times.first)});
-  for (const auto& each : kPercentiles)
-    table.add({std::string(each.label), text(times.percentile(each.share))});
+  for_each_percentile(times.calls, [&](const PercentileRow& row, double time) {
+    table.add({std::string(row.label), text(time)});
+  });
   table.add({"mean", text(mean)});
   table.add({"calls", std::to_string(times.calls.size())});
   table.add({"calls a second", fmt::format("{:.1f}", 1e6 / mean)});
