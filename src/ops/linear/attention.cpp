@@ -324,8 +324,8 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
   operands.dropout_p = attention.dropout_p;
   // Whether PyTorch's fused kernel takes the call; the other kernel computes half floats in
   // float32.
-  if (attention.fused && dtype_size(query.dtype()) == 2 && query.dim() == 4 &&
-      attention.dropout_p == 0 && query.size(3) == value.size(3))
+  if (attention.fused && dtype_size(query.dtype()) == 2 && attention.dropout_p == 0 &&
+      query.size(3) == value.size(3))
     operands.half = query.dtype();
   PT2_TRY(Tensor out, allocate(attention_meta(query, value, batch, attention.fused)));
   Tensor target = grouped ? split_heads(out, attention.repeat) : out;
@@ -344,14 +344,18 @@ Result<Tensor> checked_attention(Context& context, const Tensor& query, const Te
   return run_attention(context, query, key, value, attn_mask, attention, nullptr);
 }
 
-// The fused kernel wants the elements of a row side by side
+// The fused kernel wants batches of heads, and the elements of a row side by side
 // (ATen/native/transformers/sdp_utils_cpp.h check_last_dim_stride_equals_1_dense).
-bool has_rows(const Tensor& query, const Tensor& key, const Tensor& value,
-              const OptionalTensor& mask) {
-  const auto has = [](const Tensor& tensor) {
-    return tensor.dim() == 0 || tensor.stride(tensor.dim() - 1) == 1;
+bool may_be_fused(const Tensor& query, const Tensor& key, const Tensor& value,
+                  const OptionalTensor& mask) {
+  const auto has_rows = [](const Tensor& tensor) {
+    return tensor.dim() == 0 || tensor.strides().back() == 1;
   };
-  return has(query) && has(key) && has(value) && (!mask || has(*mask));
+  const auto is_batch = [&](const Tensor* tensor) {
+    return tensor->dim() == 4 && has_rows(*tensor);
+  };
+  return std::ranges::all_of(std::array{&query, &key, &value}, is_batch) &&
+         (!mask || has_rows(*mask));
 }
 
 Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& query,
@@ -359,7 +363,7 @@ Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& quer
                                             const OptionalTensor& attn_mask, double dropout_p,
                                             bool is_causal, const std::optional<double>& scale,
                                             bool enable_gqa) {
-  const bool fused = has_rows(query, key, value, attn_mask);
+  const bool fused = may_be_fused(query, key, value, attn_mask);
   return checked_attention(
       context, query, key, value, attn_mask,
       {.dropout_p = dropout_p, .causal = is_causal, .scale = scale, .fused = fused}, enable_gqa);
@@ -610,7 +614,7 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
   // While it exports, PyTorch takes the fused kernel for a bool mask of any strides, and what it
   // records of later views follows from that.
   const bool is_bool = attn_mask && attn_mask->dtype() == Dtype::bool_;
-  if (meta.strides.empty() || !has_rows(query, key, value, is_bool ? std::nullopt : attn_mask))
+  if (meta.strides.empty() || !may_be_fused(query, key, value, is_bool ? std::nullopt : attn_mask))
     return out;
   // The fused kernel gives its result the query's order in memory.
   Sizes in_memory{0, 1, 2, 3}, back(4);

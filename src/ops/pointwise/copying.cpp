@@ -175,10 +175,18 @@ Result<Tensor> conj(const Tensor& self) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
   return compute<as_self, conjugate_elements>(self);
 }
+Result<void> check_complex(const Tensor& self) {
+  if (dtype_category(self.dtype()) == DtypeCategory::complex) return {};
+  return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                        ", expected a complex one");
+}
+// A view that only complex tensors have: PyTorch asserts it.
+Result<Meta> lazy_conj_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_complex(self));
+  return Meta::like(self);
+}
 Result<Tensor> lazy_conj(const Tensor& self) {
-  if (dtype_category(self.dtype()) != DtypeCategory::complex)
-    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
-                          ", expected a complex one");
+  PT2_TRY_VOID(check_complex(self));
   return conj(self);
 }
 constexpr auto kNegate = []<class C>(C x) {
@@ -192,12 +200,6 @@ std::optional<Dtype> complex_with(Dtype part) {
   for (Dtype dtype : {Dtype::complex32, Dtype::complex64, Dtype::complex128})
     if (real_dtype(dtype) == part) return dtype;
   return std::nullopt;
-}
-
-Result<void> check_complex(const Tensor& self) {
-  if (dtype_category(self.dtype()) == DtypeCategory::complex) return {};
-  return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
-                        ", expected a complex one");
 }
 
 Result<Tensor> view_as_real(const Tensor& self) {
@@ -409,7 +411,7 @@ constexpr OpDef kCopyingOps[] = {
     composed<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", like_first, itself, resolve_conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),
     composed<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", like_first, itself, itself_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),
     op<"aten::conj(Tensor(a) self) -> Tensor(a)", conj, conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),
-    composed<"aten::_conj(Tensor(a) self) -> Tensor(a)", like_first, lazy_conj>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),
+    composed<"aten::_conj(Tensor(a) self) -> Tensor(a)", lazy_conj_meta, lazy_conj>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::_conj_physical(Tensor self) -> Tensor", as_self, conjugate_elements>.with({.slope = Slope::linear}),
     op<"aten::conj_physical(Tensor self) -> Tensor", conj_formula>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::_neg_view(Tensor(a) self) -> Tensor(a)", negate>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
