@@ -58,6 +58,32 @@ TEST(Plan, NodesWithoutAResultOfTheirOwnAreTheReferenceExecutors) {
   EXPECT_EQ(graph.check(), (Names{"reference", "reference", "pointwise"}));
 }
 
+// Steps take more than operators do: rows of any rank, batches that broadcast, and tensors for
+// numbers.
+TEST(Plan, WhatAnOperatorRefusesIsRefused) {
+  struct Refused {
+    const char* target;
+    Sizes left, right;
+    bool is_weight;
+  };
+  const Refused all[] = {
+      {"mm.default", {4}, {4, 3}, true},      {"mm.default", {2, 5, 4}, {4, 3}, true},
+      {"mm.default", {4}, {4, 3}, false},     {"bmm.default", {1, 2, 4}, {5, 4, 3}, false},
+      {"bmm.default", {2, 4}, {4, 3}, false}, {"mul.Scalar", {2, 3}, {2, 3}, false},
+      {"add.Scalar", {3}, {}, false}};
+  for (const Refused& each : all) {
+    Case graph;
+    const std::string_view target = each.target;
+    const ValueId left = graph.input(each.left);
+    const ValueId right = each.is_weight ? graph.weight(each.right) : graph.input(each.right);
+    const char* const name = target.ends_with("Scalar") ? "other" : "mat2";
+    graph.record(left, each.left);
+    graph.record(right, each.right);
+    graph.output(graph.call(each.target, {self(left), named(name, Argument(right))}));
+    EXPECT_TRUE(graph.fails_alike()) << each.target << ops::sizes_text(each.left);
+  }
+}
+
 TEST(Plan, ViewsOfImagesSeeThemInTheirOrder) {
   Case graph;
   const ValueId x = graph.input({2, 3, 6, 6});

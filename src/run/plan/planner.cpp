@@ -245,12 +245,20 @@ Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
 
 namespace {
 
-// A file may have a node without results, with a list for its first one, or with more than its
-// operator gives: the reference executor says what that means.
-bool has_own_result(const BoundNode& node) {
+// A file may have a node without results, with a list for its first one, with more than its
+// operator gives, or with a tensor where its operator takes a number: the reference executor says
+// what that means.
+bool is_called_as_signed(const Graph& graph, const BoundNode& node) {
   const std::vector<Argument>& outputs = node.node->outputs;
-  return node.op && !outputs.empty() && outputs[0].is<ValueId>() &&
-         outputs.size() <= node.op.signature().return_count;
+  if (!node.op || outputs.empty() || !outputs[0].is<ValueId>()) return false;
+  const ops::Signature& signature = node.op.signature();
+  if (outputs.size() > signature.return_count) return false;
+  for (size_t i = 0; i < node.arguments.size() && i < signature.parameter_count; ++i)
+    if (const auto id = Frame::value_id(node.arguments[i]);
+        id && graph.value(*id).kind() == ValueKind::tensor &&
+        signature.parameter_array[i].type.base != ops::BaseType::tensor)
+      return false;
+  return true;
 }
 
 }  // namespace
@@ -400,7 +408,8 @@ bool Planner::has_lasting_operands(const BoundNode& node) const {
 
 bool Planner::joins(const BoundNode& node) const {
   return !is_taken(node) && node.batched.empty() && node.higher_order == nullptr &&
-         has_own_result(node) && only_first_result_used(node) && has_lasting_operands(node);
+         is_called_as_signed(*graph_.graph, node) && only_first_result_used(node) &&
+         has_lasting_operands(node);
 }
 
 std::vector<const BoundNode*> Planner::users(const BoundNode& node) const {
@@ -469,7 +478,8 @@ const BoundNode* Planner::only_maker(const BoundArgument& argument, size_t uses)
 const BoundNode* Planner::maker_for(const BoundArgument& argument, const BoundNode& user) const {
   const BoundNode* made = maker(argument);
   if (made == nullptr || is_taken(*made) || !computes_alone(*made) ||
-      made->node->outputs.size() != 1 || !has_own_result(*made) || !has_lasting_operands(*made))
+      made->node->outputs.size() != 1 || !is_called_as_signed(*graph_.graph, *made) ||
+      !has_lasting_operands(*made))
     return nullptr;
   const ValueId value = *made->node->outputs[0].get_if<ValueId>();
   const auto is_by_user = [&](const Use& use) {
@@ -486,7 +496,7 @@ std::unordered_set<const BoundNode*> Planner::level_nodes() {
       return is_operator(node, maker.name, maker.overload);
     };
     const auto* const maker = std::ranges::find_if(kMakers, is_for_node);
-    if (!has_own_result(node) || maker == std::end(kMakers)) continue;
+    if (!is_called_as_signed(*graph_.graph, node) || maker == std::end(kMakers)) continue;
     if (maker->make == make_convolution) {
       const Step::Nodes made_by = nodes_of_kernel_levels(*this, node);
       out.insert(made_by.begin(), made_by.end());
@@ -595,7 +605,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   };
   const auto make_all = [&](const auto& nodes, StepPointer (Planner::*make)(const BoundNode&)) {
     for (const BoundNode& node : nodes)
-      if (!planner.is_taken(node) && has_own_result(node))
+      if (!planner.is_taken(node) && is_called_as_signed(*graph.graph, node))
         if (StepPointer step = (planner.*make)(node)) add(std::move(step));
   };
   if (plans) {

@@ -8,7 +8,7 @@
 #include "ops/loops.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
-#include "run/plan/planner.h"
+#include "run/plan/steps/product_weights.h"
 
 namespace pt2::run {
 namespace {
@@ -173,7 +173,7 @@ class BatchProductStep final : public Step {
     const Tensor* right = frame.tensor(first().arguments[1]);
     const Tensor* bias = is_linear_ ? frame.tensor(first().arguments[2]) : nullptr;
     if (!are_numbers(left) || !are_numbers(right) || left->dtype() != right->dtype() ||
-        left->dim() < 1 || right->dim() < 1 || (is_linear_ && right->dim() != 2) ||
+        !are_rows_for(first(), *left) || !are_columns(*left, *right) ||
         (bias != nullptr && (!are_numbers(bias) || bias->dtype() != left->dtype())))
       return false;
     const Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
@@ -184,6 +184,13 @@ class BatchProductStep final : public Step {
   }
 
  private:
+  // What matmul alone broadcasts, the other operators refuse.
+  bool are_columns(const Tensor& left, const Tensor& right) const {
+    if (is_operator(first(), "aten::matmul")) return right.dim() > 0;
+    if (is_linear_) return right.dim() == 2;
+    if (is_operator(first(), "aten::mv")) return right.dim() == 1;
+    return right.dim() == left.dim() && (left.dim() == 2 || left.size(0) == right.size(0));
+  }
   static bool are_numbers(const Tensor* tensor) {
     return tensor != nullptr && tensor->defined() && tensor->numel() > 0 && is_aligned(*tensor) &&
            (tensor->dtype() == Dtype::float32 || is_half(tensor->dtype()));

@@ -31,7 +31,7 @@ class HalfProductStep final : public Step {
     const Tensor* input = frame.tensor(input_);
     const Dtype dtype = weights_.tensor.dtype();
     if (input == nullptr || !input->defined() || input->dtype() != dtype || input->numel() == 0 ||
-        !is_aligned(*input) || input->dim() < (of_pixels_ ? 3 : 1))
+        !is_aligned(*input) || (of_pixels_ ? input->dim() < 3 : !are_rows_for(first(), *input)))
       return false;
     const int64_t depth_dim = of_pixels_ ? 1 : input->dim() - 1;
     if (input->size(depth_dim) != weights_.depth) return false;

@@ -36,7 +36,8 @@ class ProductStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = weights_.rows ? weights_.rows->find(frame) : frame.tensor(input_);
     if (!weights_.rows && !is_float(input)) return false;
-    if (input == nullptr || input->dim() < 1 || input->size(input->dim() - 1) != weights_.depth)
+    if (input == nullptr || !are_rows_for(*nodes()[product_], *input) ||
+        input->sizes().back() != weights_.depth)
       return false;
     auto rows = rows_of(*input);
     Tensor lying = *input;

@@ -196,6 +196,11 @@ std::optional<QuantizedWeights> find_quantized_kernels(const Planner& planner,
   return out.factors ? std::optional(std::move(out)) : std::nullopt;
 }
 
+bool are_rows_for(const BoundNode& node, const Tensor& rows) {
+  const bool takes_any = is_operator(node, "aten::linear") || is_operator(node, "aten::matmul");
+  return takes_any ? rows.dim() > 0 : rows.dim() == (is_operator(node, "aten::bmm") ? 3 : 2);
+}
+
 const BoundArgument& rows_argument(const BoundNode& node) {
   if (is_operator(node, "aten::addmm")) return *Planner::argument(node, "mat1");
   const BoundArgument* input = Planner::argument(node, "input");

@@ -44,6 +44,8 @@ std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const B
 // The rows or images of a product, convolutions among them, that are levels for it alone.
 std::optional<Dequantization> quantized_rows(const Planner& planner, const BoundNode& node);
 const BoundArgument& rows_argument(const BoundNode& node);
+// Whether these are rows for the node's operator, which may take matrices alone.
+bool are_rows_for(const BoundNode& node, const Tensor& rows);
 
 // Levels that a node's weights are made of, with a scale for each column and no zeros.
 struct QuantizedWeights {
