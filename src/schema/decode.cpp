@@ -663,6 +663,9 @@ Result<void> decode_into(const Type& type, void* out, std::string_view json, con
                  fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
   PT2_TRY(const Profile profile, find_profile(type, json, limits, warnings));
   PT2_TRY_VOID(Decoder(profile, limits, warnings).decode(type, out, json));
+  // What profiles take for the newest may as well be a version that never was.
+  if (&type == &type_of<ExportedProgram>())
+    PT2_TRY_VOID(check_major(static_cast<const ExportedProgram*>(out)->schema_version));
   note_observed(profile, *type.trace(out));
   return {};
 }

@@ -85,7 +85,7 @@ SchemaVersion find_schema_version(std::string_view json, bool outermost) {
 Result<void> check_major(const SchemaVersion& version) {
   if (version.major >= 1 && version.major <= kNewestVersion / 100) return {};
   return Error{ErrorCode::unsupported,
-               fmt::format("found schema version {}.{}, expected at most {}", version.major,
+               fmt::format("found schema version {}.{}, expected 1 to {}", version.major,
                            version.minor, version_text(kNewestVersion)),
                ".schema_version"};
 }
