@@ -68,10 +68,37 @@ class HigherOrderChecks {
       const std::string where = place_.program + placed_.input_place(position, i);
       check_count(Rule::nested_inputs, where, nested.inputs().size(), operands, "inputs",
                   "operands");
+      check_kinds(node, behind, nested, where);
       const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
                   condition ? Operands{1, 1} : results_of(node), "outputs",
                   condition ? "condition" : "results");
+    }
+  }
+
+  // Tensors and numbers at each place, where it is certain which operand an input is.
+  void check_kinds(const Node& node, size_t first, const Graph& nested, const std::string& where) {
+    std::vector<const Argument*> operands;
+    for (size_t i = first; i < node.inputs.size(); ++i) {
+      const Argument& argument = node.inputs[i].arg;
+      if (const auto* list = argument.get_if<ArgumentList>())
+        for (const Argument& item : list->items) operands.push_back(&item);
+      else
+        operands.push_back(&argument);
+    }
+    if (operands.size() != nested.inputs().size()) return;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const auto* id = nested.inputs()[i].get_if<ValueId>();
+      if (id == nullptr || operands[i]->is<CustomObject>()) continue;
+      const GraphValue& input = nested.value(*id);
+      if (input.kind() == ValueKind::custom_obj) continue;
+      const auto* given = operands[i]->get_if<ValueId>();
+      const bool is_tensor = given != nullptr && graph_.value(*given).kind() == ValueKind::tensor;
+      if (is_tensor == (input.kind() == ValueKind::tensor)) continue;
+      findings_.add(Rule::nested_inputs, where,
+                    fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
+                                is_tensor ? "a tensor" : "no tensor", input.name,
+                                is_tensor ? "none" : "one"));
     }
   }
 

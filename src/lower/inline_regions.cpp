@@ -64,6 +64,11 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
       inner.outputs().size() != call.results.size() ||
       !std::ranges::all_of(inner.outputs(), is_tensor))
     return std::nullopt;
+  // A file may pass a number, or a graph, where its region takes a tensor.
+  for (size_t i = 0; i < inner.inputs().size(); ++i)
+    if (is_tensor(inner.inputs()[i]) &&
+        tensor_meta(graph, node.inputs[i + call.first_operand].arg) == nullptr)
+      return std::nullopt;
   return call;
 }
 

@@ -6,12 +6,20 @@
 namespace pt2::check {
 namespace {
 
-// Inside such a region the recorded dtypes and sizes are those of other calls: autocast regions
-// record the autocast dtype, vmap regions tensors with a hidden batch dimension.
-bool changes_operators(std::string_view target) {
-  return target == "torch.amp.autocast_mode._enter_autocast" ||
-         target == "torch._functorch.predispatch._add_batch_dim" ||
-         target == "torch._functorch.predispatch._vmap_increment_nesting";
+using Region = ProgramShapes::Region;
+
+// What a node does to the records of its graph.
+Region opened_region(std::string_view target) {
+  if (target == "torch.amp.autocast_mode._enter_autocast") return Region::casts;
+  return target == "torch._functorch.predispatch._add_batch_dim" ||
+                 target == "torch._functorch.predispatch._vmap_increment_nesting"
+             ? Region::hides_dimensions
+             : Region::plain;
+}
+
+// Casts change dtypes, and with these what an operator refuses and how it lays out its result.
+bool counts(const ProgramShapes::Entry& entry, const ShapeFault& fault) {
+  return entry.region == Region::plain || fault.rule == Rule::result_sizes;
 }
 
 // A fault that appears under every assignment that the operator accepts. An operator may refuse an
@@ -34,24 +42,25 @@ ProgramShapes::ProgramShapes(const Program& program, std::span<const PlacedGraph
     : program_(program),
       graphs_(graphs),
       hints_(hint_bindings(graphs)),
-      plain_(graphs.size(), true),
+      regions_(graphs.size(), Region::plain),
       always_(graphs.size(), true) {
   for (size_t g = 0; g < graphs.size(); ++g) {
     const PlacedGraph& placed = graphs[g];
     if (placed.caller != nullptr) {
       const std::string_view caller = last_part(placed.caller->target);
-      plain_[g] = plain_[placed.caller_graph] && caller != "wrap_with_autocast";
+      regions_[g] = std::max(regions_[placed.caller_graph],
+                             caller == "wrap_with_autocast" ? Region::casts : Region::plain);
       always_[g] = always_[placed.caller_graph] && caller != "cond";
     }
     for (NodeId id : placed.graph->nodes())
-      if (changes_operators(placed.graph->node(id).target)) plain_[g] = false;
+      regions_[g] = std::max(regions_[g], opened_region(placed.graph->node(id).target));
   }
 }
 
 void ProgramShapes::add(size_t graph, size_t position, const Node& node, const ops::Operator& op) {
-  if (plain_[graph])
-    entries_.push_back(
-        {ShapeCheck(*graphs_[graph].graph, node, op), graph, position, always_[graph]});
+  if (regions_[graph] != Region::hides_dimensions)
+    entries_.push_back({ShapeCheck(*graphs_[graph].graph, node, op), graph, position,
+                        always_[graph] && regions_[graph] == Region::plain, regions_[graph]});
 }
 
 std::vector<SymbolBindings> ProgramShapes::assignments(size_t count) {
@@ -66,8 +75,7 @@ std::vector<ProgramShapes::Fault> ProgramShapes::find_faults(size_t count) {
   std::vector<Entry*> symbolic;
   for (Entry& entry : entries_) {
     ShapeVerdict example = entry.check.judge(hints_);
-    const bool is_fault = example.fault && !entry.check.is_assertion();
-    if (is_fault)
+    if (example.fault && !entry.check.is_assertion() && counts(entry, *example.fault))
       faults.push_back({&entry, *std::move(example.fault)});
     else if (entry.check.has_symbols())
       symbolic.push_back(&entry);
@@ -78,7 +86,7 @@ std::vector<ProgramShapes::Fault> ProgramShapes::find_faults(size_t count) {
   // find it.
   if (others.empty()) others = ranged_bindings(program_, hints_, count);
   for (Entry* entry : symbolic)
-    if (auto fault = common_fault(entry->check, others))
+    if (auto fault = common_fault(entry->check, others); fault && counts(*entry, *fault))
       faults.push_back({entry, *std::move(fault)});
   return faults;
 }

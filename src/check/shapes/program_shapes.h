@@ -16,18 +16,25 @@ namespace pt2::check {
 
 class ProgramShapes {
  public:
+  // What a graph's records say of its calls. Of two that are open the later one counts.
+  enum class Region : uint8_t {
+    plain,             // dtypes and sizes
+    casts,             // under autocast: sizes, but dtypes of calls whose operands were cast
+    hides_dimensions,  // under vmap: nothing
+  };
   struct Entry {
     ShapeCheck check;
     size_t graph;     // index in the list of graphs
     size_t position;  // of the node in it
-    bool always;      // runs in every run that reaches it: in no branch of a cond
+    bool always;      // runs, as recorded, in every run that reaches it: in no branch of a cond
+    Region region;
   };
 
   // `graphs` are the program's; both must outlive the object.
   ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs);
 
-  // Adds a node whose arguments fit the signature of `op`, which must outlive the object. Nodes in
-  // autocast regions and under vmap are skipped: their records are those of other calls.
+  // Adds a node whose arguments fit the signature of `op`, which must outlive the object. Nodes
+  // under vmap are skipped, and of those under autocast only wrong sizes are told.
   void add(size_t graph, size_t position, const Node& node, const ops::Operator& op);
 
   std::deque<Entry>& entries() { return entries_; }
@@ -48,8 +55,8 @@ class ProgramShapes {
   const Program& program_;
   const std::span<const PlacedGraph> graphs_;
   const SymbolBindings hints_;
-  std::vector<bool> plain_;   // per graph: records are of plain calls
-  std::vector<bool> always_;  // per graph
+  std::vector<Region> regions_;  // per graph
+  std::vector<bool> always_;     // per graph
   std::deque<Entry> entries_;
 };
 
