@@ -514,7 +514,6 @@ Result<void> add_output(Program& program, std::string_view value) {
   specs.insert(specs.begin() + static_cast<ptrdiff_t>(place),
                {.kind = OutputKind::user_output, .arg = spec_of(program.graph, id)});
   program.graph.set_outputs(std::move(outputs));
-  program.graph.is_single_tensor_return = false;
   if (ModuleCallSignature* root = root_signature(program)) {
     root->out_spec = print_tree_spec(spec);
     root->outputs.clear();

@@ -284,6 +284,7 @@ void Graph::set_outputs(std::vector<Argument> outputs) {
   drop_uses(first_output_use_);
   outputs_.clear();
   for (Argument& output : outputs) add_output(std::move(output));
+  is_single_tensor_return &= outputs_.size() == 1;
 }
 
 SubgraphId Graph::add_subgraph(Graph graph) {

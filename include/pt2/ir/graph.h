@@ -272,6 +272,7 @@ class Graph {
   void add_input(Argument argument);
   void set_inputs(std::vector<Argument> inputs);
   void add_output(Argument argument);
+  // Other outputs than one are no single tensor.
   void set_outputs(std::vector<Argument> outputs);
   SubgraphId add_subgraph(Graph graph);
 
