@@ -146,12 +146,13 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
     });
   };
   const std::string uniform = "torch.ops.aten.rand_like.default";
-  const std::string poisson = "torch.ops.aten.poisson.default";
+  const std::string dirichlet = "torch.ops.aten._sample_dirichlet.default";
   EXPECT_EQ(blockers(with_randomness("different", uniform), "2.8"), "");
-  EXPECT_EQ(blockers(with_randomness("different", poisson), "2.8"),
+  EXPECT_EQ(blockers(with_randomness("different", dirichlet), "2.8"),
             "function: %_vmap_increment_nesting_2 "
             "(torch._functorch.predispatch._vmap_increment_nesting): a vmap region with "
-            "torch.ops.aten.poisson.default, whose random numbers are drawn for all elements at "
+            "torch.ops.aten._sample_dirichlet.default, whose random numbers are drawn for all "
+            "elements at "
             "once; needs PyTorch 2.13 or later\n");
   EXPECT_EQ(blockers(with_randomness("different", "torch.ops.aten.cos.default"), "2.8"), "");
   // Only the batch's own values are drawn anew.

@@ -155,6 +155,9 @@ std::optional<bool> inverts(const Row& row, Inverse inverse) {
         self == nullptr || self->numel() == 0 ? std::nullopt : observe(*row.def, call);
     if (!seen || !shares_memory(seen->results[0], seen->arguments[0])) continue;
     const auto& base = *seen->arguments[0].get_if<Tensor>();
+    if (row.def->facts.sharing == Sharing::unless_complex &&
+        dtype_category(base.dtype()) == DtypeCategory::complex)
+      continue;
     std::vector<Tensor> shown = parts_of(seen->results), parts;
     uint64_t seed = 0;
     for (Tensor& part : shown) {
@@ -196,7 +199,7 @@ TEST(FactsOfViews, InversesRecomputeTheBase) {
   for (const Row& row : rows_where(may_have_inverse)) {
     const Inverse inverse = row.def->facts.inverse;
     if (inverse != Inverse::none) {
-      EXPECT_TRUE(inverts(row, inverse).value_or(false) || row.shares_in_pytorch)
+      EXPECT_TRUE(inverts(row, inverse).value_or(row.shares_in_pytorch))
           << row.target << " is not inverted as its row says";
       continue;
     }

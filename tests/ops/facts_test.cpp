@@ -307,6 +307,10 @@ TEST(Facts, FunctionalFormsComputeWhatIsWritten) {
     if (is_in_place && !resizes && same && !same.def->is_view() && !same.mutates()) {
       EXPECT_EQ(by_name, "torch.ops.aten." + std::string(form)) << row.target;
     }
+    // Others are called NAME_functional.
+    if (find_operator(row.target.substr(0, dot) + "_functional" + row.target.substr(dot))) {
+      EXPECT_FALSE(form.empty()) << row.target;
+    }
     if (form.empty()) continue;
     const Operator functional = find_operator("torch.ops.aten." + std::string(form));
     ASSERT_TRUE(functional) << row.target;
@@ -345,6 +349,8 @@ TEST(Facts, OperatorsOverwriteWhatPyTorchsDo) {
       dependent += overwrites(*row.def, call).value_or(true) ? 0 : 1;
     EXPECT_GT(dependent, 0) << row.target << " writes the same whatever self holds";
   }
+  for (const Row& row : rows_where([](const OpDef& def) { return def.facts.overwrites; }))
+    EXPECT_TRUE(is_listed(*row.def)) << row.target;
 }
 
 // tests/scripts/operators_with_dtype_of_out.py.

@@ -40,5 +40,15 @@ for info in op_db:
             continue
         if mode.last is not None and mode.last._schema.is_mutable:
             overwriting.add(mode.last)
+# What no sample of op_db calls.
+for overload, arguments in (
+    (torch.ops.aten.fill_.Tensor, [torch.tensor(2.0)]),
+    (torch.ops.aten._index_put_impl_.default, [[torch.tensor([0, 1])], torch.tensor(2.0)]),
+):
+    try:
+        overload(torch.zeros(1).expand(3), *arguments)
+        overwriting.add(overload)
+    except RuntimeError:
+        refused.add(overload)
 for overload in sorted(str(overload) for overload in overwriting - refused):
     print(overload.replace(".", "::", 1))

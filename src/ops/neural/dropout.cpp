@@ -161,7 +161,7 @@ Result<Tensor> no_dropout(Emitter&, const Tensor& input, double p, bool train) {
 constexpr OpDef kDropoutOps[] = {
     composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout, dropout_formula>.with({.sharing = Sharing::unless_dropping, .draws = Facts::Draws::by_elements}),
     composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout, no_dropout>.with({.sharing = Sharing::unless_dropping}),
-    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>, no_dropout>.with({.sharing = Sharing::unless_dropping}),
+    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>, no_dropout>.with({.sharing = Sharing::unless_dropping, .draws = Facts::Draws::by_elements}),
     op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>, no_dropout>.with({.sharing = Sharing::unless_dropping}),
     op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>, no_dropout>.with({.functional_form = "alpha_dropout.default"}),
     op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>, no_dropout>.with({.functional_form = "feature_alpha_dropout.default"}),

@@ -400,7 +400,7 @@ constexpr OpDef kCopyingOps[] = {
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>.with({.slope = Slope::linear}),
     op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>.with({.slope = Slope::linear, .linear_in = "src"}),
     op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>.with({.slope = Slope::constant, .overwrites = true}),
-    op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>.with({.slope = Slope::linear, .linear_in = "value", .overwrites = true}),
+    op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>.with({.slope = Slope::linear, .linear_in = "value"}),
     op<"aten::zero(Tensor self) -> Tensor", same_meta, zero>.with({.slope = Slope::constant, .overwrites = true}),
     composed<"aten::detach(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::constant}),
     composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same}),

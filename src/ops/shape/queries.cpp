@@ -111,10 +111,10 @@ Result<Tensor> sum_gradient_to_size(const Tensor& self, const std::optional<Size
 
 // clang-format off
 constexpr OpDef kQueriesOps[] = {
-    op<"aten::dim(Tensor self) -> int", dim_of>.with({.undecomposed = Undecomposed::gives_numbers}),
-    op<"aten::numel(Tensor self) -> int", numel_of>.with({.undecomposed = Undecomposed::gives_numbers}),
-    op<"aten::size(Tensor self) -> int[]", sizes_of>,
-    op<"aten::size.int(Tensor self, int dim) -> int", size_at>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::dim(Tensor self) -> int", dim_of>.with({.looks_at_sizes_alone = true, .undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::numel(Tensor self) -> int", numel_of>.with({.looks_at_sizes_alone = true, .undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::size(Tensor self) -> int[]", sizes_of>.with({.looks_at_sizes_alone = true}),
+    op<"aten::size.int(Tensor self, int dim) -> int", size_at>.with({.looks_at_sizes_alone = true, .undecomposed = Undecomposed::gives_numbers}),
     op<"aten::stride(Tensor self) -> int[]", strides_of>,
     op<"aten::stride.int(Tensor self, int dim) -> int", stride_at>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::sym_size(Tensor self) -> SymInt[]", sizes_of>.with({.looks_at_sizes_alone = true}),
@@ -127,7 +127,7 @@ constexpr OpDef kQueriesOps[] = {
     op<"aten::storage_offset(Tensor self) -> int", offset_of>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::element_size(Tensor self) -> int", element_size>,
     op<"aten::is_contiguous(Tensor self) -> bool", contiguous_now>.with({.undecomposed = Undecomposed::gives_numbers}),
-    op<"aten::is_same_size(Tensor self, Tensor other) -> bool", has_same_size>,
+    op<"aten::is_same_size(Tensor self, Tensor other) -> bool", has_same_size>.with({.looks_at_sizes_alone = true}),
     op<"aten::is_nonzero(Tensor self) -> bool", is_nonzero>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_floating_point(Tensor self) -> bool", has_floats>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_complex(Tensor self) -> bool", has_complex>.with({.undecomposed = Undecomposed::gives_numbers}),

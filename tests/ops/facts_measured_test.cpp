@@ -1,0 +1,139 @@
+// What rows say of draws and of sizes (ops/facts.h), against what calls show.
+#include <gtest/gtest.h>
+
+#include "ops/loops.h"
+#include "ops/row_calls.h"
+#include "ops/table.h"
+
+namespace pt2::ops {
+namespace {
+
+constexpr int64_t kBatch = 3;
+// PyTorch fills more elements than these in another order (normal_fill of DistributionTemplates.h).
+constexpr int64_t kMostDrawn = 15;
+
+std::optional<Tensor> drawn(const OpDef& def, Context& context, const Arguments& call) {
+  Arguments given = copies_of(call);
+  auto results = ops::call(Operator{.def = &def}, context, given);
+  if (!results || results->size() != 1) return std::nullopt;
+  const auto* tensor = (*results)[0].get_if<Tensor>();
+  return tensor == nullptr || tensor->numel() == 0 ? std::nullopt : std::optional(tensor->clone());
+}
+
+Tensor part(const Tensor& batch, int64_t index) {
+  Sizes sizes(batch.sizes().begin() + 1, batch.sizes().end());
+  Sizes strides(batch.strides().begin() + 1, batch.strides().end());
+  return batch.with_view(std::move(sizes), std::move(strides),
+                         batch.storage_offset() + index * batch.stride(0));
+}
+
+// The call for `kBatch` elements at once: of sizes that the call gives, or of its first tensor.
+std::optional<Arguments> batched(const OpDef& def, const Arguments& call) {
+  Arguments out = copies_of(call);
+  const Parameter* size = def.signature->find("size");
+  if (size != nullptr) {
+    auto* sizes =
+        out[static_cast<size_t>(size - def.signature->parameter_array)].get_if<Value::List>();
+    if (sizes == nullptr) return std::nullopt;
+    sizes->insert(sizes->begin(), Value(kBatch));
+    return out;
+  }
+  const auto* self = out.empty() ? nullptr : out[0].get_if<Tensor>();
+  if (self == nullptr || !self->defined() || !self->is_contiguous()) return std::nullopt;
+  Sizes sizes = self->sizes();
+  sizes.insert(sizes.begin(), kBatch);
+  Tensor batch = Tensor::zeros(self->dtype(), sizes);
+  for (int64_t i = 0; i < kBatch; ++i) {
+    Tensor each = part(batch, i);
+    copy_elements(each, *self);
+  }
+  out[0] = Value(std::move(batch));
+  return out;
+}
+
+// Whether one call for a batch draws what calls in a row do; nothing where they cannot be compared.
+std::optional<bool> draws_at_once(const OpDef& def, const Arguments& call) {
+  const auto batch = batched(def, call);
+  if (!batch) return std::nullopt;
+  Context at_once, in_a_row;
+  const auto whole = drawn(def, at_once, *batch);
+  if (!whole || whole->dim() == 0 || whole->size(0) != kBatch) return std::nullopt;
+  bool alike = true, differ = false;
+  for (int64_t i = 0; i < kBatch; ++i) {
+    const auto each = drawn(def, in_a_row, call);
+    if (!each || each->sizes() != part(*whole, i).sizes()) return std::nullopt;
+    alike = alike && are_equal(Value(*each), Value(part(*whole, i).clone()));
+    differ = differ || !are_equal(Value(*each), Value(part(*whole, 0).clone()));
+  }
+  // What is the same each time does not tell.
+  if (!differ || (!alike && whole->numel() > kMostDrawn)) return std::nullopt;
+  return alike;
+}
+
+TEST(Facts, DrawsAreThoseOfCallsInARow) {
+  using Draws = Facts::Draws;
+  const auto draws_one = [](const OpDef& def) {
+    return def.may_draw && !def.signature->is_mutable() && def.signature->return_count == 1 &&
+           !def.signature->return_array[0].list;
+  };
+  for (const Row& row : rows_where(draws_one)) {
+    // One takes no further dimension; the other draws for what its operands make together.
+    if (row.target == "torch.ops.aten.multinomial.default" ||
+        row.target == "torch.ops.aten.scaled_dot_product_attention.default")
+      continue;
+    std::optional<bool> alike;
+    for (const Arguments& call : row.calls)
+      if (const auto judged = draws_at_once(*row.def, call))
+        alike = alike.value_or(true) && *judged;
+    const bool says_so = row.def->facts.draws != Draws::otherwise;
+    EXPECT_EQ(alike.value_or(false), says_so) << row.target << (alike ? "" : " was never compared");
+  }
+}
+
+// Of other elements, dtype and strides.
+Arguments of_same_sizes(const Arguments& call, uint64_t seed) {
+  Arguments out;
+  for (const Value& argument : call)
+    out.push_back(with_tensors(argument, [&](const Tensor& tensor) {
+      Sizes sizes = tensor.sizes();
+      sizes.push_back(2);  // every second element
+      Tensor wide =
+          Tensor::zeros(tensor.dtype() == Dtype::float64 ? Dtype::int64 : Dtype::float64, sizes);
+      wide = with_other_elements(wide, seed);
+      Sizes strides = wide.strides();
+      strides.pop_back();
+      return wide.with_view(tensor.sizes(), std::move(strides), 1);
+    }));
+  return out;
+}
+
+TEST(Facts, NumbersThatSizesAloneDecide) {
+  const auto gives_numbers = [](const OpDef& def) {
+    const Signature& own = *def.signature;
+    const auto is_tensor = [](const auto& type) { return type.base == BaseType::tensor; };
+    return own.return_count > 0 && !own.is_mutable() && !def.may_draw &&
+           std::none_of(own.return_array, own.return_array + own.return_count, is_tensor) &&
+           std::any_of(own.begin(), own.end(),
+                       [&](const Parameter& parameter) { return is_tensor(parameter.type); });
+  };
+  for (const Row& row : rows_where(gives_numbers)) {
+    bool alone = true, differ = false;
+    std::optional<std::vector<Value>> first;
+    for (const Arguments& call : row.calls) {
+      const auto seen = observe(*row.def, call);
+      if (!seen) continue;
+      if (!first) first = seen->results;
+      differ = differ || !are_equal(*first, seen->results);
+      for (uint64_t seed = 1; seed < 4; ++seed) {
+        const auto other = observe(*row.def, of_same_sizes(call, seed));
+        alone = alone && other && are_equal(other->results, seen->results);
+      }
+    }
+    // One answer to all calls may be that of these calls.
+    if (!differ && !row.def->facts.looks_at_sizes_alone) continue;
+    EXPECT_EQ(alone, row.def->looks_at_sizes_alone()) << row.target;
+  }
+}
+
+}  // namespace
+}  // namespace pt2::ops
