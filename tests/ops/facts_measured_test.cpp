@@ -135,5 +135,47 @@ TEST(Facts, NumbersThatSizesAloneDecide) {
   }
 }
 
+std::vector<Sizes> sizes_of(const Value& value) {
+  std::vector<Sizes> out;
+  for_each_tensor(value, [&](const Tensor& tensor) { out.push_back(tensor.sizes()); });
+  return out;
+}
+
+// Of several tensors. Those that copy sometimes are left to what the row says.
+TEST(Facts, ViewsThatSizesAloneDecide) {
+  const auto may_show = [](const OpDef& def) {
+    const Signature& own = *def.signature;
+    const auto tensors = [](const Parameter& parameter) {
+      return parameter.type.base != BaseType::tensor ? 0 : parameter.type.list ? 2 : 1;
+    };
+    int count = 0;
+    for (const Parameter& parameter : own) count += tensors(parameter);
+    return count > 1 && !own.is_mutable() && own.return_count == 1 &&
+           own.return_array[0].base == BaseType::tensor && !def.may_draw;
+  };
+  for (const Row& row : rows_where(may_show)) {
+    bool alone = true, shows = false;
+    for (const Arguments& call : row.calls) {
+      const auto seen = observe(*row.def, call);
+      if (!seen || !has_elements(seen->results[0])) continue;
+      bool shares = false;
+      for (const Value& argument : seen->arguments)
+        shares = shares || shares_memory(seen->results[0], argument);
+      shows = shows || shares;
+      alone = alone && shares;
+      for (uint64_t seed = 1; seed < 3; ++seed) {
+        Arguments other;
+        for (const Value& argument : call)
+          other.push_back(with_tensors(
+              argument, [&](const Tensor& tensor) { return with_other_elements(tensor, seed); }));
+        const auto again = observe(*row.def, other);
+        alone = alone && again && sizes_of(again->results[0]) == sizes_of(seen->results[0]);
+      }
+    }
+    if (!shows) continue;
+    EXPECT_EQ(alone, row.def->looks_at_sizes_alone()) << row.target;
+  }
+}
+
 }  // namespace
 }  // namespace pt2::ops

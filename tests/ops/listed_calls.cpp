@@ -94,6 +94,7 @@ void add_gradients(Listed& out) {
 void add_indexing(Listed& out) {
   out.insert({"aten.gather.default", {counted({3}), 0, indices({2, 0})}});
   out.insert({"aten.take.default", {counted({3}), indices({2, 0})}});
+  out.insert({"aten.cartesian_prod.default", {Value(Value::List{counted({2}), counted({3})})}});
   out.insert({"aten.bernoulli.Tensor",
               {counted({4}), Value(Tensor::of<float>({4}, {0.3F, 0.6F, 0.4F, 0.7F}))}});
   out.insert({"aten.scatter.value", {counted({3}), 0, indices({1}), 7.0}});

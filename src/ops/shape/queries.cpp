@@ -149,7 +149,7 @@ constexpr OpDef kQueriesOps[] = {
     op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>,
     op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>,
     op<"aten::data(Tensor self) -> Tensor", same>.with({.sharing = Sharing::always, .inverse = Inverse::same}),
-    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors"}),
+    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_gradient_to_size>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::uint8>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int8>>.with({.sharing = Sharing::unless_cast}),

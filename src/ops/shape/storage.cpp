@@ -80,7 +80,7 @@ constexpr OpDef kStorageOps[] = {
     composed<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize_meta, resize_in_place>,
     composed<"aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", resize_as_meta, resize_as>.with({.slope = Slope::linear, .overwrites = true}),
     composed<"aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize_as_meta, resize_as_in_place>,
-    composed<"aten::set.source_Tensor(Tensor self, Tensor source) -> Tensor", set_meta, set>.with({.sharing = Sharing::always, .slope = Slope::linear, .linear_in = "source"}),
+    composed<"aten::set.source_Tensor(Tensor self, Tensor source) -> Tensor", set_meta, set>.with({.sharing = Sharing::always, .slope = Slope::linear, .linear_in = "source", .looks_at_sizes_alone = true}),
     composed<"aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", set_meta, set>.with({.sharing = Sharing::always}),
     op<"aten::_lazy_clone(Tensor self) -> Tensor", lazy_clone>.with({.slope = Slope::linear}),
 };
