@@ -78,7 +78,7 @@ class GuardAsserter {
   int first_release() const { return first_release_; }
 
   // Each spelled expression is the result of one node at most.
-  uint64_t most_nodes() const { return spelled_.size() + 1; }
+  uint64_t most_nodes() const { return parts_.size() + 1; }
 
   void emit() {
     const Argument condition = compute(condition_);
@@ -101,40 +101,73 @@ class GuardAsserter {
     return lifetime->includes(first_release_);
   }
 
-  // parse_guard bounds the depth.
+  // What a node computes: an operation on its first operands, a + b of a + b + c.
+  struct Part {
+    Expr expr;  // in the program's symbols, simplified
+    const SpelledExpr* spelled = nullptr;
+    std::optional<Number> hint{};
+  };
+  using PartKey = std::pair<const ExprNode*, size_t>;  // the operation, how many operands
+
+  static PartKey key(Expr expr) { return {expr.operator->(), expr->args.size()}; }
+
+  // parse_guard bounds the depth. Each part is made of the one before it, because a file may have a
+  // sum of as many terms as it likes.
   bool can_compute(Expr expr) {
-    if (expr->op == ExprOp::integer) return true;
-    if (expr.is_symbol()) return operands_.contains(expr->symbol) && spell(expr);
+    if (parts_.contains(key(expr))) return true;
+    if (expr->op == ExprOp::integer) {
+      parts_[key(expr)] = {.expr = expr, .hint = expr->number};
+      return true;
+    }
+    if (expr.is_symbol()) {
+      if (!operands_.contains(expr->symbol)) return false;
+      const auto in_program = substitute(pool_, expr, known_);
+      return in_program && spell(key(expr), *in_program, known(evaluate(expr, hints_)));
+    }
     const FunctionRow* row = find_function(expr->op);
     if (row == nullptr || !exists(row->target) || expr->args.size() < 2) return false;
-    for (size_t i = 0; i < expr->args.size(); ++i)
-      if (!can_compute(expr->args[i]) || (i > 0 && !spell(first_operands(expr, i + 1))))
+    if (!can_compute(expr->args[0])) return false;
+    Part before = parts_.at(key(expr->args[0]));
+    for (size_t i = 1; i < expr->args.size(); ++i) {
+      if (!can_compute(expr->args[i])) return false;
+      const Part& next = parts_.at(key(expr->args[i]));
+      const PartKey both{expr.operator->(), i + 1};
+      if (!spell(both, applied(expr->op, before.expr, next.expr),
+                 evaluated(expr->op, before.hint, next.hint)))
         return false;
+      before = parts_.at(both);
+    }
     return true;
   }
 
-  // The operation on its first `count` operands: a + b of a + b + c.
-  Expr first_operands(Expr expr, size_t count) {
-    if (count == expr->args.size()) return expr;
-    return pool_.intern({.op = expr->op, .args = {expr->args.begin(), expr->args.begin() + count}});
+  Expr applied(ExprOp op, Expr a, Expr b) { return pool_.intern({.op = op, .args = {a, b}}); }
+
+  std::optional<Number> evaluated(ExprOp op, const std::optional<Number>& a,
+                                  const std::optional<Number>& b) {
+    const auto *left = a ? std::get_if<int64_t>(&*a) : nullptr,
+               *right = b ? std::get_if<int64_t>(&*b) : nullptr;
+    if (left == nullptr || right == nullptr) return std::nullopt;
+    return known(evaluate(applied(op, pool_.integer(*left), pool_.integer(*right)), {}));
   }
 
-  // Spells the expression in the program's symbols as the target does. False where that exceeds the
-  // limits of expressions.
-  bool spell(Expr expr) {
+  static std::optional<Number> known(Result<Number> number) {
+    return number ? std::optional(*std::move(number)) : std::nullopt;
+  }
+
+  // Spells the expression as the target does. False where that exceeds the limits of expressions.
+  bool spell(PartKey part, Expr in_program, std::optional<Number> hint) {
     constexpr int kFirstWithSrepr = 802;
-    const auto in_program = substitute(pool_, expr, known_);
-    if (!in_program) return false;
-    const auto simple = simplify(pool_, *in_program);
+    const auto simple = simplify(pool_, in_program);
+    const Expr expr = simple ? *simple : in_program;
     const auto spelling =
         converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
-    const std::string text = print_expr(simple ? *simple : *in_program, spelling);
+    const std::string text = print_expr(expr, spelling);
     // Each partial result of a long sum spells all terms so far: quadratic without this bound.
     constexpr size_t kMaxSpelledGrowth = 64;
     spelled_bytes_ += text.size();
     if (spelled_bytes_ > kMaxSpelledGrowth * (guard_.text.size() + kMaxSpelledGrowth)) return false;
     const auto spelled = pool_.parse(text);
-    if (spelled) spelled_[expr.operator->()] = *spelled;
+    if (spelled) parts_[part] = {.expr = expr, .spelled = *spelled, .hint = std::move(hint)};
     return static_cast<bool>(spelled);
   }
 
@@ -157,29 +190,27 @@ class GuardAsserter {
     if (source.source->property == GuardSource::Property::value)
       return Argument(source.operand.value);
     return call(kSymSize, {input("self", source.operand.value), input("dim", source.source->dim)},
-                expr, false);
+                key(expr), false);
   }
 
   Argument apply(const FunctionRow& row, Expr expr) {
     Argument result = compute(expr->args[0]);
     for (size_t i = 1; i < expr->args.size(); ++i)
       result = call(row.target, {input("a", result), input("b", compute(expr->args[i]))},
-                    first_operands(expr, i + 1), row.is_condition);
+                    {expr.operator->(), i + 1}, row.is_condition);
     return result;
   }
 
-  // `expr` is what the call computes, in terms of the guard's sources.
-  Argument call(std::string_view target, std::vector<NamedArgument> inputs, Expr expr,
+  Argument call(std::string_view target, std::vector<NamedArgument> inputs, PartKey computed,
                 bool is_condition) {
-    const SpelledExpr* spelled = spelled_.at(expr.operator->());
-    const auto hint = evaluate(expr, hints_);
+    const Part& part = parts_.at(computed);
     GraphValue value{.name = graph_.unused_name(base_name(target))};
     if (is_condition) {
-      const bool* known = hint ? std::get_if<bool>(&*hint) : nullptr;
-      value.meta = SymBool(spelled, known ? std::optional(*known) : std::nullopt);
+      const bool* hint = part.hint ? std::get_if<bool>(&*part.hint) : nullptr;
+      value.meta = SymBool(part.spelled, hint ? std::optional(*hint) : std::nullopt);
     } else {
-      const int64_t* known = hint ? std::get_if<int64_t>(&*hint) : nullptr;
-      value.meta = SymInt(spelled, known ? std::optional(*known) : std::nullopt);
+      const int64_t* hint = part.hint ? std::get_if<int64_t>(&*part.hint) : nullptr;
+      value.meta = SymInt(part.spelled, hint ? std::optional(*hint) : std::nullopt);
     }
     const ValueId id = graph_.add_value(std::move(value)).value();
     insert({.target = std::string(target), .inputs = std::move(inputs), .outputs = {Argument(id)}});
@@ -219,7 +250,7 @@ class GuardAsserter {
   SymbolBindings hints_;
   int first_release_ = converter_.target.release->number;
   size_t spelled_bytes_ = 0;
-  std::map<const ExprNode*, const SpelledExpr*> spelled_;
+  std::map<PartKey, Part> parts_;
   std::map<const ExprNode*, Argument> computed_;
 };
 

@@ -381,6 +381,21 @@ TEST(Convert, AddsNoMoreAssertionsThanAllowed) {
   EXPECT_NE(most(300).error().text().find("max_new_nodes 300"), std::string::npos);
 }
 
+// Each sum is spelled from the one before it: from all its terms they were 16 GB.
+TEST(Convert, AssertsASumOfManyTerms) {
+  constexpr size_t kTerms = 10'000;
+  const Package package = edited("2.15.0/dynamic_batch", [](Program& program) {
+    std::string sum = "L['x'].size()[0]";
+    for (size_t i = 1; i < kTerms; ++i) sum += " + L['x'].size()[0]";
+    program.guards_code = {sum + " >= 2"};
+  });
+  const auto done = convert(package, {.target = conversion_target("2.6").value()});
+  ASSERT_TRUE(done) << done.error().text();
+  ASSERT_TRUE(done->blockers.empty());
+  const Package written = saved(done->contents);
+  EXPECT_EQ(count_nodes((*written.program())->graph, "_operator.add"), kTerms - 1);
+}
+
 // Assertions have the functions that they need from 2.3 on, without a field for guards.
 TEST(Convert, NamesTheFirstReleaseThatCanAssertAGuard) {
   const Package package = edited("2.15.0/dim_auto", [](Program& program) {
