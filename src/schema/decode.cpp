@@ -649,6 +649,19 @@ void note_observed(const Profile& profile, TraceHolder& spelling) {
   trace.raw_utf8 = profile.raw_utf8;
 }
 
+// What the fields alone do not say.
+Result<void> check_program(const ExportedProgram& program, const Limits& limits) {
+  // What profiles take for the newest may as well be a version that never was.
+  PT2_TRY_VOID(check_major(program.schema_version));
+  uint64_t bytes = 0;
+  for (const std::string& guard : program.guards_code) bytes += guard.size();
+  if (bytes <= limits.max_guard_bytes) return {};
+  return Error{ErrorCode::limit,
+               fmt::format("{} bytes of guards, expected at most {} (max_guard_bytes)", bytes,
+                           limits.max_guard_bytes),
+               ".guards_code"};
+}
+
 const Member& find_member(const Type& type, std::string_view name) {
   return *std::ranges::find(type.members, name, &Member::name);
 }
@@ -663,9 +676,8 @@ Result<void> decode_into(const Type& type, void* out, std::string_view json, con
                  fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
   PT2_TRY(const Profile profile, find_profile(type, json, limits, warnings));
   PT2_TRY_VOID(Decoder(profile, limits, warnings).decode(type, out, json));
-  // What profiles take for the newest may as well be a version that never was.
   if (&type == &type_of<ExportedProgram>())
-    PT2_TRY_VOID(check_major(static_cast<const ExportedProgram*>(out)->schema_version));
+    PT2_TRY_VOID(check_program(*static_cast<const ExportedProgram*>(out), limits));
   note_observed(profile, *type.trace(out));
   return {};
 }
@@ -723,7 +735,9 @@ std::unique_ptr<PieceReader> PieceReader::open(std::string_view json, const Limi
   auto state = std::make_unique<State>(*std::move(pieces), *profile, limits, std::move(release));
   state->warnings = std::move(warnings);
   const std::string outline = std::move(state->pieces.outline);
-  if (!state->decoder.decode(type, &state->outline, outline)) return nullptr;
+  if (!state->decoder.decode(type, &state->outline, outline) ||
+      !check_program(state->outline, limits))
+    return nullptr;
   // A graph's table of stack traces is taken apart with all nodes before it.
   if (!state->outline.graph_module.graph.co_fileinfo_ordered_list.empty()) return nullptr;
   note_observed(*profile, state->outline.trace);

@@ -64,6 +64,7 @@ const LimitCase kLimitCases[] = {
     {"max_stream_bytes", "1000", "info /dev/zero"},
     {"max_json_bytes", "1", "info corpus/2.15.0/mlp.pt2"},
     {"max_json_depth", "1", "info corpus/2.15.0/mlp.pt2"},
+    {"max_guard_bytes", "1", "info corpus/2.15.0/dim_auto.pt2"},
     {"max_pickle_opcodes", "1", "run corpus/2.3.1/mlp.pt2"},
     {"max_pickle_depth", "0", "run corpus/2.15.0/mlp.pt2"},
     {"max_pickle_memory", "1", "run corpus/2.3.1/mlp.pt2"},
