@@ -65,10 +65,13 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
       !std::ranges::all_of(inner.outputs(), is_tensor))
     return std::nullopt;
   // A file may pass a number, or a graph, where its region takes a tensor.
-  for (size_t i = 0; i < inner.inputs().size(); ++i)
-    if (is_tensor(inner.inputs()[i]) &&
-        tensor_meta(graph, node.inputs[i + call.first_operand].arg) == nullptr)
+  // What is passed by keyword is no operand.
+  for (size_t i = 0; i < inner.inputs().size(); ++i) {
+    const NamedArgument& operand = node.inputs[i + call.first_operand];
+    if (operand.kind == ArgumentKind::keyword ||
+        (is_tensor(inner.inputs()[i]) && tensor_meta(graph, operand.arg) == nullptr))
       return std::nullopt;
+  }
   return call;
 }
 

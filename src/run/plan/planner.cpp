@@ -472,7 +472,9 @@ const BoundNode* Planner::maker(const BoundArgument& argument) const {
 
 const BoundNode* Planner::only_maker(const BoundArgument& argument, size_t uses) const {
   const BoundNode* made = maker(argument);
-  return made == nullptr || is_taken(*made) || users(*made).size() != uses ? nullptr : made;
+  if (made == nullptr || is_taken(*made) || !is_called_as_signed(*graph_.graph, *made))
+    return nullptr;
+  return users(*made).size() == uses ? made : nullptr;
 }
 
 const BoundNode* Planner::maker_for(const BoundArgument& argument, const BoundNode& user) const {
