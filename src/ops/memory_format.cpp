@@ -31,6 +31,17 @@ MemoryFormat suggest_memory_format(const Tensor& tensor) {
   return MemoryFormat::contiguous;
 }
 
+MemoryFormat dense_memory_format(const Tensor& tensor) {
+  const MemoryFormat format =
+      tensor.dim() == 5 ? MemoryFormat::channels_last_3d : MemoryFormat::channels_last;
+  const Sizes dense = format_strides(tensor.sizes(), format);
+  if (dense.empty()) return MemoryFormat::contiguous;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
+    if (tensor.size(dim) != 1 && tensor.stride(dim) != dense[static_cast<size_t>(dim)])
+      return MemoryFormat::contiguous;
+  return format;
+}
+
 Sizes format_strides(const Sizes& sizes, MemoryFormat format) {
   const size_t rank = sizes.size();
   if (!(format == MemoryFormat::channels_last && rank == 4) &&

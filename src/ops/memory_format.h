@@ -10,6 +10,9 @@ namespace pt2::ops {
 // channels_last for rank 4, channels_last_3d for rank 5, else contiguous
 // (c10/core/TensorImpl.h suggest_memory_format, c10/core/MemoryFormat.h is_channels_last_strides).
 MemoryFormat suggest_memory_format(const Tensor& tensor);
+// channels_last or channels_last_3d where the elements lie in that order without gaps, whatever the
+// strides of dims of size 1 say; else contiguous.
+MemoryFormat dense_memory_format(const Tensor& tensor);
 // Strides of a new tensor; empty (row-major) unless the format is a channels-last one and fits the
 // rank.
 Sizes format_strides(const Sizes& sizes, MemoryFormat format);

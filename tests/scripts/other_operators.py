@@ -2,9 +2,9 @@
 """Records calls of operators that op_db does not call, or, with --more, calls of others that op_db does not make. A sparse
 tensor is recorded as the dense one that it stands for.
 
-    other_operators.py OUT_DIR [--more | --unusual]
+    other_operators.py OUT_DIR [--more | --unusual | --arguments]
 
---unusual: layouts, dtypes and numbers that random calls showed to matter.
+--unusual, --arguments: layouts, dtypes, sizes and numbers that random calls showed to matter.
 """
 import pathlib, sys, warnings
 
@@ -240,6 +240,78 @@ def unusual(x):
     record(aten.repeat_interleave.Tensor, torch.tensor([2, 1], dtype=torch.int8))
 
 
+def arguments(x):
+    half, brain, wide = torch.float16, torch.bfloat16, torch.float64
+    # The dtype, layout and sizes of losses are those of the target.
+    for given, wanted in ((torch.float32, brain), (half, torch.float32), (wide, torch.float32)):
+        record(aten.binary_cross_entropy_with_logits.default, x.to(given), (x / 5).to(wanted), None,
+               torch.tensor([2., 1, 0.5], dtype=given), 0)
+    record(aten.binary_cross_entropy_with_logits.default, x.to(brain), x[:1].to(brain) / 5)
+    number, one = torch.tensor(0), torch.tensor([0])
+    record(aten.multi_margin_loss.default, x[:1], number, 1, 1, None, 0)
+    record(aten.multi_margin_loss.default, torch.tensor(2, dtype=wide), one, 1, 1, torch.tensor(3, dtype=wide), 0)
+    record(aten.multilabel_margin_loss_forward.default, torch.tensor(2, dtype=wide), one, 0)
+    record(aten.multilabel_margin_loss_backward.default, torch.tensor(1, dtype=wide), torch.tensor(2, dtype=wide), one, 1,
+           torch.ones(1, dtype=wide))
+    # No elements.
+    record(aten.native_layer_norm.default, torch.zeros(2, 0, dtype=half), [0], None, None, 1e-5)
+    for func, size in ((aten.adaptive_avg_pool1d, [2]), (aten._adaptive_avg_pool2d, [2, 1])):
+        record(func.default, torch.zeros(2, 0, *([4] * len(size)), dtype=wide), size)
+    # Numbers.
+    for dtype in (half, brain):
+        y = torch.tensor([-7.9375, 5], dtype=dtype)
+        record(aten.div.Tensor_mode, y, 1.135, rounding_mode="floor")
+        record(aten.div.Scalar_mode, y, 1.135, rounding_mode="trunc")
+        record(aten.floor_divide.default, y, torch.tensor(1.135))
+    record(aten.hardtanh.default, x.to(torch.int8), 3, 2)
+    record(aten.clamp.default, x.to(torch.uint8), -1, 300)
+    record(aten.clamp.default, x.to(torch.int8), None, -300)
+    record(aten.huber_loss.default, x.to(half), x + 0.5, 1)
+    record(aten.huber_loss.default, x, x.double() + 0.5, 0)
+    record(aten.soft_margin_loss.default, x.double(), x.double().reshape(3, 2).t(), 0)
+    record(aten.cross_entropy_loss.default, x.double(), x.double() / 5, None, 1, 0)
+    record(aten.index_add.default, torch.tensor([False, False]), 0, one, torch.tensor([True]), alpha=0.5)
+    record(aten.nanmean.default, x, [0], dtype=torch.int32)
+    record(aten.positive.default, torch.tensor([True]))
+    record(aten.avg_pool3d.default, torch.zeros(1, 1, 2, 2, 2, dtype=wide), [3, 2, 2], [1, 1, 1], [1, 0, 0])
+    # Layouts.
+    last = torch.arange(48.).reshape(2, 3, 2, 2, 2).to(memory_format=torch.channels_last_3d)
+    record(aten.adaptive_avg_pool3d.default, last.double(), [2, 1, 2])
+    record(aten.adaptive_max_pool3d.default, last.double(), [1, 2, 1])
+    record(aten.adaptive_avg_pool1d.default, torch.arange(12.).reshape(2, 2, 3).transpose(1, 2), [1])
+    image = torch.arange(24.).reshape(1, 2, 3, 4).to(memory_format=torch.channels_last)
+    for func in (aten.upsample_bicubic2d_backward, aten._upsample_bicubic2d_aa_backward):
+        record(func.default, image.double(), [3, 4], [1, 2, 2, 2], False)
+    record(aten.rms_norm.default, image.double(), [4], None, 1e-5)
+    record(aten._fused_rms_norm.default, image.double(), [4], None, 1e-5)
+    cube = torch.arange(24).reshape(2, 3, 4).permute(2, 1, 0)
+    for dtype, indices in ((torch.int16, [None, None, number]), (torch.int32, [torch.tensor([2, 0])]),
+                           (wide, [None, torch.tensor([[2, 0]])]), (half, [None, torch.tensor([True, False, True])])):
+        record(aten.index.Tensor, cube.to(dtype), indices)
+    for func, more in ((aten.bernoulli.default, ()), (aten.bernoulli.p, (0.5,))):
+        record(func, x.t().double() / 5, *more)
+        file_of(func).samples[-1]["check"] = "shape_dtype"
+    thin = torch.arange(4.).reshape(1, 2, 2, 1, 1).as_strided([1, 2, 2, 1, 1], [1, 1, 2, 2, 2])
+    for func in (aten._native_batch_norm_legit_no_training, aten._batch_norm_no_update):
+        record(func.default, thin.double(), None, None, torch.ones(2, dtype=wide), torch.ones(2, dtype=wide), 0.1, 1e-5)
+    # Matrices.
+    square = torch.tensor([[2., 1], [1, 3]], dtype=wide)
+    record(aten.linalg_pinv.rcond_tensor, square, torch.tensor([0.5, 1e-9], dtype=wide))
+    record(aten.linalg_pinv.atol_rtol_float, torch.tensor([[1 + 2j, 3], [4j, 5 - 1j]]), hermitian=True)
+    record(aten.linalg_pinv.atol_rtol_tensor, square[None], atol=torch.tensor([[2.], [0]], dtype=wide))
+    broken = torch.tensor([[1, torch.nan], [2, 1]])
+    for func in (aten.linalg_polar, aten.linalg_svdvals, aten._linalg_svd):
+        record(func.default, broken)
+    # Queries, keys and values that differ.
+    query, key, value = torch.randn(3, 1, 2, 4).double()
+    weights = (torch.randn(12, 4), torch.randn(12), torch.randn(4, 4), torch.randn(4))
+    for average in (True, False):
+        dtype = torch.float32 if average else wide
+        parts = (value, value, key) if average else (query, key, key)
+        record(aten._native_multi_head_attention.default, *(y.to(dtype) for y in parts), 4, 2,
+               *(y.to(dtype) for y in weights), None, True, average)
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
@@ -249,6 +321,8 @@ def main():
         more(x)
     elif "--unusual" in sys.argv:
         unusual(x)
+    elif "--arguments" in sys.argv:
+        arguments(x)
     else:
         memory(x)
         pointwise(x)

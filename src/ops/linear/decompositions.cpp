@@ -29,6 +29,7 @@ struct WideSvd {
   Tensor vh;
 };
 Result<WideSvd> wide_svd(const Tensor& a, bool full_matrices) {
+  PT2_TRY_VOID(check_svd_operand(a));
   const int64_t rank = std::min(rows_of(a), columns_of(a));
   return with_field(a, [&]<class T>() -> Result<WideSvd> {
     PT2_TRY(Matrices<T> u,
@@ -291,7 +292,20 @@ double cutoff(std::span<const double> values, const Tolerances& tolerances) {
   return std::max(tolerances.absolute, tolerances.relative * largest);
 }
 
-// The tolerances of every matrix of self; atol and rtol broadcast with the batch. None for empty
+// The matrices repeated for every tolerance: batch, atol and rtol broadcast. Empty matrices are
+// not.
+Result<Tensor> for_tolerances(const Tensor& self, const OptionalTensor& atol,
+                              const OptionalTensor& rtol) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  if (self.numel() == 0) return self;
+  const Sizes none;
+  const std::array all{batch_of(self), atol ? atol->sizes() : none, rtol ? rtol->sizes() : none};
+  PT2_TRY(Sizes sizes, broadcast_sizes(all));
+  sizes.insert(sizes.end(), {rows_of(self), columns_of(self)});
+  return broadcast_to(self, sizes);
+}
+
+// The tolerances of every matrix of self; atol and rtol broadcast to the batch. None for empty
 // matrices: a batch may hold any number of them.
 using AllTolerances = std::vector<Tolerances>;
 Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& atol,
@@ -302,11 +316,6 @@ Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& 
   const auto numbers_of = [&](const OptionalTensor& tensor) -> Result<std::vector<double>> {
     if (!tensor) return std::vector<double>();
     PT2_TRY_VOID(check_not_complex(*tensor, "a tolerance"));
-    const std::array both{tensor->sizes(), batch};
-    PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-    if (sizes != batch)
-      return Error{ErrorCode::unsupported,
-                   "found more tolerances than matrices, expected one for each matrix", ""};
     const Input<double> numbers(broadcast_to(*tensor, batch));
     return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
   };
@@ -350,20 +359,28 @@ Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
 // The Hermitian matrices whose lower triangles are those of `a`.
 Result<Tensor> hermitian_of(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "self"));
-  PT2_TRY(const Tensor lower, apply(aten<"tril.default">, {a}));
-  PT2_TRY(const Tensor upper, apply(aten<"mH.default">, {apply(aten<"tril.default">, {a, -1})}));
-  return apply(aten<"add.Tensor">, {lower, upper});
+  PT2_TRY(const Tensor lower, apply(aten<"tril.default">, {a, -1}));
+  PT2_TRY(const Tensor upper, apply(aten<"mH.default">, {lower}));
+  PT2_TRY(const Tensor sides, apply(aten<"add.Tensor">, {lower, upper}));
+  // Imaginary parts on the diagonal are not read.
+  PT2_TRY(const Tensor diagonal, apply(aten<"diagonal.default">, {a, int64_t{0}, -2, -1}));
+  PT2_TRY(const Tensor numbers, apply(aten<"real.default">, {diagonal}));
+  PT2_TRY(const Tensor middle, apply(aten<"diag_embed.default">, {numbers}));
+  return apply(aten<"add.Tensor">, {sides, middle});
 }
 Result<Tensor> pinv_tensors(const Tensor& self, const OptionalTensor& atol,
                             const OptionalTensor& rtol, bool hermitian) {
-  PT2_TRY(const AllTolerances tolerances, read_tolerances(self, atol, rtol));
-  PT2_TRY(const Tensor matrices,
-          hermitian&& self.numel() != 0 ? hermitian_of(self) : Result<Tensor>(self));
+  PT2_TRY(Tensor matrices, for_tolerances(self, atol, rtol));
+  PT2_TRY(const AllTolerances tolerances, read_tolerances(matrices, atol, rtol));
+  if (hermitian && self.numel() != 0) {
+    PT2_TRY(matrices, hermitian_of(matrices));
+  }
   return pinv_with(matrices, tolerances);
 }
-Result<Meta> pinv_meta(const Tensor& self, const OptionalTensor&, const OptionalTensor&, bool) {
-  PT2_TRY_VOID(check_matrices(self, "self"));
-  return meta_of(self.dtype(), batch_of(self), columns_of(self), rows_of(self), true);
+Result<Meta> pinv_meta(const Tensor& self, const OptionalTensor& atol, const OptionalTensor& rtol,
+                       bool) {
+  PT2_TRY(const Tensor matrices, for_tolerances(self, atol, rtol));
+  return meta_of(self.dtype(), batch_of(matrices), columns_of(self), rows_of(self), true);
 }
 
 Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {

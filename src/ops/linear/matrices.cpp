@@ -53,7 +53,17 @@ Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
   return out;
 }
 
+Result<void> check_svd_operand(const Tensor& a) {
+  return with_field(a, [&]<class T>() -> Result<void> {
+    const Input<T> elements(a);
+    const bool has_nan = std::any_of(elements.data(), elements.data() + elements.size(),
+                                     [](const T& x) { return x != x; });
+    if (has_nan) return operator_error("A: found NaN, expected numbers: no iteration ends there");
+    return {};
+  });
+}
 Result<Tensor> singular_values(const Tensor& a) {
+  PT2_TRY_VOID(check_svd_operand(a));
   return with_field(a, [&]<class T>() -> Result<Tensor> {
     const int64_t count = std::min(rows_of(a), columns_of(a));
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));

@@ -71,6 +71,8 @@ auto with_field(const Tensor& a, F f) {
 Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
 // The Meta of what result_of gives.
 Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major = false);
+// LAPACK refuses a matrix with NaN, where its iteration for singular values does not end.
+Result<void> check_svd_operand(const Tensor& a);
 // The float64 singular values of each matrix in descending order.
 Result<Tensor> singular_values(const Tensor& a);
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);

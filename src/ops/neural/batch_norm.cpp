@@ -42,6 +42,21 @@ Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& inpu
   return {};
 }
 
+// Where all operands are dense, sizes of 1 do not hide a format
+// (ATen/native/Normalization.cpp suggest_memory_format_contig).
+Sizes result_strides(const Tensor& input, const BatchNorm& norm) {
+  const auto is_dense = [](const OptionalTensor* tensor) {
+    return !*tensor || (*tensor)->is_contiguous();
+  };
+  const std::array parameters{&norm.weight, &norm.bias, &norm.running_mean, &norm.running_var};
+  if (std::ranges::all_of(parameters, is_dense)) {
+    if (input.is_contiguous()) return {};
+    const MemoryFormat dense = dense_memory_format(input);
+    if (dense != MemoryFormat::contiguous) return format_strides(input.sizes(), dense);
+  }
+  return format_strides(input.sizes(), suggest_memory_format(input));
+}
+
 Result<std::array<Meta, 3>> batch_norm_metas(const Tensor& input, const BatchNorm& norm) {
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY_VOID(check_rank_at_least(input, input.numel() == 0 ? 1 : 2, "input"));
@@ -56,9 +71,8 @@ Result<std::array<Meta, 3>> batch_norm_metas(const Tensor& input, const BatchNor
       if (*running && (*running)->defined() && (*running)->storage()->is_read_only())
         return operator_error("the running statistics are read-only, expected writable tensors");
   const Meta statistics(statistics_dtype(input, norm), {norm.training ? channels_of(input) : 0});
-  return std::array{Meta(input.dtype(), input.sizes(),
-                         format_strides(input.sizes(), suggest_memory_format(input))),
-                    statistics, statistics};
+  return std::array{Meta(input.dtype(), input.sizes(), result_strides(input, norm)), statistics,
+                    statistics};
 }
 
 std::vector<double> doubles(const Tensor& tensor) {

@@ -15,11 +15,10 @@ namespace {
 
 // Applies function(self, target, more...) to every element; operands are broadcast and promoted.
 template <class F, class... More>
-Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& self,
-                                const Tensor& target, const More&... more) {
+Result<Tensor> elementwise_loss_in(Dtype dtype, int64_t reduction, F&& function, const Tensor& self,
+                                   const Tensor& target, const More&... more) {
   const std::array sizes_list{self.sizes(), target.sizes(), more.sizes()...};
   PT2_TRY(const Sizes sizes, broadcast_sizes(sizes_list));
-  const Dtype dtype = Promotion().add(self).add(target).result();
   if (dtype_category(dtype) != DtypeCategory::floating)
     return operator_error("self: found " + std::string(dtype_name(dtype)) +
                           ", expected a floating dtype");
@@ -31,6 +30,12 @@ Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& s
         target, more...);
   });
   return reduce_loss(out, reduction);
+}
+template <class F, class... More>
+Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& self,
+                                const Tensor& target, const More&... more) {
+  return elementwise_loss_in(Promotion().add(self).add(target).result(), reduction, function, self,
+                             target, more...);
 }
 
 // Half floats are rounded before squaring.
@@ -60,12 +65,13 @@ Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t 
       self, target);
 }
 
+// Unlike its neighbours in self's dtype.
 Result<Tensor> huber_loss(const Tensor& self, const Tensor& target, int64_t reduction,
                           double delta) {
   if (!(delta > 0))
     return operator_error("delta: found " + std::to_string(delta) + ", expected above 0");
-  return elementwise_loss(
-      reduction,
+  return elementwise_loss_in(
+      self.dtype(), reduction,
       [delta](double x, double y) {
         const double z = std::fabs(x - y);
         return z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta);
@@ -98,17 +104,34 @@ Result<Tensor> binary_cross_entropy(const Tensor& self, const Tensor& target,
       self, target, weight.value_or(one_like(self)));
 }
 
-Result<Tensor> binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
-                                                const OptionalTensor& weight,
+// ATen/native/Loss.cpp binary_cross_entropy_with_logits writes into (1 - target), which decides on
+// dtype and sizes of the loss.
+Result<Tensor> binary_cross_entropy_with_logits(Emitter& e, const Tensor& self,
+                                                const Tensor& target, const OptionalTensor& weight,
                                                 const OptionalTensor& pos_weight,
                                                 int64_t reduction) {
-  return elementwise_loss(
-      reduction,
-      [](double x, double y, double w, double p) {
-        const double log_sigmoid = std::min(x, 0.0) - std::log1p(std::exp(-std::fabs(x)));
-        return w * ((1 - y) * x - ((p - 1) * y + 1) * log_sigmoid);
-      },
-      self, target, weight.value_or(one_like(self)), pos_weight.value_or(one_like(self)));
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_floating(target, "target"));
+  const auto written_to = [&](const Tensor& written,
+                              const Result<Tensor>& value) -> Result<Tensor> {
+    if (!value) return value;
+    PT2_TRY_VOID(check_sizes(*value, written.sizes(), "an operand"));
+    if (value->dtype() == written.dtype()) return value;
+    return e(aten<"_to_copy.default">, {*value, written.dtype()});
+  };
+  PT2_TRY(Tensor log_sigmoid, e(aten<"log_sigmoid.default">, {self}));
+  if (pos_weight) {
+    const auto more = e(aten<"sub.Scalar">, {*pos_weight, 1});
+    const auto factor = e(aten<"add.Scalar">, {e(aten<"mul.Tensor">, {more, target}), 1});
+    PT2_TRY(log_sigmoid, written_to(self, e(aten<"mul.Tensor">, {log_sigmoid, factor})));
+  }
+  PT2_TRY(Tensor loss, e(aten<"rsub.Scalar">, {target, 1}));
+  PT2_TRY(loss, written_to(target, e(aten<"mul.Tensor">, {loss, self})));
+  PT2_TRY(loss, written_to(target, e(aten<"sub.Tensor">, {loss, log_sigmoid})));
+  if (weight) {
+    PT2_TRY(loss, written_to(target, e(aten<"mul.Tensor">, {loss, *weight})));
+  }
+  return reduce_loss(e, loss, reduction);
 }
 
 // ATen/native/Loss.cpp soft_margin_loss_out, which works in self's dtype.
@@ -119,7 +142,7 @@ Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& ta
   if (opposite.dtype() != self.dtype()) {
     PT2_TRY(opposite, e(aten<"_to_copy.default">, {opposite, self.dtype()}));
   }
-  const auto power = e(aten<"exp.default">, {e(aten<"mul.Tensor">, {opposite, self})});
+  const auto power = e(aten<"exp.default">, {e(aten<"mul.Tensor">, {self, opposite})});
   return reduce_loss(e, e(aten<"log1p.default">, {power}), reduction);
 }
 
@@ -253,18 +276,25 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
 }
 
 // The broadcast of self and target, or one number after a reduction.
-Result<std::vector<Meta>> loss_meta(const Tensor& self, const Tensor& target, int64_t reduction) {
+Result<std::vector<Meta>> loss_meta(Dtype dtype, const Tensor& self, const Tensor& target,
+                                    int64_t reduction) {
   const std::array operands{self.sizes(), target.sizes()};
   PT2_TRY(Sizes sizes, broadcast_sizes(operands));
-  const Dtype dtype = Promotion().add(self).add(target).result();
   return meta_list(Meta(dtype, reduction == kNoReduction ? std::move(sizes) : Sizes{}));
 }
 // The first integer argument of an elementwise loss is the reduction.
 Result<std::vector<Meta>> elementwise_loss_meta(std::span<const Value> arguments) {
+  const Tensor& self = *arguments[0].get_if<Tensor>();
+  const Tensor& target = *arguments[1].get_if<Tensor>();
   for (const Value& argument : arguments)
     if (const auto* reduction = argument.get_if<int64_t>())
-      return loss_meta(*arguments[0].get_if<Tensor>(), *arguments[1].get_if<Tensor>(), *reduction);
+      return loss_meta(Promotion().add(self).add(target).result(), self, target, *reduction);
   return operator_error("reduction: found none, expected 0 to 2");
+}
+Result<std::vector<Meta>> huber_loss_meta(std::span<const Value> arguments) {
+  const Tensor& self = *arguments[0].get_if<Tensor>();
+  return loss_meta(self.dtype(), self, *arguments[1].get_if<Tensor>(),
+                   *arguments[2].get_if<int64_t>());
 }
 Result<Meta> nll_loss_meta(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                            int64_t reduction, int64_t) {
@@ -284,6 +314,9 @@ Result<Meta> cross_entropy_loss_meta(const Tensor& self, const Tensor& target,
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
   if (self.sizes() != target.sizes())
     return nll_loss_meta(self, target, weight, reduction, ignore_index);
+  if (ignore_index >= 0)
+    return operator_error("ignore_index: found " + std::to_string(ignore_index) +
+                          ", expected a negative one for targets that are probabilities");
   Sizes sizes = self.sizes();
   sizes.erase(sizes.begin() + (self.dim() == 1 ? 0 : 1));
   return Meta(self.dtype(), reduction == kNoReduction ? std::move(sizes) : Sizes{});
@@ -403,11 +436,11 @@ constexpr OpDef kLossesOps[] = {
     composed<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", elementwise_loss_meta, mse_loss>.with({.autocast = AutocastRule::float32}),
     op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", elementwise_loss_meta, smooth_l1_loss>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", elementwise_loss_meta, huber_loss>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", huber_loss_meta, huber_loss>.with({.autocast = AutocastRule::float32}),
     op<"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", soft_margin_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", elementwise_loss_meta, binary_cross_entropy>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
-       elementwise_loss_meta, binary_cross_entropy_with_logits>.with({.autocast = AutocastRule::float32}),
+    op<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+       binary_cross_entropy_with_logits>.with({.autocast = AutocastRule::float32}),
     op<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", kl_div>.with({.autocast = AutocastRule::float32}),
     composed<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss_forward_meta, nll_loss_forward>,

@@ -121,11 +121,10 @@ Result<ClassRows> class_rows(const Tensor& self) {
   return out;
 }
 
-Result<Tensor> reduce_rows_loss(const std::vector<double>& losses, const Tensor& self,
+// One number for each row, in `sizes`.
+Result<Tensor> reduce_rows_loss(const std::vector<double>& losses, Dtype dtype, Sizes sizes,
                                 int64_t reduction) {
-  Sizes sizes;
-  if (self.dim() == 2) sizes.push_back(self.size(0));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  PT2_TRY(Tensor out, allocate(Meta(dtype, std::move(sizes))));
   store_elements<double>(losses.data(), out.numel(), out.dtype(), 1, out.raw_data());
   return reduce_loss(out, reduction);
 }
@@ -140,7 +139,9 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
     return operator_error("target: found " + target.type_text() + ", expected " +
                           std::to_string(layout.rows) + " classes");
   PT2_TRY_VOID(check_index_dtype(target, "target"));
-  if (weight) PT2_TRY_VOID(check_sizes(*weight, {layout.classes}, "weight"));
+  if (weight && (weight->dim() > 1 || weight->numel() != layout.classes))
+    return operator_error("weight: found " + weight->type_text() + ", expected " +
+                          std::to_string(layout.classes) + " elements");
   const Input<double> x(self);
   const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
@@ -159,15 +160,21 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
     }
     losses.push_back(sum / static_cast<double>(layout.classes));
   }
-  return reduce_rows_loss(losses, self, reduction);
+  return reduce_rows_loss(losses, self.dtype(), target.sizes(), reduction);
 }
 
 using MultilabelResult = std::tuple<Tensor, Tensor>;
 
+// A single row may be a number or a vector in either.
+Result<void> check_multilabel_target(const Tensor& target, const Tensor& self) {
+  if (self.dim() < 2 && target.dim() < 2 && target.numel() == self.numel()) return {};
+  return check_sizes(target, self.sizes(), "target");
+}
+
 Result<std::array<Meta, 2>> multilabel_margin_meta(const Tensor& self, const Tensor& target,
                                                    int64_t reduction) {
   PT2_TRY(const ClassRows layout, class_rows(self));
-  PT2_TRY_VOID(check_sizes(target, self.sizes(), "target"));
+  PT2_TRY_VOID(check_multilabel_target(target, self));
   const bool has_rows = reduction == kNoReduction && self.dim() == 2;
   return std::array{Meta(self.dtype(), has_rows ? Sizes{layout.rows} : Sizes{}),
                     Meta(self.dtype(), target.sizes())};
@@ -177,7 +184,7 @@ Result<std::array<Meta, 2>> multilabel_margin_meta(const Tensor& self, const Ten
 Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Tensor& target,
                                                    int64_t reduction) {
   PT2_TRY(const ClassRows layout, class_rows(self));
-  PT2_TRY_VOID(check_sizes(target, self.sizes(), "target"));
+  PT2_TRY_VOID(check_multilabel_target(target, self));
   PT2_TRY_VOID(check_index_dtype(target, "target"));
   PT2_TRY(Tensor is_target, allocate(Meta(self.dtype(), target.sizes())));
   const Input<double> x(self);
@@ -204,7 +211,8 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
       losses.push_back(sum / static_cast<double>(layout.classes));
     }
   }
-  PT2_TRY(Tensor loss, reduce_rows_loss(losses, self, reduction));
+  PT2_TRY(Tensor loss, reduce_rows_loss(losses, self.dtype(),
+                                        self.dim() == 2 ? Sizes{layout.rows} : Sizes{}, reduction));
   return MultilabelResult{std::move(loss), std::move(is_target)};
 }
 // --- Gradients: slope(self, target) times the incoming gradient, divided by the count for a mean
@@ -313,7 +321,7 @@ Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tenso
                                           const Tensor& target, int64_t reduction,
                                           const Tensor& is_target) {
   PT2_TRY_VOID(multilabel_margin_forward(self, target, reduction));  // the same conditions
-  PT2_TRY_VOID(check_sizes(is_target, self.sizes(), "is_target"));
+  PT2_TRY_VOID(check_multilabel_target(is_target, self));
   PT2_TRY(const ClassRows layout, class_rows(self));
   const Input<double> x(self);
   const Input<int64_t> labels(target);

@@ -126,7 +126,8 @@ void native_layer_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
     fill_rows<C>(out, mean.numel(), length, [&](int64_t row, C* y) {
       const C* values = x.row(row);
       const Moments moments = moments_of(values, length);
-      means[row] = moments.mean;
+      // PyTorch's mean of no elements is 0 here, and only the variance is NaN.
+      means[row] = length == 0 ? 0 : moments.mean;
       rstds[row] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
       normalize_row(values, length, means[row], rstds[row], parameters.weight_data(),
                     parameters.bias_data(), y);
@@ -218,7 +219,8 @@ Result<std::array<Meta, 2>> fused_rms_norm_meta(const Tensor& input, const Sizes
     PT2_TRY_VOID(check_floating(*weight, "weight"));
   }
   return std::array{
-      Meta(input.dtype(), input.sizes()),
+      Meta(input.dtype(), input.sizes(),
+           format_strides(input.sizes(), suggest_memory_format(input))),
       Meta(input.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32, statistics)};
 }
 

@@ -58,15 +58,17 @@ Result<int64_t> output_size(const Pool& pool, size_t dim) {
   return size;
 }
 
-Result<void> check_pool_input(const Tensor& self, int64_t spatial) {
+// The last `full` dims must have elements.
+Result<void> check_pool_input(const Tensor& self, int64_t spatial, int64_t full) {
   if (self.dim() != spatial + 1 && self.dim() != spatial + 2)
     return operator_error("self: found " + self.type_text() + ", expected " +
                           std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) +
                           " dims");
-  for (int64_t dim = self.dim() - spatial - 1; dim < self.dim(); ++dim)
+  for (int64_t dim = self.dim() - full; dim < self.dim(); ++dim)
     if (self.size(dim) == 0)
       return operator_error("self: found " + self.type_text() +
-                            ", expected no size of 0 apart from the batch");
+                            ", expected no size of 0 in the last " + std::to_string(full) +
+                            " dims");
   return {};
 }
 
@@ -79,7 +81,7 @@ struct PoolArguments {
 };
 
 Result<Pool> make_pool(const Tensor& self, int64_t spatial, const PoolArguments& arguments) {
-  PT2_TRY_VOID(check_pool_input(self, spatial));
+  PT2_TRY_VOID(check_pool_input(self, spatial, spatial + 1));
   if (arguments.kernel.empty()) return operator_error("kernel_size: found [], expected numbers");
   Pool pool;
   pool.spatial = spatial;
@@ -221,6 +223,11 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
   if (divisor && *divisor == 0)
     return operator_error("divisor_override: found 0, expected another number");
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
+  // Padding does not count for volumes (ATen/native/Pool.h pool3d_shape_check).
+  for (size_t dim = 0; Spatial == 3 && dim < 3; ++dim)
+    if (pool.in[dim] < pool.kernel[dim])
+      return operator_error("self: found " + self.type_text() +
+                            ", expected no size below that of the kernel, " + sizes_text(kernel));
   return pooled_meta(self, pool.out, Spatial, self.dtype());
 }
 
@@ -295,8 +302,10 @@ struct Adaptive {
   }
 };
 
-Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes& output_size) {
-  PT2_TRY_VOID(check_pool_input(self, spatial));
+// `full` as for check_pool_input.
+Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes& output_size,
+                               int64_t full) {
+  PT2_TRY_VOID(check_pool_input(self, spatial, full));
   if (output_size.empty()) return operator_error("output_size: found [], expected numbers");
   Adaptive pool;
   PT2_TRY(pool.out, window(output_size, spatial, {1, 1, 1}, "output_size"));
@@ -313,16 +322,27 @@ Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes&
   return pool;
 }
 
+// Volumes lose their memory format (ATen/native/AdaptiveAveragePooling3d.cpp).
+Meta adaptive_result(const Tensor& self, const Adaptive& pool, int64_t spatial, Dtype dtype) {
+  Meta out = pooled_meta(self, pool.out, spatial, dtype);
+  return spatial == 3 ? Meta(dtype, std::move(out.sizes)) : out;
+}
+
+// Means of rows and images may lack channels.
+template <int64_t Spatial>
+Result<Adaptive> make_adaptive_avg(const Tensor& self, const Sizes& output_size) {
+  return make_adaptive(self, Spatial, output_size, Spatial == 3 ? 4 : Spatial);
+}
 template <int64_t Spatial>
 Result<Meta> adaptive_avg_meta(const Tensor& self, const Sizes& output_size) {
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
   if (Spatial == 3 || product(pool.out) != 0) PT2_TRY_VOID(check_floating(self, "self"));
-  return pooled_meta(self, pool.out, Spatial, self.dtype());
+  return adaptive_result(self, pool, Spatial, self.dtype());
 }
 
 template <int64_t Spatial>
 Result<void> adaptive_avg(Tensor& out, const Tensor& self, const Sizes& output_size) {
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
   if (out.numel() == 0) return {};
   with_float_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> x(self);
@@ -342,15 +362,15 @@ Result<void> adaptive_avg(Tensor& out, const Tensor& self, const Sizes& output_s
 template <int64_t Spatial>
 Result<std::array<Meta, 2>> adaptive_max_meta(const Tensor& self, const Sizes& output_size) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
-  return std::array{pooled_meta(self, pool.out, Spatial, self.dtype()),
-                    pooled_meta(self, pool.out, Spatial, Dtype::int64)};
+  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size, Spatial + 1));
+  return std::array{adaptive_result(self, pool, Spatial, self.dtype()),
+                    adaptive_result(self, pool, Spatial, Dtype::int64)};
 }
 
 template <int64_t Spatial>
 Result<void> adaptive_max(Tensor& values, Tensor& indices, const Tensor& self,
                           const Sizes& output_size) {
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size, Spatial + 1));
   if (values.numel() == 0) return {};
   max_over(values, indices, self, pool.in, pool.out,
            [&](const Window& position) { return pool.range(position); });
@@ -430,11 +450,11 @@ Result<Tensor> avg_pool_backward(const Tensor& grad_output, const Tensor& self, 
 
 template <int64_t Spatial>
 Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& self) {
-  PT2_TRY_VOID(check_pool_input(grad_output, Spatial));
+  PT2_TRY_VOID(check_pool_input(grad_output, Spatial, Spatial + 1));
   const Sizes output_size(grad_output.sizes().end() - Spatial, grad_output.sizes().end());
   PT2_TRY(const Meta meta, adaptive_avg_meta<Spatial>(self, output_size));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
   PT2_TRY(Tensor out, allocate_gradient(self));
   spread_gradients(
       out, grad_output, pool.in, pool.out,
@@ -493,6 +513,12 @@ Result<TensorPair> max_pool1d_with_indices(Emitter& e, const Tensor& self, const
                          {e(aten<"unsqueeze.default">, {self, -2}), with(1, kernel),
                           with(1, stride), with(0, padding), with(1, dilation), ceil_mode}));
 }
+Result<Tensor> adaptive_avg_pool1d(Emitter& e, const Tensor& self, const Sizes& output_size) {
+  PT2_TRY_VOID(adaptive_avg_meta<1>(self, output_size));
+  const auto rows = e(aten<"adaptive_avg_pool2d.default">,
+                      {e(aten<"unsqueeze.default">, {self, -2}), Sizes{1, output_size[0]}});
+  return e(aten<"squeeze.dim">, {rows, -2});
+}
 Result<TensorPair> adaptive_max_pool1d(Emitter& e, const Tensor& self, const Sizes& output_size) {
   if (output_size.size() != 1)
     return operator_error("output_size: found " + sizes_text(output_size) + ", expected one size");
@@ -528,9 +554,9 @@ constexpr OpDef kPoolingOps[] = {
        avg_pool_meta<2>, avg_pool_kernel<2>>.with({.slope = Slope::linear}),
     op<"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
        avg_pool_meta<3>, avg_pool_kernel<3>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", adaptive_avg_meta<1>, adaptive_avg<1>>.with({.slope = Slope::linear}),
+    op<"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", adaptive_avg_pool1d>.with({.slope = Slope::linear}),
     op<"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>, adaptive_avg_formula<2>>.with({.slope = Slope::linear}),
-    op<"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>, adaptive_avg_formula<3>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>, adaptive_avg_formula<3>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>>.with({.slope = Slope::linear}),
     op<"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>>,
     op<"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", adaptive_max_pool1d>,

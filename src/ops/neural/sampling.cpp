@@ -292,7 +292,7 @@ Result<void> check_probability(double p) {
 Result<Tensor> bernoulli_p(Context& context, const Tensor& self, double p, OptionalGenerator) {
   PT2_TRY_VOID(check_probability(p));
   PT2_TRY_VOID(check_not_complex(self, "self"));
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
   RandomState& random = context.random();
   fill_with<int64_t>(out, [&] { return int64_t{random.bernoulli(p)}; });
   return out;
@@ -307,9 +307,7 @@ Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
 }
 
 // Draws each element with its own probability.
-Result<Tensor> bernoulli_tensor(Context& context, const Tensor& self, const Tensor& p,
-                                OptionalGenerator) {
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+Result<Tensor> bernoulli_into(Context& context, Tensor out, const Tensor& self, const Tensor& p) {
   const std::array both{self.sizes(), p.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   PT2_TRY_VOID(check_sizes(self, sizes, "self"));
@@ -327,9 +325,14 @@ Result<Tensor> bernoulli_tensor(Context& context, const Tensor& self, const Tens
   copy_elements(out, drawn);
   return out;
 }
-
-Result<Tensor> bernoulli(Context& context, const Tensor& self, OptionalGenerator generator) {
-  return bernoulli_tensor(context, self, self, generator);
+Result<Tensor> bernoulli_tensor(Context& context, const Tensor& self, const Tensor& p,
+                                OptionalGenerator) {
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  return bernoulli_into(context, std::move(out), self, p);
+}
+Result<Tensor> bernoulli(Context& context, const Tensor& self, OptionalGenerator) {
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
+  return bernoulli_into(context, std::move(out), self, self);
 }
 
 Result<Tensor> exponential(Context& context, const Tensor& self, double rate, OptionalGenerator) {

@@ -32,13 +32,6 @@ Result<Tensor> shaped_mask(const Tensor& mask, const std::optional<int64_t>& typ
   return mask;
 }
 
-Result<Tensor> heads_of(const Tensor& packed, int64_t which, int64_t heads) {
-  const int64_t width = packed.size(2) / 3;
-  PT2_TRY(const Tensor part, narrow(packed, 2, which * width, width));
-  PT2_TRY(const Tensor split, reshape(part, {part.size(0), part.size(1), heads, width / heads}));
-  return transpose(split, 1, 2);
-}
-
 struct MultiHead {
   int64_t embed_dim;
   int64_t heads;
@@ -50,10 +43,36 @@ struct MultiHead {
   std::optional<int64_t> mask_type;
 };
 
+// Queries, keys and values beside each other, without their bias.
+Result<Tensor> projected_qkv(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const MultiHead& block) {
+  const auto same = [&](const Tensor& other) {
+    return other.storage() == query.storage() && other.sizes() == query.sizes() &&
+           other.strides() == query.strides() && other.storage_offset() == query.storage_offset();
+  };
+  if (same(key) && same(value)) return linear(query, block.qkv_weight, std::nullopt);
+  Value::List parts;
+  for (const Tensor* source : {&query, &key, &value}) {
+    PT2_TRY_VOID(check_sizes(*source, query.sizes(), "key and value"));
+    const int64_t begin = static_cast<int64_t>(parts.size()) * block.embed_dim;
+    PT2_TRY(const Tensor weight, narrow(block.qkv_weight, 0, begin, block.embed_dim));
+    PT2_TRY(Tensor part, linear(*source, weight, std::nullopt));
+    parts.emplace_back(std::move(part));
+  }
+  return apply(aten<"cat.default">, {std::move(parts), int64_t{2}});
+}
+
+Result<Tensor> heads_of(const Tensor& packed, int64_t which, int64_t heads) {
+  const int64_t width = packed.size(2) / 3;
+  PT2_TRY(const Tensor part, narrow(packed, 2, which * width, width));
+  PT2_TRY(const Tensor split, reshape(part, {part.size(0), part.size(1), heads, width / heads}));
+  return transpose(split, 1, 2);
+}
+
 // Each step is rounded as the kernels of PyTorch round theirs, which shows in half floats
 // (ATen/native/transformers/attention.cpp native_multi_head_attention_cpu).
-Result<Attended> self_attention(const Tensor& input, const MultiHead& block, bool need_weights,
-                                bool average) {
+Result<Attended> attention(const Tensor& input, const Tensor& keys, const Tensor& values,
+                           const MultiHead& block, bool need_weights, bool average) {
   PT2_TRY_VOID(check_rank(input, 3, "query"));
   PT2_TRY_VOID(check_floating(input, "query"));
   if (block.heads < 1 || block.embed_dim < 1 || block.embed_dim % block.heads != 0 ||
@@ -62,7 +81,7 @@ Result<Attended> self_attention(const Tensor& input, const MultiHead& block, boo
                           std::to_string(block.embed_dim) + " features in " +
                           std::to_string(block.heads) + " heads");
   PT2_TRY_VOID(check_sizes(block.qkv_weight, {3 * block.embed_dim, block.embed_dim}, "qkv_weight"));
-  PT2_TRY(const Tensor projected, linear(input, block.qkv_weight, std::nullopt));
+  PT2_TRY(const Tensor projected, projected_qkv(input, keys, values, block));
   PT2_TRY(const Tensor packed, apply(aten<"add.Tensor">, {projected, block.qkv_bias}));
   PT2_TRY(const Tensor query, heads_of(packed, 0, block.heads));
   PT2_TRY(const Tensor key, heads_of(packed, 1, block.heads));
@@ -95,18 +114,10 @@ Result<Attended> native_multi_head_attention(const Tensor& query, const Tensor& 
                                              const Tensor& proj_bias, const OptionalTensor& mask,
                                              bool need_weights, bool average_attn_weights,
                                              const std::optional<int64_t>& mask_type) {
-  auto same = [&](const Tensor& other) {
-    return other.storage() == query.storage() && other.sizes() == query.sizes() &&
-           other.storage_offset() == query.storage_offset();
-  };
-  const MultiHead block{embed_dim,   num_head,  qkv_weight, qkv_bias,
-                        proj_weight, proj_bias, mask,       mask_type};
-  if (same(key) && same(value))
-    return self_attention(query, block, need_weights, average_attn_weights);
-  // Equal values in different tensors are attended to in the same way.
-  for (const Tensor* other : {&key, &value})
-    PT2_TRY_VOID(check_sizes(*other, query.sizes(), "key"));
-  return Error{ErrorCode::unsupported, "_native_multi_head_attention of different tensors", ""};
+  return attention(
+      query, key, value,
+      {embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type},
+      need_weights, average_attn_weights);
 }
 
 Result<Tensor> normalized(const Tensor& input, const Tensor& weight, const Tensor& bias,
@@ -127,7 +138,7 @@ Result<Tensor> transformer_encoder_layer(
   if (norm_first) {
     PT2_TRY(x, normalized(x, norm_weight_1, norm_bias_1, embed_dim, eps));
   }
-  PT2_TRY(const Attended attended, self_attention(x, block, false, true));
+  PT2_TRY(const Attended attended, attention(x, x, x, block, false, true));
   PT2_TRY(x, apply(aten<"add.Tensor">, {std::get<0>(attended), src}));
   if (!norm_first) {
     PT2_TRY(x, normalized(x, norm_weight_1, norm_bias_1, embed_dim, eps));

@@ -169,11 +169,20 @@ Result<void> integer_division(Tensor& out, const Tensor& a, const Tensor& b) {
   return {};
 }
 template <const auto& Function, const auto& IntegerFunction>
-Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
+Result<void> division_in(Dtype common, Tensor& out, const Tensor& a, const Tensor& b) {
   if (dtype_category(out.dtype()) == DtypeCategory::integer)
     return integer_division<IntegerFunction>(out, a, b);
-  float_binary(out, out.dtype(), Function, a, b);
+  float_binary(out, common, Function, a, b);
   return {};
+}
+template <const auto& Function, const auto& IntegerFunction>
+Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
+  return division_in<Function, IntegerFunction>(out.dtype(), out, a, b);
+}
+// Quotients are those of div, then rounded.
+template <const auto& Function, const auto& IntegerFunction>
+Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
+  return division_in<Function, IntegerFunction>(factor_dtype(out, b), out, a, b);
 }
 
 Result<Meta> real_number_meta(Result<Meta> meta) {
@@ -216,15 +225,16 @@ Result<void> div_mode(Tensor& out, const Tensor& self, const Tensor& other,
     div(out, self, other);
     return {};
   }
-  if (*mode == "floor") return division<kFloorQuotient, kIntegerFloorQuotient>(out, self, other);
-  return division<kTruncatedQuotient, kIntegerQuotient>(out, self, other);
+  if (*mode == "floor")
+    return rounded_division<kFloorQuotient, kIntegerFloorQuotient>(out, self, other);
+  return rounded_division<kTruncatedQuotient, kIntegerQuotient>(out, self, other);
 }
 Result<void> div_number_mode(Tensor& out, const Tensor& self, const Scalar& other,
                              const RoundingMode& mode) {
   return div_mode(out, self, number_tensor(other), mode);
 }
 
-constexpr auto kFloorDivide = division<kFloorQuotient, kIntegerFloorQuotient>;
+constexpr auto kFloorDivide = rounded_division<kFloorQuotient, kIntegerFloorQuotient>;
 constexpr auto kRemainderKernel = division<kRemainder, kIntegerRemainder>;
 constexpr auto kFmodKernel = division<kFmod, kIntegerFmod>;
 
@@ -542,7 +552,7 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", div_number_mode_meta, div_number_mode>,
     op<"aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>.with({.same_as = "div.Tensor"}),
     op<"aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>.with({.same_as = "div.Tensor"}),
-    op<"aten::floor_divide(Tensor self, Tensor other) -> Tensor", real_promoted, division<kFloorQuotient, kIntegerFloorQuotient>>.with({.slope = Slope::constant}),
+    op<"aten::floor_divide(Tensor self, Tensor other) -> Tensor", real_promoted, kFloorDivide>.with({.slope = Slope::constant}),
     op<"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kFloorDivide>>.with({.slope = Slope::constant}),
     op<"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", real_promoted, division<kRemainder, kIntegerRemainder>>,
     op<"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kRemainderKernel>>,

@@ -100,6 +100,20 @@ Result<Meta> clamp_dtype(Dtype dtype, const Tensor& self) {
   PT2_TRY_VOID(expect_not_bool(dtype));
   return elementwise_meta(dtype, {&self});
 }
+// A bound of integers may lie beyond their dtype where it excludes none of them
+// (ATen/native/cpu/TensorCompareKernel.cpp).
+Result<void> check_bound(const Scalar& bound, Dtype dtype, bool is_min) {
+  if (dtype_category(dtype) != DtypeCategory::integer || !bound.is_integral())
+    return expect_representable(bound, dtype);
+  const int bits = static_cast<int>(dtype_size(dtype)) * 8;
+  const bool is_signed = !is_unsigned(dtype);
+  const double lowest = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
+  const double beyond = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  const double number = bound.to_double();
+  if (bits == 64 || (is_min ? number < beyond : number >= lowest)) return {};
+  return operator_error(std::string(is_min ? "min" : "max") + ": found " + std::to_string(number) +
+                        ", expected a bound for " + std::string(dtype_name(dtype)));
+}
 Result<Meta> clamp_meta(const Tensor& self, const std::optional<Scalar>& min,
                         const std::optional<Scalar>& max) {
   if (!min && !max) return operator_error("found neither min nor max, expected one");
@@ -107,8 +121,8 @@ Result<Meta> clamp_meta(const Tensor& self, const std::optional<Scalar>& min,
   promotion.add(self);
   if (min) promotion.add(*min);
   if (max) promotion.add(*max);
-  for (const auto& bound : {min, max})
-    if (bound) PT2_TRY_VOID(expect_representable(*bound, promotion.result()));
+  if (min) PT2_TRY_VOID(check_bound(*min, promotion.result(), true));
+  if (max) PT2_TRY_VOID(check_bound(*max, promotion.result(), false));
   return clamp_dtype(promotion.result(), self);
 }
 void clamp(Tensor& out, const Tensor& self, const std::optional<Scalar>& min,
@@ -132,11 +146,7 @@ Result<Meta> clamp_one_meta(const Tensor& self, const Scalar& bound) {
 void clamp_min(Tensor& out, const Tensor& self, const Scalar& min) {
   clamp(out, self, min, std::nullopt);
 }
-// ATen/native/cpu/TensorCompareKernel.cpp: an unsigned dtype cannot represent a negative bound.
 Result<Meta> clamp_max_meta(const Tensor& self, const Scalar& max) {
-  if (self.dtype() == Dtype::uint8 && max.to_double() < 0)
-    return operator_error("max: found " + std::to_string(max.to_double()) +
-                          ", expected 0 or more for uint8");
   return clamp_meta(self, std::nullopt, max);
 }
 void clamp_max(Tensor& out, const Tensor& self, const Scalar& max) {

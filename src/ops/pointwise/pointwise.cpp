@@ -300,12 +300,15 @@ void nan_to_num(Tensor& out, const Tensor& self, std::optional<double> nan,
   });
 }
 
-Tensor positive(const Tensor& self) { return self; }
+Result<Tensor> positive(const Tensor& self) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  return self;
+}
 
 Result<Tensor> square_formula(Emitter& e, const Tensor& self) {
   return e(aten<"pow.Tensor_Scalar">, {self, 2});
 }
-Result<Tensor> positive_formula(Emitter&, const Tensor& self) { return self; }
+Result<Tensor> positive_formula(Emitter&, const Tensor& self) { return positive(self); }
 
 // ATen/native/TensorCompare.cpp isfinite.
 Result<Tensor> isfinite_formula(Emitter& e, const Tensor& self) {

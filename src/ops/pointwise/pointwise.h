@@ -20,6 +20,7 @@ Result<void> expect_integral(Dtype dtype);
 Result<void> expect_fraction(Dtype dtype);
 // Error where storing the number would overflow (c10/util/TypeCast.h overflows).
 Result<void> expect_representable(const Scalar& value, Dtype dtype);
+bool is_unsigned(Dtype dtype);
 // The largest finite number of a float or complex dtype.
 double largest_finite(Dtype dtype);
 

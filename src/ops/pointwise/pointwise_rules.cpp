@@ -8,12 +8,12 @@ Error dtype_error(Dtype dtype, std::string_view expected) {
                         std::string(expected));
 }
 
+}  // namespace
+
 bool is_unsigned(Dtype dtype) {
   return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 ||
          dtype == Dtype::uint64;
 }
-
-}  // namespace
 
 double largest_finite(Dtype dtype) {
   switch (dtype) {

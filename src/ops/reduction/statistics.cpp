@@ -94,6 +94,9 @@ Result<Tensor> quantile_number(Emitter& e, const Tensor& self, double q,
 Result<Tensor> nanmean(Emitter& e, const Tensor& self, const std::optional<Sizes>& dim,
                        bool keepdim, const std::optional<Dtype>& dtype) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  if (dtype && dtype_category(*dtype) < DtypeCategory::floating)
+    return operator_error("dtype: found " + std::string(dtype_name(*dtype)) +
+                          ", expected a floating or complex one");
   const auto number = e(aten<"logical_not.default">, {e(aten<"isnan.default">, {self})});
   const auto count = e(aten<"sum.dim_IntList">, {number, dim, keepdim});
   return e(aten<"div.Tensor">, {e(aten<"nansum.default">, {self, dim, keepdim, dtype}), count});

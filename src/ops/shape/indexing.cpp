@@ -71,7 +71,7 @@ void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, cons
     if constexpr (std::is_same_v<C, Complex>)
       scale = alpha.to_complex();
     else if constexpr (std::is_same_v<C, int64_t>)
-      scale = alpha.to_int();
+      scale = out.dtype() == Dtype::bool_ ? alpha.to_double() != 0 : alpha.to_int();
     else
       scale = static_cast<C>(alpha.to_double());
     const Input<C> added(values);
@@ -90,10 +90,19 @@ void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, cons
   });
 }
 
-Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
+Result<Tensor> index_row_major(const Tensor& self, const OptionalTensors& indices) {
   PT2_TRY(const IndexPlan plan, plan_index(self, indices));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), plan.sizes)));
   gather_elements(out, self, plan);
+  return out;
+}
+Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
+  PT2_TRY(const Tensor dense, index_row_major(self, indices));
+  if (self.is_contiguous()) return dense;
+  PT2_TRY(Sizes strides, indexed_strides(self, indices));
+  if (strides.empty()) return dense;
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), dense.sizes(), std::move(strides))));
+  copy_elements(out, dense);
   return out;
 }
 
@@ -216,7 +225,7 @@ Result<Tensor> take(const Tensor& self, const Tensor& index) {
     return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
                           ", expected int64");
   const Tensor flat = flattened(self);
-  return pt2::ops::index(flat, {index});
+  return index_row_major(flat, {index});
 }
 
 Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
@@ -265,7 +274,9 @@ Result<Tensor> unsafe_masked_index_put(const Tensor& self, const Tensor& mask,
 
 Result<Meta> index_meta(const Tensor& self, const OptionalTensors& indices) {
   PT2_TRY(Sizes sizes, indexed_sizes(self, indices));
-  return Meta(self.dtype(), std::move(sizes));
+  if (self.is_contiguous()) return Meta(self.dtype(), std::move(sizes));
+  PT2_TRY(Sizes strides, indexed_strides(self, indices));
+  return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 Result<Meta> index_select_meta(const Tensor& self, int64_t dim, const Tensor& index) {
   PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));

@@ -132,6 +132,29 @@ Result<Sizes> indexed_sizes(const Tensor& self, const OptionalTensors& indices) 
   return joined(sizes_along(self, dims.before), sizes, sizes_along(self, dims.after));
 }
 
+Result<Sizes> indexed_strides(const Tensor& self, const OptionalTensors& indices) {
+  PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
+  PT2_TRY(const Sizes sizes, index_sizes(expanded));
+  const FreeDims dims = free_dims(self, expanded);
+  const Sizes whole = joined(sizes_along(self, dims.before), sizes, sizes_along(self, dims.after));
+  // Operands of TensorIterator: self does not move along the indices, and they not along the rest.
+  std::vector<Tensor> views{
+      self.with_view(whole,
+                     joined(strides_along(self, dims.before), Sizes(sizes.size(), 0),
+                            strides_along(self, dims.after)),
+                     self.storage_offset())};
+  const Sizes before(dims.before.size(), 0), after(dims.after.size(), 0);
+  for (const std::optional<Tensor>& index : expanded) {
+    if (!index) continue;
+    const Tensor view = broadcast_to(*index, sizes);
+    views.push_back(
+        view.with_view(whole, joined(before, view.strides(), after), view.storage_offset()));
+  }
+  std::vector<const Tensor*> operands;
+  for (const Tensor& view : views) operands.push_back(&view);
+  return elementwise_strides(whole, operands);
+}
+
 Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices, bool wrap) {
   PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
   PT2_TRY(const Sizes sizes, index_sizes(expanded));

@@ -71,6 +71,10 @@ Result<IndexPlan> plan_index(const Tensor& self, const std::vector<std::optional
 // The sizes of the result for integer indices; error `unsupported` for masks, whose sizes depend on
 // data.
 Result<Sizes> indexed_sizes(const Tensor& self, const std::vector<std::optional<Tensor>>& indices);
+// The strides of the result, which follow those of self where TensorIterator keeps them; empty for
+// row-major ones.
+Result<Sizes> indexed_strides(const Tensor& self,
+                              const std::vector<std::optional<Tensor>>& indices);
 // The plan for one dimension and an index of at most one dimension.
 Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& index, bool wrap);
 

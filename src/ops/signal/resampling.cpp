@@ -533,9 +533,10 @@ Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input
   PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
   for (int64_t size : input_size)
     if (size < 0) return operator_error("input_size: found " + sizes_text(input_size));
-  const MemoryFormat format = resize.output.size() == 3 && is_nearest(resize.mode)
-                                  ? MemoryFormat::contiguous
-                                  : suggest_memory_format(grad_output);
+  const bool keeps_format = resize.mode == Mode::linear || resize.mode == Mode::linear_antialias ||
+                            (is_nearest(resize.mode) && resize.output.size() < 3);
+  const MemoryFormat format =
+      keeps_format ? suggest_memory_format(grad_output) : MemoryFormat::contiguous;
   PT2_TRY(Tensor out,
           allocate(Meta(grad_output.dtype(), input_size, format_strides(input_size, format))));
   PT2_TRY(const Meta forward, resize_meta(out, resize));
