@@ -2,9 +2,9 @@
 """Records calls of operators that op_db does not call, or, with --more, calls of others that op_db does not make. A sparse
 tensor is recorded as the dense one that it stands for.
 
-    other_operators.py OUT_DIR [--more | --unusual | --arguments]
+    other_operators.py OUT_DIR [--more | --unusual | --arguments | --rows]
 
---unusual, --arguments: layouts, dtypes, sizes and numbers that random calls showed to matter.
+--rows: operators that got their rows later. --unusual, --arguments: layouts, dtypes, sizes and numbers that random calls showed to matter.
 """
 import pathlib, sys, warnings
 
@@ -17,7 +17,7 @@ FILES = {}
 
 
 def file_of(func):
-    return FILES.setdefault(func, File(f"aten.{func._schema.name.removeprefix('aten::')}.{func._overloadname}"))
+    return FILES.setdefault(func, File(f"{func._schema.name.replace('::', '.')}.{func._overloadname}"))
 
 
 def record(func, *args, **kwargs):
@@ -240,6 +240,61 @@ def unusual(x):
     record(aten.repeat_interleave.Tensor, torch.tensor([2, 1], dtype=torch.int8))
 
 
+def rows(x):
+    half, wide = torch.float16, torch.float64
+    # Sequences of different lengths.
+    values, padded, offsets = torch.arange(10.).reshape(5, 2), torch.arange(18.).reshape(3, 3, 2), torch.tensor([0, 2, 2, 5])
+    for dtype, most, padding in ((half, 3, -1.0), (torch.int16, 2, 7.0), (torch.bool, 4, 0.0)):
+        record(aten._jagged_to_padded_dense_forward.default, values.to(dtype), [offsets], [most], padding)
+        record(aten._padded_dense_to_jagged_forward.default, padded.to(dtype), [offsets.int()], None if most == 3 else 5)
+    record(aten._jagged_to_padded_dense_forward.default, values.double()[:, 0], [offsets[:1]], [3], 1.0)
+    record(aten._padded_dense_to_jagged_forward.default, padded.double()[:, :2], [offsets])
+    # Rows of sparse matrices.
+    for dtype in (torch.int64, torch.int32):
+        record(aten._convert_indices_from_coo_to_csr.default, torch.tensor([0, 0, 1, 3], dtype=dtype), 5, out_int32=dtype == torch.int32)
+        starts, columns = torch.tensor([[0, 2, 3], [0, 1, 3]], dtype=dtype), torch.tensor([[0, 2, 1], [0, 2, 1]], dtype=dtype)
+        if dtype == torch.int64:
+            starts, columns = starts.reshape(2, 1, 3), columns.reshape(2, 1, 3)
+        record(aten._convert_indices_from_csr_to_coo.default, starts, columns, transpose=dtype == torch.int32)
+    record(aten._convert_indices_from_coo_to_csr.default, x, 5)
+    for dtype in (torch.float32, torch.int32):
+        diagonals = torch.arange(8).reshape(2, 4).to(dtype)
+        for wanted in ((diagonals, torch.tensor([1, -2]), [3, 5]), (diagonals[0], torch.tensor(-1), [4, 3])):
+            file_of(aten._spdiags.default).add(
+                aten._spdiags.default, {"diagonals": wanted[0], "offsets": wanted[1], "shape": wanted[2], "layout": None},
+                aten._spdiags.default(*wanted).to_dense(), origin="listed")
+            diagonals = diagonals.double()
+    record_sparse(aten.native_norm.default, x, 3, sparse=[0])
+    record_sparse(aten.native_norm.default, x.double(), torch.inf, sparse=[0])
+    record_sparse(aten.native_norm.ScalarOpt_dim_dtype, x, None, [0, 1], False, None, sparse=[0])
+    for func, places in ((aten.hspmm, [0]), (aten.smm, [0]), (aten._sparse_sparse_matmul, [0, 1])):
+        record_sparse(func.default, x, x.t() - 1, sparse=places)
+    record_sparse(aten.sspaddmm.default, torch.eye(2), x, x.t() - 1, beta=2, alpha=0.5, sparse=[0, 1])
+    record_sparse(aten.sparse_coo_tensor.size, [2, 3], dtype=wide, layout=torch.sparse_coo, device=torch.device("cpu"))
+    # Scaled losses.
+    tensors = [x.clone(), torch.tensor([torch.inf, 1])]
+    for dtype, flag, scale in ((torch.float32, [0.0], 1 / 3), (half, 0.0, 0.5), (wide, [1.0], 2.0)):
+        given = [y.to(dtype) for y in tensors[:1 if dtype == half else 2]], torch.tensor(flag), torch.tensor([scale])
+        record(aten._amp_foreach_non_finite_check_and_unscale.default, *given)
+        record(aten._amp_foreach_non_finite_check_and_unscale_.default, *given)
+    for scale, count, found in ((4.0, 1, 0.0), ([3e38], [1], [0.0])):
+        given = torch.tensor(scale), torch.tensor(count, dtype=torch.int32), torch.tensor(found), 2.0, 0.5, 2
+        record(aten._amp_update_scale.default, *given)
+        record(aten._amp_update_scale_.default, *(y.clone() if isinstance(y, torch.Tensor) else y for y in given))
+    # The derivative of a gradient.
+    y = torch.randn(2, 4)
+    for dtype in (torch.float32, wide):
+        gate, glu_grad = y.to(dtype), y[:, 1:3].to(dtype) * 2
+        grad = aten.glu_backward(glu_grad, gate, 1)
+        record(aten.glu_backward_jvp.default, grad, glu_grad, gate, glu_grad.flip(0), gate.cos(), -1)
+    prims = torch.ops.prims
+    record(prims.maximum_value.default, half)
+    record(prims.minimum_value.default, torch.int16)
+    record(prims._make_token.default)
+    record(prims._sink_tokens.default, [torch.empty(0)])
+    record(aten.is_contiguous.memory_format, torch.zeros(1, 2, 3, 2).to(memory_format=torch.channels_last), torch.channels_last)
+
+
 def arguments(x):
     half, brain, wide = torch.float16, torch.bfloat16, torch.float64
     # The dtype, layout and sizes of losses are those of the target.
@@ -321,6 +376,8 @@ def main():
         more(x)
     elif "--unusual" in sys.argv:
         unusual(x)
+    elif "--rows" in sys.argv:
+        rows(x)
     elif "--arguments" in sys.argv:
         arguments(x)
     else:

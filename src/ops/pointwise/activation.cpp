@@ -286,14 +286,19 @@ Result<Tensor> prelu_formula(Emitter& e, const Tensor& self, const Tensor& weigh
            {e(aten<"gt.Scalar">, {self, 0}), self, e(aten<"mul.Tensor">, {slope, self})});
 }
 
-// The change of glu(x), given that result and the change of x.
-Result<Tensor> glu_jvp(Emitter& e, const Tensor& glu, const Tensor& x, const Tensor& dx,
-                       int64_t dim) {
+// The dim along which glu halves x and its change.
+Result<int64_t> halved_dim(const Tensor& x, const Tensor& dx, int64_t dim) {
   PT2_TRY(const int64_t wrapped, wrap_dim(dim, x.dim()));
   PT2_TRY_VOID(check_sizes(dx, x.sizes(), "dx"));
   if (x.dim() == 0 || x.size(wrapped) % 2 != 0)
     return operator_error("x: found " + x.type_text() + ", expected an even size of dim " +
                           std::to_string(dim));
+  return wrapped;
+}
+// The change of glu(x), given that result and the change of x.
+Result<Tensor> glu_jvp(Emitter& e, const Tensor& glu, const Tensor& x, const Tensor& dx,
+                       int64_t dim) {
+  PT2_TRY(const int64_t wrapped, halved_dim(x, dx, dim));
   const int64_t half = x.size(wrapped) / 2;
   PT2_TRY(const Tensor gate,
           e(aten<"sigmoid.default">, {e(aten<"narrow.default">, {x, wrapped, half, half})}));
@@ -304,6 +309,37 @@ Result<Tensor> glu_jvp(Emitter& e, const Tensor& glu, const Tensor& x, const Ten
   PT2_TRY(const Tensor kept,
           e(aten<"sub.Tensor">, {by_gate, e(aten<"mul.Tensor">, {gate, by_gate})}));
   return e(aten<"add.Tensor">, {by_value, e(aten<"mul.Tensor">, {glu, kept})});
+}
+
+// The change of the gradient of x, [g s, g s a (1 - s)] with s = sigmoid(b) for x = [a, b], given
+// that gradient and the changes of g and x.
+Result<Tensor> glu_backward_jvp(Emitter& e, const Tensor& grad_x, const Tensor& grad_glu,
+                                const Tensor& x, const Tensor& dgrad_glu, const Tensor& dx,
+                                int64_t dim) {
+  PT2_TRY(const int64_t wrapped, halved_dim(x, dx, dim));
+  PT2_TRY_VOID(check_sizes(grad_x, x.sizes(), "grad_x"));
+  PT2_TRY_VOID(check_sizes(dgrad_glu, grad_glu.sizes(), "dgrad_glu"));
+  const int64_t half = x.size(wrapped) / 2;
+  const auto part = [&](const Tensor& whole, int64_t begin) {
+    return e(aten<"narrow.default">, {whole, wrapped, begin, half});
+  };
+  const auto times = [&](const Result<Tensor>& a, const Result<Tensor>& b) {
+    return e(aten<"mul.Tensor">, {a, b});
+  };
+  const auto a = part(x, 0);
+  const auto da = part(dx, 0);
+  const auto db = part(dx, half);
+  const auto grad_a = part(grad_x, 0);
+  const auto gate = e(aten<"sigmoid.default">, {part(x, half)});
+  const auto closed = e(aten<"rsub.Scalar">, {gate, 1});
+  const auto by_gate = times(grad_a, times(db, closed));
+  const auto change_a = e(aten<"add.Tensor">, {times(dgrad_glu, gate), by_gate});
+  const auto moved = e(aten<"add.Tensor">, {times(change_a, a), times(grad_a, da)});
+  const auto lost = times(times(times(grad_a, a), gate), db);
+  const auto change_b = times(e(aten<"sub.Tensor">, {moved, lost}), closed);
+  PT2_TRY(const Tensor first, change_a);
+  PT2_TRY(const Tensor second, change_b);
+  return e(aten<"cat.default">, {Tensors{first, second}, wrapped});
 }
 
 // Refuses the dtypes that PyTorch refuses.
@@ -334,6 +370,7 @@ constexpr OpDef kActivationOps[] = {
     op<"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", elu_meta, elu>,
     op<"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_meta, gelu>,
     op<"aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor", glu_jvp>.with({.slope = Slope::linear, .linear_in = "dx"}),
+    op<"aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor", glu_backward_jvp>.with({.slope = Slope::linear, .linear_in = "dgrad_glu dx"}),
     op<"aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu>,
     op<"aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", add_relu_number>,
     op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu>,

@@ -1,5 +1,6 @@
 // Steps of optimizers on lists of parameters (ATen/native/cpu/FusedAdamKernel.cpp and its
 // neighbours).
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -212,6 +213,59 @@ Result<typename AdagradResults<Rate>::Lists> adagrad(
   return out;
 }
 
+// --- Scaling of losses (ATen/native/cpu/AmpGradScalerKernels.cpp)
+
+Result<void> check_one_element(const Tensor& tensor, std::string_view what) {
+  if (tensor.numel() == 1) return {};
+  return operator_error(std::string(what) + ": found " + tensor.type_text() +
+                        ", expected one element");
+}
+
+using Unscaled = std::tuple<Tensors, Tensor>;
+
+// A number that is not finite, anywhere, sets found_inf to 1.
+Result<Unscaled> unscale(Emitter& e, const Tensors& self, const Tensor& found_inf,
+                         const Tensor& inv_scale) {
+  PT2_TRY_VOID(check_one_element(found_inf, "found_inf"));
+  PT2_TRY_VOID(check_one_element(inv_scale, "inv_scale"));
+  PT2_TRY(const Tensor factor, e(aten<"reshape.default">, {inv_scale, Sizes{}}));
+  Unscaled out;
+  auto& [scaled, found] = out;
+  PT2_TRY(found, e(aten<"clone.default">, {found_inf}));
+  for (const Tensor& tensor : self) {
+    PT2_TRY_VOID(check_floating(tensor, "self"));
+    const auto finite = e(aten<"all.default">, {e(aten<"isfinite.default">, {tensor})});
+    PT2_TRY(found, e(aten<"where.ScalarOther">, {finite, found, 1}));
+    PT2_TRY(Tensor product, e(aten<"mul.Tensor">, {tensor, factor}));
+    scaled.push_back(std::move(product));
+  }
+  return out;
+}
+
+// The scale grows after `interval` steps without an infinity, unless it would become one itself.
+Result<std::tuple<Tensor, Tensor>> update_scale(Emitter& e, const Tensor& self,
+                                                const Tensor& growth_tracker,
+                                                const Tensor& found_inf, double growth,
+                                                double backoff, int64_t interval) {
+  PT2_TRY_VOID(check_one_element(self, "self"));
+  PT2_TRY_VOID(check_one_element(growth_tracker, "growth_tracker"));
+  PT2_TRY_VOID(check_one_element(found_inf, "found_inf"));
+  if (self.dtype() != Dtype::float32 || growth_tracker.dtype() != Dtype::int32)
+    return operator_error("found " + self.type_text() + " and " + growth_tracker.type_text() +
+                          ", expected a scale of float32 and a count of int32");
+  const auto failed = e(aten<"ne.Scalar">, {found_inf, 0});
+  const auto steps = e(aten<"add.Scalar">, {growth_tracker, 1});
+  const auto is_due = e(aten<"eq.Scalar">, {steps, interval});
+  const auto grown = e(aten<"mul.Scalar">, {self, growth});
+  const auto grows = e(aten<"logical_and.default">, {is_due, e(aten<"isfinite.default">, {grown})});
+  const auto kept = e(aten<"where.self">, {grows, grown, self});
+  PT2_TRY(Tensor scale,
+          e(aten<"where.self">, {failed, e(aten<"mul.Scalar">, {self, backoff}), kept}));
+  const auto restarts = e(aten<"logical_or.default">, {failed, is_due});
+  PT2_TRY(Tensor count, e(aten<"masked_fill.Scalar">, {steps, restarts, 0}));
+  return std::tuple(std::move(scale), std::move(count));
+}
+
 // The form that writes: the results of the other are copied to where the arguments lie.
 Result<void> copy_back(Emitter& e, const Tensors& targets, const Tensors& sources) {
   for (size_t i = 0; i < targets.size(); ++i)
@@ -259,6 +313,21 @@ Result<void> adagrad_in_place(Emitter& e, const Tensors& self, const Tensors& gr
   return copy_back(e, sums, std::get<2>(lists));
 }
 
+Result<void> unscale_in_place(Emitter& e, const Tensors& self, const Tensor& found_inf,
+                              const Tensor& inv_scale) {
+  PT2_TRY(const auto results, unscale(e, self, found_inf, inv_scale));
+  PT2_TRY_VOID(copy_back(e, self, std::get<0>(results)));
+  return copy_back(e, {found_inf}, {std::get<1>(results)});
+}
+Result<Tensor> update_scale_in_place(Emitter& e, const Tensor& self, const Tensor& growth_tracker,
+                                     const Tensor& found_inf, double growth, double backoff,
+                                     int64_t interval) {
+  PT2_TRY(const auto results,
+          update_scale(e, self, growth_tracker, found_inf, growth, backoff, interval));
+  PT2_TRY_VOID(e(aten<"copy_.default">, {growth_tracker, std::get<1>(results)}));
+  return e(aten<"copy_.default">, {self, std::get<0>(results)});
+}
+
 // clang-format off
 // The functional form and the one that writes, for a learning rate that is a number and for one that is a tensor.
 #define PT2_ADAM_RATE(name, apart, overload, named, rate, type) \
@@ -286,6 +355,10 @@ constexpr OpDef kOps[] = {
     PT2_SGD_RATE(".tensor_lr", ".tensor_lr", "Tensor", Tensor),
     PT2_ADAGRAD_RATE("", ".default", "float", double, "Tensor(d!)[]", ", Tensor[] state_steps_out"),
     PT2_ADAGRAD_RATE(".tensor_lr", ".tensor_lr", "Tensor", Tensor, "Tensor[]", ""),
+    op<"aten::_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[] self_out, Tensor found_inf_out)", unscale>,
+    op<"aten::_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()", unscale_in_place>.with({.functional_form = "_amp_foreach_non_finite_check_and_unscale.default"}),
+    op<"aten::_amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)", update_scale>,
+    op<"aten::_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> Tensor(a!)", update_scale_in_place>.with({.functional_form = "_amp_update_scale.default"}),
 };
 // clang-format on
 #undef PT2_ADAGRAD_RATE

@@ -1,10 +1,12 @@
 // torch._prims, which decompositions of PyTorch 2 produce. Aliases of aten operators are in
 // forms/aliases.def; those here take their arguments differently (torch/_prims/__init__.py).
 #include <algorithm>
+#include <limits>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -131,6 +133,21 @@ Result<Tensor> reverse(const Tensor& a, const Sizes& dims) {
   return apply(aten<"flip.default">, {a, list_of(dims)});
 }
 
+// The order of effects in a program: nothing is computed from a token.
+Result<Tensor> make_token() { return apply(aten<"empty.memory_format">, {list_of({0})}); }
+void sink_tokens(const Tensors&) {}
+
+template <bool Largest>
+Scalar extreme_value(Dtype dtype) {
+  if (dtype == Dtype::bool_) return Scalar(Largest);
+  if (dtype_category(dtype) != DtypeCategory::integer)
+    return Scalar(Largest ? largest_finite(dtype) : -largest_finite(dtype));
+  const int bits = static_cast<int>(dtype_size(dtype)) * 8;
+  if (is_unsigned(dtype) && bits < 64) return Scalar(Largest ? (int64_t{1} << bits) - 1 : 0);
+  const int64_t largest = std::numeric_limits<int64_t>::max() >> (64 - bits);
+  return Scalar(Largest ? largest : -largest - 1);
+}
+
 // --- Elements
 
 Result<Tensor> where(const Tensor& pred, const Tensor& a, const Tensor& b) {
@@ -233,6 +250,10 @@ constexpr OpDef kPrimsOps[] = {
     op<"prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)", squeeze>,
     op<"prims::copy_to(Tensor(a!) a, Tensor b) -> Tensor(a!)", copy_to>,
     op<"prims::resize(Tensor(a!) a, SymInt[] shape) -> Tensor(a!)", resize>,
+    op<"prims::_make_token() -> Tensor", make_token>,
+    op<"prims::_sink_tokens(Tensor[] tokens) -> ()", sink_tokens>,
+    op<"prims::maximum_value(ScalarType dtype) -> Scalar", extreme_value<true>>,
+    op<"prims::minimum_value(ScalarType dtype) -> Scalar", extreme_value<false>>,
     op<"prims::rev(Tensor a, int[] dims) -> Tensor", reverse>,
     op<"prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where>,
     op<"prims::pow(Tensor self, Tensor other) -> Tensor", power>,

@@ -1,5 +1,6 @@
-// Packs sequences of different lengths step by step, and unpacks them
-// (ATen/native/PackedSequence.cpp).
+// Sequences of different lengths: packed step by step, and unpacked
+// (ATen/native/PackedSequence.cpp); one behind another, and padded
+// (ATen/native/nested/NestedTensorUtils.cpp).
 #include <algorithm>
 
 #include "base/memory_account.h"
@@ -136,11 +137,104 @@ Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const 
   return out;
 }
 
+// --- Jagged: rows of `values` one behind another, those of sequence i from offsets[i] on
+
+Result<void> check_jagged(const Tensors& offsets, size_t lengths) {
+  if (offsets.size() != 1 || lengths != 1)
+    return operator_error("found " + std::to_string(offsets.size()) + " offsets and " +
+                          std::to_string(lengths) + " lengths, expected one: one jagged dim");
+  PT2_TRY_VOID(check_rank(offsets[0], 1, "offsets"));
+  PT2_TRY_VOID(check_index_dtype(offsets[0], "offsets"));
+  if (offsets[0].numel() == 0) return operator_error("offsets: found none, expected at least 0");
+  return {};
+}
+
+// The offsets, which must not fall, nor leave `rows`.
+Result<std::vector<int64_t>> jagged_offsets(const Tensor& offsets, int64_t rows) {
+  const Input<int64_t> numbers(offsets);
+  std::vector<int64_t> out(numbers.data(), numbers.data() + numbers.size());
+  int64_t before = 0;
+  for (const int64_t offset : out) {
+    if (offset < before || offset > rows)
+      return operator_error("offsets: found " + std::to_string(offset) + ", expected " +
+                            std::to_string(before) + " to " + std::to_string(rows));
+    before = offset;
+  }
+  return out;
+}
+
+Result<Meta> jagged_to_padded_meta(const Tensor& values, const Tensors& offsets,
+                                   const Sizes& max_lengths, double) {
+  PT2_TRY_VOID(check_rank_at_least(values, 1, "values"));
+  PT2_TRY_VOID(check_not_complex(values, "values"));
+  PT2_TRY_VOID(check_jagged(offsets, max_lengths.size()));
+  if (max_lengths[0] < 0)
+    return operator_error("max_lengths: found " + sizes_text(max_lengths) + ", expected 0 or more");
+  Sizes sizes = values.sizes();
+  sizes[0] = max_lengths[0];
+  sizes.insert(sizes.begin(), offsets[0].numel() - 1);
+  return Meta(values.dtype(), std::move(sizes));
+}
+// Longer sequences are cut.
+Result<void> jagged_to_padded(Tensor& out, const Tensor& values, const Tensors& offsets,
+                              const Sizes& max_lengths, double padding_value) {
+  PT2_TRY(const std::vector<int64_t> starts, jagged_offsets(offsets[0], values.size(0)));
+  fill_elements(out, padding_value);
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    const int64_t count = std::min(starts[i + 1] - starts[i], max_lengths[0]);
+    PT2_TRY(const Tensor sequence, select(out, 0, static_cast<int64_t>(i)));
+    PT2_TRY(Tensor target, narrow(sequence, 0, 0, count));
+    PT2_TRY(const Tensor source, narrow(values, 0, starts[i], count));
+    copy_elements(target, source);
+  }
+  return {};
+}
+
+Result<void> check_padded(const Tensor& dense, const Tensors& offsets) {
+  PT2_TRY_VOID(check_rank_at_least(dense, 2, "dense"));
+  PT2_TRY_VOID(check_jagged(offsets, 1));
+  if (offsets[0].numel() != dense.size(0) + 1)
+    return operator_error("offsets: found " + offsets[0].type_text() + ", expected one more than " +
+                          std::to_string(dense.size(0)));
+  return {};
+}
+Meta jagged_meta(const Tensor& dense, int64_t rows) {
+  Sizes sizes(dense.sizes().begin() + 1, dense.sizes().end());
+  sizes[0] = rows;
+  return Meta(dense.dtype(), std::move(sizes));
+}
+Result<Meta> padded_to_jagged_meta(const Tensor& dense, const Tensors& offsets,
+                                   const std::optional<int64_t>& total) {
+  PT2_TRY_VOID(check_padded(dense, offsets));
+  if (!total) return Error{ErrorCode::unsupported, "the size depends on the last offset", ""};
+  return jagged_meta(dense, *total);
+}
+Result<Tensor> padded_to_jagged(const Tensor& dense, const Tensors& offsets,
+                                const std::optional<int64_t>& total) {
+  PT2_TRY_VOID(check_padded(dense, offsets));
+  PT2_TRY(const int64_t most, multiply_add(dense.size(0), dense.size(1)));
+  PT2_TRY(const std::vector<int64_t> starts, jagged_offsets(offsets[0], most));
+  if (total && *total != starts.back())
+    return operator_error("total_L: found " + std::to_string(*total) +
+                          ", expected the last offset, " + std::to_string(starts.back()));
+  PT2_TRY(Tensor out, allocate(jagged_meta(dense, starts.back())));
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    const int64_t count = starts[i + 1] - starts[i];
+    PT2_TRY(const Tensor sequence, select(dense, 0, static_cast<int64_t>(i)));
+    PT2_TRY(const Tensor source, narrow(sequence, 0, 0, count));
+    PT2_TRY(Tensor target, narrow(out, 0, starts[i], count));
+    copy_elements(target, source);
+  }
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kPackingOps[] = {
     op<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", pack>.with({.slope = Slope::linear, .linear_in = "input"}),
     op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward>.with({.slope = Slope::linear, .linear_in = "grad", .undecomposed = Undecomposed::reads_elements}),
     op<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", pad>.with({.slope = Slope::linear, .linear_in = "data", .undecomposed = Undecomposed::reads_elements}),
+    op<"aten::_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.) -> Tensor", jagged_to_padded_meta, jagged_to_padded>,
+    composed<"aten::_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor", padded_to_jagged_meta, padded_to_jagged>.with({.slope = Slope::linear, .linear_in = "dense"}),
 };
 // clang-format on
 

@@ -127,6 +127,7 @@ constexpr OpDef kQueriesOps[] = {
     op<"aten::storage_offset(Tensor self) -> int", offset_of>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::element_size(Tensor self) -> int", element_size>,
     op<"aten::is_contiguous(Tensor self) -> bool", contiguous_now>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", contiguous_in>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_same_size(Tensor self, Tensor other) -> bool", has_same_size>.with({.looks_at_sizes_alone = true}),
     op<"aten::is_nonzero(Tensor self) -> bool", is_nonzero>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_floating_point(Tensor self) -> bool", has_floats>.with({.undecomposed = Undecomposed::gives_numbers}),

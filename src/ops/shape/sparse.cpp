@@ -1,9 +1,13 @@
 // Sparse tensors. A sparse tensor is kept as the dense one that it stands for: what is computed
 // with it has the same numbers, and which zeros it stored is not known.
+#include <algorithm>
+
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/loops.h"
 #include "ops/pointwise/copying.h"
+#include "ops/shape/view.h"
 
 namespace pt2::ops {
 namespace {
@@ -113,6 +117,124 @@ Result<Tensor> sum_along_as(Emitter& e, const Tensor& self, const Sizes& dim, Dt
   return e(aten<"sum.dim_IntList">, {self, dim, false, dtype});
 }
 
+Result<Tensor> zeros_of(Emitter& e, const Sizes& size, const OptionalDtype& dtype,
+                        const OptionalLayout&, const OptionalDevice&, const PinMemory&) {
+  return e(aten<"zeros.default">, {size, dtype.value_or(Dtype::float32)});
+}
+
+// Other norms than these count the zeros that are stored.
+Result<Tensor> native_norm(Emitter& e, const Tensor& self, const Scalar& p) {
+  if (!(p.to_double() >= 0))
+    return Error{ErrorCode::unsupported, "norms below 0 of sparse tensors", ""};
+  return e(aten<"norm.Scalar">, {self, p});
+}
+Result<Tensor> native_norm_along(Emitter& e, const Tensor& self, const std::optional<Scalar>& p,
+                                 const Sizes& dim, bool keepdim, const OptionalDtype& dtype) {
+  PT2_TRY(const Sizes all, wrap_dims(dim, self.dim()));
+  if (static_cast<int64_t>(all.size()) != self.dim() || keepdim || dtype)
+    return operator_error("found dims " + sizes_text(dim) +
+                          ", keepdim or a dtype, expected all dims and neither of these");
+  return native_norm(e, self, p.value_or(2));
+}
+
+// The diagonal k of `diagonals` becomes that of `offsets[k]`; its element j lies in column j.
+Result<Meta> spdiags_meta(const Tensor& diagonals, const Tensor& offsets, const Sizes& shape,
+                          const OptionalLayout&) {
+  if (diagonals.dim() > 2 || diagonals.dim() < 1 || offsets.dim() > 1 ||
+      offsets.dtype() != Dtype::int64)
+    return operator_error("found " + diagonals.type_text() + " and " + offsets.type_text() +
+                          ", expected rows of diagonals, and their offsets of int64");
+  if (offsets.numel() != (diagonals.dim() == 1 ? 1 : diagonals.size(0)))
+    return operator_error("offsets: found " + offsets.type_text() + ", expected one for each of " +
+                          diagonals.type_text());
+  if (shape.size() != 2 || shape[0] < 0 || shape[1] < 0)
+    return operator_error("shape: found " + sizes_text(shape) + ", expected two sizes");
+  return Meta(diagonals.dtype(), shape);
+}
+Result<void> spdiags(Tensor& out, const Tensor& diagonals, const Tensor& offsets,
+                     const Sizes& shape, const OptionalLayout&) {
+  const Input<int64_t> all(offsets);
+  std::vector<int64_t> seen;
+  for (int64_t k = 0; k < all.size(); ++k) {
+    const int64_t offset = all[k];
+    if (std::ranges::find(seen, offset) != seen.end() || offset <= -shape[0] || offset >= shape[1])
+      return operator_error("offsets: found " + std::to_string(offset) +
+                            ", expected different diagonals of " + sizes_text(shape));
+    seen.push_back(offset);
+    PT2_TRY(const Tensor row,
+            diagonals.dim() == 1 ? Result<Tensor>(diagonals) : select(diagonals, 0, k));
+    const int64_t begin = std::max<int64_t>(offset, 0);
+    PT2_TRY(const int64_t below, multiply_add(offset, 1, shape[0]));
+    const int64_t end = std::min({shape[1], below, row.size(0)});
+    if (begin >= end) continue;
+    Tensor target =
+        out.with_view({end - begin}, {shape[1] + 1}, (begin - offset) * shape[1] + begin);
+    PT2_TRY(const Tensor source, narrow(row, 0, begin, end - begin));
+    copy_elements(target, source);
+  }
+  return {};
+}
+
+// --- Rows of compressed and of single elements
+
+Dtype place_dtype(bool out_int32) { return out_int32 ? Dtype::int32 : Dtype::int64; }
+
+Result<Meta> coo_to_csr_meta(const Tensor& self, int64_t size, bool out_int32) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  PT2_TRY_VOID(check_index_dtype(self, "self"));
+  PT2_TRY(const int64_t count, multiply_add(size, 1, 1));
+  if (size < 0) return operator_error("size: found " + std::to_string(size));
+  return Meta(place_dtype(out_int32), {count});
+}
+// Row i begins at the number of indices below i.
+Result<void> coo_to_csr(Tensor& out, const Tensor& self, int64_t size, bool) {
+  const Input<int64_t> rows(self);
+  Output<int64_t> starts(out);
+  int64_t row = 0;
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] < (i == 0 ? 0 : rows[i - 1]) || rows[i] >= size)
+      return operator_error("self: found " + std::to_string(rows[i]) +
+                            ", expected ascending numbers below " + std::to_string(size));
+    for (; row <= rows[i]; ++row) starts[row] = i;
+  }
+  for (; row <= size; ++row) starts[row] = rows.size();
+  return {};
+}
+
+Result<Meta> csr_to_coo_meta(const Tensor& crow, const Tensor& col, bool out_int32, bool) {
+  PT2_TRY_VOID(check_rank_at_least(crow, 1, "crow_indices"));
+  PT2_TRY_VOID(check_index_dtype(crow, "crow_indices"));
+  PT2_TRY_VOID(check_index_dtype(col, "col_indices"));
+  Sizes sizes = crow.sizes();
+  if (sizes.back() < 1 || col.dim() != crow.dim())
+    return operator_error("crow_indices: found " + crow.type_text() + ", expected " +
+                          std::to_string(col.dim()) + " dims, the last not empty");
+  sizes.back() = col.sizes().back();
+  PT2_TRY_VOID(check_sizes(col, sizes, "col_indices"));
+  return Meta(place_dtype(out_int32), {crow.dim() + 1, col.numel()});
+}
+// A row of the result for each dim of the batch, then rows and columns, which `transpose` swaps.
+Result<void> csr_to_coo(Tensor& out, const Tensor& crow, const Tensor& col, bool, bool transpose) {
+  const Input<int64_t> starts(crow), columns(col);
+  Output<int64_t> places(out);
+  const int64_t count = col.sizes().back(), line = crow.sizes().back(), all = col.numel();
+  const int64_t row_line = crow.dim() - (transpose ? 0 : 1);
+  const int64_t column_line = crow.dim() - (transpose ? 1 : 0);
+  for (int64_t i = 0; i < all; ++i) {
+    int64_t matrix = i / count;
+    const int64_t* begin = starts.data() + matrix * line;
+    for (int64_t dim = crow.dim() - 1; dim-- > 0; matrix /= crow.size(dim))
+      places[dim * all + i] = matrix % crow.size(dim);
+    const int64_t row = std::upper_bound(begin, begin + line, i % count) - begin - 1;
+    if (row < 0 || row + 1 >= line || !std::is_sorted(begin, begin + line))
+      return operator_error("crow_indices: found no row of element " + std::to_string(i % count) +
+                            ", expected ascending numbers from 0 to " + std::to_string(count));
+    places[row_line * all + i] = row;
+    places[column_line * all + i] = columns[i];
+  }
+  return {};
+}
+
 // clang-format off
 constexpr OpDef kSparseOps[] = {
     composed<"aten::sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo_meta, coo, coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
@@ -127,6 +249,16 @@ constexpr OpDef kSparseOps[] = {
     op<"aten::_coalesce(Tensor self) -> Tensor", clone_of>.with({.slope = Slope::linear}),
     op<"aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", sparse_mm>,
     op<"aten::_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", sparse_addmm>,
+    op<"aten::_sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor", sparse_mm>,
+    op<"aten::hspmm(Tensor mat1, Tensor mat2) -> Tensor", sparse_mm>,
+    op<"aten::smm(Tensor self, Tensor mat2) -> Tensor", sparse_mm>,
+    op<"aten::sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", sparse_addmm>,
+    op<"aten::sparse_coo_tensor.size(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor", zeros_of>,
+    op<"aten::_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor", spdiags_meta, spdiags>.with({.slope = Slope::linear, .linear_in = "diagonals"}),
+    op<"aten::native_norm(Tensor self, Scalar p=2) -> Tensor", native_norm>,
+    op<"aten::native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? dtype) -> Tensor", native_norm_along>,
+    op<"aten::_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", coo_to_csr_meta, coo_to_csr>,
+    op<"aten::_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor", csr_to_coo_meta, csr_to_coo>,
     op<"aten::_sparse_sum(Tensor self) -> Tensor", sum>.with({.slope = Slope::linear}),
     op<"aten::_sparse_sum.dtype(Tensor self, *, ScalarType dtype) -> Tensor", sum_as>.with({.slope = Slope::linear}),
     op<"aten::_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor", sum_along>.with({.slope = Slope::linear}),
