@@ -218,19 +218,20 @@ Result<void> csr_to_coo(Tensor& out, const Tensor& crow, const Tensor& col, bool
   const Input<int64_t> starts(crow), columns(col);
   Output<int64_t> places(out);
   const int64_t count = col.sizes().back(), line = crow.sizes().back(), all = col.numel();
-  const int64_t row_line = crow.dim() - (transpose ? 0 : 1);
-  const int64_t column_line = crow.dim() - (transpose ? 1 : 0);
-  for (int64_t i = 0; i < all; ++i) {
-    int64_t matrix = i / count;
+  int64_t* const rows = places.data() + (crow.dim() - (transpose ? 0 : 1)) * all;
+  int64_t* const row_columns = places.data() + (crow.dim() - (transpose ? 1 : 0)) * all;
+  std::copy_n(columns.data(), all, row_columns);
+  for (int64_t matrix = 0; all > 0 && matrix < all / count; ++matrix) {
     const int64_t* begin = starts.data() + matrix * line;
-    for (int64_t dim = crow.dim() - 1; dim-- > 0; matrix /= crow.size(dim))
-      places[dim * all + i] = matrix % crow.size(dim);
-    const int64_t row = std::upper_bound(begin, begin + line, i % count) - begin - 1;
-    if (row < 0 || row + 1 >= line || !std::is_sorted(begin, begin + line))
-      return operator_error("crow_indices: found no row of element " + std::to_string(i % count) +
+    if (begin[0] != 0 || begin[line - 1] != count || !std::is_sorted(begin, begin + line))
+      return operator_error("crow_indices: found " + std::to_string(begin[0]) + " to " +
+                            std::to_string(begin[line - 1]) +
                             ", expected ascending numbers from 0 to " + std::to_string(count));
-    places[row_line * all + i] = row;
-    places[column_line * all + i] = columns[i];
+    for (int64_t row = 0; row + 1 < line; ++row)
+      std::fill(rows + matrix * count + begin[row], rows + matrix * count + begin[row + 1], row);
+    int64_t place = matrix;
+    for (int64_t dim = crow.dim() - 1; dim-- > 0; place /= crow.size(dim))
+      std::fill_n(places.data() + dim * all + matrix * count, count, place % crow.size(dim));
   }
   return {};
 }
