@@ -332,6 +332,12 @@ def arguments(x):
     # Layouts.
     last = torch.arange(48.).reshape(2, 3, 2, 2, 2).to(memory_format=torch.channels_last_3d)
     record(aten.adaptive_avg_pool3d.default, last.double(), [2, 1, 2])
+    record(aten.avg_pool3d.default, last, [1, 2, 2])
+    record(aten.avg_pool3d_backward.default, torch.ones(2, 3, 2, 1, 1).double(), last.double(), [1, 2, 2], [], [0, 0, 0], False,
+           True, None)
+    record(aten._adaptive_avg_pool3d_backward.default, torch.ones(2, 3, 2, 1, 1).double(), last.double())
+    record(aten.conv3d.default, last[:1].double(), torch.ones(2, 3, 1, 1, 1).double())
+    record(aten.conv_transpose3d.input, last[:1].double(), torch.ones(3, 2, 1, 1, 1).double())
     record(aten.adaptive_max_pool3d.default, last.double(), [1, 2, 1])
     record(aten.adaptive_avg_pool1d.default, torch.arange(12.).reshape(2, 2, 3).transpose(1, 2), [1])
     image = torch.arange(24.).reshape(1, 2, 3, 4).to(memory_format=torch.channels_last)

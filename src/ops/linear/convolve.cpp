@@ -212,6 +212,9 @@ Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,
     return operator_error("input: found " + input.type_text() + ", expected only an empty batch");
   MemoryFormat format = suggest_memory_format(input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
+  // PyTorch's own loops over volumes lose the format; oneDNN's, for float32 and halves, keep it.
+  if (shape.spatial == 3 && input.dtype() != Dtype::float32 && dtype_size(input.dtype()) != 2)
+    format = MemoryFormat::contiguous;
   Sizes strides = checked_numel(sizes) ? format_strides(sizes, format) : Sizes{};
   return Meta(input.dtype(), std::move(sizes), std::move(strides));
 }

@@ -114,6 +114,12 @@ Meta pooled_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype d
   return Meta(dtype, std::move(sizes), std::move(strides));
 }
 
+// The same, but volumes lose their memory format, as in all pools but those of maxima in windows.
+Meta averaged_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype dtype) {
+  Meta meta = pooled_meta(self, out, spatial, dtype);
+  return spatial == 3 ? Meta(dtype, std::move(meta.sizes)) : meta;
+}
+
 int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
 // Calls visit(plane, position, index of the output element) for every output element.
@@ -228,7 +234,7 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
     if (pool.in[dim] < pool.kernel[dim])
       return operator_error("self: found " + self.type_text() +
                             ", expected no size below that of the kernel, " + sizes_text(kernel));
-  return pooled_meta(self, pool.out, Spatial, self.dtype());
+  return averaged_meta(self, pool.out, Spatial, self.dtype());
 }
 
 // `count_padding` counts the padding, but never the part of a window that ceil_mode lets extend
@@ -322,12 +328,6 @@ Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes&
   return pool;
 }
 
-// Volumes lose their memory format (ATen/native/AdaptiveAveragePooling3d.cpp).
-Meta adaptive_result(const Tensor& self, const Adaptive& pool, int64_t spatial, Dtype dtype) {
-  Meta out = pooled_meta(self, pool.out, spatial, dtype);
-  return spatial == 3 ? Meta(dtype, std::move(out.sizes)) : out;
-}
-
 // Means of rows and images may lack channels.
 template <int64_t Spatial>
 Result<Adaptive> make_adaptive_avg(const Tensor& self, const Sizes& output_size) {
@@ -337,7 +337,7 @@ template <int64_t Spatial>
 Result<Meta> adaptive_avg_meta(const Tensor& self, const Sizes& output_size) {
   PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
   if (Spatial == 3 || product(pool.out) != 0) PT2_TRY_VOID(check_floating(self, "self"));
-  return adaptive_result(self, pool, Spatial, self.dtype());
+  return averaged_meta(self, pool.out, Spatial, self.dtype());
 }
 
 template <int64_t Spatial>
@@ -363,8 +363,8 @@ template <int64_t Spatial>
 Result<std::array<Meta, 2>> adaptive_max_meta(const Tensor& self, const Sizes& output_size) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size, Spatial + 1));
-  return std::array{adaptive_result(self, pool, Spatial, self.dtype()),
-                    adaptive_result(self, pool, Spatial, Dtype::int64)};
+  return std::array{averaged_meta(self, pool.out, Spatial, self.dtype()),
+                    averaged_meta(self, pool.out, Spatial, Dtype::int64)};
 }
 
 template <int64_t Spatial>
@@ -383,7 +383,8 @@ Result<void> check_gradient(const Tensor& grad_output, const Tensor& self, const
   return check_same_dtype(grad_output, self, "grad_output");
 }
 
-Result<Tensor> allocate_gradient(const Tensor& self) {
+Result<Tensor> allocate_gradient(const Tensor& self, bool keeps_format) {
+  if (!keeps_format) return allocate(Meta(self.dtype(), self.sizes()));
   return allocate(
       Meta(self.dtype(), self.sizes(), format_strides(self.sizes(), suggest_memory_format(self))));
 }
@@ -403,7 +404,7 @@ Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, 
     if (where[i] < 0 || where[i] >= product(pool.in))
       return operator_error("indices: found " + std::to_string(where[i]) + ", expected 0 to " +
                             std::to_string(product(pool.in) - 1));
-  PT2_TRY(Tensor out, allocate_gradient(self));
+  PT2_TRY(Tensor out, allocate_gradient(self, true));
   with_float_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> grads(grad_output);
     Output<C> result(out);
@@ -438,7 +439,7 @@ Result<Tensor> avg_pool_backward(const Tensor& grad_output, const Tensor& self, 
                                                   count_include_pad, divisor));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
-  PT2_TRY(Tensor out, allocate_gradient(self));
+  PT2_TRY(Tensor out, allocate_gradient(self, Spatial != 3));
   spread_gradients(
       out, grad_output, pool.in, pool.out,
       [&](const Window& position) { return window_range(pool, position); },
@@ -455,7 +456,7 @@ Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& se
   PT2_TRY(const Meta meta, adaptive_avg_meta<Spatial>(self, output_size));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
   PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
-  PT2_TRY(Tensor out, allocate_gradient(self));
+  PT2_TRY(Tensor out, allocate_gradient(self, Spatial != 3));
   spread_gradients(
       out, grad_output, pool.in, pool.out,
       [&](const Window& position) { return pool.range(position); },
