@@ -112,9 +112,11 @@ def main():
         header, data = read(path)
         metadata = header["__metadata__"]
         samples = choose(header, json.loads(metadata["samples"]), options.samples, options.bytes)
+        tolerance = json.loads(metadata["tolerance"])
         if options.add and (options.out / path.name).exists():
             header, data, samples = joined(options.out / path.name, header, data, samples)
-        tolerance = json.loads(metadata["tolerance"])
+            metadata = header["__metadata__"]
+            tolerance |= json.loads(metadata["tolerance"])
         kept = {k: metadata[k] for k in ("overload", "tier", "torch")}
         kept["tolerance"] = json.dumps({k: v for k, v in tolerance.items() if isinstance(v, list)})
         kept["samples"] = json.dumps(samples, separators=(",", ":"))
