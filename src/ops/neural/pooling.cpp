@@ -115,7 +115,7 @@ Meta pooled_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype d
 }
 
 // The same, but volumes lose their memory format, as in all pools but those of maxima in windows.
-Meta averaged_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype dtype) {
+Meta plain_pooled_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype dtype) {
   Meta meta = pooled_meta(self, out, spatial, dtype);
   return spatial == 3 ? Meta(dtype, std::move(meta.sizes)) : meta;
 }
@@ -234,7 +234,7 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
     if (pool.in[dim] < pool.kernel[dim])
       return operator_error("self: found " + self.type_text() +
                             ", expected no size below that of the kernel, " + sizes_text(kernel));
-  return averaged_meta(self, pool.out, Spatial, self.dtype());
+  return plain_pooled_meta(self, pool.out, Spatial, self.dtype());
 }
 
 // `count_padding` counts the padding, but never the part of a window that ceil_mode lets extend
@@ -337,7 +337,7 @@ template <int64_t Spatial>
 Result<Meta> adaptive_avg_meta(const Tensor& self, const Sizes& output_size) {
   PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
   if (Spatial == 3 || product(pool.out) != 0) PT2_TRY_VOID(check_floating(self, "self"));
-  return averaged_meta(self, pool.out, Spatial, self.dtype());
+  return plain_pooled_meta(self, pool.out, Spatial, self.dtype());
 }
 
 template <int64_t Spatial>
@@ -363,8 +363,8 @@ template <int64_t Spatial>
 Result<std::array<Meta, 2>> adaptive_max_meta(const Tensor& self, const Sizes& output_size) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size, Spatial + 1));
-  return std::array{averaged_meta(self, pool.out, Spatial, self.dtype()),
-                    averaged_meta(self, pool.out, Spatial, Dtype::int64)};
+  return std::array{plain_pooled_meta(self, pool.out, Spatial, self.dtype()),
+                    plain_pooled_meta(self, pool.out, Spatial, Dtype::int64)};
 }
 
 template <int64_t Spatial>

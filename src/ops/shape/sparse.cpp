@@ -175,7 +175,7 @@ Result<void> spdiags(Tensor& out, const Tensor& diagonals, const Tensor& offsets
   return {};
 }
 
-// --- Rows of compressed and of single elements
+// --- Places of elements: the row of each (COO), or where each row begins (CSR)
 
 Dtype place_dtype(bool out_int32) { return out_int32 ? Dtype::int32 : Dtype::int64; }
 
