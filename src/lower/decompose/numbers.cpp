@@ -19,6 +19,14 @@ std::optional<Samples> product(const Samples& a, const Samples& b) {
   return out;
 }
 
+// Whether every a + b is the sample.
+bool is_sum(const Samples& a, const Samples& b, const Samples& samples) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (int64_t sum = 0; __builtin_add_overflow(a[i], b[i], &sum) || sum != samples[i])
+      return false;
+  return true;
+}
+
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 int64_t value_of(const NumberForm& form, int64_t product) {
@@ -96,6 +104,10 @@ std::optional<NumberForm> KnownNumbers::find(const Samples& samples, Among among
       if (auto form = of_product(*two, {usable[b], usable[a]}, samples)) return form;
     }
   for (size_t a = 0; a < usable.size(); ++a)
+    for (size_t b = 0; b < a; ++b)
+      if (is_sum(samples_of(a), samples_of(b), samples))
+        return NumberForm{.factors = {usable[b]}, .added = usable[a]};
+  for (size_t a = 0; a < usable.size(); ++a)
     for (size_t b = 0; b <= a; ++b)
       for (size_t c = 0; c <= b; ++c) {
         const auto two = product(samples_of(a), samples_of(b));
@@ -146,6 +158,9 @@ Result<SymInt> NumberWriter::write(const KnownNumbers& known, const NumberForm& 
   }
   if (form.plus != 0) {
     PT2_TRY(out, binary(ExprOp::add, out, SymInt(form.plus)));
+  }
+  if (form.added) {
+    PT2_TRY(out, binary(ExprOp::add, out, known.number(*form.added)));
   }
   return out;
 }

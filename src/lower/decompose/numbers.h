@@ -14,13 +14,14 @@ namespace pt2 {
 using Samples = std::vector<int64_t>;
 
 // How a number follows from known ones: (the product of `factors`) * times / divisor + plus, with
-// the quotient rounded down, or up.
+// the quotient rounded down, or up; or the sum of two.
 struct NumberForm {
   std::vector<size_t> factors{};  // empty: the literal `plus`
   int64_t times = 1;
   int64_t divisor = 1;
   bool rounds_up = false;
   int64_t plus = 0;
+  std::optional<size_t> added{};  // with one factor alone
 
   bool is_literal() const { return factors.empty(); }
   // What is added to the dividend.

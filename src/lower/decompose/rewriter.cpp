@@ -152,6 +152,10 @@ Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
                     [&](const Argument& argument, const Value& value) { learn(argument, value); });
   for (const Argument& output : node_.outputs)
     for_each_value(output, [&](ValueId id) { learn_sizes(id, false); });
+  // Last: a number that is also a size can be computed.
+  for (const auto& [term, id] : values_) learn_strides(id);
+  for (const Argument& output : node_.outputs)
+    for_each_value(output, [&](ValueId id) { learn_strides(id); });
   return {};
 }
 
@@ -172,6 +176,12 @@ void NodeRewriter::learn_sizes(ValueId id, bool is_argument) {
   for (size_t dim = 0; dim < meta->sizes.size(); ++dim)
     learn_number(meta->sizes[dim],
                  is_argument ? std::optional(Source{id, static_cast<int64_t>(dim)}) : std::nullopt);
+}
+
+// Strides are products of more sizes than forms have factors.
+void NodeRewriter::learn_strides(ValueId id) {
+  if (const TensorMeta* meta = graph_.value(id).tensor())
+    for (const SymInt& stride : meta->strides) learn_number(stride, std::nullopt);
 }
 
 void NodeRewriter::learn_number(const SymInt& number, std::optional<Source> source) {
@@ -419,6 +429,11 @@ Result<Argument> NodeRewriter::number_of(const Samples& samples) {
   }
   if (form->plus != 0) {
     PT2_TRY(value, arithmetic("add", ExprOp::add, value, Argument(form->plus)));
+  }
+  if (form->added) {
+    PT2_TRY(const ValueId other, known_value(*form->added));
+    PT2_TRY(value,
+            arithmetic("add", ExprOp::add, value, Argument(other, Argument::Wrapper::symbolic)));
   }
   return Argument(value, Argument::Wrapper::symbolic);
 }

@@ -60,6 +60,7 @@ class NodeRewriter {
   void learn(const Argument& argument, const Value& value);
   void learn_number(const SymInt& number, std::optional<Source> source);
   void learn_sizes(ValueId id, bool is_argument);
+  void learn_strides(ValueId id);
   std::vector<bool> needed_calls() const;
 
   Result<void> write_calls();
