@@ -193,6 +193,9 @@ TEST(Pickle, SubclassesAreData) {
   };
   const std::string box = global("torchao.quantization", "Box") + ")\x81";
   EXPECT_EQ(with(box), strict(subclass(type, state + "u")));
+  for (const std::string dtype : {"int4", "uint3", "quint8", "float16"})
+    EXPECT_EQ(with(global("torch", dtype)), strict(subclass(type, state + "u"))) << dtype;
+  EXPECT_NE(with(global("torch", "int9")).find("refused the global torch.int9"), std::string::npos);
   EXPECT_NE(with(global("my.tensors", "Box") + ")\x81").find("refused the global my.tensors.Box"),
             std::string::npos);
   EXPECT_NE(with(type + ")R").find("refused the global my.tensors.Pair"), std::string::npos);

@@ -135,8 +135,8 @@ std::string Unpickler::dtype_text(PickleId id) const {
 
 Result<PickleId> Unpickler::add_global(std::string name) {
   if (const KnownGlobal* known = find_known_global(name)) return add(PickleKind::constant, known);
-  if (const auto dtype = find_torch_dtype(name))
-    return add(PickleKind::dtype, std::string(dtype_name(*dtype)));
+  if (const std::string_view dtype = torch_dtype(name); !dtype.empty())
+    return add(PickleKind::dtype, std::string(dtype));
   // Python holds true names in a pickle; what is bad is their use, which is known later.
   const auto [place, is_new] =
       refused_.try_emplace(name, static_cast<uint32_t>(graph_->refused.size()));

@@ -134,6 +134,20 @@ bool matches(std::string_view known, std::string_view prefix, std::string_view r
          known.ends_with(rest);
 }
 
+// Dtypes of PyTorch that no tensor of a .pt2 has (c10/core/ScalarType.h). torchao keeps some as
+// fields of its subclasses: what the packed integers are.
+constexpr std::string_view kOtherDtypes[] = {"int1",    "int2",  "int3",    "int4",
+                                             "int5",    "int6",  "int7",    "uint1",
+                                             "uint2",   "uint3", "uint4",   "uint5",
+                                             "uint6",   "uint7", "bits1x8", "bits2x4",
+                                             "bits4x2", "bits8", "bits16",  "float4_e2m1fn_x2"};
+
+bool has_storage_class(std::string_view dtype) {
+  return std::ranges::any_of(kKnownGlobals, [&](const KnownGlobal& known) {
+    return known.call == storage && known.storage.dtype == dtype;
+  });
+}
+
 }  // namespace
 
 const KnownGlobal* find_known_global(std::string_view name) {
@@ -162,12 +176,14 @@ const KnownGlobal* find_storage_class(Dtype dtype) {
   return found == std::end(kKnownGlobals) ? nullptr : found;
 }
 
-std::optional<Dtype> find_torch_dtype(std::string_view name) {
+std::string_view torch_dtype(std::string_view name) {
   constexpr std::string_view kModule = "torch.";
-  if (!name.starts_with(kModule)) return std::nullopt;
+  if (!name.starts_with(kModule)) return {};
   name.remove_prefix(kModule.size());
   const std::optional<Dtype> dtype = find_dtype(name);
-  return dtype && dtype_name(*dtype) == name ? dtype : std::nullopt;
+  const bool is_known = (dtype && dtype_name(*dtype) == name) || has_storage_class(name) ||
+                        std::ranges::find(kOtherDtypes, name) != std::end(kOtherDtypes);
+  return is_known ? name : std::string_view();
 }
 
 }  // namespace pt2

@@ -58,7 +58,7 @@ struct KnownGlobal {
 };
 
 // Finds by "module.name", with Python 2's names for builtins; nullptr when unknown. dtypes are
-// found by find_torch_dtype.
+// found by torch_dtype.
 const KnownGlobal* find_known_global(std::string_view name);
 // The name that a pickle of protocol 2 has for a module: "builtins" -> "__builtin__".
 std::string_view python2_module(std::string_view module);
@@ -66,8 +66,8 @@ std::string_view python2_module(std::string_view module);
 // untyped ones (torch/storage.py, _new_dtypes).
 const KnownGlobal* find_storage_class(Dtype dtype);
 inline constexpr std::string_view kUntypedStorage = "torch.storage.UntypedStorage";
-// "torch.float32" -> float32.
-std::optional<Dtype> find_torch_dtype(std::string_view name);
+// "torch.float32" -> "float32"; empty for other names. Some of these dtypes no tensor has here.
+std::string_view torch_dtype(std::string_view name);
 
 }  // namespace pt2
 
