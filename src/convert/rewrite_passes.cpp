@@ -42,18 +42,29 @@ Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter&
   return refused;
 }
 
-}  // namespace
-
-Result<void> rewrite_vmap(Converter& converter) {
-  constexpr int kFirstWithVmap = 213;
-  if (converter.target.release->number >= kFirstWithVmap) return {};
-  PassResult result = run_pass(Pass::unvmap, converter.program, converter.pipeline);
+// Rewrites the functions of torch.func that are nodes from 2.13 on.
+void rewrite_functions(Converter& converter, Pass pass) {
+  const Release* first = find_release("2.13");
+  if (converter.target.release->number >= first->number) return;
+  PassResult result = run_pass(pass, converter.program, converter.pipeline);
   for (PassFailure& failure : result.failures)
     converter.block({.kind = BlockerKind::function,
                      .text = std::move(failure.text),
+                     .where = std::move(failure.where),
                      .node = std::move(failure.node),
-                     .first = find_release("2.13")});
+                     .first = first});
   converter.changed = result.changed;
+}
+
+}  // namespace
+
+Result<void> rewrite_jvp(Converter& converter) {
+  rewrite_functions(converter, Pass::forward_derivatives);
+  return {};
+}
+
+Result<void> rewrite_vmap(Converter& converter) {
+  rewrite_functions(converter, Pass::unvmap);
   return {};
 }
 

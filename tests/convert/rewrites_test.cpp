@@ -17,11 +17,10 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kWithOtherNodes[] = {"complex_scalars", "constant_results",
-                                                "cpu_attention",   "empty_regions",
-                                                "functional_form", "guards",
-                                                "map_operands",    "metadata_assertions",
-                                                "scan_operands",   "vmap"};
+constexpr std::string_view kWithOtherNodes[] = {
+    "complex_scalars",     "constant_results", "cpu_attention", "empty_regions",
+    "functional_form",     "guards",           "jvp",           "map_operands",
+    "metadata_assertions", "scan_operands",    "vmap"};
 
 Package saved(const PackageContents& contents) {
   StringSink sink;
