@@ -102,6 +102,14 @@ def whole_subclass(self, x):
     return x + self.w
 
 
+def part_between(self, x, begin, end):
+    i, j = begin.item(), end.item()
+    torch._check(i >= 0)
+    torch._check(j >= i)
+    torch._check(j <= x.shape[0])
+    return x[i:j].sum(0), x.narrow(0, i, j - i)
+
+
 D = {0: AUTO}
 mask = {"mask": x(4, 3), "scale": x(4, 3)}
 # Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
@@ -120,6 +128,7 @@ PROGRAMS = {
     "subclass": (inner_tensors, (x(4, 3),), {}, (D,), False),
     "subclass_whole": (whole_subclass, (x(4, 3),), {}, None, False),
     "bags": (bags, (x(5, 3), torch.tensor([0, 1, 2, 4]), torch.tensor([0, 2, 3])), {}, None, False),
+    "part_between": (part_between, (x(8, 3), torch.tensor(2), torch.tensor(5)), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
 }
 
