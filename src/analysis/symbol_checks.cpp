@@ -12,16 +12,6 @@
 namespace pt2 {
 namespace {
 
-// Whether a symbol is known only while running: "u0", "zuf0"; in 2.1 "i0"
-// (torch/utils/_sympy/symbol.py).
-bool is_unbacked(std::string_view name) {
-  for (std::string_view prefix : {"zuf", "u", "i"}) {
-    if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
-    if (name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos) return true;
-  }
-  return false;
-}
-
 class SymbolChecks {
  public:
   SymbolChecks(const Program& program, const ProgramPlace& place, Diagnostics& findings)

@@ -1,13 +1,17 @@
-// Operators and functions that a release does not have.
+// Operators, functions and sizes that a release does not take.
 #include "convert/operator_blockers.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "lower/vmap/region.h"
+#include "pt2/ir/expr_bounds.h"
 
 namespace pt2 {
 namespace {
@@ -134,6 +138,63 @@ void check_result_kinds(const Program& program, const Release& release, const Ad
   }
 }
 
+// Up to 2.7 the reader makes every tensor, which asks whether a size is 0. Symbols are 2 or more
+// then, and what elements determine has no example: the answer must follow from the ranges.
+class UndecidedSizes {
+ public:
+  UndecidedSizes(const Program& program, const AddBlocker& add)
+      : pool_(*program.expressions), add_(add) {
+    constexpr int64_t kSmallest = 2;
+    for (const RangeConstraint& constraint : program.range_constraints) {
+      if (!constraint.key->expr.is_symbol()) continue;
+      SymRange range = constraint.range;
+      if (range.max.value_or(kSmallest) >= kSmallest)
+        range.min = std::max(range.min.value_or(kSmallest), kSmallest);
+      ranges_.set(constraint.key->expr->symbol, range);
+    }
+  }
+
+  void check(const PlacedGraph& placed) {
+    for (const ValueId id : placed.graph->values()) {
+      const GraphValue& value = placed.graph->value(id);
+      const TensorMeta* meta = value.tensor();
+      for (size_t i = 0; meta != nullptr && i < meta->sizes.size(); ++i) {
+        const SymInt& size = meta->sizes[i];
+        if (!size.is_symbolic() || size.hint() || !is_undecided(size.expr())) continue;
+        add_({.kind = BlockerKind::undecided_size,
+              .text = fmt::format("{} may be 0", print_expr(size.expr(), ExprSpelling::str)),
+              .where = fmt::format("{}.tensor_values.{}.sizes[{}]", placed.place, value.name, i),
+              .first = release_from(kFirstWithout)});
+      }
+    }
+  }
+
+  static constexpr int kFirstWithout = 208;
+
+ private:
+  // Each expression once. A symbol by itself is taken to be a size of 2 or more.
+  bool is_undecided(Expr expr) {
+    if (expr.is_symbol() || !seen_.insert(expr.operator->()).second) return false;
+    const std::vector<SymbolId> symbols = free_symbols(expr);
+    if (std::ranges::none_of(symbols,
+                             [&](SymbolId each) { return is_unbacked(pool_.symbol_name(each)); }))
+      return false;
+    const SymRange range = integer_bounds(expr, ranges_);
+    return (!range.min || *range.min <= 0) && (!range.max || *range.max >= 0);
+  }
+
+  const ExprPool& pool_;
+  const AddBlocker& add_;
+  SymbolRanges ranges_;
+  std::set<const ExprNode*> seen_;
+};
+
+void check_sizes(const Program& program, const Release& release, const AddBlocker& add) {
+  if (release.number >= UndecidedSizes::kFirstWithout) return;
+  UndecidedSizes sizes(program, add);
+  for (const PlacedGraph& placed : placed_graphs(program)) sizes.check(placed);
+}
+
 }  // namespace
 
 std::optional<ConstantResult> constant_result(const Argument& output) {
@@ -150,6 +211,7 @@ void check_operators(const Program& program, const Release& release, const AddBl
   check_outputs(program, release, add);
   check_module_calls(program, release, add);
   check_result_kinds(program, release, add);
+  check_sizes(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
     check_inputs(placed, release, add);
     size_t position = 0;

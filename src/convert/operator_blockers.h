@@ -1,4 +1,4 @@
-// Operators and functions that a release does not have.
+// Operators, functions and sizes that a release does not take.
 #ifndef PT2_CONVERT_OPERATOR_BLOCKERS_H
 #define PT2_CONVERT_OPERATOR_BLOCKERS_H
 

@@ -164,6 +164,9 @@ Result<int64_t> evaluate_integer(Expr expr, const SymbolBindings& bindings);
 
 // The symbols of `expr`, each once, in order of first appearance.
 std::vector<SymbolId> free_symbols(Expr expr);
+// Whether a symbol of this name is known only while running: "u0", "zuf0"; in 2.1 "i0"
+// (torch/utils/_sympy/symbol.py).
+bool is_unbacked(std::string_view symbol_name);
 // As sympy writes it, arguments in the order in which they are held (str: as up to 2.5, whose
 // FloorDiv binds like a product). Parsing the result gives the same expression where sympy's own
 // text does: in str CleanDiv prints as FloorDiv, and floats have 15 digits. str is for people too.

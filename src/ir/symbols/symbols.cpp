@@ -171,6 +171,15 @@ std::vector<SymbolId> free_symbols(Expr expr) {
   return found;
 }
 
+bool is_unbacked(std::string_view symbol_name) {
+  for (std::string_view prefix : {"zuf", "u", "i"}) {
+    if (!symbol_name.starts_with(prefix) || symbol_name.size() == prefix.size()) continue;
+    if (symbol_name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 Result<int64_t> evaluate(const SymInt& value, const SymbolBindings& bindings) {
   if (!value.is_symbolic()) return value.literal();
   return evaluate_integer(value.expr(), bindings);
