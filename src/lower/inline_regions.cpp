@@ -68,7 +68,7 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
   // What is passed by keyword is no operand.
   for (size_t i = 0; i < inner.inputs().size(); ++i) {
     const NamedArgument& operand = node.inputs[i + call.first_operand];
-    if (operand.kind == ArgumentKind::keyword ||
+    if (!operand.name.empty() ||
         (is_tensor(inner.inputs()[i]) && tensor_meta(graph, operand.arg) == nullptr))
       return std::nullopt;
   }

@@ -84,6 +84,20 @@ TEST(Plan, WhatAnOperatorRefusesIsRefused) {
   }
 }
 
+// Also where it stands before the node whose step takes it in.
+TEST(Plan, WhatAnOperatorRefusesIsRefusedInAChain) {
+  Case graph;
+  const ValueId x = graph.input({3}), number = graph.input({});
+  graph.record(x, {3});
+  graph.record(number, {});
+  const ValueId sum = graph.call("add.Tensor", {self(x), other(x)});
+  const ValueId product = graph.call("mul.Scalar", {self(sum), other(number)});
+  const ValueId last = graph.call("add.Tensor", {self(product), other(x)});
+  for (const ValueId each : {sum, product, last}) graph.record(each, {3});
+  graph.output(last);
+  EXPECT_TRUE(graph.fails_alike());
+}
+
 TEST(Plan, ViewsOfImagesSeeThemInTheirOrder) {
   Case graph;
   const ValueId x = graph.input({2, 3, 6, 6});

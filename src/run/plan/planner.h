@@ -122,15 +122,15 @@ class Planner {
   bool may_grow(ValueId value, const BoundNode& concatenation) const;
   // Whether nobody takes results behind the first one.
   bool only_first_result_used(const BoundNode& node) const;
+  // Whether a node may be computed later than it stands, with others: nothing that it takes may be
+  // written to in between, and no other step has it.
+  bool joins(const BoundNode& node) const;
   // Whether the node's argument is the first result of another.
   static bool takes(const BoundArgument& argument, const BoundNode& producer);
 
  private:
   StepPointer taken(StepPointer step);
   const Tensor* floats_in(const Value* value) const;
-  // Whether a node may be computed later than it stands, with others: nothing that it takes may be
-  // written to in between, and no other step has it.
-  bool joins(const BoundNode& node) const;
   bool has_lasting_operands(const BoundNode& node) const;
   // Whether nobody writes to the value's storage once it is made.
   bool may_join(ValueId value) const;

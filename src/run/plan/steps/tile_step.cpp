@@ -394,7 +394,7 @@ StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
     for (const BoundArgument& argument : nodes[i]->arguments) {
       const BoundNode* maker =
           planner.constant(&argument) != nullptr ? nullptr : planner.maker(argument);
-      if (maker == nullptr || planner.is_taken(*maker) ||
+      if (maker == nullptr || !planner.joins(*maker) ||
           std::ranges::find(nodes, maker) != nodes.end() ||
           !are_alike(planner.record(*maker), planner.record(node)))
         continue;
