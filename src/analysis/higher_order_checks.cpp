@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "analysis/program_checks.h"
 #include "ir/graph_place.h"
@@ -17,17 +19,24 @@ struct Operands {
   size_t most = 0;
 };
 
-Operands operands_from(const Node& node, size_t first) {
+struct Passed {
   Operands count;
+  std::vector<const Argument*> arguments{};  // the elements of lists, too
+};
+
+Passed operands_from(const Node& node, size_t first) {
+  Passed passed;
   for (size_t i = first; i < node.inputs.size(); ++i) {
     const Argument& argument = node.inputs[i].arg;
     const auto* list = argument.get_if<ArgumentList>();
-    const size_t items = list != nullptr ? list->items.size() : 1;
-    count.most += items;
+    const std::span<const Argument> items =
+        list != nullptr ? std::span(list->items) : std::span(&argument, 1);
+    for (const Argument& item : items) passed.arguments.push_back(&item);
     if (list != nullptr || argument.is<ValueId>() || argument.is<CustomObject>())
-      count.least += items;
+      passed.count.least += items.size();
   }
-  return count;
+  passed.count.most = passed.arguments.size();
+  return passed;
 }
 
 // A range, because writers leave out the None elements of a list.
@@ -62,13 +71,13 @@ class HigherOrderChecks {
                     fmt::format("argument {} of {} is not a graph", i, row->name));
       return;
     }
-    const Operands operands = operands_from(node, behind);
+    const Passed operands = operands_from(node, behind);
     for (size_t i = row->first_graph; i < behind; ++i) {
       const Graph& nested = graph_.subgraph(*node.inputs[i].arg.get_if<SubgraphId>());
       const std::string where = place_.program + placed_.input_place(position, i);
-      check_count(Rule::nested_inputs, where, nested.inputs().size(), operands, "inputs",
+      check_count(Rule::nested_inputs, where, nested.inputs().size(), operands.count, "inputs",
                   "operands");
-      check_kinds(node, behind, nested, where);
+      check_kinds(operands.arguments, nested, where);
       const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
                   condition ? Operands{1, 1} : results_of(node), "outputs",
@@ -77,15 +86,8 @@ class HigherOrderChecks {
   }
 
   // Tensors and numbers at each place, where it is certain which operand an input is.
-  void check_kinds(const Node& node, size_t first, const Graph& nested, const std::string& where) {
-    std::vector<const Argument*> operands;
-    for (size_t i = first; i < node.inputs.size(); ++i) {
-      const Argument& argument = node.inputs[i].arg;
-      if (const auto* list = argument.get_if<ArgumentList>())
-        for (const Argument& item : list->items) operands.push_back(&item);
-      else
-        operands.push_back(&argument);
-    }
+  void check_kinds(std::span<const Argument* const> operands, const Graph& nested,
+                   const std::string& where) {
     if (operands.size() != nested.inputs().size()) return;
     for (size_t i = 0; i < operands.size(); ++i) {
       const auto* id = nested.inputs()[i].get_if<ValueId>();

@@ -77,7 +77,7 @@ class GuardAsserter {
 
   int first_release() const { return first_release_; }
 
-  // Each spelled expression is the result of one node at most.
+  // Each part is the result of one node at most.
   uint64_t most_nodes() const { return parts_.size() + 1; }
 
   void emit() {
@@ -127,15 +127,15 @@ class GuardAsserter {
     const FunctionRow* row = find_function(expr->op);
     if (row == nullptr || !exists(row->target) || expr->args.size() < 2) return false;
     if (!can_compute(expr->args[0])) return false;
-    Part before = parts_.at(key(expr->args[0]));
+    const Part* before = &parts_.at(key(expr->args[0]));
     for (size_t i = 1; i < expr->args.size(); ++i) {
       if (!can_compute(expr->args[i])) return false;
       const Part& next = parts_.at(key(expr->args[i]));
       const PartKey both{expr.operator->(), i + 1};
-      if (!spell(both, applied(expr->op, before.expr, next.expr),
-                 evaluated(expr->op, before.hint, next.hint)))
+      if (!spell(both, applied(expr->op, before->expr, next.expr),
+                 evaluated(expr->op, before->hint, next.hint)))
         return false;
-      before = parts_.at(both);
+      before = &parts_.at(both);
     }
     return true;
   }

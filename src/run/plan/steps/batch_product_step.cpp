@@ -164,7 +164,7 @@ struct HalfBatchProduct {
 class BatchProductStep final : public Step {
  public:
   explicit BatchProductStep(const BoundNode& node)
-      : Step({&node}), is_linear_(is_operator(node, "aten::linear")) {}
+      : Step({&node}), is_linear_(is_operator(node, "aten::linear")), ranks_(product_ranks(node)) {}
 
   std::string_view name() const override { return kBatchProduct; }
 
@@ -173,7 +173,8 @@ class BatchProductStep final : public Step {
     const Tensor* right = frame.tensor(first().arguments[1]);
     const Tensor* bias = is_linear_ ? frame.tensor(first().arguments[2]) : nullptr;
     if (!are_numbers(left) || !are_numbers(right) || left->dtype() != right->dtype() ||
-        !are_rows_for(first(), *left) || !are_columns(*left, *right) ||
+        !ProductRanks::fits(ranks_.left, *left) || !ProductRanks::fits(ranks_.right, *right) ||
+        (ranks_.left == 3 && left->size(0) != right->size(0)) ||
         (bias != nullptr && (!are_numbers(bias) || bias->dtype() != left->dtype())))
       return false;
     const Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
@@ -184,13 +185,6 @@ class BatchProductStep final : public Step {
   }
 
  private:
-  // What matmul alone broadcasts, the other operators refuse.
-  bool are_columns(const Tensor& left, const Tensor& right) const {
-    if (is_operator(first(), "aten::matmul")) return right.dim() > 0;
-    if (is_linear_) return right.dim() == 2;
-    if (is_operator(first(), "aten::mv")) return right.dim() == 1;
-    return right.dim() == left.dim() && (left.dim() == 2 || left.size(0) == right.size(0));
-  }
   static bool are_numbers(const Tensor* tensor) {
     return tensor != nullptr && tensor->defined() && tensor->numel() > 0 && is_aligned(*tensor) &&
            (tensor->dtype() == Dtype::float32 || is_half(tensor->dtype()));
@@ -316,6 +310,7 @@ class BatchProductStep final : public Step {
   }
 
   bool is_linear_;
+  ProductRanks ranks_;
 };
 
 // Of halves as they are, or, where there are few rows, as floats.

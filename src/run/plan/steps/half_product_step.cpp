@@ -21,6 +21,7 @@ class HalfProductStep final : public Step {
                   bool of_pixels, const std::shared_ptr<WeightCopies>& copies)
       : Step({&node}),
         input_(input),
+        rank_(of_pixels ? 0 : product_ranks(node).left),
         weights_(std::move(weights)),
         of_pixels_(of_pixels),
         packed_(copies, weights_.contents("halves")) {}
@@ -31,7 +32,7 @@ class HalfProductStep final : public Step {
     const Tensor* input = frame.tensor(input_);
     const Dtype dtype = weights_.tensor.dtype();
     if (input == nullptr || !input->defined() || input->dtype() != dtype || input->numel() == 0 ||
-        !is_aligned(*input) || (of_pixels_ ? input->dim() < 3 : !are_rows_for(first(), *input)))
+        !is_aligned(*input) || (of_pixels_ ? input->dim() < 3 : !ProductRanks::fits(rank_, *input)))
       return false;
     const int64_t depth_dim = of_pixels_ ? 1 : input->dim() - 1;
     if (input->size(depth_dim) != weights_.depth) return false;
@@ -115,6 +116,7 @@ class HalfProductStep final : public Step {
   }
 
   const BoundArgument& input_;
+  int64_t rank_;  // of rows that are no pixels
   ProductWeights weights_;
   bool of_pixels_;
   PackedMemory packed_;

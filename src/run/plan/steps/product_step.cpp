@@ -22,6 +22,7 @@ class ProductStep final : public Step {
       : Step(std::move(nodes)),
         input_(input),
         product_(this->nodes().size() - 1 - tail.nodes.size()),
+        rank_(product_ranks(*this->nodes()[product_]).left),
         weights_(std::move(weights)),
         has_levels_(weights_.tensor.dtype() == Dtype::int8),
         addend_(tail.addend),
@@ -36,7 +37,7 @@ class ProductStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = weights_.rows ? weights_.rows->find(frame) : frame.tensor(input_);
     if (!weights_.rows && !is_float(input)) return false;
-    if (input == nullptr || !are_rows_for(*nodes()[product_], *input) ||
+    if (input == nullptr || !ProductRanks::fits(rank_, *input) ||
         input->sizes().back() != weights_.depth)
       return false;
     auto rows = rows_of(*input);
@@ -236,6 +237,7 @@ class ProductStep final : public Step {
 
   const BoundArgument& input_;
   size_t product_;  // which of the nodes multiplies
+  int64_t rank_;    // of its rows
   ProductWeights weights_;
   bool has_levels_;
   const BoundArgument* addend_;

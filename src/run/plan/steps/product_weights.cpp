@@ -196,9 +196,12 @@ std::optional<QuantizedWeights> find_quantized_kernels(const Planner& planner,
   return out.factors ? std::optional(std::move(out)) : std::nullopt;
 }
 
-bool are_rows_for(const BoundNode& node, const Tensor& rows) {
-  const bool takes_any = is_operator(node, "aten::linear") || is_operator(node, "aten::matmul");
-  return takes_any ? rows.dim() > 0 : rows.dim() == (is_operator(node, "aten::bmm") ? 3 : 2);
+ProductRanks product_ranks(const BoundNode& node) {
+  if (is_operator(node, "aten::matmul")) return {};
+  if (is_operator(node, "aten::linear")) return {.right = 2};
+  if (is_operator(node, "aten::bmm")) return {.left = 3, .right = 3};
+  if (is_operator(node, "aten::mv")) return {.left = 2, .right = 1};
+  return {.left = 2, .right = 2};
 }
 
 const BoundArgument& rows_argument(const BoundNode& node) {

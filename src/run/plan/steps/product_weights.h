@@ -44,8 +44,16 @@ std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const B
 // The rows or images of a product, convolutions among them, that are levels for it alone.
 std::optional<Dequantization> quantized_rows(const Planner& planner, const BoundNode& node);
 const BoundArgument& rows_argument(const BoundNode& node);
-// Whether these are rows for the node's operator, which may take matrices alone.
-bool are_rows_for(const BoundNode& node, const Tensor& rows);
+// The dims that a product's operands must have; 0 for one that may have any number but none.
+struct ProductRanks {
+  int64_t left = 0;
+  int64_t right = 0;
+
+  static bool fits(int64_t rank, const Tensor& operand) {
+    return rank == 0 ? operand.dim() > 0 : operand.dim() == rank;
+  }
+};
+ProductRanks product_ranks(const BoundNode& node);
 
 // Levels that a node's weights are made of, with a scale for each column and no zeros.
 struct QuantizedWeights {
