@@ -46,11 +46,8 @@ struct MultiHead {
 // Queries, keys and values beside each other, without their bias.
 Result<Tensor> projected_qkv(const Tensor& query, const Tensor& key, const Tensor& value,
                              const MultiHead& block) {
-  const auto same = [&](const Tensor& other) {
-    return other.storage() == query.storage() && other.sizes() == query.sizes() &&
-           other.strides() == query.strides() && other.storage_offset() == query.storage_offset();
-  };
-  if (same(key) && same(value)) return linear(query, block.qkv_weight, std::nullopt);
+  if (is_set_to(query, key) && is_set_to(query, value))
+    return linear(query, block.qkv_weight, std::nullopt);
   Value::List parts;
   for (const Tensor* source : {&query, &key, &value}) {
     PT2_TRY_VOID(check_sizes(*source, query.sizes(), "key and value"));

@@ -72,10 +72,6 @@ bool have_equal_storages(const Tensor& self, const Tensor& other) {
   return self.storage()->size() / static_cast<size_t>(dtype_size(self.dtype())) ==
          other.storage()->size() / static_cast<size_t>(dtype_size(other.dtype()));
 }
-bool is_set_to(const Tensor& self, const Tensor& tensor) {
-  return self.storage() == tensor.storage() && self.storage_offset() == tensor.storage_offset() &&
-         self.sizes() == tensor.sizes() && self.strides() == tensor.strides();
-}
 
 // --- Formulas
 

@@ -9,6 +9,11 @@
 
 namespace pt2::ops {
 
+bool is_set_to(const Tensor& self, const Tensor& tensor) {
+  return self.storage() == tensor.storage() && self.storage_offset() == tensor.storage_offset() &&
+         self.sizes() == tensor.sizes() && self.strides() == tensor.strides();
+}
+
 std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes) {
   if (tensor.numel() == 0)
     return tensor.sizes() == sizes ? tensor.strides() : contiguous_strides(sizes);

@@ -8,6 +8,8 @@
 
 namespace pt2::ops {
 
+// Whether both show the same memory in the same way.
+bool is_set_to(const Tensor& self, const Tensor& tensor);
 // Strides with which `tensor` can be viewed with `sizes` without a copy; nothing when there are
 // none (ATen/TensorUtils.cpp computeStride). The sizes must have the tensor's number of elements.
 std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes);
