@@ -37,8 +37,8 @@ class GuardChecks {
   }
 
   void check_source(const GuardSource& source, const std::string& where) {
-    const auto found = names_.find(source.input);
-    if (!found && names_.is_inside(source.input))
+    const auto found = names_.find(source);
+    if (!found && names_.is_inside(source))
       return findings_.add(
           Rule::guard_support, where,
           fmt::format("'{}' is a part of an input, and only whole inputs are checked",

@@ -292,9 +292,13 @@ InputConditions::InputConditions(const Program& program)
     const auto id = program.graph.find_value(spec.arg.name);
     conditions_.push_back({&spec.arg, id ? &program.graph.value(*id) : nullptr});
   }
+  const GuardNames guard_names(names_);
   for (Guard& guard : parse_guards(program)) {
     std::vector<std::optional<size_t>> inputs;
-    for (const GuardSource& source : guard.sources) inputs.push_back(find_input(names_, source));
+    for (const GuardSource& source : guard.sources) {
+      const auto found = guard_names.find(source);
+      inputs.push_back(found ? std::optional(found->input) : std::nullopt);
+    }
     guards_.push_back({std::move(guard), std::move(inputs)});
   }
 }

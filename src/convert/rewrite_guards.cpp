@@ -44,7 +44,7 @@ class GuardReader {
 
  private:
   const ArgumentSpec* input(const GuardSource& source) const {
-    const auto found = names_.find(source.input);
+    const auto found = names_.find(source);
     return found && found->input < specs_.size() ? &specs_[found->input] : nullptr;
   }
 
@@ -119,7 +119,7 @@ void rename_inputs(Converter& converter) {
     const auto guard = parse_guard(*program.expressions, text);
     if (!guard) continue;
     for (const GuardSource& source : guard->sources) {
-      const auto found = names.find(source.input);
+      const auto found = names.find(source);
       if (!found || found->input >= paths.size()) continue;
       const std::string from(input_text(source));
       if (from == paths[found->input]) continue;

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "pt2/ir/guards.h"
 #include "pt2/ir/pytree.h"
 
 namespace pt2 {
@@ -45,44 +46,30 @@ void collect(const TreeSpec& spec, const std::string& path, std::vector<std::str
     collect(spec.children[i], path + key_step(spec, i), paths);
 }
 
-// `lookup` finds a name's position among `count` inputs.
-template <class Lookup>
-std::optional<GuardNames::Found> resolve(const std::string& input, size_t count, Lookup lookup) {
-  using Found = GuardNames::Found;
-  if (const auto position = flat_position(input))
-    return *position < count ? std::optional(Found{*position}) : std::nullopt;
-  for (const std::string& name : {input, variadic_name(input)})
-    if (const auto place = lookup(name)) return Found{*place};
-  const size_t dot = input.find_first_of(".[");
-  if (dot == input.npos || input[dot] != '.') return std::nullopt;
-  const auto place = lookup(std::string_view(input).substr(dot + 1));
-  return place ? std::optional(Found{*place, true}) : std::nullopt;
-}
-
 }  // namespace
 
 GuardNames::GuardNames(std::span<const std::string> names) : count_(names.size()) {
   for (size_t i = 0; i < names.size(); ++i) places_.emplace(names[i], i);
 }
 
+std::optional<size_t> GuardNames::place_of(std::string_view name) const {
+  const auto place = places_.find(name);
+  return place == places_.end() ? std::nullopt : std::optional(place->second);
+}
+
 std::optional<GuardNames::Found> GuardNames::find(const std::string& input) const {
-  return resolve(input, count_, [&](std::string_view name) {
-    const auto place = places_.find(name);
-    return place == places_.end() ? std::nullopt : std::optional(place->second);
-  });
+  if (const auto position = flat_position(input))
+    return *position < count_ ? std::optional(Found{*position}) : std::nullopt;
+  for (const std::string& name : {input, variadic_name(input)})
+    if (const auto place = place_of(name)) return Found{*place};
+  const size_t dot = input.find_first_of(".[");
+  if (dot == input.npos || input[dot] != '.') return std::nullopt;
+  const auto place = place_of(std::string_view(input).substr(dot + 1));
+  return place ? std::optional(Found{*place, true}) : std::nullopt;
 }
 
-std::optional<size_t> find_guard_input(std::span<const std::string> names,
-                                       const std::string& input) {
-  const auto found = resolve(input, names.size(), [&](std::string_view name) {
-    const auto place = std::ranges::find(names, name);
-    return place == names.end() ? std::nullopt
-                                : std::optional(static_cast<size_t>(place - names.begin()));
-  });
-  return found ? std::optional(found->input) : std::nullopt;
-}
-
-bool GuardNames::is_inside(const std::string& input) const {
+bool GuardNames::is_inside(const GuardSource& source) const {
+  const std::string& input = source.input;
   for (size_t dot = input.rfind('.'); dot != input.npos && dot > 0; dot = input.rfind('.', dot - 1))
     if (find(input.substr(0, dot))) return true;
   return false;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "ir/guard_names.h"
 #include "ir/number.h"
 #include "ir/symbols/symbols_internal.h"
 
@@ -45,10 +44,6 @@ std::string side_text(const Guard& guard, Expr expr) {
 }
 
 }  // namespace
-
-std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source) {
-  return find_guard_input(names, source.input);
-}
 
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
   SymbolBindings bindings;

@@ -154,7 +154,8 @@ TEST(Guards, SpeakOfVariadicInputsByTheirPlace) {
   const std::vector<std::string> names = {"x", "args_0", "args_1", "table.bias"};
   const auto found = [&](const char* text) {
     ExprPool pool;
-    return find_input(names, parse_guard(pool, text).value().sources.at(0));
+    const auto input = GuardNames(names).find(parse_guard(pool, text).value().sources.at(0));
+    return input ? std::optional(input->input) : std::nullopt;
   };
   EXPECT_EQ(found("L['x'].size()[0] == 3"), 0u);
   EXPECT_EQ(found("L['args'][1].size()[0] == 3"), 2u);

@@ -23,7 +23,10 @@ constexpr size_t kMostEvaluated = 20'000'000;
 class Solver {
  public:
   explicit Solver(const Program& program)
-      : program_(program), names_(user_input_names(program)), texts_(guard_texts(program)) {
+      : program_(program),
+        names_(user_input_names(program)),
+        guard_names_(names_),
+        texts_(guard_texts(program)) {
     for (const ArgumentSpec& spec : program.signature.user_inputs()) {
       const auto id = spec.is_constant() ? std::nullopt : program.graph.find_value(spec.name);
       inputs_.push_back(id ? &program.graph.value(*id) : nullptr);
@@ -52,11 +55,12 @@ class Solver {
  private:
   // What a source is in the symbols of the types; null where that is not recorded.
   const SymInt* recorded(const GuardSource& source) const {
-    const auto index = find_input(names_, source);
-    if (!index || *index >= inputs_.size() || inputs_[*index] == nullptr) return nullptr;
-    if (source.property == GuardSource::Property::value)
-      return std::get_if<SymInt>(&inputs_[*index]->meta);
-    const TensorMeta* meta = inputs_[*index]->tensor();
+    const auto found = guard_names_.find(source);
+    if (!found || found->input >= inputs_.size() || inputs_[found->input] == nullptr)
+      return nullptr;
+    const GraphValue& input = *inputs_[found->input];
+    if (source.property == GuardSource::Property::value) return std::get_if<SymInt>(&input.meta);
+    const TensorMeta* meta = input.tensor();
     if (meta == nullptr) return nullptr;
     if (source.property == GuardSource::Property::storage_offset) return &meta->storage_offset;
     const auto& list = source.property == GuardSource::Property::size ? meta->sizes : meta->strides;
@@ -178,7 +182,9 @@ class Solver {
   }
 
   const Program& program_;
-  const std::vector<std::string> names_, texts_;
+  const std::vector<std::string> names_;
+  const GuardNames guard_names_;
+  const std::vector<std::string> texts_;
   std::vector<const GraphValue*> inputs_;
   std::vector<Result<Guard>> guards_;
   size_t left_to_evaluate_ = kMostEvaluated;

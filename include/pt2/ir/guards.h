@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,10 +28,33 @@ struct GuardSource {
   int64_t dim = 0;  // of size and stride
 };
 
-// The index in user_input_names(program) of the input that `source` refers to: by name, by flat
-// position (L['flat_args'][2]), or below *args and **kwargs. Nothing when it is none of them.
-// O(names).
-std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source);
+// Finds the program input that a guard refers to. torch.export names inputs in three ways: as the
+// call does (L['x']['k']), by their flat position (strict exports: L['flat_args'][2]), and elements
+// of *args and **kwargs below their Python names (L['args'][0], L['kwargs']['mask']).
+class GuardNames {
+ public:
+  // `names` are user_input_names(program).
+  explicit GuardNames(std::span<const std::string> names);
+
+  struct Found {
+    size_t input;  // its index among the names
+    // PyTorch's own module() finds no such name: NameError (torch/export/_unlift.py,
+    // _convert_guards_code_to_fn).
+    bool is_below_kwargs = false;
+  };
+  // Nothing where no input has the name that `source` gives. O(log names).
+  std::optional<Found> find(const GuardSource& source) const { return find(source.input); }
+  // Whether the source refers to something inside of an input, such as an inner tensor of a
+  // subclass.
+  bool is_inside(const GuardSource& source) const;
+
+ private:
+  std::optional<Found> find(const std::string& input) const;
+  std::optional<size_t> place_of(std::string_view name) const;
+
+  std::map<std::string, size_t, std::less<>> places_;
+  size_t count_;
+};
 
 struct Guard {
   std::string text{};

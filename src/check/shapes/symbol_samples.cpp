@@ -31,11 +31,10 @@ struct Conflict {
 
 // The expression that a guard's source has in the program: a size of an input, or an input that is
 // a number.
-Expr source_expr(const Program& program, const GuardSource& source,
-                 std::span<const std::string> names) {
-  const std::optional<size_t> found = find_input(names, source);
+Expr source_expr(const Program& program, const GuardSource& source, const GuardNames& names) {
+  const auto found = names.find(source);
   if (!found) return {};
-  size_t index = *found;
+  size_t index = found->input;
   for (const InputSpec& spec : program.signature.input_specs) {
     if (spec.kind != InputKind::user_input || index-- > 0) continue;
     const auto id = program.graph.find_value(spec.arg.name);
@@ -207,7 +206,7 @@ class Search {
   const SymbolRanges ranges_;
   const size_t symbols_;
   const std::vector<Guard> guards_;
-  const std::vector<std::string> names_;
+  const GuardNames names_;
   std::vector<SymbolId> free_;  // with a hint, and ranges that allow other values
   std::minstd_rand random_;
   SymbolBindings bindings_;
