@@ -481,8 +481,11 @@ Result<ValueId> NodeRewriter::arithmetic(std::string_view name, ExprOp op, Value
 
 std::string NodeRewriter::unused_node_name(std::string_view name) {
   std::string free(name);
-  for (size_t i = 1; graph_.find_value(free) || !state_.node_names.insert(free).second; ++i)
-    free = fmt::format("{}_{}", name, i);
+  size_t& number = state_.node_names[free];
+  const bool is_new = std::exchange(number, std::max<size_t>(number, 1)) == 0;
+  if (is_new && !graph_.find_value(free)) return free;
+  do free = fmt::format("{}_{}", name, number++);
+  while (graph_.find_value(free) || !state_.node_names.emplace(free, 1).second);
   return free;
 }
 

@@ -3,8 +3,9 @@
 #define PT2_LOWER_DECOMPOSE_REWRITER_H
 
 #include <map>
-#include <set>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lower/decompose/numbers.h"
@@ -18,8 +19,9 @@ namespace pt2 {
 struct GraphState {
   // The values of numbers that earlier nodes compute, by expression.
   std::map<const ExprNode*, ValueId> numbers{};
-  // The names of nodes that are not named after their result.
-  std::set<std::string> node_names{};
+  // The names of nodes that are not named after their result, and the number behind the next node
+  // of that name: many of one name cost constant time each.
+  std::unordered_map<std::string, size_t> node_names{};
 };
 
 class NodeRewriter {
