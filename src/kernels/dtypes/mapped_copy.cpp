@@ -38,6 +38,7 @@ MappedCopy::MappedCopy(Places places, int64_t bytes, const std::array<std::byte,
   places.pop_back();
   outer_ = std::move(places);
   const size_t size = row_.size();
+  row_size_ = static_cast<int64_t>(size);
   for (size_t i = 0; i < size;) {
     Run run{1, row_[i], 0};
     if (i + 1 < size && (run.from == kNowhere) == (row_[i + 1] == kNowhere)) {
@@ -53,7 +54,16 @@ MappedCopy::MappedCopy(Places places, int64_t bytes, const std::array<std::byte,
     runs_.push_back(run);
   }
   constexpr size_t kShort = 4;
-  if (runs_.size() * kShort > size) runs_.clear();
+  if (runs_.size() * kShort > size)
+    runs_ = {};
+  else
+    row_ = {};
+}
+
+uint64_t MappedCopy::bytes() const {
+  uint64_t out = row_.size() * sizeof(int64_t) + runs_.capacity() * sizeof(Run);
+  for (const std::vector<int64_t>& places : outer_) out += places.size() * sizeof(int64_t);
+  return out;
 }
 
 namespace {
@@ -102,7 +112,6 @@ void MappedCopy::copy_row(const std::byte* from, std::byte* to) const {
 
 template <size_t N>
 void MappedCopy::copy_rows(const std::byte* from, std::byte* to, int64_t first, int64_t end) const {
-  const auto row_size = static_cast<int64_t>(row_.size());
   for (int64_t row = first; row < end; ++row) {
     int64_t place = 0, rest = row;
     for (size_t dim = outer_.size(); dim-- > 0;) {
@@ -110,20 +119,20 @@ void MappedCopy::copy_rows(const std::byte* from, std::byte* to, int64_t first, 
       place = sum_of(place, outer_[dim][static_cast<size_t>(rest % size)]);
       rest /= size;
     }
-    std::byte* target = to + row * row_size * static_cast<int64_t>(N);
+    std::byte* target = to + row * row_size_ * static_cast<int64_t>(N);
     if (place == kNowhere)
-      fill<N>(target, row_size);
+      fill<N>(target, row_size_);
     else
       copy_row<N>(from + place * static_cast<int64_t>(N), target);
   }
 }
 
 void MappedCopy::run(const std::byte* from, std::byte* to, ThreadPool* pool) const {
-  int64_t rows = row_.empty() ? 0 : 1;
+  int64_t rows = row_size_ == 0 ? 0 : 1;
   for (const std::vector<int64_t>& places : outer_) rows *= static_cast<int64_t>(places.size());
   if (rows == 0) return;
   constexpr int64_t kTaskBytes = int64_t{1} << 16;
-  const int64_t bytes = rows * static_cast<int64_t>(row_.size()) * bytes_;
+  const int64_t bytes = rows * row_size_ * bytes_;
   const int64_t tasks = std::clamp<int64_t>(bytes / kTaskBytes, 1, rows);
   run_tasks(pool, tasks, [&](int64_t task, int) {
     const int64_t first = part_begin(rows, tasks, task), end = part_begin(rows, tasks, task + 1);

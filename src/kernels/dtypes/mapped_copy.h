@@ -26,6 +26,9 @@ class MappedCopy {
   // Elements of the result lie side by side.
   void run(const std::byte* from, std::byte* to, ThreadPool* pool = nullptr) const;
 
+  // What it holds.
+  uint64_t bytes() const;
+
  private:
   // Neighbours in the result that lie evenly apart in the source.
   struct Run {
@@ -42,8 +45,9 @@ class MappedCopy {
   void fill(std::byte* to, int64_t count) const;
 
   Places outer_;
-  std::vector<int64_t> row_;
-  std::vector<Run> runs_;  // of the row; empty where they are too short to be worth it
+  int64_t row_size_ = 0;
+  std::vector<Run> runs_;     // of the row; empty where they are too short to be worth it
+  std::vector<int64_t> row_;  // empty where there are runs
   int64_t bytes_;
   std::array<std::byte, 16> filler_;
 };

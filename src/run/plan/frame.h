@@ -62,6 +62,11 @@ class Frame {
     }
   }
 
+  // Bytes that what is launched next holds besides tensors.
+  void note_kept(uint64_t bytes) {
+    if (recording_ != nullptr) recording_->note_kept(bytes);
+  }
+
   // Memory of the caller for results, row-major: the step that makes the value gets it.
   void place_results(std::vector<std::pair<ValueId, Tensor>> results) {
     results_ = std::move(results);

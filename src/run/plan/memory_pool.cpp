@@ -17,17 +17,9 @@ constexpr uint64_t kRunsKept = 8;
 // What a storage takes besides its bytes: those of a loop's rounds are mostly that.
 constexpr size_t kOverhead = 512;
 
-#if defined(__SANITIZE_ADDRESS__)
-// Each storage has a block of its own, in which nothing but NaN lies: what reads beyond a storage,
-// or what nobody wrote, is found.
-constexpr bool kReuses = false;
-#else
-constexpr bool kReuses = true;
-#endif
-
 std::byte* allocate_block(size_t bytes) {
   void* memory = ::operator new(bytes, std::align_val_t(kAlignment));
-  if (!kReuses) std::memset(memory, 0xff, bytes);
+  if (!MemoryPool::kReuses) std::memset(memory, 0xff, bytes);
   return static_cast<std::byte*>(memory);
 }
 
@@ -47,12 +39,11 @@ struct MemoryPool::Blocks {
   uint64_t runs = 0;
   uint64_t most_used = 0;         // at once, ever
   uint64_t most_used_in_run = 0;  // since the last run ended
+  bool reuses = true;
   bool keeps_addresses = false;
   std::byte* arena = nullptr;
   size_t arena_size = 0;
   std::map<size_t, size_t> gaps;  // in the arena: sizes by place
-
-  bool reuses() const { return kReuses || keeps_addresses; }
 
   ~Blocks() {
     for (const auto& [size, block] : free) free_block(block.data);
@@ -112,7 +103,7 @@ struct MemoryPool::Blocks {
     {
       const std::lock_guard lock(mutex);
       if (std::byte* data = take_from_arena(size); data != nullptr) return {data, size};
-      const auto found = reuses() ? free.lower_bound(size) : free.end();
+      const auto found = reuses ? free.lower_bound(size) : free.end();
       if (found != free.end() && found->first <= 2 * size) {
         const std::pair<std::byte*, size_t> out{found->second.data, found->first};
         free_bytes -= found->first;
@@ -120,6 +111,11 @@ struct MemoryPool::Blocks {
         note_use();
         return out;
       }
+      // Sizes that grow from value to value (what a loop appends to) would each need a block of
+      // their own, between which the heap is left with gaps that are too small for the next.
+      const auto larger = free.lower_bound(size);
+      if (reuses && larger != free.begin() && std::prev(larger)->first >= size - size / 8)
+        size += size / 8 / kAlignment * kAlignment;
       while (!keeps_addresses && !free.empty() &&
              bytes + size > std::max(most_used, bytes - free_bytes + size))
         drop(least_recently_used());
@@ -139,7 +135,7 @@ struct MemoryPool::Blocks {
     if (is_in_arena(data)) return give_back_to_arena(static_cast<size_t>(data - arena), size);
     const auto block = free.emplace(size, Free{data, runs});
     free_bytes += size;
-    if (!reuses()) drop(block);
+    if (!reuses) drop(block);
   }
 
   using Place = std::multimap<size_t, Free>::iterator;
@@ -155,10 +151,12 @@ struct MemoryPool::Blocks {
   }
 };
 
-MemoryPool::MemoryPool() : blocks_(std::make_shared<Blocks>()) {}
+MemoryPool::MemoryPool(bool reuses) : blocks_(std::make_shared<Blocks>()) {
+  blocks_->reuses = reuses;
+}
 
 MemoryPool MemoryPool::keeping_addresses(uint64_t arena_bytes) {
-  MemoryPool out;
+  MemoryPool out(true);
   out.blocks_->keeps_addresses = true;
   out.blocks_->make_arena(static_cast<size_t>(arena_bytes) / kAlignment * kAlignment);
   return out;

@@ -12,10 +12,18 @@ namespace pt2::run {
 // the pool and end on any thread.
 class MemoryPool {
  public:
-  MemoryPool();
-  // No block is freed before the pool is. The first `arena_bytes` lie in one, each storage as far to
-  // the front as it fits: what a call goes through again and again is then no larger than what it
-  // holds at once, and stays in the caches.
+#if defined(__SANITIZE_ADDRESS__)
+  // Each storage has a block of its own, in which nothing but NaN lies: what reads beyond a
+  // storage, or what nobody wrote, is found.
+  static constexpr bool kReuses = false;
+#else
+  static constexpr bool kReuses = true;
+#endif
+  // `reuses`: whether a block serves one storage after another.
+  explicit MemoryPool(bool reuses = kReuses);
+  // No block is freed before the pool is. The first `arena_bytes` lie in one, each storage as far
+  // to the front as it fits: what a call goes through again and again is then no larger than what
+  // it holds at once, and stays in the caches.
   static MemoryPool keeping_addresses(uint64_t arena_bytes);
   // Row-major if `strides` is empty; strides must be dense. The elements are unspecified. Throws
   // std::bad_alloc beyond the current MemoryAccount.

@@ -36,12 +36,11 @@ struct PackedFloats {
   std::unique_ptr<float[], Free> memory;
 };
 
-// What the steps of a plan hold of weights besides those of the model.
-class WeightCopies {
+// Bytes that all steps of a plan may hold together.
+class Room {
  public:
-  // `bytes`: how many all of them may take.
-  explicit WeightCopies(int64_t bytes) : left_(bytes) {}
-  // False, and nothing is taken, where there is not enough.
+  explicit Room(int64_t bytes) : left_(bytes) {}
+  // False, and nothing is taken, where there is not enough. Negative bytes are given back.
   bool take(int64_t bytes) {
     int64_t left = left_.load(std::memory_order_relaxed);
     do {
@@ -49,6 +48,15 @@ class WeightCopies {
     } while (!left_.compare_exchange_weak(left, left - bytes, std::memory_order_relaxed));
     return true;
   }
+
+ private:
+  std::atomic<int64_t> left_;
+};
+
+// What the steps of a plan hold of weights besides those of the model.
+class WeightCopies : public Room {
+ public:
+  using Room::Room;
   // The one copy of these contents, while any step holds it. For whoever makes the plan.
   std::shared_ptr<PackedFloats> find(PackedContents contents) {
     std::weak_ptr<PackedFloats>& kept = packed_[std::move(contents)];
@@ -58,7 +66,6 @@ class WeightCopies {
   }
 
  private:
-  std::atomic<int64_t> left_;
   std::map<PackedContents, std::weak_ptr<PackedFloats>> packed_;
 };
 

@@ -84,6 +84,8 @@ class Planner {
   const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
   // For halves as floats, which take twice the memory of a model that may be large.
   const std::shared_ptr<WeightCopies>& half_copies() const { return half_copies_; }
+  // For what steps keep of the last call.
+  const std::shared_ptr<Room>& room() const { return room_; }
   std::optional<double> number(const BoundNode& node, std::string_view name) const;
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
@@ -141,6 +143,7 @@ class Planner {
   std::shared_ptr<WeightCopies> copies_;
   std::shared_ptr<WeightCopies> half_copies_ = std::make_shared<WeightCopies>(int64_t{1} << 30);
   mutable WidenedWeights widened_{half_copies_};
+  std::shared_ptr<Room> room_ = std::make_shared<Room>(int64_t{16} << 20);
   bool widens_ = false;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
   std::unordered_set<const BoundNode*> taken_;

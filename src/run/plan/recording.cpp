@@ -12,7 +12,8 @@ namespace {
 
 // What recordings may hold in a workspace before the older ones go.
 constexpr uint64_t kMostRecordedBytes = uint64_t{64} << 20;
-// What the results of nodes that are repeated may take: none of it serves two of them.
+// What launches may hold besides the memory of values, such as the results of nodes that are
+// repeated: none of it serves two of them.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
 // Asks for sizes alone, whatever the elements are, and gives no tensor.
@@ -129,12 +130,17 @@ bool Recording::note_copy(const BoundNode& node, const std::vector<Value>& value
   return true;
 }
 
+void Recording::note_kept(uint64_t bytes) {
+  kept_bytes_ += bytes;
+  if (kept_bytes_ > kMostKept) give_up();
+}
+
 void Recording::repeat(const BoundNode& node, const std::vector<Value>& values,
                        const Executor& executor) {
   std::optional<RepeatedNode> repeated = RepeatedNode::of(node, values, executor);
   if (!repeated) return give_up();
-  kept_bytes_ += repeated->bytes();
-  if (kept_bytes_ > kMostKept) return give_up();
+  note_kept(repeated->bytes());
+  if (!usable_) return;
   repeats_nodes_ = true;
   account_limit_ =
       MemoryAccount::current() == nullptr ? account_limit_ : MemoryAccount::current()->limit();

@@ -34,6 +34,8 @@ class Recording {
   MemoryPool& memory() { return memory_; }
 
   void add(std::function<bool()> launch) { launches_.push_back(std::move(launch)); }
+  // `bytes` are held by what is added, besides memory(). Too many of them are a reason to give up.
+  void note_kept(uint64_t bytes);
   // It cannot be done again.
   void give_up() { usable_ = false; }
   // Not where copying its inputs and results would take longer than making the call in full, which

@@ -256,8 +256,8 @@ std::optional<Places> picked(const Shape& from, const Picks& picks) {
 class MappedStep final : public Step {
  public:
   // `filler` is for float32; others are filled with zeros if it is 0.
-  MappedStep(Nodes nodes, Rule rule, float filler)
-      : Step(std::move(nodes)), rule_(std::move(rule)), filler_(filler) {}
+  MappedStep(Nodes nodes, Rule rule, float filler, std::shared_ptr<Room> room)
+      : Step(std::move(nodes)), rule_(std::move(rule)), filler_(filler), room_(std::move(room)) {}
 
   std::string_view name() const override { return "mapped_copy"; }
 
@@ -275,6 +275,7 @@ class MappedStep final : public Step {
     Tensor out =
         frame.make(copy->sizes, copy->rearranged ? channels_last_strides(copy->sizes) : Sizes(),
                    from->dtype());
+    frame.note_kept(copy->kernel.bytes());
     frame.launch([copy, in = from->raw_data(), to = out.raw_data(), threads = frame.threads()] {
       copy->kernel.run(in, to, threads);
     });
@@ -304,11 +305,7 @@ class MappedStep final : public Step {
     std::optional<Places> places = rule_({from.sizes(), from.strides()});
     if (!places || std::ranges::any_of(*places, &std::vector<int64_t>::empty)) return nullptr;
     Sizes sizes;
-    int64_t listed = 0;
-    for (const std::vector<int64_t>& each : *places) {
-      sizes.push_back(std::ssize(each));
-      listed += std::ssize(each);
-    }
+    for (const std::vector<int64_t>& each : *places) sizes.push_back(std::ssize(each));
     if (!checked_numel(sizes)) return nullptr;
     // In memory channels are the innermost dimension.
     const bool rearranged = was_rearranged && sizes.size() == from.sizes().size();
@@ -318,9 +315,10 @@ class MappedStep final : public Step {
     auto copy = std::make_shared<const Copy>(
         Copy{from.sizes(), from.strides(), bytes, was_rearranged, std::move(sizes), rearranged,
              kernels::MappedCopy(*std::move(places), bytes, filler)});
-    // The last one is kept, if it is small.
-    constexpr int64_t kMostListed = int64_t{1} << 18;
-    if (listed <= kMostListed) last_ = copy;
+    const auto bytes_of = [](const std::shared_ptr<const Copy>& each) {
+      return each == nullptr ? 0 : static_cast<int64_t>(each->kernel.bytes());
+    };
+    if (room_->take(bytes_of(copy) - bytes_of(last_))) last_ = copy;
     return copy;
   }
 
@@ -328,6 +326,7 @@ class MappedStep final : public Step {
   mutable std::shared_ptr<const Copy> last_;
   Rule rule_;
   float filler_;
+  std::shared_ptr<Room> room_;
 };
 
 // All integers of a list; nothing where calls decide.
@@ -544,7 +543,8 @@ StepPointer make_mapped(const Planner& planner, const BoundNode& node) {
   if (!found) return nullptr;
   Step::Nodes nodes = std::move(found->before);
   nodes.push_back(&node);
-  return std::make_unique<MappedStep>(std::move(nodes), std::move(found->rule), found->filler);
+  return std::make_unique<MappedStep>(std::move(nodes), std::move(found->rule), found->filler,
+                                      planner.room());
 }
 
 }  // namespace pt2::run
