@@ -22,6 +22,15 @@ bool counts(const ProgramShapes::Entry& entry, const ShapeFault& fault) {
   return entry.region == Region::plain || fault.rule == Rule::result_sizes;
 }
 
+// Whether autocast changes what the operator computes in. It does so inside of one that is made of
+// others.
+bool may_cast(const ops::Operator& op) {
+  if (op.custom != nullptr) return true;
+  const ops::Facts& facts = op.def->facts;
+  return facts.autocast != ops::AutocastRule::as_given || op.def->formula != nullptr ||
+         facts.undecomposed != ops::Undecomposed::no;
+}
+
 // A fault that appears under every assignment that the operator accepts. An operator may refuse an
 // assignment that violates an assumption the file does not record.
 std::optional<ShapeFault> common_fault(ShapeCheck& check,
@@ -58,9 +67,11 @@ ProgramShapes::ProgramShapes(const Program& program, std::span<const PlacedGraph
 }
 
 void ProgramShapes::add(size_t graph, size_t position, const Node& node, const ops::Operator& op) {
-  if (regions_[graph] != Region::hides_dimensions)
-    entries_.push_back({ShapeCheck(*graphs_[graph].graph, node, op), graph, position,
-                        always_[graph] && regions_[graph] == Region::plain, regions_[graph]});
+  Region region = regions_[graph];
+  if (region == Region::hides_dimensions) return;
+  if (region == Region::casts && !may_cast(op)) region = Region::plain;
+  entries_.push_back({ShapeCheck(*graphs_[graph].graph, node, op), graph, position,
+                      always_[graph] && region == Region::plain, region});
 }
 
 std::vector<SymbolBindings> ProgramShapes::assignments(size_t count) {

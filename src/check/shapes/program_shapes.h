@@ -34,7 +34,8 @@ class ProgramShapes {
   ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs);
 
   // Adds a node whose arguments fit the signature of `op`, which must outlive the object. Nodes
-  // under vmap are skipped, and of those under autocast only wrong sizes are told.
+  // under vmap are skipped, and of those whose operands autocast may cast only wrong sizes are
+  // told.
   void add(size_t graph, size_t position, const Node& node, const ops::Operator& op);
 
   std::deque<Entry>& entries() { return entries_; }
