@@ -24,15 +24,35 @@ std::shared_ptr<MemoryAccount> MemoryAccount::current() {
   return current_account == nullptr ? nullptr : *current_account;
 }
 
-void MemoryAccount::count_inner_operator() {
-  if (current_account != nullptr)
-    (*current_account)->inner_operators_.fetch_add(1, std::memory_order_relaxed);
+void MemoryAccount::count_work(uint64_t elements) {
+  if (current_account == nullptr) return;
+  MemoryAccount& account = **current_account;
+  const uint64_t done = account.inner_work_.load(std::memory_order_relaxed);
+  if (done > account.max_work_ || elements > account.max_work_ - done) throw WorkExceeded();
+  account.inner_work_.fetch_add(elements, std::memory_order_relaxed);
 }
 
-uint64_t MemoryAccount::inner_operators() {
-  if (current_account == nullptr) return 0;
-  return (*current_account)->inner_operators_.load(std::memory_order_relaxed);
+void MemoryAccount::count_loops(std::initializer_list<int64_t> extents,
+                                uint64_t steps_for_element) {
+  uint64_t steps = 1;
+  for (const int64_t extent : extents) {
+    if (extent <= 0) return;
+    if (__builtin_mul_overflow(steps, static_cast<uint64_t>(extent), &steps)) steps = UINT64_MAX;
+  }
+  count_work(steps / steps_for_element);
 }
+
+uint64_t MemoryAccount::inner_work() {
+  if (current_account == nullptr) return 0;
+  return (*current_account)->inner_work_.load(std::memory_order_relaxed);
+}
+
+std::string MemoryAccount::work_text(uint64_t max_work) {
+  return "the program computes more than max_work allows (" + std::to_string(max_work) +
+         " elements)";
+}
+
+std::string MemoryAccount::work_text() { return work_text((*current_account)->max_work_); }
 
 std::string MemoryAccount::limit_text() {
   if (current_account == nullptr) return "there is";

@@ -2,13 +2,15 @@
 // working memory of kernels. The account belongs to the thread, so that functions far below the
 // call need no parameter for it, which one of them could forget to pass on. Exceeding it throws
 // std::bad_alloc, as if the machine had no more memory; the caller (ops::call, Session::run) turns
-// that into an error `limit`.
+// that into an error `limit`. The same for the work that a kernel is about to do.
 #ifndef PT2_BASE_MEMORY_ACCOUNT_H
 #define PT2_BASE_MEMORY_ACCOUNT_H
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <new>
@@ -20,9 +22,14 @@
 
 namespace pt2 {
 
+// Thrown where a call would compute more than it may.
+struct WorkExceeded {};
+
 class MemoryAccount {
  public:
-  explicit MemoryAccount(uint64_t limit) : limit_(limit) {}
+  // `max_work`: Limits::max_work.
+  explicit MemoryAccount(uint64_t limit, uint64_t max_work = UINT64_MAX)
+      : limit_(limit), max_work_(max_work) {}
   // Throws std::bad_alloc, and counts nothing, when it would be too much.
   void take(uint64_t bytes);
   void give_back(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -33,13 +40,30 @@ class MemoryAccount {
   // alive.
   static std::shared_ptr<MemoryAccount> current();
 
-  // Operators that ran inside of other operators of the current call, which its graph does not show
-  // (Limits::max_work). They count for every call of the thread's account; 0 outside of one.
-  static void count_inner_operator();
-  static uint64_t inner_operators();
+  // Work, in elements, that the sizes of a node's operands and results do not show: operators that
+  // run inside of others, products, windows. To be called before it is done. Throws WorkExceeded
+  // when it would be too much. Nothing happens outside of a call.
+  static void count_work(uint64_t elements);
+  // What was counted so, for every call of the thread's account.
+  static uint64_t inner_work();
+
+  // How many steps of an innermost loop take as long as an element, which is about a nanosecond.
+  static constexpr uint64_t kScalarSteps = 2;
+  static constexpr int64_t kLanes = 16;
+  // Counts multiply-adds of floats in loops of these extents inside of each other. Kernels compute
+  // `lanes` results side by side, if there are as many.
+  static void count_products(std::initializer_list<int64_t> extents, int64_t lanes = kLanes) {
+    constexpr uint64_t kVectors = 4;
+    count_loops(extents, kVectors * static_cast<uint64_t>(std::clamp(lanes, int64_t{1}, kLanes)));
+  }
+  // The same for any loops.
+  static void count_loops(std::initializer_list<int64_t> extents, uint64_t steps_for_element);
 
   // "max_tensor_bytes and max_tensor_ratio allow (1000 bytes)", for the current account.
   static std::string limit_text();
+  // "the program computes more than max_work allows (1000 elements)".
+  static std::string work_text(uint64_t max_work);
+  static std::string work_text();
 
   // Makes an account the current one while the object lives.
   class Scope {
@@ -56,8 +80,9 @@ class MemoryAccount {
 
  private:
   uint64_t limit_;
+  uint64_t max_work_;
   std::atomic<uint64_t> used_{0};  // a storage may end its life on another thread
-  std::atomic<uint64_t> inner_operators_{0};
+  std::atomic<uint64_t> inner_work_{0};
 };
 
 // A charge for memory besides storages and working memory, returned when this goes out of scope.
@@ -108,11 +133,14 @@ class AccountedAllocator {
   std::shared_ptr<MemoryAccount> account_;
 };
 
-// Returns the Result of `function`, or the error `limit` where it needs more memory than allowed.
+// Returns the Result of `function`, or the error `limit` where it needs more memory, or computes
+// more, than allowed.
 template <class F>
 auto within_memory(F&& function) -> decltype(function()) {
   try {
     return function();
+  } catch (const WorkExceeded&) {
+    return Error{ErrorCode::limit, MemoryAccount::work_text(), ""};
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }

@@ -46,7 +46,9 @@ Result<std::vector<Tensor>> Emitter::pieces(Handle handle,
 
 Result<std::vector<Value>> Runner::call(const Operator& op, std::span<const Value> arguments) {
   PT2_TRY(const std::vector<Value> bound, bind_in_order(op.signature(), arguments));
-  MemoryAccount::count_inner_operator();
+  // What finding operands and making results costs.
+  constexpr uint64_t kOperator = 512;
+  MemoryAccount::count_work(kOperator);
   return ops::call(op, context_, bound);
 }
 

@@ -25,21 +25,22 @@ uint64_t bytes_of(std::span<const Value> values) {
   return bytes;
 }
 
-std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
-  constexpr uint64_t kAlways = 768ull << 20;
-  uint64_t most = 0;
-  if (__builtin_mul_overflow(bytes, limits.max_tensor_ratio, &most) ||
-      __builtin_add_overflow(most, kAlways, &most))
-    most = UINT64_MAX;
-  return std::make_shared<MemoryAccount>(std::min(most, limits.max_tensor_bytes));
-}
-
 Limits scaled_limits(Limits limits, uint64_t bytes) {
   constexpr uint64_t kUnit = 1 << 20;
   if (__builtin_mul_overflow(limits.max_work, std::max<uint64_t>(bytes / kUnit, 1),
                              &limits.max_work))
     limits.max_work = UINT64_MAX;
   return limits;
+}
+
+std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
+  constexpr uint64_t kAlways = 768ull << 20;
+  uint64_t most = 0;
+  if (__builtin_mul_overflow(bytes, limits.max_tensor_ratio, &most) ||
+      __builtin_add_overflow(most, kAlways, &most))
+    most = UINT64_MAX;
+  return std::make_shared<MemoryAccount>(std::min(most, limits.max_tensor_bytes),
+                                         scaled_limits(limits, bytes).max_work);
 }
 
 }  // namespace pt2::run

@@ -161,6 +161,11 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
 void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& operands) {
   // There may be any number of empty heads.
   if (out.numel() == 0 && (logsumexp == nullptr || logsumexp->numel() == 0)) return;
+  // Products count for themselves; weights are exponential functions.
+  MemoryAccount::count_loops(
+      {batch_count(operands.query), operands.query.size(-2 + operands.query.dim()),
+       operands.key.size(operands.key.dim() - 2)},
+      1);
   with_float_compute_type(out.dtype(), [&]<class C>() {
     Output<C> y(out);
     Tensor none = Tensor::zeros(kDtypeOf<C>, {0});

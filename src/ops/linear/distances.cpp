@@ -128,6 +128,7 @@ void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
            const std::optional<int64_t>& compute_mode) {
   if (out.numel() == 0) return;
   const int64_t width = x1.size(x1.dim() - 1);
+  MemoryAccount::count_loops({out.numel(), width}, MemoryAccount::kScalarSteps);
   const int64_t rows = out.size(out.dim() - 2);
   const int64_t columns = out.size(out.dim() - 1);
   const int64_t mode = compute_mode.value_or(kAutomatic);
@@ -164,6 +165,7 @@ Result<Meta> pdist_meta(const Tensor& self, double p) {
 }
 
 void pdist(Tensor& out, const Tensor& self, double p) {
+  MemoryAccount::count_loops({out.numel(), self.size(1)}, MemoryAccount::kScalarSteps);
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const Input<C> x(self);
     Output<C> result(out);
@@ -213,6 +215,7 @@ void cdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& x1, co
   const int64_t width = x1.size(x1.dim() - 1);
   const int64_t rows = cdist.size(cdist.dim() - 2);
   const int64_t columns = cdist.size(cdist.dim() - 1);
+  MemoryAccount::count_loops({cdist.numel(), width}, MemoryAccount::kScalarSteps);
   with_float_compute_type(x1.dtype(), [&]<class C>() {
     const Input<C> a(with_leading(x1, cdist.sizes()));
     const Input<C> b(with_leading(x2, cdist.sizes()));
@@ -236,6 +239,7 @@ Result<Meta> pdist_backward_meta(const Tensor& grad_output, const Tensor& self, 
 
 void pdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& self, double p,
                     const Tensor& pdist) {
+  MemoryAccount::count_loops({pdist.numel(), self.size(1)}, MemoryAccount::kScalarSteps);
   const Input<double> grads(grad_output);
   const Input<double> distances(pdist);
   Output<double> result(out);

@@ -50,6 +50,7 @@ void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
       .groups = shape.groups,
       .planar = in_channels <= kFewChannels && shape.groups == 1,
   };
+  MemoryAccount::count_products({out.numel(), weight.numel() / channels}, channels);
   const Input<float> x(input), w(weight);
   Output<float> y(out);
   std::optional<Input<float>> b;
@@ -103,6 +104,7 @@ void convolve_transposed_images(Tensor& out, const Tensor& input, const Tensor& 
       std::swap((*extents)[1], (*extents)[2]);
   const int64_t in_channels = input.size(1), channels = out.size(1);
   const int64_t in_area = product(convolution.in), area = product(convolution.out);
+  MemoryAccount::count_products({input.numel(), weight.numel() / in_channels});
   const Input<float> x(input), w(weight);
   Output<float> y(out);
   std::optional<Input<float>> b;

@@ -113,6 +113,7 @@ template <>
 void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& left,
                  const FloatOperand& right, float* out, int64_t row_stride, int64_t column_stride) {
   if (rows == 0 || columns == 0) return;
+  MemoryAccount::count_products({rows, columns, depth});
   if (column_stride == 1) return multiply(rows, columns, depth, left, right, out, row_stride);
   if (row_stride == 1) return multiply(columns, rows, depth, right, left, out, column_stride);
   Scratch<float> dense(static_cast<size_t>(rows * columns));

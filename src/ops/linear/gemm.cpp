@@ -150,6 +150,7 @@ std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() con
 template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride) {
+  MemoryAccount::count_loops({rows, columns, depth}, MemoryAccount::kScalarSteps);
   using Tiles = Tiling<C>;
   constexpr int64_t kRows = Tiles::kRows, kColumns = Tiles::kColumns;
   const Target<C> target{out, row_stride, column_stride};

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/memory_account.h"
 #include "ops/dense.h"
 #include "ops/linear/dense/dense.h"
 #include "ops/shape/view.h"
@@ -29,6 +30,8 @@ class Matrices {
  public:
   // The elements of `a`, widened.
   static Result<Matrices> copy_of(const Tensor& a) {
+    // Factorisations take steps in the order of this.
+    MemoryAccount::count_loops({a.numel(), std::min(rows_of(a), columns_of(a))}, 1);
     PT2_TRY(const Tensor turned, transpose(a, -2, -1));
     PT2_TRY(Matrices out, zeros(batch_of(a), rows_of(a), columns_of(a)));
     out.copy_from(turned);

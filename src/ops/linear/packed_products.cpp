@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_account.h"
 #include "kernels/products/integer_products.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
@@ -33,6 +34,7 @@ Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
 }
 
 void int_mm(Tensor& out, const Tensor& self, const Tensor& mat2) {
+  MemoryAccount::count_products({out.numel(), self.size(1)});
   Tensor sums = dense_result(out, Dtype::int32);
   const Tensor left = self.contiguous();
   const Tensor right = mat2.with_view({mat2.size(1), mat2.size(0)},
@@ -114,6 +116,7 @@ void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t gr
   const int64_t columns = mat2.size(0);
   const Input<double> x(self);
   const Input<double> parameters(scale_and_zeros);
+  MemoryAccount::count_loops({out.numel(), depth}, 1);
   const Tensor packed = mat2.contiguous();
   Output<double> y(out);
   for (int64_t column = 0; column < columns; ++column)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -203,6 +204,7 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
         marks[begin + own.back()] = 1;
       }
       double sum = 0;
+      MemoryAccount::count_loops({std::ssize(own), layout.classes}, MemoryAccount::kScalarSteps);
       for (int64_t label : own)
         for (int64_t c = 0; c < layout.classes; ++c)
           if (const double beyond = 1 - x[begin + label] + x[begin + c];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -122,6 +123,14 @@ Meta plain_pooled_meta(const Tensor& self, const Window& out, int64_t spatial, D
 
 int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
+// Windows overlap where they are larger than their stride. (Adaptive ones hardly do.)
+void count_windows(const Tensor& out, const Pool& pool) {
+  Window inside = pool.kernel;
+  for (size_t dim = 0; dim < 3; ++dim) inside[dim] = std::min(inside[dim], pool.in[dim]);
+  MemoryAccount::count_loops({out.numel(), inside[0], inside[1], inside[2]},
+                             MemoryAccount::kScalarSteps);
+}
+
 // Calls visit(plane, position, index of the output element) for every output element.
 template <class F>
 void for_each_output(int64_t planes, const Window& out, F&& visit) {
@@ -210,6 +219,7 @@ Result<void> max_pool_kernel(Tensor& values, Tensor& indices, const Tensor& self
                              const Sizes& dilation, bool ceil_mode) {
   PT2_TRY(const Pool pool,
           make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
+  count_windows(values, pool);
   max_over(values, indices, self, pool.in, pool.out,
            [&](const Window& position) { return window_range(pool, position); });
   return {};
@@ -268,6 +278,7 @@ Result<void> avg_pool_kernel(Tensor& out, const Tensor& self, const Sizes& kerne
                              const Sizes& stride, const Sizes& padding, bool ceil_mode,
                              bool count_include_pad, const std::optional<int64_t>& divisor) {
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
+  count_windows(out, pool);
   with_real_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> x(self);
     Output<C> y(out);
@@ -439,6 +450,7 @@ Result<Tensor> avg_pool_backward(const Tensor& grad_output, const Tensor& self, 
                                                   count_include_pad, divisor));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
+  count_windows(grad_output, pool);
   PT2_TRY(Tensor out, allocate_gradient(self, Spatial != 3));
   spread_gradients(
       out, grad_output, pool.in, pool.out,

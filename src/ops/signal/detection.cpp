@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -37,6 +38,8 @@ std::vector<int64_t> keep_best(const Input<C>& boxes, std::span<const int64_t> o
   for (size_t i = 0; i < order.size(); ++i) {
     if (dropped[i]) continue;
     kept.push_back(order[i]);
+    constexpr int64_t kOverlap = 4;  // elements that one takes as long as
+    MemoryAccount::count_loops({std::ssize(order) - static_cast<int64_t>(i), kOverlap}, 1);
     const C* best = boxes.data() + order[i] * 4;
     for (size_t j = i + 1; j < order.size(); ++j)
       if (!dropped[j] &&
@@ -151,6 +154,7 @@ Result<Grid> region_grid(const double* region, double scale, int64_t pooled_heig
 
 double bin_mean(const double* plane, const Images& images, const Grid& grid, int64_t row,
                 int64_t column) {
+  MemoryAccount::count_loops({grid.samples_y, grid.samples_x}, 1);
   double sum = 0;
   for (int64_t i = 0; i < grid.samples_y; ++i)
     for (int64_t j = 0; j < grid.samples_x; ++j) {
@@ -232,6 +236,7 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
     const int64_t x0 = border(std::floor(column * bin_width) + left, images.width);
     const int64_t x1 = border(std::ceil((column + 1) * bin_width) + left, images.width);
     const bool empty = y1 <= y0 || x1 <= x0;
+    MemoryAccount::count_loops({y1 - y0, x1 - x0}, MemoryAccount::kScalarSteps);
     double best = empty ? 0 : -HUGE_VAL;
     int64_t best_place = -1;
     const auto image = static_cast<int64_t>(region[0]);
@@ -295,6 +300,7 @@ Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spati
     const auto [top, bottom] = bin_borders(edge(2), edge(4), pooled_height, row, images.height);
     const auto [left, right] = bin_borders(edge(1), edge(3), pooled_width, column, images.width);
     if (bottom <= top || right <= left) return 0.0;
+    MemoryAccount::count_loops({bottom - top, right - left}, MemoryAccount::kScalarSteps);
     double sum = 0;
     for (int64_t h = top; h < bottom; ++h)
       for (int64_t w = left; w < right; ++w) sum += plane[h * images.width + w];
@@ -406,6 +412,8 @@ Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Te
   const int64_t area = out.size(2) * out.size(3);
   const int64_t group_in = weight.size(1);
   const int64_t group_out = weight.size(0) / groups;
+  MemoryAccount::count_loops({input.size(0), area, channels, taps}, 1);
+  MemoryAccount::count_loops({out.numel(), group_in, taps}, MemoryAccount::kScalarSteps);
   std::vector<double> columns(static_cast<size_t>(channels * taps));
   for (int64_t place = 0; place < input.size(0) * area; ++place) {
     const int64_t n = place / area;

@@ -50,7 +50,7 @@ void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& 
   context.max_tensor_bytes = most_bytes;
   Executor executor(context, limits);
   const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(
-      kMostMemory + kMemoryOfLevel * static_cast<uint64_t>(level_bytes)));
+      kMostMemory + kMemoryOfLevel * static_cast<uint64_t>(level_bytes), limits.max_work));
   int64_t bytes = 0;
   const auto count_made = [&](const Value& value, const BoundNode& node) -> int64_t {
     const auto* tensor = value.get_if<Tensor>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/memory_account.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ops/result_memory.h"
@@ -81,6 +82,22 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
   return {};
 }
 
+// What a kernel is given, before it computes: a tensor that is expanded takes no memory, but time.
+// The reference executor counts by itself.
+Result<void> count_operands(Frame& frame, const Step& step) {
+  if (step.name() == kReference) return {};
+  for (const BoundNode* node : step.nodes()) {
+    Result<void> counted;
+    for (const NamedArgument& input : node->node->inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        if (counted)
+          counted = frame.executor().count_elements({&frame.values[static_cast<size_t>(id)], 1});
+      });
+    PT2_TRY_VOID(std::move(counted));
+  }
+  return {};
+}
+
 // `by_kernel` is told whether the step's own kernel did it.
 Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr) {
   PT2_TRY_VOID(frame.executor().check_cancellation());
@@ -89,10 +106,14 @@ Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr)
   const auto* first = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
   const auto made = first == nullptr ? std::nullopt : std::optional(*first);
   frame.begin_step(made);
-  const Result<bool> done = step.run(frame);
+  if (Result<void> counted = count_operands(frame, step); !counted)
+    return at_node(std::move(counted).error(), frame.graph(), *step.first().node);
+  const uint64_t inner = MemoryAccount::inner_work();
+  const Result<bool> done = within_memory([&] { return step.run(frame); });
   if (!done) return at_node(done.error(), frame.graph(), *step.first().node);
   if (by_kernel != nullptr) *by_kernel = *done;
   if (*done) {
+    PT2_TRY_VOID(frame.executor().count_work(MemoryAccount::inner_work() - inner));
     const auto* result = frame.values[static_cast<size_t>(step.result())].get_if<Tensor>();
     return frame.executor().count_work(static_cast<uint64_t>(result->numel()));
   }

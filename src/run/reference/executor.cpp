@@ -13,8 +13,7 @@
 namespace pt2::run {
 namespace {
 
-// The fixed cost of a node, or of an operator that runs inside of one (finding operands, making
-// results), in elements.
+// The fixed cost of a node (finding operands, making results), in elements.
 constexpr uint64_t kNode = 512;
 
 // Stores a result in the node's output: a value, or each value of a list.
@@ -54,14 +53,15 @@ std::string record_text(const TensorMeta& record) {
   return out + "]";
 }
 
-uint64_t elements_of(std::span<const Value> values) {
-  uint64_t count = 0;
+// Expanded tensors have as many elements as a file says: the sum stops at the largest number.
+void add_elements(std::span<const Value> values, uint64_t& count) {
   for (const Value& value : values) {
-    if (const auto* tensor = value.get_if<Tensor>())
-      count += static_cast<uint64_t>(tensor->numel());
-    if (const auto* list = value.get_if<Value::List>()) count += elements_of(*list);
+    if (const auto* tensor = value.get_if<Tensor>();
+        tensor != nullptr &&
+        __builtin_add_overflow(count, static_cast<uint64_t>(tensor->numel()), &count))
+      count = UINT64_MAX;
+    if (const auto* list = value.get_if<Value::List>()) add_elements(*list, count);
   }
-  return count;
 }
 
 // An operator that only returns views reads no elements.
@@ -211,20 +211,23 @@ Result<std::vector<Value>> Executor::arguments_of(const BoundNode& node,
 Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
   if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
   if (op.custom != nullptr) return ops::call_custom(*op.custom, arguments);
-  if (!is_view(op)) PT2_TRY_VOID(count_work(elements_of(arguments)));
-  const uint64_t inner = MemoryAccount::inner_operators();
+  if (!is_view(op)) PT2_TRY_VOID(count_elements(arguments));
+  const uint64_t inner = MemoryAccount::inner_work();
   PT2_TRY(std::vector<Value> results, ops::call(op, context_, arguments));
-  PT2_TRY_VOID(count_work(kNode * (MemoryAccount::inner_operators() - inner)));
-  if (!is_view(op)) PT2_TRY_VOID(count_work(elements_of(results)));
+  PT2_TRY_VOID(count_work(MemoryAccount::inner_work() - inner));
+  if (!is_view(op)) PT2_TRY_VOID(count_elements(results));
   return results;
+}
+
+Result<void> Executor::count_elements(std::span<const Value> values) {
+  uint64_t count = 0;
+  add_elements(values, count);
+  return count_work(count);
 }
 
 Result<void> Executor::count_work(uint64_t elements) {
   if (elements > limits_.max_work - work_)
-    return Error{ErrorCode::limit,
-                 "the program computes more than max_work allows (" +
-                     std::to_string(limits_.max_work) + " elements)",
-                 ""};
+    return Error{ErrorCode::limit, MemoryAccount::work_text(limits_.max_work), ""};
   work_ += elements;
   return {};
 }

@@ -70,6 +70,8 @@ class Executor {
   // Must be called before a node runs, and for each of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);
+  // Those of tensors, and of tensors in lists.
+  Result<void> count_elements(std::span<const Value> values);
   uint64_t work() const { return work_; }
   const Cancellation& cancellation() const { return cancellation_; }
 

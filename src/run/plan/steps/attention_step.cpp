@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory_account.h"
 #include "kernels/attention.h"
 #include "ops/loops.h"
 #include "run/plan/attention.h"
@@ -76,6 +77,9 @@ class AttentionStep final : public Step {
     shape.out_batch_stride = strides[0];
     shape.out_head_stride = rank == 4 ? strides[1] : 0;
     shape.out_row_stride = strides[static_cast<size_t>(rank - 2)];
+    constexpr int64_t kExponential = 32;  // multiply-adds that one takes as long as
+    MemoryAccount::count_products({shape.batch, shape.heads, shape.queries, shape.keys,
+                                   shape.depth + shape.value_depth + kExponential});
     Tensor scratch = frame.make(
         {kernels::attention_scratch_size(shape, kernels::thread_count(frame.threads()))});
     frame.launch([shape, memory = scratch.data<float>(), threads = frame.threads()] {

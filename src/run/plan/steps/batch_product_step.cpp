@@ -2,6 +2,7 @@
 // used.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "kernels/products/half_products.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
@@ -259,6 +260,7 @@ class BatchProductStep final : public Step {
     const auto numel = checked_numel(sizes);
     if (!numel || !bound || *bound > INT64_MAX / 64) return std::nullopt;
     const Way way = way_of(from, by);
+    MemoryAccount::count_products({*numel, from.columns});
     if (is_half(a.dtype()))
       return way == Way::packed ? multiply_halves(frame, from, by, a.dtype(), sizes, bias)
                                 : std::nullopt;

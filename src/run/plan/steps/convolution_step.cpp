@@ -1,6 +1,7 @@
 // Convolutions of images and signals with kernels that are the same in every call, with the zeros
 // that are put around their input before, and with the batch normalization behind them folded into
 // the kernels.
+#include "base/memory_account.h"
 #include "kernels/images/winograd.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
@@ -48,6 +49,9 @@ class ConvolutionStep final : public Step {
         shape.planar || is_among_channels(*input) ? *input : channels_last_value(frame, input_);
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
     Tensor out = make_images(frame, sizes);
+    MemoryAccount::count_products({out.numel(), shape.kernel_height * shape.kernel_width *
+                                                    (shape.in_channels / shape.groups)},
+                                  shape.out_channels);
     kernels::Images images{.data = image.data<float>(),
                            .image_stride = shape.in_channels * shape.in_height * shape.in_width};
     if (shape.planar) {

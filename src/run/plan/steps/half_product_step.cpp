@@ -2,6 +2,7 @@
 // floats in registers, sums are floats, results are rounded once.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "kernels/products/half_products.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
@@ -77,6 +78,7 @@ class HalfProductStep final : public Step {
   }
 
   void multiply_few(Frame& frame, const Tensor& input, int64_t rows, Tensor& out) const {
+    MemoryAccount::count_products({out.numel(), weights_.depth});
     Tensor left = frame.make({rows, weights_.depth}), sums = frame.make({rows, weights_.columns});
     kernels::RowProduct product;
     product.rows = rows;
@@ -96,6 +98,7 @@ class HalfProductStep final : public Step {
 
   void multiply(Frame& frame, const Tensor& input, int64_t rows, const uint16_t* packed,
                 Tensor& out) const {
+    MemoryAccount::count_products({out.numel(), weights_.depth});
     Tensor sums = frame.make({std::min(rows, kRowsAtOnce), weights_.columns});
     const kernels::HalfProduct product{.left_stride = weights_.depth,
                                        .bias = bias(),

@@ -1,6 +1,7 @@
 // Pooling of images and signals.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "kernels/images/pooling.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
@@ -50,6 +51,11 @@ class PoolingStep final : public Step {
     Sizes sizes{shape.batch, shape.channels, shape.out_height, shape.out_width};
     if (spatial_ == 1) sizes.erase(sizes.begin() + 2);
     Tensor out = make_images(frame, sizes);
+    // Adaptive windows hardly overlap.
+    if (!shape.adaptive)
+      MemoryAccount::count_loops({out.numel(), std::min(shape.kernel_height, shape.in_height),
+                                  std::min(shape.kernel_width, shape.in_width)},
+                                 MemoryAccount::kScalarSteps);
     launch_pooling(frame, shape, images, out);
     frame.set(result(), std::move(out), true);
     return true;

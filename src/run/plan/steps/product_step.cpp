@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/memory_account.h"
 #include "kernels/layouts.h"
 #include "kernels/products/level_products.h"
 #include "kernels/products/product.h"
@@ -134,6 +135,7 @@ class ProductStep final : public Step {
   // With the weights as they lie if they are not packed.
   void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
+    MemoryAccount::count_products({out.numel(), weights_.depth});
     if (has_levels_)
       return multiply_levels(frame, input, rows, reinterpret_cast<const int8_t*>(packed), epilogue,
                              out);
@@ -207,6 +209,7 @@ class ProductStep final : public Step {
   bool multiply_quantized(Frame& frame, const Tensor& input, const RowsOf& rows,
                           const float* packed, const kernels::Epilogue& epilogue,
                           Tensor& out) const {
+    MemoryAccount::count_products({out.numel(), weights_.depth});
     const auto place = weights_.rows->numbers.place(frame);
     if (!place || packed == nullptr) return false;
     Tensor scratch =

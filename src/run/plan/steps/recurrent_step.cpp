@@ -1,4 +1,5 @@
 // Recurrent networks: for each layer one product of the input for all time steps, then the steps.
+#include "base/memory_account.h"
 #include "run/plan/layout.h"
 #include "run/plan/recurrent_weights.h"
 
@@ -77,6 +78,7 @@ class RecurrentStep final : public Step {
     const int64_t width = network_.directions * shape.hidden;
     Tensor out = frame.make({sequence.size(0), sequence.size(1), width});
     Tensor sums = frame.make({network_.directions, rows, gates});
+    MemoryAccount::count_products({sums.numel(), sequence.sizes().back() + shape.hidden});
     const Dtype dtype = sequence.dtype();
     const int64_t rounded = kernels::rounded_state_size(shape.batch, shape.hidden);
     Tensor rooms = frame.make({network_.directions * rounded}, {}, Dtype::bfloat16);

@@ -1,5 +1,6 @@
 // Transposed convolutions with kernels that are the same in every call, with what follows them on
 // each channel folded in.
+#include "base/memory_account.h"
 #include "kernels/images/transposed.h"
 #include "run/plan/batch_norm.h"
 #include "run/plan/layout.h"
@@ -48,6 +49,9 @@ class TransposedConvolutionStep final : public Step {
     if (packed == nullptr) return false;
     const Tensor images = channels_last_value(frame, argument);
     Tensor out = make_images(frame, sizes);
+    MemoryAccount::count_products(
+        {input->numel(), shape.kernel[0] * shape.kernel[1] * shape.kernel[2] *
+                             (shape.out_channels / shape.groups)});
     Tensor scratch = frame.make({kernels::transposed_scratch_size(shape)});
     frame.launch([shape, packed, bias = changes_.bias_or_null(), activation = activation_,
                   from = images.data<float>(), to = out.data<float>(), room = scratch.data<float>(),

@@ -2,6 +2,7 @@
 // kernel meets, which are images.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "kernels/images/convolution.h"
 #include "kernels/images/winograd.h"
 #include "kernels/pointwise.h"
@@ -121,6 +122,8 @@ class VolumeConvolutionStep final : public Step {
     if (slices.packed == nullptr) return false;
     const Tensor volume = channels_last_value(frame, argument);
     Tensor out = make_images(frame, sizes);
+    MemoryAccount::count_products({out.numel(), weight_.numel() / weight_.size(0)},
+                                  weight_.size(0));
     Tensor scratch;
     if (winograd) {
       scratch = frame.make(

@@ -1,6 +1,7 @@
 // Convolutions of quantized images with quantized kernels, which take levels as they are.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "kernels/images/quantized_convolution.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
@@ -40,6 +41,9 @@ class QuantizedConvolutionStep final : public Step {
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
     Tensor scratch = frame.make({kernels::quantized_convolution_scratch_size(call->shape)});
     Tensor out = make_images(frame, call->sizes);
+    MemoryAccount::count_products(
+        {out.numel(), call->shape.kernel_height * call->shape.kernel_width *
+                          (call->shape.in_channels / call->shape.groups)});
     const kernels::QuantizedConvolution operands{
         .images = reinterpret_cast<const uint8_t*>(images.raw_data()),
         .is_signed = images_.dtype == Dtype::int8,

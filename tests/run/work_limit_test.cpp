@@ -1,0 +1,125 @@
+// A tensor may have any number of elements that lie in one place, and a small file ask for hours of
+// work on them: Limits::max_work bounds what kernels do, whichever engine runs them.
+#include <gtest/gtest.h>
+
+#include "base/memory_account.h"
+#include "run/graph_maker.h"
+#include "run/plan/plan.h"
+#include "run/plan/workspace.h"
+
+namespace pt2::run {
+namespace {
+
+constexpr uint64_t kMostWork = 1'000'000;
+
+struct Call {
+  std::string target;
+  std::vector<Sizes> operands;
+  std::vector<Argument> more;
+  Dtype dtype = Dtype::float32;
+};
+
+Argument integers(const Sizes& numbers) {
+  ArgumentList list{ListKind::ints, {}};
+  for (const int64_t number : numbers) list.items.emplace_back(number);
+  return Argument(std::move(list));
+}
+
+Value expanded(Dtype dtype, const Sizes& sizes) {
+  const Tensor one = Tensor::zeros(dtype, {1});
+  return Value(Tensor::view_of(one.storage(), dtype, sizes, Sizes(sizes.size(), 0), 0).value());
+}
+
+// The operands behind the first are weights for a plan, if `weights`.
+Result<std::vector<Value>> run(const Call& call, bool planned, bool weights) {
+  GraphMaker maker;
+  std::vector<NamedArgument> arguments;
+  std::vector<Value> inputs, constants;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    arguments.push_back(named("", maker.input("x" + std::to_string(i))));
+    inputs.push_back(expanded(call.dtype, call.operands[i]));
+    constants.push_back(weights && i > 0 ? inputs.back() : Value());
+  }
+  for (const Argument& argument : call.more) arguments.push_back(named("", argument));
+  maker.graph.set_outputs(
+      {Argument(maker.call("torch.ops.aten." + call.target, std::move(arguments)))});
+  PT2_TRY(const auto bound, bind_graph(maker.graph));
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 30, kMostWork));
+  ops::Context context;
+  Executor executor(context, {.max_work = kMostWork});
+  if (!planned) return executor.run(*bound, std::move(inputs));
+  const auto plan = make_plan(*bound, constants, std::vector<bool>(constants.size(), true));
+  Workspace workspace(1);
+  return plan->run(std::move(inputs), {}, executor, workspace);
+}
+
+TEST(WorkLimit, LoopsCountThatSizesDoNotShow) {
+  // None has so many elements, operands and results together.
+  const Call calls[] = {
+      {"mm.default", {{500, 500}, {500, 500}}, {}},
+      {"mm.default", {{300, 300}, {300, 300}}, {}, Dtype::int64},
+      {"mm.default", {{500, 500}, {500, 500}}, {}, Dtype::bfloat16},
+      {"bmm.default", {{4, 256, 256}, {4, 256, 256}}, {}},
+      {"linear.default", {{500, 500}, {500, 500}}, {}},
+      {"conv2d.default", {{1, 16, 64, 64}, {16, 16, 15, 15}}, {}},
+      {"conv2d.default", {{1, 1, 256, 256}, {1, 1, 63, 63}}, {}},
+      {"conv2d.default", {{1, 16, 64, 64}, {16, 16, 15, 15}}, {}, Dtype::float64},
+      {"conv_transpose2d.input", {{1, 16, 64, 64}, {16, 16, 15, 15}}, {}},
+      {"conv3d.default", {{1, 4, 16, 32, 32}, {8, 4, 9, 9, 9}}, {}},
+      {"scaled_dot_product_attention.default",
+       {{1, 1, 2000, 16}, {1, 1, 2000, 16}, {1, 1, 2000, 16}},
+       {}},
+      {"avg_pool2d.default", {{1, 1, 400, 400}}, {integers({31}), integers({1})}},
+      {"max_pool2d.default", {{1, 1, 400, 400}}, {integers({31}), integers({1})}},
+      {"linalg_svdvals.default", {{200, 200}}, {}},
+      {"inverse.default", {{200, 200}}, {}},
+      {"cdist.default", {{500, 500}, {500, 500}}, {Argument(3.0)}},
+      {"matrix_exp.default", {{200, 200}}, {}},
+      {"_int_mm.default", {{500, 500}, {500, 500}}, {}, Dtype::int8},
+      {"pdist.default", {{300, 300}}, {}},
+  };
+  for (const Call& call : calls)
+    for (const bool planned : {false, true})
+      for (const bool weights : {false, true}) {
+        const auto results = run(call, planned, weights);
+        ASSERT_FALSE(results) << call.target << (planned ? " planned" : "");
+        EXPECT_EQ(results.error().code, ErrorCode::limit) << results.error().text();
+        EXPECT_NE(results.error().text().find("max_work"), std::string::npos)
+            << call.target << results.error().text();
+      }
+}
+
+TEST(WorkLimit, ElementsOfOperandsCount) {
+  const Call calls[] = {
+      {"sum.default", {{2'000'000}}, {}},
+      {"relu.default", {{2'000'000}}, {}},
+      {"scaled_dot_product_attention.default",
+       {{1, 1, 1, 1}, {1, 1, 2'000'000, 1}, {1, 1, 2'000'000, 1}},
+       {}},
+  };
+  for (const Call& call : calls)
+    for (const bool planned : {false, true}) {
+      const auto results = run(call, planned, false);
+      ASSERT_FALSE(results) << call.target;
+      EXPECT_NE(results.error().text().find("max_work"), std::string::npos)
+          << call.target << results.error().text();
+    }
+}
+
+TEST(WorkLimit, CountsDoNotOverflow) {
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 30, kMostWork));
+  constexpr int64_t kLarge = int64_t{1} << 62;
+  EXPECT_THROW(MemoryAccount::count_loops({kLarge, 4}, 2), WorkExceeded);
+  EXPECT_THROW(MemoryAccount::count_work(UINT64_MAX), WorkExceeded);
+  EXPECT_EQ(MemoryAccount::inner_work(), 0);
+  MemoryAccount::count_loops({kLarge, 0, kLarge}, 2);
+  MemoryAccount::count_work(kMostWork);
+  EXPECT_THROW(MemoryAccount::count_work(1), WorkExceeded);
+  ops::Context context;
+  Executor executor(context, {.max_work = kMostWork});
+  const Value wide = expanded(Dtype::uint8, {kLarge});
+  EXPECT_FALSE(executor.count_elements(std::vector<Value>(4, wide)));
+}
+
+}  // namespace
+}  // namespace pt2::run
