@@ -4,11 +4,25 @@
 #define PT2_KERNELS_POINTS_H
 
 #include <cstdint>
+#include <span>
 
 namespace pt2::kernels {
 
 // Points that are computed at once.
 inline constexpr int64_t kPoints = 128;
+
+// Below this, whole numbers and the halves between them are floats.
+inline constexpr int64_t kLargestPlaneSize = int64_t{1} << 22;
+// Whether the functions below take planes of these sizes: places have 32 bits.
+inline bool has_short_offsets(std::span<const int64_t> sizes) {
+  int64_t elements = 1;
+  for (const int64_t size : sizes) {
+    if (size >= kLargestPlaneSize) return false;
+    elements *= size;
+    if (elements > INT32_MAX) return false;
+  }
+  return true;
+}
 
 // What points take along one dimension: up to four places, negative outside of the image.
 struct PointTaps {
@@ -16,7 +30,7 @@ struct PointTaps {
   float weight[4][kPoints];
 };
 
-// The places around positions, and their shares; sizes are below 2^22. What is far from the image,
+// The places around positions, and their shares. What is far from the image,
 // or no number, takes places outside.
 void linear_taps(const float* positions, int64_t count, int64_t size, PointTaps& taps);
 // The nearest place, halves to even ones.

@@ -313,6 +313,45 @@ TEST(PlanPointwise, CopiesLieInOrder) {
   EXPECT_EQ(graph.check(), expected);
 }
 
+// A mask times values, pixels over an image's sizes: PyTorch makes whole numbers floats first.
+TEST(PlanPointwise, WholeNumbersBesideFloatsBecomeFloats) {
+  const auto steps_of = [](const std::string& target, Tensor whole, bool is_first) {
+    Case graph;
+    const Sizes sizes{4, 3};
+    const Dtype dtype = whole.dtype();
+    const ValueId x = graph.input(sizes), number = graph.input({3});
+    graph.record(x, sizes, Dtype::float32);
+    graph.record(number, {3}, dtype);
+    graph.fill(number, std::move(whole));
+    std::vector<NamedArgument> operands{self(is_first ? number : x), other(is_first ? x : number)};
+    const ValueId out = graph.call(target, std::move(operands));
+    graph.record(out, sizes, Dtype::float32);
+    graph.output(out);
+    Names names = graph.check();
+    EXPECT_TRUE(graph.was_recorded());
+    return names;
+  };
+  const Names chain{"pointwise_chain"};
+  const Tensor places = Tensor::of<int64_t>({3}, {16777217, -2, 3});
+  for (const char* target : {"add.Tensor", "mul.Tensor", "div.Tensor", "sub.Tensor"})
+    for (const bool is_first : {false, true}) EXPECT_EQ(steps_of(target, places, is_first), chain);
+  EXPECT_EQ(steps_of("maximum.default", Tensor::of<int32_t>({3}, {0, -1, 1}), false), chain);
+  Tensor mask = Tensor::zeros(Dtype::bool_, {3});
+  mask.raw_data()[1] = std::byte{1};
+  EXPECT_EQ(steps_of("mul.Tensor", mask, false), chain);
+
+  // A difference of bools is an error, whoever computes it.
+  Case graph;
+  const ValueId x = graph.input({3}), flag = graph.input({3});
+  graph.record(x, {3}, Dtype::float32);
+  graph.record(flag, {3}, Dtype::bool_);
+  graph.fill(flag, mask);
+  const ValueId out = graph.call("sub.Tensor", {self(x), other(flag)});
+  graph.record(out, {3}, Dtype::float32);
+  graph.output(out);
+  EXPECT_TRUE(graph.fails_alike());
+}
+
 TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
   Case graph;
   const ValueId x = graph.input({6});

@@ -1,13 +1,16 @@
 // Operators of torchvision: boxes, pooled regions of interest, deformable convolution.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "base/memory_account.h"
+#include "kernels/lines.h"
+#include "kernels/points.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
-#include "ops/linear/matmul.h"
+#include "ops/linear/gemm.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 
@@ -388,6 +391,170 @@ double deform_sample(const double* plane, int64_t height, int64_t width, double 
          ly * (1 - lx) * at(y_low + 1, x_low) + ly * lx * at(y_low + 1, x_low + 1);
 }
 
+// A call whose sizes fit.
+struct DeformCall {
+  const Tensor &input, &weight, &offset, &mask, &bias;
+  Deform d;
+  int64_t channels = input.size(1);
+  int64_t height = input.size(2);
+  int64_t width = input.size(3);
+  int64_t kernel_w = weight.size(3);
+  int64_t taps = weight.size(2) * kernel_w;
+  int64_t group_in = weight.size(1);
+  int64_t group_out = weight.size(0) / d.groups;
+  int64_t offset_channels = channels / d.offset_groups;
+
+  // The mask's elements, none without one.
+  Tensor scales() const { return d.use_mask ? mask : Tensor::zeros(Dtype::float32, {0}); }
+  // Where a tap looks for point p of a result `out_width` wide, unless it is shifted.
+  int64_t row(int64_t p, int64_t tap, int64_t out_width) const {
+    return p / out_width * d.stride_h - d.pad_h + tap / kernel_w * d.dilation_h;
+  }
+  int64_t column(int64_t p, int64_t tap, int64_t out_width) const {
+    return p % out_width * d.stride_w - d.pad_w + tap % kernel_w * d.dilation_w;
+  }
+};
+
+void deform_doubles(Tensor& out, const DeformCall& call) {
+  const Input<double> x(call.input), w(call.weight), shift(call.offset), scale(call.scales()),
+      plus(call.bias);
+  Output<double> y(out);
+  const int64_t taps = call.taps;
+  const int64_t area = out.size(2) * out.size(3);
+  std::vector<double> columns(static_cast<size_t>(call.channels * taps));
+  for (int64_t place = 0; place < out.size(0) * area; ++place) {
+    const int64_t n = place / area;
+    const int64_t p = place % area;
+    for (int64_t c = 0; c < call.channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t group = (n * call.d.offset_groups + c / call.offset_channels) * taps + tap;
+        const double row =
+            static_cast<double>(call.row(p, tap, out.size(3))) + shift[2 * group * area + p];
+        const double column = static_cast<double>(call.column(p, tap, out.size(3))) +
+                              shift[(2 * group + 1) * area + p];
+        const double* plane = x.data() + (n * call.channels + c) * call.height * call.width;
+        const double value = deform_sample(plane, call.height, call.width, row, column);
+        columns[static_cast<size_t>(c * taps + tap)] =
+            call.d.use_mask ? value * scale[group * area + p] : value;
+      }
+    for (int64_t o = 0; o < out.size(1); ++o) {
+      const double* values = columns.data() + o / call.group_out * call.group_in * taps;
+      const double* factors = w.data() + o * call.group_in * taps;
+      y[(n * out.size(1) + o) * area + p] =
+          std::inner_product(values, values + call.group_in * taps, factors, plus[o]);
+    }
+  }
+}
+
+// What the taps of a kernel see: a row for each channel and tap, with one element for each of some
+// points of the result.
+class DeformColumns {
+ public:
+  DeformColumns(const DeformCall& call, const Tensor& out)
+      : call_(call),
+        x_(call.input),
+        shift_(call.offset),
+        scale_(call.scales()),
+        out_width_(out.size(3)),
+        area_(out.size(2) * out.size(3)) {
+    constexpr int64_t kFloats = 1 << 18;  // stay in the cache
+    const int64_t rows = std::max<int64_t>(call.channels * call.taps, 1);
+    points_ = std::min(std::max(kFloats / rows / kPoints, int64_t{1}) * kPoints, area_);
+    columns_.resize(static_cast<size_t>(rows * points_));
+  }
+
+  // At once, and from row to row.
+  int64_t points() const { return points_; }
+  const float* row(int64_t row) const { return columns_.data() + row * points_; }
+
+  void fill(int64_t image, int64_t first, int64_t count) {
+    for (int64_t group = 0; group < call_.d.offset_groups; ++group)
+      for (int64_t tap = 0; tap < call_.taps; ++tap)
+        for (int64_t begin = 0; begin < count; begin += kPoints)
+          sample(image, group, tap, first, begin, std::min(kPoints, count - begin));
+  }
+
+ private:
+  static constexpr int64_t kPoints = kernels::kPoints;
+  static constexpr int64_t kCorners = 4;
+
+  void sample(int64_t image, int64_t group, int64_t tap, int64_t first, int64_t begin,
+              int64_t count) {
+    const int64_t shifted = (image * call_.d.offset_groups + group) * call_.taps + tap;
+    const float* rows = shift_.data() + 2 * shifted * area_ + first + begin;
+    for (int64_t p = 0; p < count; ++p) {
+      const int64_t point = first + begin + p;
+      rows_[p] = inside(static_cast<float>(call_.row(point, tap, out_width_)) + rows[p]);
+      columns_of_[p] =
+          inside(static_cast<float>(call_.column(point, tap, out_width_)) + rows[area_ + p]);
+    }
+    find_corners(count);
+    for (int64_t i = 0; i < call_.offset_channels; ++i) {
+      const int64_t channel = group * call_.offset_channels + i;
+      float* to = columns_.data() + (channel * call_.taps + tap) * points_ + begin;
+      kernels::sum_taps({offsets_, weights_, kCorners, kPoints},
+                        x_.data() + (image * call_.channels + channel) * call_.height * call_.width,
+                        count, to);
+      if (!call_.d.use_mask) continue;
+      const float* scales = scale_.data() + shifted * area_ + first + begin;
+      for (int64_t p = 0; p < count; ++p) to[p] *= scales[p];
+    }
+  }
+
+  // From -1 on, which has a pixel beside it, nothing is seen, whatever that pixel is.
+  static float inside(float position) { return position > -1 ? position : -2; }
+
+  void find_corners(int64_t count) {
+    kernels::linear_taps(rows_, count, call_.height, along_rows_);
+    kernels::linear_taps(columns_of_, count, call_.width, along_columns_);
+    for (int64_t corner = 0; corner < kCorners; ++corner) {
+      int32_t* offset = offsets_ + corner * kPoints;
+      float* weight = weights_ + corner * kPoints;
+      std::copy_n(along_rows_.index[corner / 2], count, offset);
+      std::copy_n(along_rows_.weight[corner / 2], count, weight);
+      kernels::combine_taps(along_columns_.index[corner % 2], along_columns_.weight[corner % 2],
+                            count, call_.width, offset, weight);
+    }
+  }
+
+  const DeformCall& call_;
+  Input<float> x_, shift_, scale_;
+  int64_t out_width_;
+  int64_t area_;
+  int64_t points_;
+  Scratch<float> columns_;
+  float rows_[kPoints], columns_of_[kPoints];
+  kernels::PointTaps along_rows_, along_columns_;
+  int32_t offsets_[kCorners * kPoints];
+  float weights_[kCorners * kPoints];
+};
+
+void deform_floats(Tensor& out, const DeformCall& call) {
+  const Input<float> w(call.weight), plus(call.bias);
+  Output<float> y(out);
+  DeformColumns columns(call, out);
+  const int64_t area = out.size(2) * out.size(3);
+  const int64_t depth = call.group_in * call.taps;
+  const auto bytes = [](const float* data) { return reinterpret_cast<const std::byte*>(data); };
+  for (int64_t n = 0; n < out.size(0); ++n)
+    for (int64_t first = 0; first < area; first += columns.points()) {
+      const int64_t count = std::min(columns.points(), area - first);
+      columns.fill(n, first, count);
+      for (int64_t group = 0; group < call.d.groups; ++group) {
+        const int64_t o = group * call.group_out;
+        const MatrixOperand<float> left(bytes(w.data() + o * depth), Dtype::float32, depth, 1);
+        const MatrixOperand<float> right(bytes(columns.row(group * depth)), Dtype::float32, 1,
+                                         columns.points());
+        gemm<float>(call.group_out, count, depth, left, right,
+                    y.data() + (n * out.size(1) + o) * area + first, area, 1);
+      }
+      for (int64_t o = 0; o < out.size(1); ++o) {
+        float* row = y.data() + (n * out.size(1) + o) * area + first;
+        for (int64_t p = 0; p < count; ++p) row[p] += plus[o];
+      }
+    }
+}
+
 Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& offset,
                              const Tensor& mask, const Tensor& bias, int64_t stride_h,
                              int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h,
@@ -398,48 +565,15 @@ Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Te
   PT2_TRY(const Meta meta, deform_meta(input, weight, offset, mask, bias, d));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
-  const Input<double> x(input);
-  const Input<double> w(weight);
-  const Input<double> shift(offset);
-  const Input<double> scale(use_mask ? mask : Tensor::zeros(Dtype::float64, {0}));
-  const Input<double> plus(bias);
-  Output<double> y(out);
-  const int64_t channels = input.size(1);
-  const int64_t height = input.size(2);
-  const int64_t width = input.size(3);
-  const int64_t kernel_w = weight.size(3);
-  const int64_t taps = weight.size(2) * kernel_w;
-  const int64_t area = out.size(2) * out.size(3);
-  const int64_t group_in = weight.size(1);
-  const int64_t group_out = weight.size(0) / groups;
-  MemoryAccount::count_loops({input.size(0), area, channels, taps}, 1);
-  MemoryAccount::count_loops({out.numel(), group_in, taps}, MemoryAccount::kScalarSteps);
-  std::vector<double> columns(static_cast<size_t>(channels * taps));
-  for (int64_t place = 0; place < input.size(0) * area; ++place) {
-    const int64_t n = place / area;
-    const int64_t p = place % area;
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t group = c / (channels / offset_groups) * taps + tap;
-        const int64_t at = (n * offset_groups * taps + group) * 2 * area + p;
-        const double row =
-            static_cast<double>(p / out.size(3) * stride_h - pad_h + tap / kernel_w * dilation_h) +
-            shift[at];
-        const double column =
-            static_cast<double>(p % out.size(3) * stride_w - pad_w + tap % kernel_w * dilation_w) +
-            shift[at + area];
-        const double value = deform_sample(x.data() + (n * channels + c) * height * width, height,
-                                           width, row, column);
-        columns[static_cast<size_t>(c * taps + tap)] =
-            use_mask ? value * scale[(n * offset_groups * taps + group) * area + p] : value;
-      }
-    for (int64_t o = 0; o < weight.size(0); ++o) {
-      const double* values = columns.data() + o / group_out * group_in * taps;
-      const double* factors = w.data() + o * group_in * taps;
-      y[(n * weight.size(0) + o) * area + p] =
-          std::inner_product(values, values + group_in * taps, factors, plus[o]);
-    }
-  }
+  const DeformCall call{input, weight, offset, mask, bias, d};
+  MemoryAccount::count_loops({input.size(0), out.size(2), out.size(3), call.channels, call.taps},
+                             1);
+  MemoryAccount::count_loops({out.numel(), call.group_in, call.taps}, MemoryAccount::kScalarSteps);
+  if (input.dtype() != Dtype::float64 &&
+      kernels::has_short_offsets(std::array{call.height, call.width}))
+    deform_floats(out, call);
+  else
+    deform_doubles(out, call);
   return out;
 }
 

@@ -155,8 +155,6 @@ double sample(const C* plane, const std::vector<std::vector<Tap>>& taps, const S
 
 using kernels::kPoints;
 using kernels::PointTaps;
-// Below this, whole numbers and the halves between them are floats.
-constexpr int64_t kLargestSize = int64_t{1} << 22;
 
 void fill_cubic(const Sampler<float>& sampler, const float* positions, int64_t count, int64_t size,
                 PointTaps& taps) {
@@ -263,12 +261,6 @@ void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tens
   }
 }
 
-bool has_short_offsets(const Sizes& sizes) {
-  const auto plane = checked_numel(sizes);
-  return plane && *plane <= INT32_MAX &&
-         std::ranges::all_of(sizes, [](int64_t size) { return size < kLargestSize; });
-}
-
 Result<void> check_grid(const Tensor& input, const Tensor& grid, int64_t interpolation,
                         int64_t padding, int64_t spatial) {
   PT2_TRY_VOID(check_floating(input, "input"));
@@ -305,7 +297,7 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
                   int64_t padding_mode, bool align_corners) {
   if (out.numel() == 0) return;
   const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
-  if (input.dtype() != Dtype::float64 && has_short_offsets(sizes))
+  if (input.dtype() != Dtype::float64 && kernels::has_short_offsets(sizes))
     return sample_planes<Spatial>({input.dtype(), interpolation_mode, padding_mode, align_corners},
                                   sizes, input, grid, out);
   with_float_compute_type(input.dtype(), [&]<class C>() {

@@ -68,6 +68,8 @@ class Builder {
     if (const auto unary = unary_of(planner_, node))
       return finish(node, emit(*unary, source(node.arguments[0])));
     if (const auto binary = binary_of(planner_, node)) {
+      node_.promotes = true;
+      node_.subtracts = binary->function == Binary::subtract;
       const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
       return finish(node, binary->swaps ? emit(binary->function, b, a, binary->scale)
                                         : emit(binary->function, a, b, binary->scale));
@@ -253,8 +255,14 @@ class Builder {
       node_.takes_floats |= record != nullptr && !record->sizes.empty();
     } else {
       node_.mixes = true;
-      takes_operands_ &= is_half(dtype) && node_.dtype == Dtype::float32 && node_.is_recorded;
+      takes_operands_ &=
+          (is_half(dtype) || promotes(dtype)) && node_.dtype == Dtype::float32 && node_.is_recorded;
     }
+  }
+
+  // PyTorch makes whole numbers floats beside floats; it refuses differences of bools.
+  bool promotes(Dtype dtype) const {
+    return node_.promotes && !is_real(dtype) && !(node_.subtracts && dtype == Dtype::bool_);
   }
 
   struct Made {
@@ -271,7 +279,9 @@ class Builder {
     Dtype dtype = Dtype::float32;
     bool is_recorded = false;
     bool casts = false;
-    bool mixes = false;         // takes halves for a result of float32
+    bool promotes = false;      // a function of two operands, which get one dtype
+    bool subtracts = false;     // that function is a difference
+    bool mixes = false;         // takes other dtypes for a result of float32
     bool takes_floats = false;  // takes dimensions of the result's dtype
   } node_;                      // that is being added
   bool takes_operands_ = true;  // as far as the program records them

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/compose.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+namespace {
+
+Tensor waves(const Sizes& sizes, float step, float scale) {
+  Tensor out = Tensor::zeros(Dtype::float32, sizes);
+  for (int64_t i = 0; i < out.numel(); ++i)
+    out.data<float>()[i] = scale * std::sin(step * static_cast<float>(i));
+  return out;
+}
+
+Tensor cast(const Tensor& tensor, Dtype dtype) {
+  Tensor out = Tensor::zeros(dtype, tensor.sizes());
+  copy_elements(out, tensor);
+  return out;
+}
+
+const Operator& deform_conv2d() {
+  static const Operator kOperator = find_operator("torch.ops.torchvision.deform_conv2d.default");
+  return kOperator;
+}
+
+// Images whose kernels look at more points than are sampled at once, and beyond every border.
+TEST(Detection, DeformedKernelsOfFloatsAreThoseOfDoubles) {
+  for (const int64_t offset_groups : {1, 2, 4}) {
+    const Tensor input = waves({2, 8, 13, 17}, 0.37f, 1);
+    const Tensor weight = waves({6, 4, 3, 3}, 0.53f, 1);
+    const Tensor offset = waves({2, offset_groups * 18, 13, 17}, 0.71f, 9);
+    const Tensor mask = waves({2, offset_groups * 9, 13, 17}, 0.19f, 1);
+    const Tensor bias = waves({6}, 1, 1);
+    const auto convolve = [&](Dtype dtype, bool use_mask) {
+      return *apply(deform_conv2d,
+                    {cast(input, dtype), cast(weight, dtype), cast(offset, dtype),
+                     cast(use_mask ? mask : Tensor::zeros(dtype, {0}), dtype), cast(bias, dtype),
+                     int64_t{1}, int64_t{1}, int64_t{1}, int64_t{1}, int64_t{1}, int64_t{1},
+                     int64_t{2}, offset_groups, use_mask});
+    };
+    for (const bool use_mask : {false, true}) {
+      const Tensor floats = convolve(Dtype::float32, use_mask);
+      const Tensor doubles = convolve(Dtype::float64, use_mask);
+      const std::span<const float> found = floats.as<float>();
+      const std::span<const double> expected = doubles.as<double>();
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-4) << i;
+    }
+  }
+}
+
+// Where a kernel looks is -1 or no number: what lies beside it counts for nothing, infinite or not.
+TEST(Detection, DeformedKernelsSeeNothingOutsideOfTheImage) {
+  const Tensor image = Tensor::of<float>({1, 1, 1, 2}, {INFINITY, INFINITY});
+  const Tensor offset = Tensor::of<float>({1, 2, 1, 2}, {-1, NAN, 0, 0});
+  const auto found =
+      apply(deform_conv2d, {image, Tensor::of<float>({1, 1, 1, 1}, {1}), offset,
+                            Tensor::zeros(Dtype::float32, {0}), Tensor::of<float>({1}, {0.5f}),
+                            int64_t{1}, int64_t{1}, int64_t{0}, int64_t{0}, int64_t{1}, int64_t{1},
+                            int64_t{1}, int64_t{1}, false});
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->as<float>()[0], 0.5f);
+  EXPECT_EQ(found->as<float>()[1], 0.5f);
+}
+
+}  // namespace
+}  // namespace pt2::ops
