@@ -7,6 +7,7 @@
 #include "package/broken_programs.h"
 #include "package/corpus.h"
 #include "pt2/ir/builder.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/verify.h"
 
 namespace pt2 {
@@ -83,6 +84,50 @@ TEST(BrokenPrograms, EachRuleOfSignatureGraphAndOperatorsIsBroken) {
     if (info.rule < Rule::signature_input_count) continue;
     EXPECT_TRUE(broken.contains(rule_code(info.rule))) << rule_code(info.rule);
   }
+}
+
+// As torch.export writes x[a.item() : b.item()]. The rows are a symbol of their own; all else is as
+// the operator gives it.
+TEST(VerifyOperators, SizesThatNobodyKnowsMayBeSymbolsOfTheirOwn) {
+  const auto findings_of = [](const std::string& slice, const std::string& sum) {
+    const std::string text = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  symbol s0 = 4 (positive, integer)
+  symbol u0 (integer)
+  symbol u1 (integer)
+  symbol u2 (integer)
+  range s0 [2, oo]
+  range u0 [-oo, oo]
+  range u1 [-oo, oo]
+  range u2 [0, 8]
+
+  graph(
+      %x: f32[8, 3],
+      %y: f32[s0, 3],
+      %a: i64[],
+      %b: i64[]
+  ) {
+    %item: SymInt[u0] = aten.item.default(self=%a)
+    %item_1: SymInt[u1] = aten.item.default(self=%b)
+    %slice_1: f32[)" + slice +
+                             R"(] = aten.slice.Tensor(self=%x, dim=0, start=%item, end=%item_1)
+    %add: f32[)" + sum + R"(] = aten.add.Tensor(self=%y, other=%y)
+    return %slice_1, %add
+  }
+}
+)";
+    std::vector<Error> errors;
+    const auto program = parse_program(text, "text", errors);
+    EXPECT_TRUE(program) << program.error().text();
+    return lines(pt2::verify_program(*program, "program", Level::full, kOptions));
+  };
+  EXPECT_EQ(findings_of("u2, 3", "s0, 3").find("V609"), std::string::npos)
+      << findings_of("u2, 3", "s0, 3");
+  for (const char* slice : {"u2, 4", "u0, 3", "s0, 3", "u2 + 1, 3", "u2"})
+    EXPECT_NE(findings_of(slice, "s0, 3").find("V609"), std::string::npos) << slice;
+  EXPECT_NE(findings_of("u2, 3", "u2, 3").find("V609"), std::string::npos);
 }
 
 // A joint graph as torch.export takes it apart: its gradients are wrong in PyTorch, too.

@@ -65,6 +65,8 @@ class ShapeCheck {
                       ShapeVerdict& verdict) const;
   void compare(size_t index, ValueId id, const Value& computed, const SymbolBindings& bindings,
                ShapeVerdict& verdict) const;
+  bool is_made_here(const SymInt& size) const;
+  bool agree(const GraphValue& value, const Sizes& recorded, const Sizes& computed) const;
   std::optional<ShapeFault> difference(size_t index, const GraphValue& value, const Value& recorded,
                                        const Value& computed) const;
 
