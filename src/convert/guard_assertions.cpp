@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "convert/guard_margin.h"
 #include "convert/operator_history.h"
 #include "ir/target.h"
 #include "ir/version_facts.h"
+#include "pt2/ir/expr_bounds.h"
 #include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
@@ -71,6 +73,11 @@ class GuardAsserter {
     if (!filled) return false;
     const auto simple = simplify(pool_, *filled);
     condition_ = simple ? *simple : *filled;
+    if (joins_conditions()) {
+      const auto comparison = as_comparison(pool_, condition_, is_positive());
+      if (!comparison) return false;
+      condition_ = *comparison;
+    }
     const FunctionRow* row = find_function(condition_->op);
     return row != nullptr && row->is_condition && exists(kAssert) && can_compute(condition_);
   }
@@ -92,6 +99,18 @@ class GuardAsserter {
     const GuardSource* source;
     GuardOperand operand;
   };
+
+  bool joins_conditions() const {
+    return condition_->op == ExprOp::logical_and || condition_->op == ExprOp::logical_or ||
+           condition_->op == ExprOp::logical_not;
+  }
+
+  std::function<bool(Expr)> is_positive() {
+    return [this, ranges = SymbolRanges(converter_.program.range_constraints)](Expr expr) {
+      const auto in_program = substitute(pool_, expr, known_);
+      return in_program && integer_bounds(*in_program, ranges).min.value_or(0) > 0;
+    };
+  }
 
   // Whether the target or a later release has the function.
   bool exists(std::string_view target) {

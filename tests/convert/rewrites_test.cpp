@@ -395,6 +395,49 @@ TEST(Convert, AssertsASumOfManyTerms) {
   EXPECT_EQ(count_nodes((*written.program())->graph, "_operator.add"), kTerms - 1);
 }
 
+// Releases without a field for guards have comparisons and no way to join them.
+TEST(Convert, AssertsGuardsThatJoinComparisons) {
+  const std::string a = "L['x'].size()[0]", b = "L['y'].size()[0]";
+  using Holds = bool (*)(int64_t, int64_t);
+  const std::vector<std::pair<std::string, Holds>> guards{
+      {a + " >= 4 or " + b + " < 3", [](int64_t x, int64_t y) { return x >= 4 || y < 3; }},
+      {a + " == 3 and not " + b + " == 5", [](int64_t x, int64_t y) { return x == 3 && y != 5; }},
+      {"not (" + a + " > 3 and " + a + " <= 2*" + b + ")",
+       [](int64_t x, int64_t y) { return !(x > 3 && x <= 2 * y); }},
+      {"not (" + a + " != 4 or " + b + " % 2 == 1)",
+       [](int64_t x, int64_t y) { return x == 4 && y % 2 == 0; }},
+      {a + " == 2 or " + b + " // (" + a + " - 1) == 1",
+       [](int64_t x, int64_t y) { return x == 2 || y / (x - 1) == 1; }}};
+  for (const auto& [text, holds] : guards) {
+    SCOPED_TRACE(text);
+    const Package package =
+        edited("2.15.0/dim_auto", [&](Program& program) { program.guards_code.push_back(text); });
+    const auto done = convert(package, {.target = conversion_target("2.6").value()});
+    ASSERT_TRUE(done) << done.error().text();
+    ASSERT_TRUE(done->blockers.empty());
+    const Model model =
+        Model::from_package(std::make_shared<const Package>(saved(done->contents))).value();
+    for (int64_t x = 2; x < 7; ++x)
+      for (int64_t y = 2; y < 7; ++y)
+        EXPECT_EQ(static_cast<bool>(model.run({{"x", Tensor::zeros(Dtype::float32, {x, y})},
+                                               {"y", Tensor::zeros(Dtype::float32, {y, 4})}})),
+                  holds(x, y))
+            << x << " " << y;
+  }
+}
+
+// Python does not divide where the first comparison holds; nodes would.
+TEST(Convert, AssertsNoGuardThatCouldDivideByZero) {
+  const Package package = edited("2.15.0/dim_auto", [&](Program& program) {
+    program.guards_code.push_back(
+        "L['x'].size()[0] == 2 or L['y'].size()[0] // (L['x'].size()[0] - 2) == 1");
+  });
+  const auto done = convert(package, {.target = conversion_target("2.6").value()});
+  ASSERT_TRUE(done);
+  ASSERT_EQ(done->blockers.size(), 1u);
+  EXPECT_EQ(done->blockers[0].kind, BlockerKind::guard);
+}
+
 // Assertions have the functions that they need from 2.3 on, without a field for guards.
 TEST(Convert, NamesTheFirstReleaseThatCanAssertAGuard) {
   const Package package = edited("2.15.0/dim_auto", [](Program& program) {
