@@ -74,7 +74,7 @@ class GuardAsserter {
     const auto simple = simplify(pool_, *filled);
     condition_ = simple ? *simple : *filled;
     if (joins_conditions()) {
-      const auto comparison = as_comparison(pool_, condition_, is_positive());
+      const auto comparison = as_comparison(pool_, condition_, least_value());
       if (!comparison) return false;
       condition_ = *comparison;
     }
@@ -105,10 +105,11 @@ class GuardAsserter {
            condition_->op == ExprOp::logical_not;
   }
 
-  std::function<bool(Expr)> is_positive() {
-    return [this, ranges = SymbolRanges(converter_.program.range_constraints)](Expr expr) {
+  LeastValue least_value() {
+    return [this, ranges = SymbolRanges(converter_.program.range_constraints)](
+               Expr expr) -> std::optional<int64_t> {
       const auto in_program = substitute(pool_, expr, known_);
-      return in_program && integer_bounds(*in_program, ranges).min.value_or(0) > 0;
+      return in_program ? integer_bounds(*in_program, ranges).min : std::nullopt;
     };
   }
 

@@ -1,69 +1,114 @@
 #include "convert/guard_margin.h"
 
-#include <algorithm>
 #include <set>
-#include <utility>
 
 namespace pt2 {
 namespace {
 
+// Of a condition: at least 0 where it holds, below 0 elsewhere; and at least 0 where Python comes
+// to its end without a division by 0, if it has one that could be.
+struct Margin {
+  Expr holds;
+  std::optional<Expr> ends{};
+};
+
 class Margins {
  public:
-  explicit Margins(ExprPool& pool) : pool_(pool) {}
+  Margins(ExprPool& pool, const LeastValue& least) : pool_(pool), least_(least) {}
 
-  // At least 0 where the condition has the value `holds`, and below 0 elsewhere.
-  std::optional<Expr> find(Expr condition, bool holds) {
-    switch (condition->op) {
-      case ExprOp::logical_not:
-        return find(condition->args[0], !holds);
-      case ExprOp::logical_and:
-        return of_all(condition, holds, holds ? ExprOp::minimum : ExprOp::maximum);
-      case ExprOp::logical_or:
-        return of_all(condition, holds, holds ? ExprOp::maximum : ExprOp::minimum);
-      default:
-        return of_comparison(condition, holds);
-    }
+  std::optional<Expr> find(Expr condition) {
+    const auto margin = find(condition, true, true);
+    return margin ? std::optional(least_of(margin->ends, margin->holds)) : std::nullopt;
   }
 
  private:
-  std::optional<Expr> of_all(Expr condition, bool holds, ExprOp op) {
-    std::optional<Expr> all;
+  // Of the condition, or of its opposite. `is_reached`: whatever its symbols are.
+  std::optional<Margin> find(Expr condition, bool wanted, bool is_reached) {
+    if (condition->op == ExprOp::logical_not) return find(condition->args[0], !wanted, is_reached);
+    if (condition->op == ExprOp::logical_and || condition->op == ExprOp::logical_or)
+      return of_several(condition, wanted, is_reached);
+    if (condition->args.size() != 2) return std::nullopt;
+    std::optional<Expr> ends;
+    const auto a = with_divisors(condition->args[0], is_reached, ends);
+    const auto b = with_divisors(condition->args[1], is_reached, ends);
+    const auto holds = a && b ? of_comparison(condition->op, *a, *b, wanted) : std::nullopt;
+    return holds ? std::optional(Margin{*holds, ends}) : std::nullopt;
+  }
+
+  // Python goes on behind an item of an `or` where it does not hold, of an `and` where it does.
+  std::optional<Margin> of_several(Expr condition, bool wanted, bool is_reached) {
+    const bool is_or = (condition->op == ExprOp::logical_or) == wanted;
+    std::vector<Margin> items;
     for (const Expr each : condition->args) {
-      const auto margin = find(each, holds);
+      auto margin = find(each, wanted, is_reached && items.empty());
       if (!margin) return std::nullopt;
-      all = all ? make(op, *all, *margin) : *margin;
+      items.push_back(*std::move(margin));
+    }
+    if (items.empty()) return std::nullopt;
+    Margin all = items.back();
+    for (size_t i = items.size() - 1; i-- > 0;) {
+      const Expr stops = is_or ? items[i].holds : beyond(pool_.integer(0), items[i].holds);
+      if (all.ends) all.ends = make(ExprOp::maximum, stops, *all.ends);
+      if (items[i].ends) all.ends = least_of(all.ends, *items[i].ends);
+      all.holds = make(is_or ? ExprOp::maximum : ExprOp::minimum, items[i].holds, all.holds);
     }
     return all;
   }
 
-  std::optional<Expr> of_comparison(Expr condition, bool holds) {
-    if (condition->args.size() != 2) return std::nullopt;
-    const Expr a = condition->args[0], b = condition->args[1];
-    switch (condition->op) {
+  std::optional<Expr> of_comparison(ExprOp op, Expr a, Expr b, bool wanted) {
+    switch (op) {
       case ExprOp::greater_equal:
-        return holds ? above(a, b) : beyond(b, a);
+        return wanted ? above(a, b) : beyond(b, a);
       case ExprOp::less_equal:
-        return holds ? above(b, a) : beyond(a, b);
+        return wanted ? above(b, a) : beyond(a, b);
       case ExprOp::greater:
-        return holds ? beyond(a, b) : above(b, a);
+        return wanted ? beyond(a, b) : above(b, a);
       case ExprOp::less:
-        return holds ? beyond(b, a) : above(a, b);
+        return wanted ? beyond(b, a) : above(a, b);
       case ExprOp::equal:
-        return is_equal(a, b, holds);
+        return is_equal(a, b, wanted);
       case ExprOp::not_equal:
-        return is_equal(a, b, !holds);
+        return is_equal(a, b, !wanted);
       default:
         return std::nullopt;
     }
   }
 
-  Expr is_equal(Expr a, Expr b, bool holds) {
-    return holds ? make(ExprOp::minimum, above(a, b), above(b, a))
-                 : make(ExprOp::maximum, beyond(a, b), beyond(b, a));
+  // The expression, in which divisors that could be 0 where Python does not get to are at least 1;
+  // `ends` becomes what says that they are none the less. Nothing where one could be negative.
+  std::optional<Expr> with_divisors(Expr expr, bool is_reached, std::optional<Expr>& ends) {
+    if (expr->args.empty()) return expr;
+    std::vector<Expr> args;
+    for (const Expr each : expr->args) {
+      const auto arg = with_divisors(each, is_reached, ends);
+      if (!arg) return std::nullopt;
+      args.push_back(*arg);
+    }
+    if (expr->op == ExprOp::floor_div || expr->op == ExprOp::python_mod) {
+      const ExprNode* divisor = expr->args[1].operator->();
+      if (is_reached) reached_.insert(divisor);
+      const auto least = least_(expr->args[1]);
+      if (!reached_.contains(divisor) && !(least && *least > 0)) {
+        if (!least || *least < 0) return std::nullopt;
+        ends = least_of(ends, beyond(args[1], pool_.integer(0)));
+        args[1] = make(ExprOp::maximum, args[1], pool_.integer(1));
+      }
+    }
+    ExprNode node = *expr.operator->();
+    node.args = std::move(args);
+    return pool_.intern(std::move(node));
+  }
+
+  Expr least_of(const std::optional<Expr>& a, Expr b) {
+    return a ? make(ExprOp::minimum, *a, b) : b;
+  }
+  Expr is_equal(Expr a, Expr b, bool wanted) {
+    return wanted ? make(ExprOp::minimum, above(a, b), above(b, a))
+                  : make(ExprOp::maximum, beyond(a, b), beyond(b, a));
   }
   // a - b, and a - b - 1: at least 0 where a >= b, where a > b.
   Expr above(Expr a, Expr b) {
-    if (b->op == ExprOp::integer && b->number == Number(int64_t{0})) return a;
+    if (b == pool_.integer(0)) return a;
     return make(ExprOp::add, a, make(ExprOp::multiply, pool_.integer(-1), b));
   }
   Expr beyond(Expr a, Expr b) { return make(ExprOp::add, above(a, b), pool_.integer(-1)); }
@@ -71,35 +116,17 @@ class Margins {
   Expr make(ExprOp op, Expr a, Expr b) { return pool_.intern({.op = op, .args = {a, b}}); }
 
   ExprPool& pool_;
-};
-
-// Whether the condition divides by nothing that could be 0 when Python would not have divided.
-class Divisors {
- public:
-  explicit Divisors(const std::function<bool(Expr)>& is_positive) : is_positive_(is_positive) {}
-
-  bool are_safe(Expr expr, bool is_always_computed) {
-    const bool joins = expr->op == ExprOp::logical_and || expr->op == ExprOp::logical_or;
-    for (size_t i = 0; i < expr->args.size(); ++i)
-      if (!are_safe(expr->args[i], is_always_computed && (i == 0 || !joins))) return false;
-    if (expr->op != ExprOp::floor_div && expr->op != ExprOp::python_mod) return true;
-    const Expr divisor = expr->args[1];
-    if (is_always_computed) seen_.insert(divisor.operator->());
-    return seen_.contains(divisor.operator->()) || is_positive_(divisor);
-  }
-
- private:
-  const std::function<bool(Expr)>& is_positive_;
-  std::set<const ExprNode*> seen_;
+  const LeastValue& least_;
+  std::set<const ExprNode*> reached_;  // divisors that are divided by in any case
 };
 
 }  // namespace
 
-std::optional<Expr> as_comparison(ExprPool& pool, Expr condition,
-                                  const std::function<bool(Expr)>& is_positive) {
-  if (!Divisors(is_positive).are_safe(condition, true)) return std::nullopt;
-  const auto margin = Margins(pool).find(condition, true);
-  if (!margin) return std::nullopt;
+std::optional<Expr> as_comparison(ExprPool& pool, Expr condition, const LeastValue& least) {
+  // What says that Python ends repeats what it ends with: twice as much for each nested condition.
+  constexpr size_t kMostGrowth = 16;
+  const auto margin = Margins(pool, least).find(condition);
+  if (!margin || (*margin)->size > kMostGrowth * condition->size) return std::nullopt;
   return pool.intern({.op = ExprOp::greater_equal, .args = {*margin, pool.integer(0)}});
 }
 

@@ -10,12 +10,15 @@
 
 namespace pt2 {
 
+// The least value that an expression can have, as far as it is known.
+using LeastValue = std::function<std::optional<int64_t>(Expr)>;
+
 // A comparison that holds where the condition does, of a number that the comparisons in it are away
 // from failing: `a >= 1 or b >= 2` is max(a - 1, b - 2) >= 0. Comparisons are of integers. Python
-// leaves out what an `or` no longer needs, and nodes compute all of it: nothing is returned where
-// that could divide by 0, as far as `is_positive` knows. Linear in the tree.
-std::optional<Expr> as_comparison(ExprPool& pool, Expr condition,
-                                  const std::function<bool(Expr)>& is_positive);
+// leaves out what an `or` no longer needs, and nodes compute all of it; where Python would divide
+// by 0 the comparison does not hold or fails as well. Nothing where a divisor that Python may leave
+// out could be negative, or the number is many times as long as the condition. Linear in the tree.
+std::optional<Expr> as_comparison(ExprPool& pool, Expr condition, const LeastValue& least);
 
 }  // namespace pt2
 

@@ -407,7 +407,16 @@ TEST(Convert, AssertsGuardsThatJoinComparisons) {
       {"not (" + a + " != 4 or " + b + " % 2 == 1)",
        [](int64_t x, int64_t y) { return x == 4 && y % 2 == 0; }},
       {a + " == 2 or " + b + " // (" + a + " - 1) == 1",
-       [](int64_t x, int64_t y) { return x == 2 || y / (x - 1) == 1; }}};
+       [](int64_t x, int64_t y) { return x == 2 || y / (x - 1) == 1; }},
+      // Python does not divide where the first comparison decides, and fails where it divides by 0.
+      {a + " <= 3 or " + b + " // (" + a + " - 2) == 1",
+       [](int64_t x, int64_t y) { return x <= 3 || y / (x - 2) == 1; }},
+      {b + " == 4 or " + b + " // (" + a + " - 2) == 1 or " + a + " == 2",
+       [](int64_t x, int64_t y) { return y == 4 || (x > 2 && y / (x - 2) == 1); }},
+      {"not (" + b + " == 4 or (" + b + " >= 3 and " + b + " % (" + a + " - 2) == 1))",
+       [](int64_t x, int64_t y) { return y != 4 && (y < 3 || (x > 2 && y % (x - 2) != 1)); }},
+      {b + " // (" + a + " - 2) == 1 or " + a + " == 2",
+       [](int64_t x, int64_t y) { return x > 2 && y / (x - 2) == 1; }}};
   for (const auto& [text, holds] : guards) {
     SCOPED_TRACE(text);
     const Package package =
@@ -426,11 +435,25 @@ TEST(Convert, AssertsGuardsThatJoinComparisons) {
   }
 }
 
-// Python does not divide where the first comparison holds; nodes would.
-TEST(Convert, AssertsNoGuardThatCouldDivideByZero) {
+// Each level says once more what the levels in it divide by: written out they were 2^60 terms.
+TEST(Convert, AssertsNoGuardThatGrowsWithEachLevel) {
+  const Package package = edited("2.15.0/dim_auto", [&](Program& program) {
+    std::string text = "L['y'].size()[0] == 4";
+    for (int i = 3; i < 63; ++i)
+      text = "(L['y'].size()[0] == " + std::to_string(i) + " or (L['y'].size()[0] // " +
+             "(L['x'].size()[0] - 2) == " + std::to_string(i) + " and " + text + "))";
+    program.guards_code.push_back(text);
+  });
+  const auto done = convert(package, {.target = conversion_target("2.6").value()});
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->blockers.size(), 1u);
+}
+
+// Python does not divide where the first comparison holds; nodes would, by what could be anything.
+TEST(Convert, AssertsNoGuardThatCouldDivideByAnything) {
   const Package package = edited("2.15.0/dim_auto", [&](Program& program) {
     program.guards_code.push_back(
-        "L['x'].size()[0] == 2 or L['y'].size()[0] // (L['x'].size()[0] - 2) == 1");
+        "L['x'].size()[0] == 2 or L['y'].size()[0] // (L['x'].size()[0] - 3) == 1");
   });
   const auto done = convert(package, {.target = conversion_target("2.6").value()});
   ASSERT_TRUE(done);
