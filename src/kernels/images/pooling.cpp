@@ -58,6 +58,29 @@ void pool_window(Pooling::Kind kind, const PoolingWindow& window, int64_t channe
   }
 }
 
+// Of one channel: windows side by side that have the same elements of their images, `step` apart.
+void pool_line(Pooling::Kind kind, const PoolingWindow& window, int64_t step, int64_t count,
+               float* out, int64_t out_stride) {
+  constexpr int64_t kAtOnce = 64;
+  const bool is_maximum = kind == Pooling::Kind::maximum;
+  for (int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const int64_t pixels = std::min(kAtOnce, count - begin);
+    float taken[kAtOnce];
+    std::fill_n(taken, kAtOnce, is_maximum ? -std::numeric_limits<float>::infinity() : 0.0f);
+    over_window(window, begin * step, [&](const float* HWY_RESTRICT from) {
+      for (int64_t i = 0; i < pixels; ++i) {
+        const float value = from[i * step];
+        if (is_maximum)
+          taken[i] = value > taken[i] || value != value ? value : taken[i];
+        else
+          taken[i] += value;
+      }
+    });
+    for (int64_t i = 0; i < pixels; ++i)
+      out[(begin + i) * out_stride] = is_maximum ? taken[i] : taken[i] / window.divisor;
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace pt2::kernels
 HWY_AFTER_NAMESPACE();
@@ -65,6 +88,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pt2::kernels {
 PT2_EXPORT(pool_window);
+PT2_EXPORT(pool_line);
 
 namespace {
 
@@ -113,6 +137,20 @@ PoolingWindow find_window(const Pooling& pooling, const Images& images, int64_t 
           static_cast<float>(divisor)};
 }
 
+// The pixels of a row from `begin` to `end` whose windows lie in their images from side to side:
+// what a line takes at once. None of several channels, which vectors take.
+struct PoolingLine {
+  int64_t begin = 0, end = 0;
+};
+PoolingLine find_line(const Pooling& pooling) {
+  if (pooling.channels != 1 || pooling.adaptive) return {};
+  const int64_t reach = (pooling.kernel_width - 1) * pooling.dilation_x;
+  const int64_t last = pooling.in_width - 1 - reach + pooling.pad_x;
+  if (last < 0) return {};
+  return {(pooling.pad_x + pooling.stride_x - 1) / pooling.stride_x,
+          std::min(pooling.out_width, last / pooling.stride_x + 1)};
+}
+
 }  // namespace
 
 void pool_images(const Pooling& pooling, const Images& images, float* out, int64_t out_stride,
@@ -122,6 +160,7 @@ void pool_images(const Pooling& pooling, const Images& images, float* out, int64
   const int64_t pixels = pooling.batch * pooling.out_height * pooling.out_width;
   const int64_t parts = (pooling.channels + kChannels - 1) / kChannels;
   const int64_t at_once = std::max<int64_t>(1, pixels / 64);
+  const PoolingLine line = find_line(pooling);
   run_tasks(pool, (pixels + at_once - 1) / at_once * parts, [&](int64_t task, int) {
     const int64_t channel = task % parts * kChannels;
     const int64_t channels = std::min(kChannels, pooling.channels - channel);
@@ -129,6 +168,15 @@ void pool_images(const Pooling& pooling, const Images& images, float* out, int64
     const int64_t end = std::min(pixels, begin + at_once);
     for (int64_t pixel = begin; pixel < end; ++pixel) {
       PoolingWindow window = find_window(pooling, images, pixel);
+      const int64_t x = pixel % pooling.out_width;
+      if (x >= line.begin && x < line.end) {
+        const int64_t count = std::min(line.end - x, end - pixel);
+        PT2_DISPATCH(pool_line)
+        (pooling.kind, window, pooling.stride_x * images.pixel_stride, count,
+         out + pixel * out_stride, out_stride);
+        pixel += count - 1;
+        continue;
+      }
       window.first += channel;
       PT2_DISPATCH(pool_window)
       (pooling.kind, window, channels, out + pixel * out_stride + channel);
