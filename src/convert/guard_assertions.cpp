@@ -72,7 +72,7 @@ class GuardAsserter {
     const auto filled = substitute(pool_, guard_.expr, literals_);
     if (!filled) return false;
     const auto simple = simplify(pool_, *filled);
-    condition_ = simple ? *simple : *filled;
+    condition_ = without_divisions(pool_, simple ? *simple : *filled);
     if (joins_conditions()) {
       const auto comparison = as_comparison(pool_, condition_, least_value());
       if (!comparison) return false;

@@ -1,5 +1,6 @@
 #include "convert/guard_margin.h"
 
+#include <cmath>
 #include <set>
 
 namespace pt2 {
@@ -120,7 +121,47 @@ class Margins {
   std::set<const ExprNode*> reached_;  // divisors that are divided by in any case
 };
 
+// The number times the divisor, where that is exact and lies among the whole numbers that floats
+// have all of.
+std::optional<double> scaled(Expr number, Expr divisor) {
+  const auto* by =
+      divisor->op == ExprOp::integer ? std::get_if<int64_t>(&divisor->number) : nullptr;
+  if (by == nullptr || *by < 1 || (*by & (*by - 1)) != 0) return std::nullopt;
+  const auto* real = std::get_if<double>(&number->number);
+  const auto* whole = std::get_if<int64_t>(&number->number);
+  const bool is_number = number->op == ExprOp::floating || number->op == ExprOp::integer;
+  if (!is_number || (real == nullptr && whole == nullptr)) return std::nullopt;
+  const double out =
+      (real != nullptr ? *real : static_cast<double>(*whole)) * static_cast<double>(*by);
+  return std::abs(out) < 0x1p53 ? std::optional(out) : std::nullopt;
+}
+
+Expr without_division(ExprPool& pool, Expr comparison) {
+  if (comparison->args.size() != 2 || comparison->args[0]->op != ExprOp::int_true_div)
+    return comparison;
+  const Expr division = comparison->args[0];
+  const auto limit = scaled(comparison->args[1], division->args[1]);
+  if (!limit) return comparison;
+  const bool rounds_up = comparison->op == ExprOp::less || comparison->op == ExprOp::greater_equal;
+  const bool rounds_down =
+      comparison->op == ExprOp::less_equal || comparison->op == ExprOp::greater;
+  const double whole = rounds_up ? std::ceil(*limit) : std::floor(*limit);
+  // A fraction equals no whole number; nobody writes that.
+  if (!rounds_up && !rounds_down && whole != *limit) return comparison;
+  return pool.intern({.op = comparison->op,
+                      .args = {division->args[0], pool.integer(static_cast<int64_t>(whole))}});
+}
+
 }  // namespace
+
+Expr without_divisions(ExprPool& pool, Expr condition) {
+  const bool joins = condition->op == ExprOp::logical_and || condition->op == ExprOp::logical_or ||
+                     condition->op == ExprOp::logical_not;
+  if (!joins) return without_division(pool, condition);
+  ExprNode node = *condition.operator->();
+  for (Expr& each : node.args) each = without_divisions(pool, each);
+  return pool.intern(std::move(node));
+}
 
 std::optional<Expr> as_comparison(ExprPool& pool, Expr condition, const LeastValue& least) {
   // What says that Python ends repeats what it ends with: twice as much for each nested condition.

@@ -10,6 +10,10 @@
 
 namespace pt2 {
 
+// The condition with comparisons of a whole number divided by a power of two as comparisons of that
+// number: `s0 / 1024 <= 1.5` is s0 <= 1536, rounded or not. No release before 2.9 has `/` here.
+Expr without_divisions(ExprPool& pool, Expr condition);
+
 // The least value that an expression can have, as far as it is known.
 using LeastValue = std::function<std::optional<int64_t>(Expr)>;
 

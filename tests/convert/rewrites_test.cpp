@@ -408,6 +408,11 @@ TEST(Convert, AssertsGuardsThatJoinComparisons) {
        [](int64_t x, int64_t y) { return x == 4 && y % 2 == 0; }},
       {a + " == 2 or " + b + " // (" + a + " - 1) == 1",
        [](int64_t x, int64_t y) { return x == 2 || y / (x - 1) == 1; }},
+      {"7*" + a + " / 16 <= 1.75", [](int64_t x, int64_t) { return x <= 4; }},
+      {a + " / 8 < 0.7 and " + a + " / 4 >= 0.6",
+       [](int64_t x, int64_t) { return x < 6 && x >= 3; }},
+      {a + " / 2 > 1.5 or " + b + " / 4 == 1",
+       [](int64_t x, int64_t y) { return x > 3 || y == 4; }},
       // Python does not divide where the first comparison decides, and fails where it divides by 0.
       {a + " <= 3 or " + b + " // (" + a + " - 2) == 1",
        [](int64_t x, int64_t y) { return x <= 3 || y / (x - 2) == 1; }},
