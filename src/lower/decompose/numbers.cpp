@@ -63,9 +63,11 @@ std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
   const auto is_large = [](int64_t number) { return number < -kMost || number > kMost; };
   if (std::ranges::any_of(whole, is_large) || std::ranges::any_of(samples, is_large))
     return std::nullopt;
+  // Where the quotient is largest, its rounding says least about the divisor.
+  const auto largest = static_cast<size_t>(std::ranges::max_element(samples) - samples.begin());
   for (const int64_t about : {int64_t{0}, int64_t{1}}) {
-    if (samples[0] <= 0) break;
-    form.divisor = whole[0] / samples[0] + about;
+    if (samples[largest] <= 0) break;
+    form.divisor = whole[largest] / samples[largest] + about;
     for (const bool rounds_up : {false, true}) {
       form.rounds_up = rounds_up;
       if (form.divisor > 1 && fits()) return form;
