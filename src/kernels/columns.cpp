@@ -39,13 +39,13 @@ void softmax_group(const Group& group, bool logarithm) {
   V largest[kColumnVectors], sum[kColumnVectors], part[kColumnVectors];
   for (int64_t i = 0; i < kColumnVectors; ++i) {
     largest[i] = set(-std::numeric_limits<float>::infinity());
-    sum[i] = set(0);
+    sum[i] = set(0.0f);
   }
   for_each_vector(group, 0, group.rows, [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
     largest[i] = at_least(load_first(group.from + place, lanes), largest[i]);
   });
   for (int64_t begin = 0; begin < group.rows; begin += kRowBlock) {
-    for (V& each : part) each = set(0);
+    for (V& each : part) each = set(0.0f);
     for_each_vector(group, begin, std::min(group.rows, begin + kRowBlock),
                     [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
                       const V value = exp_of_difference(
@@ -55,7 +55,7 @@ void softmax_group(const Group& group, bool logarithm) {
                     });
     for (int64_t i = 0; i < kColumnVectors; ++i) sum[i] = hn::Add(sum[i], part[i]);
   }
-  for (V& each : sum) each = logarithm ? log(each) : hn::Div(set(1), each);
+  for (V& each : sum) each = logarithm ? log(each) : hn::Div(set(1.0f), each);
   for_each_vector(group, 0, group.rows, [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
     const V value =
         logarithm ? hn::Sub(hn::Sub(load_first(group.from + place, lanes), largest[i]), sum[i])

@@ -7,16 +7,22 @@
 #define PT2_KERNELS_POINTWISE_INL_H
 #endif
 
+#include "kernels/dtypes/doubles-inl.h"
 #include "kernels/pointwise.h"
-#include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
+template <class V>
+using NumberOf = hn::TFromD<hn::DFromV<V>>;
+
 // Below 0, or -0, or such a NaN.
-HWY_INLINE hn::Mask<Floats> has_sign(V x) {
-  return hn::RebindMask(Floats(), hn::Lt(hn::BitCast(Ints(), x), hn::Zero(Ints())));
+template <class V>
+HWY_INLINE auto has_sign(V x) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> i;
+  return hn::RebindMask(d, hn::Lt(hn::BitCast(i, x), hn::Zero(i)));
 }
 
 // The arctangent of a quotient from 0 to 1: of what lies within tan(pi / 8) of 0, perhaps beside
@@ -43,45 +49,52 @@ HWY_INLINE V from_half(V angle) {
   return hn::Sub(set(3.14159274f), hn::Add(angle, set(8.742278e-8f)));
 }
 
+template <class V>
 HWY_INLINE V atan(V x) {
-  const V size = hn::Abs(x), one = set(1.0f);
+  const V size = hn::Abs(x), one = hn::Set(hn::DFromV<V>(), NumberOf<V>{1});
   const auto is_large = hn::Gt(size, one);
   const V angle =
       atan_of_ratio(hn::IfThenElse(is_large, one, size), hn::IfThenElse(is_large, size, one));
   return hn::CopySign(hn::IfThenElse(is_large, from_quarter(angle), angle), x);
 }
 
+template <class V>
 HWY_INLINE V atan2(V y, V x) {
-  const Floats d;
-  const V zero = hn::Zero(d), a = hn::Abs(y), b = hn::Abs(x), infinity = hn::Inf(d);
+  const hn::DFromV<V> d;
+  const V zero = hn::Zero(d), a = hn::Abs(y), b = hn::Abs(x), infinity = hn::Inf(d),
+          one = hn::Set(d, NumberOf<V>{1});
   const auto is_steep = hn::Gt(a, b);
   V low = hn::IfThenElse(is_steep, b, a), high = hn::IfThenElse(is_steep, a, b);
   // 0 / 0 is 0, and infinity / infinity is 1.
-  high = hn::IfThenElse(hn::Eq(high, zero), set(1.0f), high);
+  high = hn::IfThenElse(hn::Eq(high, zero), one, high);
   const auto are_infinite = hn::Eq(low, infinity);
-  low = hn::IfThenElse(are_infinite, set(1.0f), low);
-  high = hn::IfThenElse(are_infinite, set(1.0f), high);
+  low = hn::IfThenElse(are_infinite, one, low);
+  high = hn::IfThenElse(are_infinite, one, high);
   V angle = atan_of_ratio(low, high);
   angle = hn::IfThenElse(is_steep, from_quarter(angle), angle);
   angle = hn::CopySign(hn::IfThenElse(has_sign(x), from_half(angle), angle), y);
   return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::IsNaN(y)), hn::Add(x, y), angle);
 }
 
+template <class V>
 HWY_INLINE V sign(V x) {
-  const V zero = hn::Zero(Floats()), one = set(1.0f);
+  const hn::DFromV<V> d;
+  const V zero = hn::Zero(d), one = hn::Set(d, NumberOf<V>{1});
   const V positive = hn::IfThenElse(hn::Gt(x, zero), one, zero);
   return hn::Sub(positive, hn::IfThenElse(hn::Lt(x, zero), one, zero));
 }
 
 // What a division leaves whose quotient is rounded down, or towards 0. A product that is rounded
 // once with a sum is exact there, as long as the quotient is.
-template <bool kDown>
+template <bool kDown, class V>
 HWY_INLINE V rest_of_division(V a, V b) {
   constexpr bool kIsExact = !HWY_ARCH_X86 || HWY_TARGET <= HWY_AVX2;
-  const Floats d;
+  using T = NumberOf<V>;
+  constexpr T kLargest = static_cast<T>(sizeof(T) == 4 ? 0x1p22 : 0x1p51);
+  const hn::DFromV<V> d;
   const V zero = hn::Zero(d), quotient = hn::Div(a, b);
   const auto is_plain =
-      hn::And(hn::Lt(hn::Abs(quotient), set(4194304.0f)), hn::Lt(hn::Abs(b), hn::Inf(d)));
+      hn::And(hn::Lt(hn::Abs(quotient), hn::Set(d, kLargest)), hn::Lt(hn::Abs(b), hn::Inf(d)));
   if (kIsExact && HWY_LIKELY(hn::AllTrue(d, is_plain))) {
     const V whole = kDown ? hn::Floor(quotient) : hn::Trunc(quotient);
     const V rest = hn::NegMulAdd(whole, b, a);
@@ -91,15 +104,32 @@ HWY_INLINE V rest_of_division(V a, V b) {
         hn::IfThenElse(has_sign(hn::Xor(rest, model)), hn::Add(rest, hn::CopySign(b, model)), rest);
     return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, a), other);
   }
-  HWY_ALIGN float left[kLanes], right[kLanes];
+  HWY_ALIGN T left[kLanesOf<T>], right[kLanesOf<T>];
   hn::Store(a, d, left);
   hn::Store(b, d, right);
-  for (int64_t i = 0; i < kLanes; ++i) {
-    float rest = std::fmod(left[i], right[i]);
+  for (int64_t i = 0; i < kLanesOf<T>; ++i) {
+    T rest = std::fmod(left[i], right[i]);
     if (kDown && rest != 0 && (rest < 0) != (right[i] < 0)) rest += right[i];
     left[i] = rest;
   }
   return hn::Load(d, left);
+}
+
+// As c10/util/generic_math.h div_floor_floating has it.
+template <class V>
+HWY_INLINE V floor_quotient(V a, V b) {
+  const hn::DFromV<V> d;
+  const V zero = hn::Zero(d), one = hn::Set(d, NumberOf<V>{1});
+  const V plain = hn::Div(a, b), rest = rest_of_division<false>(a, b);
+  V quotient = hn::Div(hn::Sub(a, rest), b);
+  const auto is_above =
+      hn::AndNot(hn::Eq(rest, zero), hn::Xor(hn::Lt(b, zero), hn::Lt(rest, zero)));
+  quotient = hn::Sub(quotient, hn::IfThenElseZero(is_above, one));
+  const V floor = hn::Floor(quotient);
+  const auto is_near = hn::Gt(hn::Sub(quotient, floor), hn::Set(d, static_cast<NumberOf<V>>(0.5)));
+  const V whole = hn::Add(floor, hn::IfThenElseZero(is_near, one));
+  const V result = hn::IfThenElse(hn::Eq(quotient, zero), hn::CopySign(zero, plain), whole);
+  return hn::IfThenElse(hn::Eq(b, zero), plain, result);
 }
 
 inline void apply_unary(Unary function, const float* from, float* to, int64_t count) {
@@ -149,21 +179,36 @@ inline void apply_unary(Unary function, const float* from, float* to, int64_t co
       return map_span(from, to, count, [](V x) HWY_ATTR { return atan(x); });
     case Unary::error_function:
       return map_span(from, to, count, [](V x) HWY_ATTR { return erf(x); });
+    case Unary::fraction:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Sub(x, hn::Trunc(x)); });
+    case Unary::exponential_2:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return exp2(x); });
+    case Unary::tangent:
+    case Unary::arcsine:
+    case Unary::arccosine:
+    case Unary::hyperbolic_sine:
+    case Unary::hyperbolic_cosine:
+    case Unary::inverse_hyperbolic_sine:
+    case Unary::inverse_hyperbolic_cosine:
+    case Unary::inverse_hyperbolic_tangent:
+    case Unary::error_function_complement:
+      break;  // of doubles
   }
 }
 
 // A row of an operand: elements side by side, or one for all.
+template <class T>
 struct RowReader {
-  const float* data;
+  const T* data;
   bool single;
-  V value;
+  hn::Vec<hn::ScalableTag<T>> value;
 
-  HWY_INLINE RowReader(const Rows& rows, int64_t row)
+  HWY_INLINE RowReader(const NumberRows<T>& rows, int64_t row)
       : data(rows.data + row * rows.row_stride),
         single(rows.column_stride == 0),
         value(set(*data)) {}
-  HWY_INLINE V at(int64_t column) const { return single ? value : load(data + column); }
-  HWY_INLINE V first(int64_t column, int64_t count) const {
+  HWY_INLINE auto at(int64_t column) const { return single ? value : load(data + column); }
+  HWY_INLINE auto first(int64_t column, int64_t count) const {
     return single ? value : load_first(data + column, count);
   }
 };
@@ -174,62 +219,124 @@ struct Span {
   int64_t end;
 };
 
-template <class Function>
-HWY_INLINE void combine_span(const Span& span, const Rows& a, const Rows& b, const RowsOut& out,
-                             const Function& function) {
-  const RowReader left(a, span.row);
-  const RowReader right(b, span.row);
-  float* to = out.data + span.row * out.row_stride;
+template <class T, class Function>
+HWY_INLINE void combine_span(const Span& span, const NumberRows<T>& a, const NumberRows<T>& b,
+                             const NumberRowsOut<T>& out, const Function& function) {
+  const RowReader<T> left(a, span.row);
+  const RowReader<T> right(b, span.row);
+  T* to = out.data + span.row * out.row_stride;
   int64_t i = span.begin;
-  for (; i + kLanes <= span.end; i += kLanes) store(function(left.at(i), right.at(i)), to + i);
+  for (; i + kLanesOf<T> <= span.end; i += kLanesOf<T>)
+    store(function(left.at(i), right.at(i)), to + i);
   const int64_t rest = span.end - i;
   if (rest > 0) store_first(function(left.first(i, rest), right.first(i, rest)), to + i, rest);
 }
 
-inline void combine_rows(Binary function, int64_t row, int64_t begin, int64_t end, const Rows& a,
-                         const Rows& b, const RowsOut& out) {
+// NaN is other than any number, which Highway's Ne does not say on every target.
+template <class V>
+HWY_INLINE auto is_other(V x, V y) {
+  return hn::Not(hn::Eq(x, y));
+}
+template <class V>
+HWY_INLINE auto is_not_0(V x) {
+  return is_other(x, hn::Zero(hn::DFromV<V>()));
+}
+// 1 where the mask holds, 0 elsewhere.
+template <class V, class Mask>
+HWY_INLINE V truth(V, Mask mask) {
+  return hn::IfThenElseZero(mask, hn::Set(hn::DFromV<V>(), NumberOf<V>{1}));
+}
+
+// All but what is computed in double of floats.
+template <class T>
+void combine_rows(Binary function, int64_t row, int64_t begin, int64_t end, const NumberRows<T>& a,
+                  const NumberRows<T>& b, const NumberRowsOut<T>& out) {
   const Span span{row, begin, end};
   switch (function) {
     case Binary::add:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Add(x, y); });
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR { return hn::Add(x, y); });
     case Binary::subtract:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Sub(x, y); });
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR { return hn::Sub(x, y); });
     case Binary::multiply:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR { return hn::Mul(x, y); });
     case Binary::divide:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Div(x, y); });
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR { return hn::Div(x, y); });
     case Binary::maximum:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
         return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y);
       });
     case Binary::minimum:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
         return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y);
       });
     case Binary::bend:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
-        return hn::IfThenElse(hn::Gt(x, hn::Zero(Floats())), x, hn::Mul(x, y));
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
+        return hn::IfThenElse(hn::Gt(x, hn::Zero(hn::DFromV<decltype(x)>())), x, hn::Mul(x, y));
       });
     case Binary::gate:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
-        return hn::IfThenZeroElse(hn::Le(y, hn::Zero(Floats())), x);
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
+        return hn::IfThenZeroElse(hn::Le(y, hn::Zero(hn::DFromV<decltype(x)>())), x);
       });
     case Binary::arctangent:
-      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return atan2(x, y); });
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR { return atan2(x, y); });
     case Binary::remainder:
       return combine_span(span, a, b, out,
-                          [](V x, V y) HWY_ATTR { return rest_of_division<true>(x, y); });
+                          [](auto x, auto y) HWY_ATTR { return rest_of_division<true>(x, y); });
     case Binary::fmod:
       return combine_span(span, a, b, out,
-                          [](V x, V y) HWY_ATTR { return rest_of_division<false>(x, y); });
+                          [](auto x, auto y) HWY_ATTR { return rest_of_division<false>(x, y); });
+    case Binary::floor_quotient:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return floor_quotient(x, y); });
+    case Binary::copy_sign:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return hn::CopySign(x, y); });
+    case Binary::or_else:
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
+        return hn::IfThenElse(hn::IsNaN(x), y, x);
+      });
+    case Binary::less:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return truth(x, hn::Lt(x, y)); });
+    case Binary::less_equal:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return truth(x, hn::Le(x, y)); });
+    case Binary::greater:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return truth(x, hn::Gt(x, y)); });
+    case Binary::greater_equal:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return truth(x, hn::Ge(x, y)); });
+    case Binary::equal:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return truth(x, hn::Eq(x, y)); });
+    case Binary::not_equal:
+      return combine_span(span, a, b, out,
+                          [](auto x, auto y) HWY_ATTR { return truth(x, is_other(x, y)); });
+    case Binary::both:
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
+        return truth(x, hn::And(is_not_0(x), is_not_0(y)));
+      });
+    case Binary::either:
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
+        return truth(x, hn::Or(is_not_0(x), is_not_0(y)));
+      });
+    case Binary::one_alone:
+      return combine_span(span, a, b, out, [](auto x, auto y) HWY_ATTR {
+        return truth(x, hn::Xor(is_not_0(x), is_not_0(y)));
+      });
+    case Binary::power:
+    case Binary::hypotenuse:
+      break;
   }
 }
 
-inline void add_scaled_rows(float alpha, int64_t row, int64_t begin, int64_t end, const Rows& a,
-                            const Rows& b, const RowsOut& out) {
-  const V factor = set(alpha);
+template <class T>
+void add_scaled_rows(T alpha, int64_t row, int64_t begin, int64_t end, const NumberRows<T>& a,
+                     const NumberRows<T>& b, const NumberRowsOut<T>& out) {
+  const auto factor = set(alpha);
   combine_span({row, begin, end}, a, b, out,
-               [factor](V x, V y) HWY_ATTR { return hn::MulAdd(factor, y, x); });
+               [factor](auto x, auto y) HWY_ATTR { return hn::MulAdd(factor, y, x); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,6 +1,10 @@
 #include "kernels/pointwise.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
+
+#include "kernels/tiles.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pointwise.cpp"
@@ -18,9 +22,9 @@ void apply_activation(Activation activation, const float* from, float* to, int64
 
 void scale_shift_rows(Activation activation, int64_t row, int64_t begin, int64_t end,
                       const Rows& in, const Rows& scale, const Rows& shift, const RowsOut& out) {
-  const RowReader x(in, row);
-  const RowReader factor(scale, row);
-  const RowReader term(shift, row);
+  const RowReader<float> x(in, row);
+  const RowReader<float> factor(scale, row);
+  const RowReader<float> term(shift, row);
   float* to = out.data + row * out.row_stride;
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes)
@@ -33,6 +37,15 @@ void scale_shift_rows(Activation activation, int64_t row, int64_t begin, int64_t
     activate_span(activation, to + begin, to + begin, end - begin);
 }
 
+void combine_float_rows(Binary function, int64_t row, int64_t begin, int64_t end, const Rows& a,
+                        const Rows& b, const RowsOut& out) {
+  combine_rows(function, row, begin, end, a, b, out);
+}
+void add_scaled_float_rows(float alpha, int64_t row, int64_t begin, int64_t end, const Rows& a,
+                           const Rows& b, const RowsOut& out) {
+  add_scaled_rows(alpha, row, begin, end, a, b, out);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace pt2::kernels
 HWY_AFTER_NAMESPACE();
@@ -41,8 +54,8 @@ HWY_AFTER_NAMESPACE();
 namespace pt2::kernels {
 PT2_EXPORT(apply_activation);
 PT2_EXPORT(apply_unary);
-PT2_EXPORT(combine_rows);
-PT2_EXPORT(add_scaled_rows);
+PT2_EXPORT(combine_float_rows);
+PT2_EXPORT(add_scaled_float_rows);
 PT2_EXPORT(scale_shift_rows);
 
 namespace {
@@ -69,6 +82,25 @@ void over_chunks(const Extent& extent, ThreadPool* pool, const Function& functio
   });
 }
 
+// Row by row, as tiles have dense results.
+void combine_in_tiles(Binary function, const Extent& extent, const Rows& a, const Rows& b,
+                      const RowsOut& out, ThreadPool* pool) {
+  const TileInstruction instruction{.function = function, .a = {}, .b = {.index = 1}};
+  const bool is_dense = out.row_stride == extent.columns;
+  const auto operand = [](const Rows& rows, int64_t row) {
+    return TileOperand{.data = rows.data + row * rows.row_stride,
+                       .strides = {0, 0, 0, rows.row_stride, rows.column_stride}};
+  };
+  for (int64_t row = 0; row < extent.rows; row += is_dense ? extent.rows : 1) {
+    const std::array operands{operand(a, row), operand(b, row)};
+    run_tiles({.instructions = std::span(&instruction, 1),
+               .sizes = {1, 1, 1, is_dense ? extent.rows : 1, extent.columns},
+               .operands = operands,
+               .out = out.data + row * out.row_stride},
+              pool);
+  }
+}
+
 }  // namespace
 
 void apply(Activation activation, const float* from, float* to, int64_t count, ThreadPool* pool) {
@@ -78,6 +110,15 @@ void apply(Activation activation, const float* from, float* to, int64_t count, T
 }
 
 void apply(Unary function, const float* from, float* to, int64_t count, ThreadPool* pool) {
+  if (is_of_doubles(function)) {
+    const TileInstruction instruction{.function = function, .a = {}, .b = {}};
+    const TileOperand operand{.data = from, .strides = {0, 0, 0, 0, 1}};
+    return run_tiles({.instructions = std::span(&instruction, 1),
+                      .sizes = {1, 1, 1, 1, count},
+                      .operands = std::span(&operand, 1),
+                      .out = to},
+                     pool);
+  }
   over_chunks({1, count}, pool, [&](int64_t, int64_t begin, int64_t end) {
     PT2_DISPATCH(apply_unary)(function, from + begin, to + begin, end - begin);
   });
@@ -85,15 +126,16 @@ void apply(Unary function, const float* from, float* to, int64_t count, ThreadPo
 
 void combine(Binary function, const Extent& extent, const Rows& a, const Rows& b,
              const RowsOut& out, ThreadPool* pool) {
+  if (is_of_doubles(function)) return combine_in_tiles(function, extent, a, b, out, pool);
   over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
-    PT2_DISPATCH(combine_rows)(function, row, begin, end, a, b, out);
+    PT2_DISPATCH(combine_float_rows)(function, row, begin, end, a, b, out);
   });
 }
 
 void add_scaled(const Extent& extent, const Rows& a, const Rows& b, float alpha, const RowsOut& out,
                 ThreadPool* pool) {
   over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
-    PT2_DISPATCH(add_scaled_rows)(alpha, row, begin, end, a, b, out);
+    PT2_DISPATCH(add_scaled_float_rows)(alpha, row, begin, end, a, b, out);
   });
 }
 

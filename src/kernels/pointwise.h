@@ -34,7 +34,20 @@ enum class Unary : uint8_t {
   truncate,
   sign,  // 0 of NaN
   arctangent,
+  fraction,  // what truncating takes away
+  exponential_2,
+  // Computed in double, of floats, too.
+  tangent,
+  arcsine,
+  arccosine,
+  hyperbolic_sine,
+  hyperbolic_cosine,
+  inverse_hyperbolic_sine,
+  inverse_hyperbolic_cosine,
+  inverse_hyperbolic_tangent,
+  error_function_complement,
 };
+constexpr bool is_of_doubles(Unary function) { return function >= Unary::tangent; }
 
 enum class Binary : uint8_t {
   add,
@@ -43,12 +56,29 @@ enum class Binary : uint8_t {
   divide,
   maximum,
   minimum,
-  bend,  // a where it is above 0, a * b elsewhere
-  gate,  // 0 where b is 0 or less, a elsewhere
+  bend,        // a where it is above 0, a * b elsewhere
+  gate,        // 0 where b is 0 or less, a elsewhere
   arctangent,  // of the angle of (b, a)
   remainder,   // a - floor(a / b) * b, exact before it is rounded
   fmod,        // the same towards 0
+  floor_quotient,
+  copy_sign,  // the size of a with the sign of b
+  or_else,    // b where a is NaN
+  // 1 or 0.
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  both,  // is not 0, as of the next two
+  either,
+  one_alone,
+  // Computed in double, of floats, too.
+  power,
+  hypotenuse,
 };
+constexpr bool is_of_doubles(Binary function) { return function >= Binary::power; }
 
 struct Extent {
   int64_t rows = 1;
@@ -56,17 +86,21 @@ struct Extent {
 };
 
 // Element (r, c) is data[r * row_stride + c * column_stride]; column_stride is 1 or 0.
-struct Rows {
-  const float* data = nullptr;
+template <class T>
+struct NumberRows {
+  const T* data = nullptr;
   int64_t row_stride = 0;
   int64_t column_stride = 1;
 };
+using Rows = NumberRows<float>;
 
 // Results, whose columns lie side by side.
-struct RowsOut {
-  float* data = nullptr;
+template <class T>
+struct NumberRowsOut {
+  T* data = nullptr;
   int64_t row_stride = 0;
 };
+using RowsOut = NumberRowsOut<float>;
 
 void apply(Activation activation, const float* from, float* to, int64_t count,
            ThreadPool* pool = nullptr);

@@ -1,6 +1,7 @@
 // Functions of tensors element by element that several steps make, computed in float32 in one pass
 // over memory: what one step gives to the next lies in a tile of a few hundred floats. Elements of
 // other types become floats when they are read, and are made of them when the result is stored.
+// Where an operand or the result is float64, all of that is done in double.
 #ifndef PT2_KERNELS_TILES_H
 #define PT2_KERNELS_TILES_H
 
@@ -19,7 +20,7 @@ namespace pt2::kernels {
 struct TileSource {
   enum class From : uint8_t { operand, tile, number } from = From::operand;
   uint8_t index = 0;  // of the operand or tile
-  float number = 0;
+  double number = 0;
 };
 
 inline constexpr int kMostTiles = 8;
@@ -27,12 +28,16 @@ inline constexpr int kMostTiles = 8;
 // What results are rounded to, which stay floats.
 enum class Rounding : uint8_t { none, half, bfloat16 };
 
+// a where c is not 0, b elsewhere.
+struct Choice {};
+
 struct TileInstruction {
-  std::variant<Activation, Unary, Binary> function;
+  std::variant<Activation, Unary, Binary, Choice> function;
   TileSource a;
-  TileSource b;     // of Binary
-  float scale = 1;  // of b, in sums alone: a + scale * b, rounded once
-  uint8_t to = 0;   // a tile, which may be that of an operand; the last one goes to the result
+  TileSource b;      // of Binary and Choice
+  TileSource c;      // of Choice
+  double scale = 1;  // of b, in sums alone: a + scale * b, rounded once
+  uint8_t to = 0;    // a tile, which may be that of an operand; the last one goes to the result
   Rounding rounding = Rounding::none;
 };
 
@@ -41,17 +46,22 @@ struct TileInstruction {
 inline constexpr int kTileDims = 5;
 using TileSizes = std::array<int64_t, kTileDims>;
 
-// What lies in memory: float32, float16, bfloat16, bool, uint8, int8, int32, int64.
-enum class TileElement : uint8_t { real, half, bfloat16, boolean, byte, small, medium, whole };
+// What lies in memory: float32, float16, bfloat16, bool, uint8, int8, int32, int64, float64.
+enum class TileElement : uint8_t {
+  real,
+  half,
+  bfloat16,
+  boolean,
+  byte,
+  small,
+  medium,
+  whole,
+  twice
+};
 constexpr int64_t element_bytes(TileElement element) {
-  constexpr int64_t kBytes[] = {4, 2, 2, 1, 1, 1, 4, 8};
+  constexpr int64_t kBytes[] = {4, 2, 2, 1, 1, 1, 4, 8, 8};
   return kBytes[static_cast<size_t>(element)];
 }
-// Whether results may be stored so.
-constexpr bool is_storable(TileElement element) {
-  return element <= TileElement::boolean || element == TileElement::whole;
-}
-
 struct TileOperand {
   const void* data = nullptr;
   TileSizes strides{};  // in elements, 0 where it is broadcast; the last one is 0 or 1
@@ -63,7 +73,9 @@ struct TileProgram {
   TileSizes sizes{1, 1, 1, 1, 1};
   std::span<const TileOperand> operands;
   void* out = nullptr;  // dense; may be an operand that is dense, too, of the same type
-  // Halves are rounded to nearest even, whole numbers towards 0; a bool is whether it is not 0.
+  // Halves are rounded to nearest even, by way of floats. Whole numbers are rounded towards 0; what
+  // is beyond 32 bits, or 64 of int64, becomes the smallest one, and smaller ones keep the last
+  // bits. A bool is whether it is not 0.
   TileElement out_element = TileElement::real;
 };
 void run_tiles(const TileProgram& program, ThreadPool* pool = nullptr);

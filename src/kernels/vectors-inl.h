@@ -67,6 +67,27 @@ HWY_INLINE void store_first(V value, float* to, int64_t count) {
   }
 }
 
+// Numbers of a type in a vector.
+template <class T>
+constexpr int64_t kLanesOf = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+
+// The same of double, whose functions are in dtypes/doubles-inl.h.
+using DoubleTag = hn::ScalableTag<double>;
+using VD = hn::Vec<DoubleTag>;
+HWY_INLINE VD set(double value) { return hn::Set(DoubleTag(), value); }
+HWY_INLINE VD load(const double* from) { return hn::LoadU(DoubleTag(), from); }
+HWY_INLINE void store(VD value, double* to) { hn::StoreU(value, DoubleTag(), to); }
+HWY_INLINE VD load_first(const double* from, int64_t count) {
+  HWY_ALIGN double lanes[kLanesOf<double>] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::Load(DoubleTag(), lanes);
+}
+HWY_INLINE void store_first(VD value, double* to, int64_t count) {
+  HWY_ALIGN double lanes[kLanesOf<double>];
+  hn::Store(value, DoubleTag(), lanes);
+  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+}
+
 // How loops that take weights of several types read those of float32.
 struct FloatElements {
   using Element = float;
@@ -120,6 +141,12 @@ HWY_INLINE V power_of_two(hn::Vec<Ints> n) {
   return hn::BitCast(Floats(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(Ints(), 127))));
 }
 
+// exp(r) - 1 for |r| at most half of ln 2.
+HWY_INLINE V expm1_near_0(V r) {
+  const V p =
+      horner(r, set(0.0013926926614f), 0.00836377387441f, 0.0416665501103f, 0.166665733819f, 0.5f);
+  return hn::MulAdd(hn::Mul(p, r), r, r);
+}
 // x = n ln 2 + r with |r| at most half of ln 2; returns exp(r) - 1. |x| is at most 104.
 // Beside 1.5 * 2^23 a number has no room for fractions, and n is in its last bits; those above n's
 // sign are the large number's own.
@@ -131,9 +158,7 @@ HWY_INLINE V reduced_expm1(V x, hn::Vec<Ints>& n) {
   // ln 2 in two parts; the products with the first are exact.
   V r = hn::NegMulAdd(whole, set(0.693359375f), x);
   r = hn::NegMulAdd(whole, set(-2.12194440e-4f), r);
-  const V p =
-      horner(r, set(0.0013926926614f), 0.00836377387441f, 0.0416665501103f, 0.166665733819f, 0.5f);
-  return hn::MulAdd(hn::Mul(p, r), r, r);
+  return expm1_near_0(r);
 }
 
 HWY_INLINE V exp(V x) {
@@ -143,6 +168,14 @@ HWY_INLINE V exp(V x) {
   const V p = hn::Add(reduced_expm1(x, n), set(1.0f));
   // In two steps, for n from -150 to 128.
   const hn::Vec<Ints> half = hn::ShiftRight<1>(n);
+  return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
+}
+
+HWY_INLINE V exp2(V x) {
+  x = at_most(at_least(x, set(-151.0f)), set(129.0f));
+  const V whole = hn::Round(x);
+  const V p = hn::Add(expm1_near_0(hn::Mul(hn::Sub(x, whole), set(0.693147181f))), set(1.0f));
+  const hn::Vec<Ints> n = hn::ConvertTo(Ints(), whole), half = hn::ShiftRight<1>(n);
   return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
 }
 
@@ -351,10 +384,10 @@ HWY_INLINE V hardsigmoid(V x) { return hn::Mul(relu6(hn::Add(x, set(3.0f))), set
 HWY_INLINE V hardswish(V x) { return hn::Mul(x, hardsigmoid(x)); }
 
 // to[i] = function(from[i]); `to` may be `from`.
-template <class Function>
-HWY_INLINE void map_span(const float* from, float* to, int64_t count, const Function& function) {
+template <class T, class Function>
+HWY_INLINE void map_span(const T* from, T* to, int64_t count, const Function& function) {
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(function(load(from + i)), to + i);
+  for (; i + kLanesOf<T> <= count; i += kLanesOf<T>) store(function(load(from + i)), to + i);
   if (i < count) store_first(function(load_first(from + i, count - i)), to + i, count - i);
 }
 

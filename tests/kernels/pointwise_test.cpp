@@ -92,6 +92,60 @@ TEST(PointwiseTest, SinesAreAccurate) {
   EXPECT_TRUE(std::signbit(out[0]));
 }
 
+TEST(PointwiseTest, FunctionsThroughDoublesAreRoundedOnce) {
+  check(Unary::tangent, 0.51, 0, [](double x) { return std::isinf(x) ? NAN : std::tan(x); });
+  check(Unary::arcsine, 0.51, 0, [](double x) { return std::asin(x); });
+  check(Unary::arccosine, 0.51, 0, [](double x) { return std::acos(x); });
+  check(Unary::hyperbolic_sine, 0.51, 0, [](double x) { return std::sinh(x); });
+  check(Unary::hyperbolic_cosine, 0.51, 0, [](double x) { return std::cosh(x); });
+  check(Unary::inverse_hyperbolic_sine, 0.51, 0, [](double x) { return std::asinh(x); });
+  check(Unary::inverse_hyperbolic_cosine, 0.51, 0, [](double x) { return std::acosh(x); });
+  check(Unary::inverse_hyperbolic_tangent, 0.51, 0, [](double x) { return std::atanh(x); });
+  check(Unary::error_function_complement, 0.51, 0, [](double x) { return std::erfc(x); });
+  check(Unary::exponential_2, 1.5, 0, [](double x) { return std::exp2(x); });
+  check(Unary::fraction, 0, 0, [](double x) { return x - std::trunc(x); });
+}
+
+TEST(PointwiseTest, PowersAndLengthsAreRoundedOnce) {
+  std::vector<float> a, b;
+  Random random(11);
+  const float special[] = {0.0f, -0.0f, kInfinity, -kInfinity, NAN, 1, -1, 2, -2, 0.5f, -3, 1e-40f};
+  for (const float x : special)
+    for (const float y : special) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  for (int i = 0; i < 2003; ++i) {
+    a.push_back(std::exp(random.number(-20, 20)));
+    b.push_back(random.number(-5, 5));
+  }
+  const auto count = static_cast<int64_t>(a.size());
+  std::vector<float> power(a.size()), length(a.size()), of_rows(2 * a.size() + 3, 7);
+  test::on_every_target([&] {
+    combine(Binary::power, {1, count}, {a.data()}, {b.data()}, {power.data()});
+    combine(Binary::hypotenuse, {1, count}, {a.data()}, {b.data()}, {length.data()});
+    // Two rows with room between them, of one exponent.
+    combine(Binary::power, {2, count}, {a.data(), 0, 1}, {b.data() + 150, 1, 0},
+            {of_rows.data(), count + 3});
+    for (size_t i = 0; i < a.size(); ++i) {
+      const double x = a[i], y = b[i], expected = std::pow(x, y);
+      const auto rounded = static_cast<float>(expected);
+      const double unit = std::ldexp(std::max(std::abs(expected), 1.2e-38), -23);
+      ASSERT_TRUE(std::isinf(rounded) ? power[i] == rounded
+                                      : test::close_to(power[i], expected, 0.51 * unit))
+          << x << " to the power of " << y << ": " << power[i];
+      ASSERT_TRUE(test::close_to(length[i], std::hypot(x, y), 6e-8 * std::hypot(x, y) + 1e-45))
+          << x << ", " << y << ": " << length[i];
+      for (size_t row = 0; row < 2; ++row) {
+        const auto of_one = static_cast<float>(std::pow(x, double{b[150 + row]}));
+        const float found = of_rows[row * (a.size() + 3) + i];
+        ASSERT_TRUE(test::close_to(found, of_one, std::abs(of_one) * 1.2e-7)) << x;
+      }
+    }
+    ASSERT_EQ(of_rows[a.size()], 7);
+  });
+}
+
 TEST(PointwiseTest, NumbersAreRoundedToWholeOnes) {
   check(Unary::floor, 0, 0, [](double x) { return std::floor(x); });
   check(Unary::ceiling, 0, 0, [](double x) { return std::ceil(x); });
@@ -132,6 +186,47 @@ TEST(PointwiseTest, AnglesAndSignsAreAccurate) {
   check(Unary::arctangent, 1.5, 0, [](double x) { return std::atan(x); });
   check(Unary::truncate, 0, 0, [](double x) { return std::trunc(x); });
   check(Unary::sign, 0, 0, [](double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; });
+}
+
+// As c10/util/generic_math.h has it.
+float floor_quotient_of(float a, float b) {
+  if (b == 0) return a / b;
+  const float rest = std::fmod(a, b);
+  float quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(0.0f, a / b);
+  const float floor = std::floor(quotient);
+  return quotient - floor > 0.5f ? floor + 1 : floor;
+}
+
+TEST(PointwiseTest, QuotientsAreRoundedDown) {
+  std::vector<float> a, b;
+  const float special[] = {0.0f, -0.0f, kInfinity, -kInfinity, NAN,  1,
+                           -1,   7,     -7,        0.1f,       3e8f, 1e-40f};
+  for (const float x : special)
+    for (const float y : special) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  Random random(12);
+  for (int i = 0; i < 3001; ++i) {
+    a.push_back(i % 2 == 0 ? random.number(-9, 9) : static_cast<float>(random.whole(-99, 99)));
+    b.push_back(i % 2 == 0 ? random.number(-2, 2) : static_cast<float>(random.whole(-9, 9)));
+  }
+  const auto count = static_cast<int64_t>(a.size());
+  std::vector<float> out(a.size());
+  test::on_every_target([&] {
+    combine(Binary::floor_quotient, {1, count}, {a.data()}, {b.data()}, {out.data()});
+    for (size_t i = 0; i < a.size(); ++i) {
+      const float expected = floor_quotient_of(a[i], b[i]);
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(out[i])) << a[i] << " / " << b[i];
+        continue;
+      }
+      ASSERT_EQ(out[i], expected) << a[i] << " / " << b[i];
+      ASSERT_EQ(std::signbit(out[i]), std::signbit(expected)) << a[i] << " / " << b[i];
+    }
+  });
 }
 
 // Whole and other quotients of every size, and what is no number.
@@ -233,8 +328,35 @@ double combined(Binary function, double a, double b) {
       return b <= 0 ? 0 : a;
     case Binary::arctangent:
       return std::atan2(a, b);
+    case Binary::copy_sign:
+      return std::copysign(a, b);
+    case Binary::or_else:
+      return std::isnan(a) ? b : a;
+    case Binary::less:
+      return a < b ? 1 : 0;
+    case Binary::less_equal:
+      return a <= b ? 1 : 0;
+    case Binary::greater:
+      return a > b ? 1 : 0;
+    case Binary::greater_equal:
+      return a >= b ? 1 : 0;
+    case Binary::equal:
+      return a == b ? 1 : 0;
+    case Binary::not_equal:
+      return a != b ? 1 : 0;
+    case Binary::both:
+      return a != 0 && b != 0 ? 1 : 0;
+    case Binary::either:
+      return a != 0 || b != 0 ? 1 : 0;
+    case Binary::one_alone:
+      return (a != 0) != (b != 0) ? 1 : 0;
+    case Binary::power:
+      return std::pow(a, b);
+    case Binary::hypotenuse:
+      return std::hypot(a, b);
     case Binary::remainder:
     case Binary::fmod:
+    case Binary::floor_quotient:
       break;
   }
   return 0;

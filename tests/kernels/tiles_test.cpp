@@ -67,6 +67,7 @@ struct Operand {
           put(static_cast<int64_t>(wide * 1e15f) + 1);
           break;
         case TileElement::real:
+        case TileElement::twice:
           put(data[i]);
           break;
       }
@@ -88,7 +89,7 @@ struct Operand {
 
 TileSource random_source(Random& random, size_t operands, const std::vector<uint8_t>& tiles) {
   const int64_t kind = random.whole(0, tiles.empty() ? 3 : 7);
-  if (kind == 0) return {TileSource::From::number, 0, random.number(-1, 1)};
+  if (kind == 0) return {TileSource::From::number, 0, double{random.number(-1, 1)}};
   if (kind <= 3)
     return {TileSource::From::operand,
             static_cast<uint8_t>(random.whole(0, static_cast<int64_t>(operands) - 1)), 0};
@@ -103,7 +104,7 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
     TileInstruction next{.function = Activation::sigmoid,
                          .a = random_source(random, operands, written),
                          .b = random_source(random, operands, written)};
-    switch (random.whole(0, 3)) {
+    switch (random.whole(0, 4)) {
       case 0:
         next.function = random.whole(0, 1) == 0 ? Activation::tanh : Activation::hardswish;
         break;
@@ -111,11 +112,16 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
         next.function = random.whole(0, 1) == 0 ? Unary::square : Unary::exponential;
         break;
       case 2:
-        next.function = static_cast<Binary>(random.whole(0, 9));
+        next.function =
+            static_cast<Binary>(random.whole(0, static_cast<int64_t>(Binary::one_alone)));
         break;
       case 3:
         next.function = Binary::add;
-        next.scale = random.number(-2, 2);
+        next.scale = double{random.number(-2, 2)};
+        break;
+      case 4:
+        next.function = Choice();
+        next.c = random_source(random, operands, written);
         break;
     }
     next.to = static_cast<uint8_t>(random.whole(0, kMostTiles - 1));
@@ -141,7 +147,7 @@ std::vector<float> one_by_one(const TileProgram& program,
         case TileSource::From::number:
           break;
       }
-      return std::vector<float>(static_cast<size_t>(count), source.number);
+      return std::vector<float>(static_cast<size_t>(count), static_cast<float>(source.number));
     };
     const std::vector<float> a = elements(instruction.a), b = elements(instruction.b);
     result.assign(static_cast<size_t>(count), 0);
@@ -149,8 +155,12 @@ std::vector<float> one_by_one(const TileProgram& program,
       apply(*activation, a.data(), result.data(), count);
     else if (const auto* unary = std::get_if<Unary>(&instruction.function))
       apply(*unary, a.data(), result.data(), count);
-    else if (instruction.scale != 1)
-      add_scaled({1, count}, {a.data()}, {b.data()}, instruction.scale, {result.data()});
+    else if (std::holds_alternative<Choice>(instruction.function)) {
+      const std::vector<float> c = elements(instruction.c);
+      for (size_t i = 0; i < result.size(); ++i) result[i] = c[i] != 0 ? a[i] : b[i];
+    } else if (instruction.scale != 1)
+      add_scaled({1, count}, {a.data()}, {b.data()}, static_cast<float>(instruction.scale),
+                 {result.data()});
     else
       combine(std::get<Binary>(instruction.function), {1, count}, {a.data()}, {b.data()},
               {result.data()});
@@ -184,8 +194,10 @@ void check_stored(TileProgram program, const std::vector<float>& floats, TileEle
       float_to_bfloat16(&floats[i], 1, reinterpret_cast<uint16_t*>(expected));
     else if (element == TileElement::boolean)
       put(static_cast<uint8_t>(floats[i] != 0));
-    else
+    else if (element == TileElement::whole)
       put(std::abs(floats[i]) < 9e18f ? static_cast<int64_t>(floats[i]) : INT64_MIN);
+    else
+      put(std::abs(floats[i]) < 2e9f ? static_cast<int32_t>(floats[i]) : INT32_MIN);
     ASSERT_EQ(std::memcmp(out.data() + i * bytes, expected, bytes), 0) << floats[i];
   }
   ASSERT_EQ(out.back(), std::byte{7});
@@ -226,7 +238,8 @@ TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
         ASSERT_TRUE(out[k] == expected[k] || (std::isnan(out[k]) && std::isnan(expected[k])))
             << "element " << k << ": " << out[k] << ", expected " << expected[k];
       for (const TileElement element :
-           {TileElement::half, TileElement::bfloat16, TileElement::boolean, TileElement::whole})
+           {TileElement::half, TileElement::bfloat16, TileElement::boolean, TileElement::byte,
+            TileElement::small, TileElement::medium, TileElement::whole})
         ASSERT_NO_FATAL_FAILURE(check_stored(program, expected, element));
     }
   });

@@ -158,9 +158,21 @@ class Case {
   void compare(const Value& found, const Value& expected) const {
     const Tensor &a = *found.get_if<Tensor>(), &b = *expected.get_if<Tensor>();
     ASSERT_EQ(a.sizes(), b.sizes());
-    const std::vector<float> x = elements(found), y = elements(expected);
-    for (size_t i = 0; i < x.size(); ++i)
-      EXPECT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
+    ASSERT_EQ(a.dtype(), b.dtype());
+    const std::vector<double> x = numbers(a), y = numbers(b);
+    const double room = a.dtype() == Dtype::float64    ? 1e-14
+                        : a.dtype() == Dtype::float16  ? 1e-3
+                        : a.dtype() == Dtype::bfloat16 ? 8e-3
+                                                       : tolerance;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+      EXPECT_NEAR(x[i], y[i], room * (1 + std::abs(y[i]))) << "element " << i;
+    }
+  }
+  static std::vector<double> numbers(const Tensor& tensor) {
+    Tensor wide = Tensor::zeros(Dtype::float64, tensor.sizes());
+    ops::copy_elements(wide, tensor);
+    return {wide.as<double>().begin(), wide.as<double>().end()};
   }
 
   GraphMaker maker_;

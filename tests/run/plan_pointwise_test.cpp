@@ -163,9 +163,108 @@ TEST(PlanPointwise, ConditionsAndCounters) {
   as_floats(none);
   as_floats(product);
   as_floats(same);
-  Names expected(7, "pointwise");
+  Names expected{"pointwise_chain", "pointwise", "pointwise", "pointwise"};
   expected.insert(expected.end(), 3, "reference");
   EXPECT_EQ(graph.check(), expected);
+  EXPECT_TRUE(graph.was_recorded());
+}
+
+// Numbers of every kind; 37 of them fill no vector.
+Tensor special_numbers(Dtype dtype, const Sizes& sizes) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> numbers{0.0f, -0.0f, NAN,   kInfinity, -kInfinity, 1,
+                             -1,   0.5f,  -0.5f, 2,         30,         -3};
+  for (int64_t i = static_cast<int64_t>(numbers.size()); i < checked_numel(sizes).value(); ++i)
+    numbers.push_back(std::sin(static_cast<float>(i)) * 2);
+  Tensor out = Tensor::zeros(dtype, sizes);
+  ops::copy_elements(out, floats(sizes, numbers));
+  return out;
+}
+
+TEST(PlanPointwise, FunctionsOfEveryPrecision) {
+  using enum Dtype;
+  for (const Dtype dtype : {float32, float64, bfloat16, float16}) {
+    Case graph;
+    const Sizes sizes{37};
+    const ValueId x = graph.input(sizes), y = graph.input(sizes), z = graph.input({1});
+    graph.fill(x, special_numbers(dtype, sizes));
+    graph.fill(y, special_numbers(dtype, sizes));
+    graph.fill(z, special_numbers(dtype, {1}));
+    for (const ValueId each : {x, y}) graph.record(each, sizes, dtype);
+    graph.record(z, {1}, dtype);
+    const auto output = [&](const std::string& target, std::vector<NamedArgument> arguments,
+                            Dtype to) {
+      const ValueId id = graph.call(target, std::move(arguments));
+      graph.record(id, sizes, to);
+      graph.output(id);
+      return id;
+    };
+    for (const char* name :
+         {"exp",        "log",        "log1p",      "expm1",     "sin",       "cos",   "tan",
+          "tanh",       "sigmoid",    "silu",       "erf",       "erfc",      "asin",  "acos",
+          "atan",       "sinh",       "cosh",       "asinh",     "acosh",     "atanh", "log2",
+          "exp2",       "log10",      "sqrt",       "frac",      "round",     "sign",  "sgn",
+          "relu",       "selu",       "celu",       "elu",       "gelu",      "mish",  "abs",
+          "floor",      "neg",        "logit",      "deg2rad",   "softplus",  "rsqrt", "trunc",
+          "softshrink", "hardshrink", "leaky_relu", "hardswish", "nan_to_num"})
+      output(std::string(name) + ".default", {self(x)}, dtype);
+    for (const char* name : {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp",
+                             "logaddexp2", "floor_divide"})
+      output(std::string(name) + ".default", {self(x), other(y)}, dtype);
+    for (const char* name : {"add", "mul", "div", "remainder", "fmod", "copysign"})
+      output(std::string(name) + ".Tensor", {self(x), other(z)}, dtype);
+    for (const char* name : {"remainder.Scalar", "fmod.Scalar", "add.Scalar", "div.Scalar"})
+      output(name, {self(x), other_number(0.3)}, dtype);
+    output("pow.Tensor_Scalar", {self(x), named("exponent", Argument(2.2))}, dtype);
+    output("pow.Tensor_Tensor", {self(x), named("exponent", Argument(y))}, dtype);
+    output("pow.Scalar", {named("self", Argument(0.7)), named("exponent", Argument(x))}, dtype);
+    for (const char* mode : {"floor", "trunc"})
+      output("div.Tensor_mode",
+             {self(x), other(y), named("rounding_mode", Argument(std::string(mode)))}, dtype);
+    output("threshold.default",
+           {self(x), named("threshold", Argument(0.1)), named("value", Argument(20.0))}, dtype);
+    output("lerp.Tensor", {self(x), named("end", Argument(y)), named("weight", Argument(z))},
+           dtype);
+    output("clamp.Tensor", {self(x), named("min", Argument(z)), named("max", Argument(y))}, dtype);
+    for (const char* name : {"isnan", "isinf", "isfinite", "logical_not"})
+      output(std::string(name) + ".default", {self(x)}, bool_);
+    const ValueId below = output("le.Scalar", {self(x), other_number(0.1)}, bool_);
+    output("where.self", {named("condition", Argument(below)), self(y), other(z)}, dtype);
+    output("masked_fill.Scalar",
+           {self(x), named("mask", Argument(below)), named("value", Argument(0.1))}, dtype);
+    const Names names = graph.check();
+    EXPECT_EQ(std::ranges::count(names, "reference"), 0) << dtype_info(dtype).name;
+    EXPECT_TRUE(graph.was_recorded());
+  }
+}
+
+// A value that is rounded to floats between doubles is no double.
+TEST(PlanPointwise, ChainsComputeInOnePrecision) {
+  using enum Dtype;
+  Case graph;
+  const Sizes sizes{5, 13};
+  const ValueId x = graph.input(sizes);
+  graph.fill(x, special_numbers(float64, sizes));
+  graph.record(x, sizes, float64);
+  const auto make = [&](const std::string& target, std::vector<NamedArgument> arguments, Dtype to) {
+    if (target == "to.dtype")
+      arguments.push_back(named("dtype", Argument(ScalarType{dtype_info(to).schema_number})));
+    const ValueId id = graph.call(target, std::move(arguments));
+    graph.record(id, sizes, to);
+    return id;
+  };
+  const ValueId third = make("div.Tensor", {self(x), other_number(3)}, float64);
+  const ValueId single = make("to.dtype", {self(third)}, float32);
+  const ValueId back = make("to.dtype", {self(single)}, float64);
+  graph.output(make("mul.Tensor", {self(back), other_number(1e9)}, float64));
+  const ValueId is_large = make("gt.Scalar", {self(x), other_number(0.25)}, bool_);
+  const ValueId is_small = make("lt.Scalar", {self(x), other_number(1.5)}, bool_);
+  const ValueId both = make("logical_and.default", {self(is_large), other(is_small)}, bool_);
+  graph.output(
+      make("where.self", {named("condition", Argument(both)), self(x), other(back)}, float64));
+  const Names names = graph.check();
+  EXPECT_EQ(names,
+            (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain", "pointwise_chain"}));
   EXPECT_TRUE(graph.was_recorded());
 }
 

@@ -15,7 +15,7 @@ std::optional<kernels::Unary> unary_of(const Planner& planner, const BoundNode& 
 // Of arguments 0 and 1, which may be numbers.
 struct BinaryNode {
   kernels::Binary function;
-  float scale = 1;  // of the second operand of a sum
+  double scale = 1;  // of the second operand of a sum
   bool swaps = false;
 };
 std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& node);

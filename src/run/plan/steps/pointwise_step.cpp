@@ -37,7 +37,19 @@ constexpr struct {
     {"aten::round", Unary::round},
     {"aten::trunc", Unary::truncate},
     {"aten::sign", Unary::sign},
+    {"aten::sgn", Unary::sign},
     {"aten::atan", Unary::arctangent},
+    {"aten::frac", Unary::fraction},
+    {"aten::exp2", Unary::exponential_2},
+    {"aten::tan", Unary::tangent},
+    {"aten::asin", Unary::arcsine},
+    {"aten::acos", Unary::arccosine},
+    {"aten::sinh", Unary::hyperbolic_sine},
+    {"aten::cosh", Unary::hyperbolic_cosine},
+    {"aten::asinh", Unary::inverse_hyperbolic_sine},
+    {"aten::acosh", Unary::inverse_hyperbolic_cosine},
+    {"aten::atanh", Unary::inverse_hyperbolic_tangent},
+    {"aten::erfc", Unary::error_function_complement},
 };
 
 constexpr struct {
@@ -52,11 +64,18 @@ constexpr struct {
   std::string_view name;
   Binary function;
 } kBinaries[] = {
-    {"aten::add", Binary::add},          {"aten::sub", Binary::subtract},
-    {"aten::mul", Binary::multiply},     {"aten::div", Binary::divide},
-    {"aten::maximum", Binary::maximum},  {"aten::minimum", Binary::minimum},
-    {"aten::atan2", Binary::arctangent}, {"aten::remainder", Binary::remainder},
+    {"aten::add", Binary::add},
+    {"aten::sub", Binary::subtract},
+    {"aten::mul", Binary::multiply},
+    {"aten::div", Binary::divide},
+    {"aten::maximum", Binary::maximum},
+    {"aten::minimum", Binary::minimum},
+    {"aten::atan2", Binary::arctangent},
+    {"aten::remainder", Binary::remainder},
     {"aten::fmod", Binary::fmod},
+    {"aten::floor_divide", Binary::floor_quotient},
+    {"aten::copysign", Binary::copy_sign},
+    {"aten::hypot", Binary::hypotenuse},
 };
 
 class UnaryStep final : public Step {
@@ -144,7 +163,7 @@ Loop make_loop(const Tensor& out, const Tensor& a, const Tensor& b) {
 class BinaryStep final : public Step {
  public:
   BinaryStep(const BoundNode& node, const BinaryNode& binary)
-      : Step({&node}), function_(binary.function), alpha_(binary.scale) {}
+      : Step({&node}), function_(binary.function), alpha_(static_cast<float>(binary.scale)) {}
 
   std::string_view name() const override { return "pointwise"; }
 
@@ -248,12 +267,23 @@ std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& nod
     return planner.number(node, "alpha") == 1.0
                ? std::optional(BinaryNode{.function = Binary::subtract, .swaps = true})
                : std::nullopt;
+  if (is_operator(node, "aten::pow", "Tensor_Tensor") || is_operator(node, "aten::pow", "Scalar") ||
+      is_operator(node, "aten::pow", "Tensor_Scalar"))
+    return BinaryNode{.function = Binary::power};
+  if (is_operator(node, "aten::div", "Tensor_mode") ||
+      is_operator(node, "aten::div", "Scalar_mode")) {
+    const Value* mode = planner.constant(node, "rounding_mode");
+    const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    return text != nullptr && *text == "floor"
+               ? std::optional(BinaryNode{.function = Binary::floor_quotient})
+               : std::nullopt;
+  }
   for (const auto& row : kBinaries) {
     if (!is(row.name) && !is_operator(node, row.name)) continue;
     const bool scales = row.function == Binary::add || row.function == Binary::subtract;
     const auto scale = scales ? planner.number(node, "alpha") : std::optional(1.0);
     if (!scale || (row.function == Binary::subtract && *scale != 1)) return std::nullopt;
-    return BinaryNode{.function = row.function, .scale = static_cast<float>(*scale)};
+    return BinaryNode{.function = row.function, .scale = *scale};
   }
   return std::nullopt;
 }
@@ -291,7 +321,8 @@ StepPointer make_pointwise(const Planner& planner, const BoundNode& node) {
     return std::make_unique<UnaryStep>(node, activation, Unary::negate);
   if (const auto unary = unary_of(planner, node))
     return std::make_unique<UnaryStep>(node, std::nullopt, *unary);
-  if (const auto binary = binary_of(planner, node); binary && !binary->swaps)
+  if (const auto binary = binary_of(planner, node);
+      binary && !binary->swaps && Frame::value_id(node.arguments[0]))
     return std::make_unique<BinaryStep>(node, *binary);
   return nullptr;
 }

@@ -1,8 +1,11 @@
 // Several functions element by element in one pass over memory.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "kernels/tiles.h"
+#include "ops/convert.h"
 #include "run/plan/halves.h"
 #include "run/plan/planner.h"
 #include "run/plan/pointwise.h"
@@ -24,7 +27,40 @@ struct TileArgument {
   bool is_channels = false;
 };
 
-bool is_real(Dtype dtype) { return dtype == Dtype::float32 || is_half(dtype); }
+bool is_real(Dtype dtype) {
+  return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
+}
+
+constexpr struct {
+  std::string_view name;
+  Binary function;
+  bool is_logic = false;  // of what is not 0, rather than of two numbers
+} kConditions[] = {
+    {"aten::lt", Binary::less},
+    {"aten::le", Binary::less_equal},
+    {"aten::gt", Binary::greater},
+    {"aten::ge", Binary::greater_equal},
+    {"aten::eq", Binary::equal},
+    {"aten::ne", Binary::not_equal},
+    {"aten::logical_and", Binary::both, true},
+    {"aten::logical_or", Binary::either, true},
+    {"aten::logical_xor", Binary::one_alone, true},
+    {"aten::bitwise_and", Binary::both, true},
+    {"aten::bitwise_or", Binary::either, true},
+    {"aten::bitwise_xor", Binary::one_alone, true},
+    {"aten::__and__", Binary::both, true},
+    {"aten::__or__", Binary::either, true},
+    {"aten::__xor__", Binary::one_alone, true},
+};
+
+// A number as PyTorch makes an element of it.
+TileSource as_element(Dtype dtype, TileSource source) {
+  if (source.from != TileSource::From::number) return source;
+  std::array<std::byte, 8> element{};
+  ops::store_elements(&source.number, 1, dtype, 1, element.data());
+  ops::load_elements(element.data(), 1, dtype, 1, &source.number);
+  return source;
+}
 
 // The dtype that the node gives its first argument, if it does nothing else.
 std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node) {
@@ -55,22 +91,34 @@ class Builder {
     node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
     if (const auto dtype = cast_of(planner_, node)) {
       const auto element = tile_element(*dtype);
-      if (recorded != dtype || !element || !kernels::is_storable(*element)) return false;
+      if (recorded != dtype || !element) return false;
       // What has that dtype already is no copy.
       const TensorMeta* taken = planner_.record(node.arguments[0]);
       if (taken == nullptr || taken->dtype == made->dtype) return false;
-      node_.casts = true;
+      node_.takes = Takes::anything;
       return finish(node, emit(kernels::Activation::none, source(node.arguments[0])));
     }
+    if (node_.dtype == Dtype::bool_) return add_condition(node);
     if (!is_real(node_.dtype)) return false;
     if (const auto activation = activation_of(planner_, node))
       return finish(node, emit(*activation, source(node.arguments[0])));
     if (const auto unary = unary_of(planner_, node))
       return finish(node, emit(*unary, source(node.arguments[0])));
+    if (is_operator(node, "aten::pow", "Tensor_Scalar") &&
+        planner_.number(node, "exponent") == 3.0) {
+      const TileSource value = source(node.arguments[0]);
+      return finish(node, emit(Binary::multiply, emit(Unary::square, value), value));
+    }
     if (const auto binary = binary_of(planner_, node)) {
-      node_.promotes = true;
       node_.subtracts = binary->function == Binary::subtract;
-      const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+      TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+      // PyTorch rounds each of its steps to halves.
+      if (binary->function == Binary::floor_quotient && is_half(node_.dtype)) return false;
+      // Sums, products and quotients of halves take numbers as they are.
+      if (binary->function > Binary::divide) {
+        a = as_element(node_.dtype, a);
+        b = as_element(node_.dtype, b);
+      }
       return finish(node, binary->swaps ? emit(binary->function, b, a, binary->scale)
                                         : emit(binary->function, a, b, binary->scale));
     }
@@ -81,7 +129,15 @@ class Builder {
       return finish(node, value);
     }
     if (is_operator(node, "aten::leaky_relu")) return add_leaky_relu(node);
-    if (is_operator(node, "aten::elu")) return add_elu(node);
+    if (is_operator(node, "aten::elu"))
+      return add_elu(node, planner_.number(node, "alpha"), planner_.number(node, "scale"),
+                     planner_.number(node, "input_scale"));
+    // Constants of ATen/native/Activation.cpp.
+    if (is_operator(node, "aten::selu"))
+      return add_elu(node, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
+    if (is_operator(node, "aten::celu"))
+      if (const auto alpha = planner_.number(node, "alpha"); alpha && *alpha != 0)
+        return add_elu(node, alpha, 1, 1 / *alpha);
     if (is_operator(node, "aten::prelu") || is_operator(node, "aten::_prelu_kernel"))
       return add_prelu(node);
     if (is_operator(node, "aten::threshold_backward"))
@@ -100,12 +156,7 @@ class Builder {
       const TileSource negated = emit(Unary::negate, source(node.arguments[0]));
       return finish(node, emit(Unary::negate, emit(Unary::softplus, negated)));
     }
-    if (is_operator(node, "aten::pow", "Tensor_Scalar")) {
-      const TileSource value = source(node.arguments[0]);
-      if (planner_.number(node, "exponent") != 3.0) return false;
-      return finish(node, emit(Binary::multiply, emit(Unary::square, value), value));
-    }
-    return false;
+    return add_rare(node) || add_choice(node);
   }
 
   const std::vector<TileArgument>& operands() const { return operands_; }
@@ -122,7 +173,8 @@ class Builder {
   std::optional<std::vector<TileInstruction>> instructions() const {
     std::vector<size_t> last_use(instructions_.size(), 0);
     for (size_t i = 0; i < instructions_.size(); ++i)
-      for (const TileSource* source : {&instructions_[i].a, &instructions_[i].b})
+      for (const TileSource* source :
+           {&instructions_[i].a, &instructions_[i].b, &instructions_[i].c})
         if (source->from == TileSource::From::tile) last_use[source->index] = i;
     std::vector<TileInstruction> out(instructions_);
     // As each node would round its result; that of the last one is rounded when it is stored.
@@ -132,7 +184,7 @@ class Builder {
     std::vector<uint8_t> tile(instructions_.size(), 0);
     std::array<bool, kernels::kMostTiles> taken{};
     for (size_t i = 0; i < out.size(); ++i) {
-      for (TileSource* source : {&out[i].a, &out[i].b}) {
+      for (TileSource* source : {&out[i].a, &out[i].b, &out[i].c}) {
         if (source->from != TileSource::From::tile) continue;
         const size_t made = source->index;
         source->index = tile[made];
@@ -165,8 +217,7 @@ class Builder {
     if (!scale) return false;
     const TileSource product =
         emit(Binary::multiply, source(node.arguments[1]), source(node.arguments[2]));
-    return finish(
-        node, emit(Binary::add, source(node.arguments[0]), product, static_cast<float>(*scale)));
+    return finish(node, emit(Binary::add, source(node.arguments[0]), product, *scale));
   }
 
   // As ATen/native/Lerp.h has it, from the end that is nearer.
@@ -176,8 +227,8 @@ class Builder {
     const TileSource from = source(node.arguments[0]), to = source(node.arguments[1]);
     const TileSource way = emit(Binary::subtract, to, from);
     const bool is_near = *weight < 0.5;
-    return finish(node, emit(Binary::add, is_near ? from : to, way,
-                             static_cast<float>(is_near ? *weight : *weight - 1)));
+    return finish(node,
+                  emit(Binary::add, is_near ? from : to, way, is_near ? *weight : *weight - 1));
   }
 
   // A gradient times the slope where the function was y: y - y * y of sigmoid, 1 - y * y of tanh.
@@ -190,9 +241,8 @@ class Builder {
   }
 
   // max(x, 0) * scale + (exp(min(x, 0) * input_scale) - 1) * alpha * scale.
-  bool add_elu(const BoundNode& node) {
-    const auto alpha = planner_.number(node, "alpha"), scale = planner_.number(node, "scale"),
-               input_scale = planner_.number(node, "input_scale");
+  bool add_elu(const BoundNode& node, std::optional<double> alpha, std::optional<double> scale,
+               std::optional<double> input_scale) {
     if (!alpha || !scale || !input_scale) return false;
     const TileSource value = source(node.arguments[0]);
     const TileSource below = emit(Binary::minimum, value, number(0));
@@ -203,12 +253,168 @@ class Builder {
     return finish(node, emit(Binary::add, bent, emit(Binary::multiply, above, number(*scale))));
   }
 
-  static TileSource number(double value) {
-    return {TileSource::From::number, 0, static_cast<float>(value)};
+  // Comparisons and what they are joined with.
+  bool add_condition(const BoundNode& node) {
+    for (const auto& row : kConditions) {
+      if (!is_operator(node, row.name) && !is_operator(node, row.name, "Tensor") &&
+          !is_operator(node, row.name, "Scalar"))
+        continue;
+      node_.takes = row.is_logic ? Takes::truth : Takes::compared;
+      const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+      const Dtype compared = node_.compared.value_or(Dtype::float64);
+      return finish(node, emit(row.function, as_element(compared, a), as_element(compared, b)));
+    }
+    const auto is = [&](std::string_view name) { return is_operator(node, name); };
+    if (is("aten::logical_not") || is("aten::bitwise_not")) {
+      node_.takes = Takes::truth;
+      return finish(node, emit(Binary::equal, source(node.arguments[0]), number(0)));
+    }
+    node_.takes = Takes::compared;
+    constexpr double kEnd = std::numeric_limits<double>::infinity();
+    const TileSource value = source(node.arguments[0]);
+    if (is("aten::isnan")) return finish(node, emit(Binary::not_equal, value, value));
+    if (is("aten::isposinf")) return finish(node, emit(Binary::equal, value, number(kEnd)));
+    if (is("aten::isneginf")) return finish(node, emit(Binary::equal, value, number(-kEnd)));
+    if (!is("aten::isinf") && !is("aten::isfinite")) return false;
+    return finish(node, emit(is("aten::isinf") ? Binary::equal : Binary::less,
+                             emit(Unary::absolute, value), number(kEnd)));
   }
 
-  TileSource emit(std::variant<kernels::Activation, Unary, Binary> function, const TileSource& a,
-                  const TileSource& b = number(0), float scale = 1) {
+  // Elements of one operand where a condition holds, of the other elsewhere.
+  bool add_choice(const BoundNode& node) {
+    const bool fills = is_operator(node, "aten::masked_fill", "Scalar");
+    bool chooses = false;
+    for (const std::string_view overload : {"self", "ScalarOther", "ScalarSelf"})
+      chooses = chooses || is_operator(node, "aten::where", overload);
+    if (!fills && !chooses) return false;
+    const BoundArgument& mask = node.arguments[fills ? 1 : 0];
+    const TileSource a = source(node.arguments[fills ? 2 : 1]),
+                     b = source(node.arguments[fills ? 0 : 2]);
+    node_.takes = Takes::mask;
+    return finish(node, choose(source(mask), a, b));
+  }
+
+  bool add_rare(const BoundNode& node) {
+    const auto is = [&](std::string_view name, std::string_view overload = "") {
+      return is_operator(node, name, overload);
+    };
+    const auto operand = [&](size_t i) { return source(node.arguments[i]); };
+    if (is("aten::div", "Tensor_mode") || is("aten::div", "Scalar_mode")) {
+      const Value* mode = planner_.constant(node, "rounding_mode");
+      const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
+      if (text == nullptr || *text != "trunc") return false;
+      const TileSource quotient = emit(Binary::divide, operand(0), operand(1));
+      instructions_.back().rounding = rounding_of(node_.dtype);
+      return finish(node, emit(Unary::truncate, quotient));
+    }
+    if (is("aten::addcdiv")) {
+      const auto value = planner_.number(node, "value");
+      if (!value) return false;
+      const TileSource top =
+          *value == 1 ? operand(1) : emit(Binary::multiply, operand(1), number(*value));
+      return finish(node, emit(Binary::add, operand(0), emit(Binary::divide, top, operand(2))));
+    }
+    if (is("aten::fmax") || is("aten::fmin")) {
+      const TileSource a = operand(0), b = operand(1);
+      return finish(node, emit(is("aten::fmax") ? Binary::maximum : Binary::minimum,
+                               emit(Binary::or_else, a, b), emit(Binary::or_else, b, a)));
+    }
+    if (is("aten::threshold")) {
+      const auto bound = planner_.number(node, "threshold"), value = planner_.number(node, "value");
+      const TileSource x = operand(0);
+      return bound && value &&
+             finish(node, choose(emit(Binary::less_equal, x, number(*bound)), number(*value), x));
+    }
+    if (is("aten::clamp", "Tensor")) {
+      TileSource value = operand(0);
+      const bool has_low = !planner_.is_none(node, "min"),
+                 has_high = !planner_.is_none(node, "max");
+      if (has_low) value = emit(Binary::maximum, value, operand(1));
+      if (has_high) value = emit(Binary::minimum, value, operand(2));
+      return (has_low || has_high) && finish(node, value);
+    }
+    if (is("aten::deg2rad") || is("aten::rad2deg"))
+      return finish(node, emit(Binary::multiply, operand(0),
+                               number(is("aten::deg2rad") ? M_PI / 180 : 180 / M_PI)));
+    if (is("aten::logit")) {
+      if (!planner_.is_none(node, "eps")) return false;
+      const TileSource x = operand(0);
+      const TileSource odds = emit(Binary::divide, x, emit(Binary::subtract, number(1), x));
+      return finish(node, emit(Unary::logarithm, odds));
+    }
+    if (is("aten::lerp", "Tensor")) return add_lerp_of_tensors(node);
+    if (is("aten::logaddexp") || is("aten::logaddexp2")) return add_log_of_sum(node);
+    if (is("aten::nan_to_num")) return add_numbers_for_others(node);
+    return is("aten::softshrink") || is("aten::hardshrink") ? add_shrink(node) : false;
+  }
+
+  // The same as `add_lerp`, from the nearer end of each.
+  bool add_lerp_of_tensors(const BoundNode& node) {
+    const TileSource from = source(node.arguments[0]), to = source(node.arguments[1]),
+                     weight = source(node.arguments[2]);
+    const TileSource way = emit(Binary::subtract, to, from);
+    const TileSource near = emit(Binary::add, from, emit(Binary::multiply, weight, way));
+    const TileSource left = emit(Binary::subtract, number(1), weight);
+    const TileSource far = emit(Binary::subtract, to, emit(Binary::multiply, way, left));
+    const TileSource is_near = emit(Binary::less, emit(Unary::absolute, weight), number(0.5));
+    return finish(node, choose(is_near, near, far));
+  }
+
+  // max(a, b) + log(1 + exp(-|a - b|)), of base e or 2. Equal infinities have no difference.
+  bool add_log_of_sum(const BoundNode& node) {
+    const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+    const bool is_binary = is_operator(node, "aten::logaddexp2");
+    const TileSource larger = emit(Binary::maximum, a, b);
+    const TileSource distance = emit(Unary::absolute, emit(Binary::subtract, a, b));
+    const TileSource below = emit(Binary::multiply, distance, number(is_binary ? -M_LN2 : -1));
+    TileSource rest = emit(Unary::softplus, below);
+    if (is_binary) rest = emit(Binary::multiply, rest, number(M_LOG2E));
+    return finish(node, emit(Binary::or_else, emit(Binary::add, larger, rest), larger));
+  }
+
+  bool add_numbers_for_others(const BoundNode& node) {
+    const double largest = node_.dtype == Dtype::float64    ? std::numeric_limits<double>::max()
+                           : node_.dtype == Dtype::float32  ? std::numeric_limits<float>::max()
+                           : node_.dtype == Dtype::bfloat16 ? 0x1.fep127
+                                                            : 65504.0;
+    const auto number_for = [&](std::string_view name, double otherwise) {
+      return planner_.is_none(node, name) ? std::optional(otherwise) : planner_.number(node, name);
+    };
+    const auto nan = number_for("nan", 0), high = number_for("posinf", largest),
+               low = number_for("neginf", -largest);
+    if (!nan || !high || !low) return false;
+    const double infinity = std::numeric_limits<double>::infinity();
+    const TileSource x = source(node.arguments[0]);
+    const TileSource is_high = emit(Binary::equal, x, number(infinity)),
+                     is_low = emit(Binary::equal, x, number(-infinity));
+    const TileSource below = choose(is_low, number(*low), emit(Binary::or_else, x, number(*nan)));
+    return finish(node, choose(is_high, number(*high), below));
+  }
+
+  // x - min(max(x, -lambd), lambd), or x where it is beyond.
+  bool add_shrink(const BoundNode& node) {
+    const auto bound = planner_.number(node, "lambd");
+    if (!bound || *bound < 0) return false;
+    const TileSource x = source(node.arguments[0]);
+    if (is_operator(node, "aten::softshrink")) {
+      const TileSource near =
+          emit(Binary::minimum, emit(Binary::maximum, x, number(-*bound)), number(*bound));
+      return finish(node, emit(Binary::subtract, x, near));
+    }
+    const TileSource beyond = emit(Binary::subtract, emit(Unary::absolute, x), number(*bound));
+    return finish(node, emit(Binary::gate, x, beyond));
+  }
+
+  static TileSource number(double value) { return {TileSource::From::number, 0, value}; }
+
+  TileSource choose(const TileSource& condition, const TileSource& a, const TileSource& b) {
+    const TileSource value = emit(kernels::Choice(), a, b);
+    instructions_.back().c = condition;
+    return value;
+  }
+
+  TileSource emit(decltype(TileInstruction::function) function, const TileSource& a,
+                  const TileSource& b = number(0), double scale = 1) {
     instructions_.push_back({.function = function, .a = a, .b = b, .scale = scale});
     return {TileSource::From::tile, static_cast<uint8_t>(instructions_.size() - 1), 0};
   }
@@ -217,6 +423,10 @@ class Builder {
     if (value.from != TileSource::From::tile || !takes_operands_) return false;
     // Halves alone give halves; numbers without dimensions decide nothing.
     if (node_.mixes && !node_.takes_floats) return false;
+    // A chain computes in floats or in double; what it computes in is seen at its ends.
+    if (node_.is_of_floats && node_.is_of_doubles) return false;
+    (node_.is_of_floats ? has_floats_ : has_doubles_) |= node_.is_of_floats || node_.is_of_doubles;
+    if (has_doubles_ && (has_floats_ || !shows_doubles())) return false;
     made_.push_back({&node, value, node_.dtype});
     return operands_.size() <= kernels::kMostTileOperands;
   }
@@ -226,6 +436,8 @@ class Builder {
     for (const Made& made : made_)
       if (Planner::takes(argument, *made.node)) {
         note_operand(made.dtype, planner_.record(argument));
+        // Nothing rounds it to floats in a chain that computes in double.
+        node_.is_of_floats |= is_real(made.dtype) && made.dtype != Dtype::float64;
         return made.value;
       }
     if (const Value* constant = planner_.constant(&argument))
@@ -249,21 +461,59 @@ class Builder {
   void note_operand(Dtype dtype, const TensorMeta* record) {
     if (!tile_element(dtype)) {
       takes_operands_ = false;
-    } else if (node_.casts) {
-      takes_operands_ &= may_pass_floats(dtype, node_.dtype);
-    } else if (dtype == node_.dtype) {
-      node_.takes_floats |= record != nullptr && !record->sizes.empty();
-    } else {
-      node_.mixes = true;
-      takes_operands_ &=
-          (is_half(dtype) || promotes(dtype)) && node_.dtype == Dtype::float32 && node_.is_recorded;
+      return;
     }
+    note_precision(dtype);
+    switch (node_.takes) {
+      case Takes::anything:
+        takes_operands_ &= may_pass_floats(dtype, node_.dtype);
+        return;
+      case Takes::truth:
+        takes_operands_ &= dtype == Dtype::bool_ || is_real(dtype);
+        return;
+      case Takes::mask:
+        takes_operands_ &= dtype == Dtype::bool_;
+        return;
+      case Takes::compared:
+        takes_operands_ &= is_real(dtype) && dtype == node_.compared.value_or(dtype);
+        node_.compared = dtype;
+        return;
+      case Takes::numbers:
+        break;
+    }
+    if (dtype == node_.dtype) {
+      node_.takes_floats |= record != nullptr && !record->sizes.empty();
+      return;
+    }
+    node_.mixes = true;
+    const bool becomes_it =
+        node_.dtype == Dtype::float64 || (node_.dtype == Dtype::float32 && dtype != Dtype::float64);
+    // PyTorch refuses differences of bools.
+    takes_operands_ &=
+        becomes_it && node_.is_recorded && !(node_.subtracts && dtype == Dtype::bool_);
   }
 
-  // PyTorch makes whole numbers floats beside floats; it refuses differences of bools.
-  bool promotes(Dtype dtype) const {
-    return node_.promotes && !is_real(dtype) && !(node_.subtracts && dtype == Dtype::bool_);
+  void note_precision(Dtype dtype) {
+    node_.is_of_doubles |= dtype == Dtype::float64 || node_.dtype == Dtype::float64;
+    const bool makes_floats = is_real(node_.dtype) && node_.takes != Takes::anything;
+    node_.is_of_floats |= !node_.is_of_doubles && (is_real(dtype) || makes_floats);
   }
+
+  // Whether the kernel sees that it is to compute in double.
+  bool shows_doubles() const {
+    return node_.dtype == Dtype::float64 ||
+           std::ranges::any_of(
+               operands_, [](const TileArgument& each) { return each.dtype == Dtype::float64; });
+  }
+
+  // What the node that is being added makes of its operands.
+  enum class Takes : uint8_t {
+    numbers,   // results of their dtype
+    anything,  // the same in another dtype
+    compared,  // of one dtype, conditions
+    truth,     // whether they are 0
+    mask,      // bools
+  };
 
   struct Made {
     const BoundNode* node;
@@ -278,12 +528,16 @@ class Builder {
   struct {
     Dtype dtype = Dtype::float32;
     bool is_recorded = false;
-    bool casts = false;
-    bool promotes = false;      // a function of two operands, which get one dtype
-    bool subtracts = false;     // that function is a difference
-    bool mixes = false;         // takes other dtypes for a result of float32
+    Takes takes = Takes::numbers;
+    std::optional<Dtype> compared;
+    bool subtracts = false;
+    bool mixes = false;         // takes elements that become floats of the result's dtype
     bool takes_floats = false;  // takes dimensions of the result's dtype
-  } node_;                      // that is being added
+    bool is_of_floats = false;
+    bool is_of_doubles = false;
+  } node_;  // that is being added
+  bool has_floats_ = false;
+  bool has_doubles_ = false;
   bool takes_operands_ = true;  // as far as the program records them
 };
 
@@ -366,7 +620,8 @@ class TileStep final : public Step {
                  : std::nullopt;
     const auto found = number_in(frame, *argument.value);
     if (!found) return std::nullopt;
-    Tensor number = frame.make({});
+    Tensor number = frame.make({}, {}, argument.dtype);
+    if (argument.dtype != Dtype::float32) return std::nullopt;
     frame.launch([to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
     return number;
   }
@@ -425,7 +680,8 @@ StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
   Builder builder(planner);
   for (const BoundNode* each : nodes) builder.add(*each);
   // One node alone has a step that costs less to run, as a rule.
-  if (nodes.size() < 2 && builder.is_all_float32() && make_pointwise(planner, node) != nullptr)
+  if (nodes.size() < 2 && (make_typed(planner, node) != nullptr ||
+                           (builder.is_all_float32() && make_pointwise(planner, node) != nullptr)))
     return nullptr;
   return std::make_unique<TileStep>(std::move(nodes), *builder.instructions(), builder.operands(),
                                     builder.dtype());
