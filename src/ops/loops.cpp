@@ -176,6 +176,8 @@ void copy_elements(Tensor& out, const Tensor& source) {
   });
 }
 
+constexpr size_t kFilled = 512;  // bytes, whole elements of any size
+
 void fill_elements(Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
   std::byte element[16];
@@ -204,10 +206,19 @@ void fill_elements(Tensor& out, const Scalar& value) {
   const auto size = static_cast<size_t>(dtype_size(out.dtype()));
   const Tensor* operand = &out;
   const StridedWalk walk(std::span(&operand, 1));
+  const int64_t step = walk.inner_stride(0) * static_cast<int64_t>(size);
+  // A few elements side by side are copied at once.
+  std::byte run[kFilled];
+  for (size_t i = 0; i < kFilled; i += size) std::memcpy(run + i, element, size);
   walk.run([&](const auto& pointers, int64_t count) {
     auto* target = const_cast<std::byte*>(pointers[0]);
-    const int64_t step = walk.inner_stride(0) * static_cast<int64_t>(size);
-    for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * step, element, size);
+    if (walk.inner_stride(0) != 1) {
+      for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * step, element, size);
+      return;
+    }
+    const auto bytes = static_cast<size_t>(count) * size;
+    for (size_t at = 0; at < bytes; at += kFilled)
+      std::memcpy(target + at, run, std::min(kFilled, bytes - at));
   });
 }
 

@@ -147,6 +147,92 @@ std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() con
                                           depth_stride_};
 }
 
+// Sums of products of a matrix's lines with one vector: lines that lie side by side are summed
+// eight numbers at a time, others some lines at a time. Blocks as deep as tiles', added in order.
+template <class C>
+class VectorProduct {
+ public:
+  VectorProduct(const GemmOperand<C>& matrix, const GemmOperand<C>& vector, int64_t depth)
+      : matrix_(matrix), depth_(depth), vector_(static_cast<size_t>(depth)) {
+    for (int64_t k = 0; k < depth; k += kDepth)
+      vector.load(0, 1, k, std::min(kDepth, depth - k), 1, vector_.data() + k);
+  }
+
+  // False where lines have to be gathered one number at a time.
+  bool sum_lines(int64_t lines, C* out, int64_t stride) const {
+    Scratch<C> line(static_cast<size_t>(depth_));
+    for (int64_t i = 0; i < lines; ++i) {
+      if (!matrix_.load_rows(i, 1, 0, depth_, depth_, line.data())) return false;
+      out[i * stride] = static_cast<C>(sum_of_line(line.data()));
+    }
+    return true;
+  }
+
+  void sum_columns(int64_t lines, C* out, int64_t stride) const {
+    constexpr int64_t kWidth = 256;
+    Part sums[kWidth], total[kWidth];
+    C numbers[kWidth];
+    for (int64_t first = 0; first < lines; first += kWidth) {
+      const int64_t width = std::min(kWidth, lines - first);
+      std::fill_n(total, width, Part{});
+      for (int64_t begin = 0; begin < depth_; begin += kDepth) {
+        std::fill_n(sums, width, Part{});
+        for (int64_t k = begin; k < std::min(depth_, begin + kDepth); ++k) {
+          matrix_.load(first, width, k, 1, width, numbers);
+          const Part factor = static_cast<Part>(vector_[static_cast<size_t>(k)]);
+          for (int64_t i = 0; i < width; ++i) sums[i] += static_cast<Part>(numbers[i]) * factor;
+        }
+        for (int64_t i = 0; i < width; ++i) total[i] += sums[i];
+      }
+      for (int64_t i = 0; i < width; ++i) out[(first + i) * stride] = static_cast<C>(total[i]);
+    }
+  }
+
+ private:
+  // Unsigned integers wrap.
+  using Part = std::conditional_t<std::is_same_v<C, int64_t>, uint64_t, C>;
+
+  Part sum_of_line(const C* line) const {
+    constexpr int64_t kLanes = 8;
+    Part total{};
+    for (int64_t begin = 0; begin < depth_; begin += kDepth * kLanes) {
+      const int64_t end = std::min(depth_, begin + kDepth * kLanes);
+      Part lanes[kLanes] = {};
+      int64_t k = begin;
+      for (; k + kLanes <= end; k += kLanes)
+        for (int64_t lane = 0; lane < kLanes; ++lane)
+          lanes[lane] += static_cast<Part>(line[k + lane]) *
+                         static_cast<Part>(vector_[static_cast<size_t>(k + lane)]);
+      for (; k < end; ++k)
+        lanes[0] += static_cast<Part>(line[k]) * static_cast<Part>(vector_[static_cast<size_t>(k)]);
+      total += ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+               ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+    }
+    return total;
+  }
+
+  const GemmOperand<C>& matrix_;
+  int64_t depth_;
+  Scratch<C> vector_;
+};
+
+// Where one of the operands is a vector, and numbers are no pairs.
+template <class C>
+bool multiply_vector(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
+                     const GemmOperand<C>& right, C* out, int64_t row_stride,
+                     int64_t column_stride) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    return false;
+  } else {
+    if (rows != 1 && columns != 1) return false;
+    const bool is_row = rows == 1;
+    const VectorProduct<C> product(is_row ? right : left, is_row ? left : right, depth);
+    const int64_t lines = is_row ? columns : rows, stride = is_row ? column_stride : row_stride;
+    if (!product.sum_lines(lines, out, stride)) product.sum_columns(lines, out, stride);
+    return true;
+  }
+}
+
 template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride) {
@@ -160,6 +246,7 @@ void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& le
       for (int64_t j = 0; j < columns; ++j) target.store(i, 1, j, 1, tile, true);
     return;
   }
+  if (multiply_vector(rows, columns, depth, left, right, out, row_stride, column_stride)) return;
   const int64_t widest = std::min(columns, kColumnBlock) + kColumns;
   const int64_t deepest = Tiles::kParts * std::min(depth, kDepth);
   Scratch<typename Tiles::Part> right_panels(static_cast<size_t>(widest * deepest));

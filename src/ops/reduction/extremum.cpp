@@ -5,6 +5,7 @@
 
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/reduction/dense_reduce.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
@@ -28,6 +29,16 @@ template <bool Largest>
 void extreme_over(Tensor& out, const Tensor& self, const Sizes& dims) {
   using enum kernels::Reduction;
   if (reduce_floats(Largest ? maximum : minimum, out, self, dims)) return;
+  if (with_element(self.dtype(), [&]<class T>() {
+        if constexpr (std::is_same_v<T, BoolElement>) {
+          return false;
+        } else {
+          using C = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
+          return fold_dense<FoldExtreme<Largest, T>, T>(out, self, dims,
+                                                        [](T x) { return static_cast<C>(x); });
+        }
+      }))
+    return;
   with_real_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
       return values[best_index<Largest>(values, count)];

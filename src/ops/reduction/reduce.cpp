@@ -6,6 +6,7 @@
 
 #include "base/memory_account.h"
 #include "kernels/lines.h"
+#include "ops/reduction/dense_reduce.h"
 
 namespace pt2::ops {
 
@@ -73,22 +74,12 @@ void reduce_group(kernels::Reduction reduction, int64_t before, int64_t reduced,
 
 }  // namespace
 
-bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
-                   const Sizes& dims) {
-  if (self.dtype() != Dtype::float32 || out.dtype() != Dtype::float32 || !out.is_contiguous() ||
-      self.numel() == 0 || dims.empty())
-    return false;
+std::optional<std::vector<ReducedBlocks>> reduced_blocks(const Tensor& self, const Sizes& dims) {
   std::optional<std::vector<Group>> groups = groups_of(self, dims);
-  if (!groups) return false;
-  int64_t left = static_cast<int64_t>(std::ranges::count(*groups, true, &Group::reduced));
-  const float* in = self.data<float>();
-  if (left == 0) {
-    std::copy_n(in, self.numel(), out.data<float>());
-    return true;
-  }
+  if (!groups) return std::nullopt;
   // Groups from the last to the first, each of what the one before gave.
-  Scratch<float> sums, more;
-  for (int64_t after = 1; left > 0; groups->pop_back()) {
+  std::vector<ReducedBlocks> out;
+  for (int64_t after = 1; !groups->empty(); groups->pop_back()) {
     const Group group = groups->back();
     if (!group.reduced) {
       after *= group.size;
@@ -96,13 +87,32 @@ bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self
     }
     int64_t before = 1;
     for (const Group& each : *groups) before *= each.size;
-    before /= group.size;
+    out.push_back({before / group.size, group.size, after});
+  }
+  return out;
+}
+
+bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
+                   const Sizes& dims) {
+  if (self.dtype() != Dtype::float32 || out.dtype() != Dtype::float32 || !out.is_contiguous() ||
+      self.numel() == 0 || dims.empty())
+    return false;
+  const auto all = reduced_blocks(self, dims);
+  if (!all) return false;
+  const float* in = self.data<float>();
+  if (all->empty()) {
+    std::copy_n(in, self.numel(), out.data<float>());
+    return true;
+  }
+  Scratch<float> sums, more;
+  for (size_t i = 0; i < all->size(); ++i) {
+    const ReducedBlocks& blocks = (*all)[i];
     float* to = out.data<float>();
-    if (--left > 0) {
-      more.assign(static_cast<size_t>(before * after), 0.0f);
+    if (i + 1 < all->size()) {
+      more.assign(static_cast<size_t>(blocks.before * blocks.after), 0.0f);
       to = more.data();
     }
-    reduce_group(reduction, before, group.size, after, in, to);
+    reduce_group(reduction, blocks.before, blocks.reduced, blocks.after, in, to);
     sums.swap(more);
     in = to;
   }

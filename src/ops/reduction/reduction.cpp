@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/op_def.h"
+#include "ops/reduction/dense_reduce.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
@@ -17,6 +18,21 @@ Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {
   return dtype_category(self.dtype()) < DtypeCategory::floating ? Dtype::int64 : self.dtype();
 }
 
+// Sums or products of elements as they lie, where the result's dtype holds each of them.
+template <template <class> class Fold>
+bool fold_numbers(Tensor& out, const Tensor& self, const Sizes& dims) {
+  return with_element(self.dtype(), [&]<class T>() {
+    if constexpr (std::is_floating_point_v<T>) {
+      const bool holds = out.dtype() == Dtype::float64 || out.dtype() == self.dtype();
+      return holds && fold_dense<Fold<double>, T>(out, self, dims, [](double sum) { return sum; });
+    } else {
+      return out.dtype() == Dtype::int64 &&
+             fold_dense<Fold<uint64_t>, T>(out, self, dims,
+                                           [](uint64_t sum) { return static_cast<int64_t>(sum); });
+    }
+  });
+}
+
 Result<Meta> sum_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
                           const OptionalDtype& dtype) {
   PT2_TRY_VOID(check_max_rank(self));
@@ -27,7 +43,9 @@ Result<Meta> sum_dim_meta(const Tensor& self, const OptionalDims& dims, bool kee
 void sum_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
              const OptionalDtype&) {
   const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
-  if (reduce_floats(kernels::Reduction::sum, out, self, wrapped)) return;
+  if (reduce_floats(kernels::Reduction::sum, out, self, wrapped) ||
+      fold_numbers<FoldSum>(out, self, wrapped))
+    return;
   with_compute_type(out.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, wrapped, out.dtype(), sum_row<C>);
   });
@@ -78,6 +96,11 @@ void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
   const Dtype dtype = out.dtype();
   const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
   if (reduce_floats(kernels::Reduction::mean, out, self, wrapped)) return;
+  const double length = static_cast<double>(self.numel()) / static_cast<double>(out.numel());
+  if (dtype == Dtype::float64 && self.dtype() == dtype &&
+      fold_dense<FoldSum<double>, double>(out, self, wrapped,
+                                          [length](double sum) { return sum / length; }))
+    return;
   with_compute_type(dtype, [&]<class C>() {
     // Unlike sum's, this dtype applies to the result only.
     const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
@@ -107,6 +130,7 @@ Accumulator<C> row_product(const C* values, int64_t count) {
 }
 
 void prod_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  if (fold_numbers<FoldProduct>(out, self, dims)) return;
   with_compute_type(out.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, dims, out.dtype(), row_product<C>);
   });
@@ -132,6 +156,14 @@ Dtype truth_dtype(const Tensor& self) {
 
 template <bool All>
 void truth_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  // All elements of one row may end early.
+  const int64_t length = out.numel() == 0 ? 0 : self.numel() / out.numel();
+  if (out.numel() > 1 && with_element(self.dtype(), [&]<class T>() {
+        return fold_dense<FoldCount, T>(out, self, dims, [length](int64_t count) {
+          return int64_t{All ? count == length : count > 0};
+        });
+      }))
+    return;
   with_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, int64_t>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
       for (int64_t i = 0; i < count; ++i)
@@ -174,6 +206,10 @@ void truth_dims_kernel(Tensor& out, const Tensor& self, const OptionalDims& dims
 }
 
 void count_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  if (with_element(self.dtype(), [&]<class T>() {
+        return fold_dense<FoldCount, T>(out, self, dims, [](int64_t count) { return count; });
+      }))
+    return;
   with_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, int64_t>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
       return std::count_if(values, values + count, [](const C& x) { return x != C(0); });

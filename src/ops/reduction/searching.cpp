@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
@@ -170,20 +171,28 @@ Result<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64
     return operator_error("minlength: found " + std::to_string(minlength) + ", expected 0 or more");
   if (weights) PT2_TRY_VOID(check_sizes(*weights, self.sizes(), "weights"));
   const Input<int64_t> values(self);
-  int64_t length = minlength;
-  for (int64_t i = 0; i < values.size(); ++i) {
-    if (values[i] < 0 || values[i] == INT64_MAX)
-      return operator_error("self: found " + std::to_string(values[i]) +
-                            ", expected no negative numbers");
-    length = std::max(length, values[i] + 1);
+  int64_t least = 0, most = minlength - 1;
+  for (const int64_t value : std::span(values.data(), static_cast<size_t>(values.size()))) {
+    least = std::min(least, value);
+    most = std::max(most, value);
   }
+  if (least < 0 || most == INT64_MAX)
+    return operator_error("self: found " + std::to_string(least < 0 ? least : most) +
+                          ", expected no negative numbers");
+  const int64_t length = most + 1;
   Dtype dtype = Dtype::int64;
   if (weights && self.numel() > 0)
     dtype = weights->dtype() == Dtype::float32 ? Dtype::float32 : Dtype::float64;
   PT2_TRY(Tensor out, allocate(Meta(dtype, {length})));
-  const Input<double> weight(weights.value_or(Tensor::zeros(Dtype::float64, {0})));
-  Output<double> counts(out);
-  for (int64_t i = 0; i < values.size(); ++i) counts[values[i]] += weights ? weight[i] : 1.0;
+  if (!weights || self.numel() == 0) {
+    auto* counts = out.data<int64_t>();
+    for (int64_t i = 0; i < values.size(); ++i) ++counts[values[i]];
+    return out;
+  }
+  const Input<double> weight(*weights);
+  Output<double> sums(out);
+  double* at = sums.data();
+  for (int64_t i = 0; i < values.size(); ++i) at[values[i]] += weight[i];
   return out;
 }
 
@@ -207,19 +216,22 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
                           std::to_string(high) + ", expected finite numbers, min at most max");
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
   Output<double> counts(out);
+  // The last one is for what lies outside, which is counted, too, as nobody could foretell it.
+  Scratch<int64_t> numbers(static_cast<size_t>(bins) + 1);
   // Computed in self's precision, whose rounding decides at the edges of bins.
-  auto bin_in = [&]<class T>(T value) {
-    const T left = static_cast<T>(low);
-    return static_cast<int64_t>((value - left) * static_cast<T>(bins) /
-                                (static_cast<T>(high) - left));
+  const auto count = [&]<class T>(T) {
+    const T left = static_cast<T>(low), width = static_cast<T>(high) - left;
+    const T most = static_cast<T>(bins);
+    for (int64_t i = 0; i < values.size(); ++i) {
+      const bool is_inside = values[i] >= low && values[i] <= high;
+      const T place = (static_cast<T>(is_inside ? values[i] : low) - left) * most / width;
+      const int64_t bin = std::min(static_cast<int64_t>(place), bins - 1);
+      ++numbers[static_cast<size_t>(is_inside ? bin : bins)];
+    }
   };
-  auto bin_of = [&](double value) {
-    return self.dtype() == Dtype::float64 ? bin_in(value) : bin_in(static_cast<float>(value));
-  };
-  for (int64_t i = 0; i < values.size(); ++i) {
-    if (!(values[i] >= low && values[i] <= high)) continue;
-    counts[std::min(bin_of(values[i]), bins - 1)] += 1;
-  }
+  self.dtype() == Dtype::float64 ? count(double{}) : count(float{});
+  for (int64_t bin = 0; bin < bins; ++bin)
+    counts[bin] = static_cast<double>(numbers[static_cast<size_t>(bin)]);
   return out;
 }
 

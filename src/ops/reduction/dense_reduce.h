@@ -1,0 +1,188 @@
+// Reductions of dense tensors as they lie in memory, without a copy in which rows lie side by side:
+// elements are folded one after the other along rows, row by row along columns.
+#ifndef PT2_OPS_REDUCTION_DENSE_REDUCE_H
+#define PT2_OPS_REDUCTION_DENSE_REDUCE_H
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/memory_account.h"
+#include "ops/convert.h"
+#include "pt2/tensor.h"
+
+namespace pt2::ops {
+
+// `before` blocks of `reduced` rows of `after` elements each; rows become one.
+struct ReducedBlocks {
+  int64_t before = 1;
+  int64_t reduced = 1;
+  int64_t after = 1;
+};
+// What reduces a tensor over `dims` (wrapped), one step after the other; nothing where there is
+// room between elements, or where the dimensions that are left do not lie in their order.
+std::optional<std::vector<ReducedBlocks>> reduced_blocks(const Tensor& self, const Sizes& dims);
+
+// Any byte but 0 is true.
+struct BoolElement {
+  uint8_t byte;
+  operator int64_t() const { return byte != 0; }
+};
+
+// What reductions make of their elements. Integers wrap.
+template <class A>
+struct FoldSum {
+  using Sum = A;
+  static constexpr A kNone{};
+  template <class T>
+  static A of(T x) {
+    return static_cast<A>(x);
+  }
+  static A join(A a, A b) { return a + b; }
+};
+template <class A>
+struct FoldProduct {
+  using Sum = A;
+  static constexpr A kNone{1};
+  template <class T>
+  static A of(T x) {
+    return static_cast<A>(x);
+  }
+  static A join(A a, A b) { return a * b; }
+};
+// NaN is more extreme than any number.
+template <bool Largest, class T>
+struct FoldExtreme {
+  using Sum = T;
+  using Limits = std::numeric_limits<T>;
+  static constexpr T kEnd = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  static constexpr T kStart = Limits::has_infinity ? -Limits::infinity() : Limits::min();
+  static constexpr T kNone = Largest ? kStart : kEnd;
+  static T of(T x) { return x; }
+  static T join(T a, T b) { return ((Largest ? a >= b : a <= b) | (a != a)) ? a : b; }
+};
+struct FoldCount {
+  using Sum = int64_t;
+  static constexpr int64_t kNone = 0;
+  template <class T>
+  static int64_t of(T x) {
+    return static_cast<int64_t>(x != T{});
+  }
+  static int64_t of(BoolElement x) { return x; }
+  static int64_t join(int64_t a, int64_t b) { return a + b; }
+};
+
+// Sixteen partial results over short blocks, which lose little accuracy.
+template <class Fold, class T, class Map>
+typename Fold::Sum fold_row(const T* values, int64_t count, const Map& map) {
+  using Sum = typename Fold::Sum;
+  constexpr int64_t kLanes = 16, kBlock = 2048;
+  Sum total = Fold::kNone;
+  int64_t i = 0;
+  while (count - i >= kLanes) {
+    Sum lanes[kLanes];
+    std::fill_n(lanes, kLanes, Fold::kNone);
+    const int64_t end = i + std::min((count - i) / kLanes * kLanes, kBlock);
+    for (; i < end; i += kLanes)
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        lanes[lane] = Fold::join(lanes[lane], map(values[i + lane]));
+    for (int64_t half = kLanes / 2; half > 0; half /= 2)
+      for (int64_t lane = 0; lane < half; ++lane)
+        lanes[lane] = Fold::join(lanes[lane], lanes[lane + half]);
+    total = Fold::join(total, lanes[0]);
+  }
+  for (; i < count; ++i) total = Fold::join(total, map(values[i]));
+  return total;
+}
+
+// Some columns of rows that lie `stride` apart.
+template <class Fold, class T, class Map>
+void fold_columns(const T* values, int64_t rows, int64_t stride, int64_t columns,
+                  typename Fold::Sum* out, const Map& map) {
+  using Sum = typename Fold::Sum;
+  constexpr int64_t kWidth = 256, kBlock = 128;
+  Sum sums[kWidth];
+  for (int64_t first = 0; first < columns; first += kWidth) {
+    const int64_t width = std::min(kWidth, columns - first);
+    std::fill_n(out + first, width, Fold::kNone);
+    for (int64_t begin = 0; begin < rows; begin += kBlock) {
+      std::fill_n(sums, width, Fold::kNone);
+      for (int64_t row = begin; row < std::min(rows, begin + kBlock); ++row) {
+        const T* from = values + row * stride + first;
+        for (int64_t i = 0; i < width; ++i) sums[i] = Fold::join(sums[i], map(from[i]));
+      }
+      for (int64_t i = 0; i < width; ++i) out[first + i] = Fold::join(out[first + i], sums[i]);
+    }
+  }
+}
+
+template <class Fold, class T, class Map>
+void fold_blocks(const ReducedBlocks& blocks, const T* in, typename Fold::Sum* out,
+                 const Map& map) {
+  for (int64_t i = 0; i < blocks.before; ++i) {
+    const T* from = in + i * blocks.reduced * blocks.after;
+    if (blocks.after == 1)
+      out[i] = fold_row<Fold>(from, blocks.reduced, map);
+    else
+      fold_columns<Fold>(from, blocks.reduced, blocks.after, blocks.after, out + i * blocks.after,
+                         map);
+  }
+}
+
+// Folds elements T of a tensor into `out`, whose elements are what `finish` makes of the results;
+// false where `reduced_blocks` knows no way, or elements are not where a T may be.
+template <class Fold, class T, class Finish>
+bool fold_dense(Tensor& out, const Tensor& self, const Sizes& dims, const Finish& finish) {
+  using Sum = typename Fold::Sum;
+  if (self.numel() == 0 || out.numel() == 0 || dims.empty() || !out.is_contiguous() ||
+      reinterpret_cast<uintptr_t>(self.raw_data()) % alignof(T) != 0)
+    return false;
+  const auto all = reduced_blocks(self, dims);
+  if (!all || all->empty()) return false;
+  const auto size_of = [](const ReducedBlocks& blocks) {
+    return static_cast<size_t>(blocks.before * blocks.after);
+  };
+  Scratch<Sum> sums(size_of(all->front())), more;
+  fold_blocks<Fold>(all->front(), reinterpret_cast<const T*>(self.raw_data()), sums.data(),
+                    [](T x) { return Fold::of(x); });
+  for (size_t i = 1; i < all->size(); ++i) {
+    more.assign(size_of((*all)[i]), Sum{});
+    fold_blocks<Fold>((*all)[i], sums.data(), more.data(), [](Sum x) { return x; });
+    sums.swap(more);
+  }
+  using C = decltype(finish(Sum{}));
+  Scratch<C> results(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) results[i] = finish(sums[i]);
+  store_elements<C>(results.data(), static_cast<int64_t>(results.size()), out.dtype(), 1,
+                    out.raw_data());
+  return true;
+}
+
+// Calls function.template operator()<T>() with the type that elements of a dtype are; false where
+// they are none of C++'s.
+template <class F>
+bool with_element(Dtype dtype, const F& function) {
+  switch (dtype) {
+    case Dtype::float64:
+      return function.template operator()<double>();
+    case Dtype::float32:
+      return function.template operator()<float>();
+    case Dtype::int64:
+      return function.template operator()<int64_t>();
+    case Dtype::int32:
+      return function.template operator()<int32_t>();
+    case Dtype::uint8:
+      return function.template operator()<uint8_t>();
+    case Dtype::int8:
+      return function.template operator()<int8_t>();
+    case Dtype::bool_:
+      return function.template operator()<BoolElement>();
+    default:
+      return false;
+  }
+}
+
+}  // namespace pt2::ops
+
+#endif  // PT2_OPS_REDUCTION_DENSE_REDUCE_H

@@ -1,0 +1,165 @@
+// Reductions of tensors as they lie beside those of tensors with room between their elements, which
+// are copied into rows first; and what else has a way of its own for elements that lie side by
+// side.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "ops/compose.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+namespace {
+
+std::vector<double> numbers_in(const Tensor& tensor) {
+  Tensor wide = Tensor::zeros(Dtype::float64, tensor.sizes());
+  copy_elements(wide, tensor);
+  return {wide.as<double>().begin(), wide.as<double>().end()};
+}
+
+void expect_near(const Tensor& found, const Tensor& expected, double tolerance) {
+  ASSERT_EQ(found.sizes(), expected.sizes());
+  ASSERT_EQ(found.dtype(), expected.dtype());
+  const std::vector<double> x = numbers_in(found), y = numbers_in(expected);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    ASSERT_LE(std::abs(x[i] - y[i]), tolerance * std::max(1.0, std::abs(y[i])))
+        << "element " << i << ": " << x[i] << ", expected " << y[i];
+  }
+}
+
+// Numbers near 1, whose products stay numbers, or small whole ones; some are special.
+Tensor some_numbers(std::mt19937& random, Dtype dtype, const Sizes& sizes, bool is_special) {
+  std::vector<double> numbers(static_cast<size_t>(*checked_numel(sizes)));
+  const bool is_whole = dtype_category(dtype) < DtypeCategory::floating;
+  for (double& number : numbers) {
+    number = is_whole ? std::uniform_int_distribution<int>(0, 9)(random)
+                      : std::uniform_real_distribution<double>(0.9, 1.1)(random);
+    if (dtype != Dtype::uint8 && dtype != Dtype::bool_ &&
+        std::uniform_int_distribution<int>(0, 1)(random) == 0)
+      number = -number;
+  }
+  if (is_special && !is_whole) {
+    numbers[numbers.size() / 2] = std::numeric_limits<double>::infinity();
+    numbers[numbers.size() / 3] = NAN;
+    numbers.back() = -std::numeric_limits<double>::infinity();
+  }
+  Tensor out = Tensor::zeros(dtype, sizes);
+  copy_elements(out, Tensor::from<double>(Dtype::float64, sizes, std::span<const double>(numbers)));
+  return out;
+}
+
+// The same elements with one between any two.
+Tensor with_room(const Tensor& tensor) {
+  Sizes sizes = tensor.sizes();
+  sizes.push_back(2);
+  const Tensor wide = Tensor::zeros(tensor.dtype(), sizes);
+  Sizes strides(wide.strides().begin(), wide.strides().end() - 1);
+  Tensor out = wide.with_view(tensor.sizes(), std::move(strides), 0);
+  copy_elements(out, tensor);
+  return out;
+}
+
+TEST(Reductions, TensorsAreReducedAsTheyLie) {
+  std::mt19937 random(5);
+  const std::vector<Sizes> shapes{{7}, {3, 41}, {300, 3}, {5, 1, 290}, {4, 33, 6}, {2, 3, 17, 2}};
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::int64, Dtype::int32,
+                            Dtype::uint8, Dtype::int8, Dtype::bool_})
+    for (const Sizes& sizes : shapes)
+      for (const bool is_special : {false, true}) {
+        const Tensor dense = some_numbers(random, dtype, sizes, is_special);
+        const Tensor apart = with_room(dense);
+        const auto rank = static_cast<int64_t>(sizes.size());
+        // Sums of a few hundred numbers around 1.
+        const double room = dtype == Dtype::float32 ? 2e-5 : 1e-12;
+        for (int64_t set = 1; set < int64_t{1} << rank; ++set) {
+          Sizes dims;
+          for (int64_t dim = 0; dim < rank; ++dim)
+            if ((set >> dim & 1) != 0) dims.push_back(dim);
+          const auto check = [&](Handle handle, const Operand& which) {
+            const auto found = apply(handle, {dense, which}),
+                       expected = apply(handle, {apart, which});
+            ASSERT_TRUE(found) << found.error().text();
+            ASSERT_NO_FATAL_FAILURE(expect_near(*found, *expected, room));
+          };
+          check(aten<"sum.dim_IntList">, dims);
+          if (dtype == Dtype::float64) check(aten<"mean.dim">, dims);
+          if (dtype != Dtype::bool_) check(aten<"amax.default">, dims);
+          if (dtype != Dtype::bool_) check(aten<"amin.default">, dims);
+          check(aten<"any.dims">, dims);
+          check(aten<"all.dims">, dims);
+          if (dims.size() == 1) check(aten<"prod.dim_int">, dims[0]);
+          if (dims.size() == 1) check(aten<"count_nonzero.default">, dims[0]);
+        }
+      }
+}
+
+// A row of a product of two equal rows is computed in tiles.
+TEST(Reductions, ProductsWithVectorsAreLikeOthers) {
+  std::mt19937 random(6);
+  for (const Dtype dtype : {Dtype::float64, Dtype::int64, Dtype::int32, Dtype::uint8})
+    for (const int64_t depth : {1, 7, 128, 1000, 2500})
+      for (const int64_t lines : {1, 9, 300}) {
+        const Tensor vector = some_numbers(random, dtype, {1, depth}, false);
+        const Tensor twice = *apply(aten<"cat.default">, {Tensors{vector, vector}, 0});
+        const Tensor wide = some_numbers(random, dtype, {depth, lines}, false);
+        const Tensor turned = some_numbers(random, dtype, {lines, depth}, false);
+        for (const Tensor& matrix : {wide, *apply(aten<"t.default">, {turned})}) {
+          const auto one = apply(aten<"mm.default">, {vector, matrix});
+          const auto both = apply(aten<"mm.default">, {twice, matrix});
+          expect_near(*one, *apply(aten<"slice.Tensor">, {*both, 0, 0, 1}), 1e-12);
+          const Tensor column = *apply(aten<"t.default">, {vector});
+          const auto other =
+              apply(aten<"mm.default">, {*apply(aten<"t.default">, {matrix}), column});
+          expect_near(*apply(aten<"t.default">, {*other}), *one, 1e-12);
+        }
+      }
+}
+
+TEST(Reductions, EmptySumsAreZero) {
+  const Tensor nothing = Tensor::zeros(Dtype::float64, {3, 0});
+  EXPECT_EQ(numbers_in(*apply(aten<"sum.dim_IntList">, {nothing, Sizes{1}})),
+            std::vector<double>(3, 0));
+  EXPECT_EQ(numbers_in(*apply(aten<"prod.dim_int">, {nothing, 1})), std::vector<double>(3, 1));
+  EXPECT_EQ(numbers_in(*apply(aten<"mv.default">, {nothing, Tensor::zeros(Dtype::float64, {0})})),
+            std::vector<double>(3, 0));
+}
+
+TEST(Reductions, TensorsAreFilled) {
+  for (const Dtype dtype :
+       {Dtype::bool_, Dtype::bfloat16, Dtype::float32, Dtype::int64, Dtype::complex128})
+    for (const int64_t count : {1, 31, 512, 1537}) {
+      Tensor wide = Tensor::zeros(dtype, {count, 3});
+      Tensor row = wide.with_view({count}, {1}, 0), column = wide.with_view({count}, {3}, 2);
+      const std::vector<double> none(static_cast<size_t>(count), 0), all(none.size(), 1);
+      fill_elements(row, Scalar(int64_t{1}));
+      EXPECT_EQ(numbers_in(row), all);
+      EXPECT_EQ(numbers_in(wide.with_view({2 * count}, {1}, count)),
+                std::vector<double>(2 * none.size(), 0));
+      fill_elements(row, Scalar(int64_t{0}));
+      fill_elements(column, Scalar(int64_t{1}));
+      EXPECT_EQ(numbers_in(column), all);
+      EXPECT_EQ(numbers_in(wide.with_view({count}, {3}, 1)), none);
+    }
+}
+
+TEST(Reductions, NumbersAreCounted) {
+  const Tensor values = Tensor::of<int64_t>({5}, {3, 0, 3, 7, 3});
+  EXPECT_EQ(numbers_in(*apply(aten<"bincount.default">, {values, std::nullopt, 2})),
+            (std::vector<double>{1, 0, 0, 3, 0, 0, 0, 1}));
+  const Tensor weights = Tensor::of<float>({5}, {1, 2, 0.5, -1, 4});
+  EXPECT_EQ(numbers_in(*apply(aten<"bincount.default">, {values, weights, 10})),
+            (std::vector<double>{2, 0, 0, 5.5, 0, 0, 0, -1, 0, 0}));
+  EXPECT_FALSE(
+      apply(aten<"bincount.default">, {Tensor::of<int64_t>({2}, {3, -1}), std::nullopt, 0}));
+  const float kInfinity = std::numeric_limits<float>::infinity();
+  const Tensor points =
+      Tensor::of<float>({9}, {-1, -0.5f, 0, 0.49f, 0.5f, 1, 1.01f, NAN, kInfinity});
+  EXPECT_EQ(numbers_in(*apply(aten<"histc.default">, {points, 4, -1, 1})),
+            (std::vector<double>{1, 1, 2, 2}));
+}
+
+}  // namespace
+}  // namespace pt2::ops
