@@ -64,6 +64,26 @@ void check_comparisons(TypedElement element) {
 TEST(Typed, NumbersAreCompared) {
   check_comparisons<float>(TypedElement::real);
   check_comparisons<int64_t>(TypedElement::whole);
+  check_comparisons<int32_t>(TypedElement::medium);
+  check_comparisons<int8_t>(TypedElement::small);
+  check_comparisons<uint8_t>(TypedElement::byte);
+}
+
+template <class T>
+void check_choices_and_bits(TypedElement element) {
+  using enum TypedFunction;
+  check<T, T>(element, smaller, [](T a, T b) { return std::min(a, b); });
+  check<T, T>(element, larger, [](T a, T b) { return std::max(a, b); });
+  check<T, T>(element, common_bits, [](T a, T b) { return static_cast<T>(a & b); });
+  check<T, T>(element, any_bits, [](T a, T b) { return static_cast<T>(a | b); });
+  check<T, T>(element, different_bits, [](T a, T b) { return static_cast<T>(a ^ b); });
+}
+
+TEST(Typed, WholeNumbersAreChosenAndTheirBits) {
+  check_choices_and_bits<int64_t>(TypedElement::whole);
+  check_choices_and_bits<int32_t>(TypedElement::medium);
+  check_choices_and_bits<int8_t>(TypedElement::small);
+  check_choices_and_bits<uint8_t>(TypedElement::byte);
 }
 
 TEST(Typed, WholeNumbersWrapAround) {

@@ -268,6 +268,45 @@ TEST(PlanPointwise, ChainsComputeInOnePrecision) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
+TEST(PlanPointwise, WholeNumbersAreComparedAndTheirBits) {
+  using enum Dtype;
+  for (const Dtype dtype : {int64, int32, int8, uint8}) {
+    Case graph;
+    const Sizes sizes{3, 37};
+    const ValueId x = graph.input(sizes), y = graph.input({37});
+    const auto fill = [&](ValueId id, const Sizes& own, int factor) {
+      std::vector<float> numbers(static_cast<size_t>(checked_numel(own).value()));
+      for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] =
+            static_cast<float>(static_cast<int>(i) * factor % 256 - (dtype == uint8 ? 0 : 128));
+      Tensor elements = Tensor::zeros(dtype, own);
+      ops::copy_elements(elements, floats(own, numbers));
+      graph.fill(id, std::move(elements));
+      graph.record(id, own, dtype);
+    };
+    fill(x, sizes, 37);
+    fill(y, {37}, 91);
+    const auto output = [&](const std::string& target, std::vector<NamedArgument> arguments,
+                            Dtype to) {
+      const ValueId id = graph.call(target, std::move(arguments));
+      graph.record(id, sizes, to);
+      graph.output(id);
+    };
+    for (const char* name : {"maximum.default", "minimum.default"})
+      output(name, {self(x), other(y)}, dtype);
+    for (const char* name : {"bitwise_and.Tensor", "bitwise_or.Tensor", "__xor__.Tensor"})
+      output(name, {self(x), other(y)}, dtype);
+    for (const char* name : {"lt.Tensor", "ge.Tensor", "eq.Tensor", "ne.Tensor"})
+      output(name, {self(x), other(y)}, bool_);
+    output("gt.Scalar", {self(x), named("other", Argument(int64_t{5}))}, bool_);
+    // No element can be that.
+    output("lt.Scalar", {self(x), named("other", Argument(int64_t{300}))}, bool_);
+    output("bitwise_and.Scalar", {self(x), named("other", Argument(int64_t{12}))}, dtype);
+    output("relu.default", {self(x)}, dtype);
+    EXPECT_EQ(graph.check(), Names(13, "pointwise"));
+  }
+}
+
 TEST(PlanPointwise, ShortWholeNumbers) {
   for (const Dtype dtype : {Dtype::int32, Dtype::int8, Dtype::uint8}) {
     Case graph;

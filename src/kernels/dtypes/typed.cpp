@@ -76,9 +76,33 @@ bool compute_wholes(const TypedLoop& loop) {
       return run<U, U>(loop, std::minus<U>());
     case TypedFunction::multiply:
       return run<U, U>(loop, std::multiplies<U>());
+    case TypedFunction::common_bits:
+      return run<U, U>(loop, std::bit_and<U>());
+    case TypedFunction::any_bits:
+      return run<U, U>(loop, std::bit_or<U>());
+    case TypedFunction::different_bits:
+      return run<U, U>(loop, std::bit_xor<U>());
     default:
       return false;
   }
+}
+
+template <class T>
+bool choose_of_two(const TypedLoop& loop) {
+  switch (loop.function) {
+    case TypedFunction::smaller:
+      return run<T, T>(loop, [](T a, T b) { return b < a ? b : a; });
+    case TypedFunction::larger:
+      return run<T, T>(loop, [](T a, T b) { return a < b ? b : a; });
+    default:
+      return false;
+  }
+}
+
+// Whole numbers T, whose bits without a sign are U.
+template <class T, class U>
+bool run_wholes(const TypedLoop& loop) {
+  return compute_wholes<U>(loop) || choose_of_two<T>(loop) || compare<T>(loop);
 }
 
 bool compute_bools(const TypedLoop& loop) {
@@ -135,14 +159,15 @@ bool run_typed(const TypedLoop& loop) {
     case TypedElement::boolean:
       return compute_bools(loop);
     case TypedElement::whole:
-      return compute_wholes<uint64_t>(loop) || compare<int64_t>(loop);
+      return run_wholes<int64_t, uint64_t>(loop);
     case TypedElement::real:
       return compare<float>(loop);
     case TypedElement::medium:
-      return compute_wholes<uint32_t>(loop) || compare<int32_t>(loop);
+      return run_wholes<int32_t, uint32_t>(loop);
     case TypedElement::small:
+      return run_wholes<int8_t, uint8_t>(loop);
     case TypedElement::byte:
-      return compute_wholes<uint8_t>(loop);
+      return run_wholes<uint8_t, uint8_t>(loop);
   }
   return false;
 }

@@ -14,6 +14,11 @@ enum class TypedFunction : uint8_t {
   add,
   subtract,
   multiply,
+  smaller,
+  larger,
+  common_bits,
+  any_bits,
+  different_bits,
   // Of two numbers; the result is a bool.
   less,
   less_equal,
@@ -28,7 +33,7 @@ enum class TypedFunction : uint8_t {
   negated,  // of the first operand
 };
 // What operands consist of. A bool is a byte, false if it is 0; the others are int64_t, float,
-// int32_t, int8_t and uint8_t. The last two are not compared.
+// int32_t, int8_t and uint8_t.
 enum class TypedElement : uint8_t { boolean, whole, real, medium, small, byte };
 
 inline constexpr int kTypedDims = 5;

@@ -24,6 +24,15 @@ constexpr struct {
     {"aten::add", TypedFunction::add},
     {"aten::sub", TypedFunction::subtract},
     {"aten::mul", TypedFunction::multiply},
+    {"aten::minimum", TypedFunction::smaller},
+    {"aten::maximum", TypedFunction::larger},
+    {"aten::relu", TypedFunction::larger},  // than 0
+    {"aten::bitwise_and", TypedFunction::common_bits},
+    {"aten::__and__", TypedFunction::common_bits},
+    {"aten::bitwise_or", TypedFunction::any_bits},
+    {"aten::__or__", TypedFunction::any_bits},
+    {"aten::bitwise_xor", TypedFunction::different_bits},
+    {"aten::__xor__", TypedFunction::different_bits},
     {"aten::lt", TypedFunction::less},
     {"aten::le", TypedFunction::less_equal},
     {"aten::gt", TypedFunction::greater},
@@ -42,7 +51,7 @@ constexpr struct {
     {"aten::bitwise_not", TypedFunction::negated},
 };
 
-bool is_arithmetic(TypedFunction function) { return function <= TypedFunction::multiply; }
+bool is_arithmetic(TypedFunction function) { return function <= TypedFunction::different_bits; }
 bool is_logic(TypedFunction function) { return function >= TypedFunction::both; }
 
 std::optional<TypedElement> element_of(Dtype dtype) {
@@ -59,8 +68,7 @@ std::optional<TypedElement> element_of(Dtype dtype) {
 bool takes(TypedFunction function, TypedElement element) {
   if (is_logic(function)) return element == TypedElement::boolean;
   if (element == TypedElement::boolean) return false;
-  if (is_arithmetic(function)) return element != TypedElement::real;
-  return element != TypedElement::small && element != TypedElement::byte;
+  return !is_arithmetic(function) || element != TypedElement::real;
 }
 
 bool is_tensor(const Tensor* tensor) {
@@ -142,7 +150,8 @@ class TypedStep final : public Step {
     if (!is_tensor(a)) return false;
     const auto element = element_of(a->dtype());
     if (!element || !takes(function_, *element)) return false;
-    const bool is_unary = function_ == TypedFunction::negated;
+    // The other operand is 0, if there is one.
+    const bool is_unary = first().arguments.size() == 1;
     const Tensor* b = is_unary ? nullptr : frame.tensor(first().arguments[1]);
     std::array<std::byte, 8> number{};
     if (!is_unary && b == nullptr) {
