@@ -332,10 +332,23 @@ void store_stepping(const C* source, int64_t step, int64_t count, std::byte* out
   }
 }
 
+// Whether elements of the dtype are numbers C as they lie.
+template <class C>
+bool are_stored_alike(Dtype dtype) {
+  return dtype == (std::is_same_v<C, float>     ? Dtype::float32
+                   : std::is_same_v<C, double>  ? Dtype::float64
+                   : std::is_same_v<C, int64_t> ? Dtype::int64
+                                                : Dtype::complex128);
+}
+
 }  // namespace
 
 template <class C>
 void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t count, C* out) {
+  if (stride == 1 && are_stored_alike<C>(dtype) && count > 0) {
+    std::memmove(out, source, static_cast<size_t>(count) * sizeof(C));
+    return;
+  }
   if constexpr (std::is_same_v<C, float>)
     if (stride == 1 && load_halves(source, dtype, count, out)) return;
   with_format(dtype, [&]<class Format>(Format) {
@@ -347,6 +360,10 @@ void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t
 
 template <class C>
 void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride, std::byte* out) {
+  if (stride == 1 && are_stored_alike<C>(dtype) && count > 0) {
+    std::memmove(out, source, static_cast<size_t>(count) * sizeof(C));
+    return;
+  }
   if constexpr (std::is_same_v<C, float>)
     if (stride == 1 && store_halves(source, count, dtype, out)) return;
   with_format(dtype, [&]<class Format>(Format) {

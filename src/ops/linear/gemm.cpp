@@ -226,6 +226,7 @@ bool multiply_vector(int64_t rows, int64_t columns, int64_t depth, const GemmOpe
   } else {
     if (rows != 1 && columns != 1) return false;
     const bool is_row = rows == 1;
+    if (!(is_row ? right : left).is_matrix()) return false;
     const VectorProduct<C> product(is_row ? right : left, is_row ? left : right, depth);
     const int64_t lines = is_row ? columns : rows, stride = is_row ? column_stride : row_stride;
     if (!product.sum_lines(lines, out, stride)) product.sum_columns(lines, out, stride);

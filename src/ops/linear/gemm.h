@@ -27,6 +27,9 @@ class GemmOperand {
   // a panel.
   virtual bool load_rows(int64_t, int64_t, int64_t, int64_t, int64_t, C*) const { return false; }
 
+  // Whether a number of a line, and lines of one number, are read as fast as panels.
+  virtual bool is_matrix() const { return false; }
+
   // The operand in memory, if it can be read in place: element k of line i is at data[i *
   // line_stride + k * depth_stride].
   struct InPlace {
@@ -47,6 +50,7 @@ class MatrixOperand : public GemmOperand<C> {
             C* panel) const override;
   bool load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t pitch,
                  C* rows) const override;
+  bool is_matrix() const override { return true; }
   std::optional<typename GemmOperand<C>::InPlace> in_place() const override;
 
  private:
@@ -69,6 +73,7 @@ class LinesFrom : public GemmOperand<C> {
                  C* rows) const override {
     return operand_.load_rows(begin_ + first_line, lines, first_k, depth, pitch, rows);
   }
+  bool is_matrix() const override { return operand_.is_matrix(); }
   std::optional<typename GemmOperand<C>::InPlace> in_place() const override {
     auto all = operand_.in_place();
     if (all) all->data += begin_ * all->line_stride;

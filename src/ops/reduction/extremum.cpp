@@ -41,7 +41,7 @@ void extreme_over(Tensor& out, const Tensor& self, const Sizes& dims) {
     return;
   with_real_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
-      return values[best_index<Largest>(values, count)];
+      return fold_row<FoldExtreme<Largest, C>>(values, count, [](C x) { return x; });
     });
   });
 }

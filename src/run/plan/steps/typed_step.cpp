@@ -81,8 +81,13 @@ std::optional<int64_t> whole_number(const Frame& frame, const BoundArgument& arg
   const auto id = Frame::value_id(argument);
   if (!id && argument.dynamic != nullptr) return std::nullopt;
   const Value& value = id ? frame.values[static_cast<size_t>(*id)] : argument.constant;
-  const auto* whole = value.get_if<int64_t>();
-  return whole == nullptr ? std::nullopt : std::optional(*whole);
+  if (const auto* whole = value.get_if<int64_t>()) return *whole;
+  const auto* tensor = value.get_if<Tensor>();
+  if (tensor == nullptr || !tensor->is_wrapped_number() || tensor->dtype() != Dtype::int64)
+    return std::nullopt;
+  int64_t number = 0;
+  ops::load_elements(tensor->raw_data(), 1, Dtype::int64, 1, &number);
+  return number;
 }
 
 // A number of this call as an element of the dtype, where PyTorch would not take another one for
@@ -153,6 +158,7 @@ class TypedStep final : public Step {
     // The other operand is 0, if there is one.
     const bool is_unary = first().arguments.size() == 1;
     const Tensor* b = is_unary ? nullptr : frame.tensor(first().arguments[1]);
+    if (b != nullptr && b->is_wrapped_number()) b = nullptr;
     std::array<std::byte, 8> number{};
     if (!is_unary && b == nullptr) {
       const auto found = number_as(frame, first().arguments[1], a->dtype());
