@@ -187,6 +187,18 @@ TEST(Plan, AttentionWithAMaskOfBools) {
   EXPECT_EQ(graph.check(), Names{"attention"});
 }
 
+// Heads of windows, as NesT has them: what lies before the last four dimensions are more of them.
+TEST(Plan, AttentionOfMoreDimensions) {
+  Case graph;
+  const ValueId q = graph.input({2, 3, 4, 5, 8}), v = graph.input({2, 3, 4, 6, 3});
+  const ValueId k = graph.call("permute.default", {self(graph.input({2, 4, 6, 3, 8})),
+                                                   named("dims", ints({0, 3, 1, 2, 4}))});
+  graph.output(graph.call(
+      "scaled_dot_product_attention.default",
+      {named("query", Argument(q)), named("key", Argument(k)), named("value", Argument(v))}));
+  EXPECT_EQ(graph.check(), (Names{"reference", "attention"}));
+}
+
 TEST(Plan, NormsAndSoftmax) {
   Case graph;
   const ValueId x = graph.input({3, 4, 10});

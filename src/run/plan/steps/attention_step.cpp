@@ -22,16 +22,24 @@ class AttentionStep final : public Step {
   std::string_view name() const override { return "attention"; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor *query = frame.tensor(*arguments_.query), *key = frame.tensor(*arguments_.key),
-                 *value = frame.tensor(*arguments_.value);
-    if (query == nullptr || !query->defined()) return false;
-    const Dtype dtype = query->dtype();
+    const Tensor *queries = frame.tensor(*arguments_.query), *keys = frame.tensor(*arguments_.key),
+                 *values = frame.tensor(*arguments_.value);
+    if (queries == nullptr || !queries->defined()) return false;
+    const Dtype dtype = queries->dtype();
     const bool are_halves = arguments_.may_be_halves && is_half(dtype);
-    if ((!are_halves && dtype != Dtype::float32) || !has_elements(query, dtype) ||
-        !has_elements(key, dtype) || !has_elements(value, dtype))
+    if ((!are_halves && dtype != Dtype::float32) || !has_elements(queries, dtype) ||
+        !has_elements(keys, dtype) || !has_elements(values, dtype))
       return false;
+    const int64_t groups = groups_of(*queries);
+    constexpr int64_t kMostGroups = 4096;  // each is launched
+    if (groups > kMostGroups || !have_same_groups(*queries, *keys) ||
+        !have_same_groups(*queries, *values))
+      return false;
+    const Tensor first_query = group(*queries, 0), first_key = group(*keys, 0),
+                 first_value = group(*values, 0);
+    const Tensor *query = &first_query, *key = &first_key, *value = &first_value;
     const int64_t rank = query->dim();
-    if ((rank != 3 && rank != 4) || key->dim() != rank || value->dim() != rank) return false;
+    if (rank < 3) return false;
     const auto heads_of = [&](const Tensor& t) { return rank == 4 ? t.size(1) : 1; };
     kernels::Attention shape{
         .batch = query->size(0),
@@ -48,15 +56,13 @@ class AttentionStep final : public Step {
         heads_of(*value) != shape.key_heads || value->size(rank - 2) != shape.keys ||
         key->size(rank - 1) != shape.depth || !fits_heads(shape.heads, shape.key_heads))
       return false;
-    const Tensor q = with_rows(frame, are_halves ? *widened(frame, *query) : *query),
-                 k = with_rows(frame, *key), v = with_rows(frame, *value);
+    const Tensor q = with_rows(frame, are_halves ? *widened(frame, *queries) : *queries),
+                 k = with_rows(frame, *keys), v = with_rows(frame, *values);
     shape.halves = rounding_of(dtype);
-    shape.query = heads(q);
-    shape.key = heads(k);
-    shape.value = heads(v);
     Tensor mask;
     const Tensor* given = arguments_.mask == nullptr ? nullptr : frame.tensor(*arguments_.mask);
     if (given != nullptr) {
+      if (queries->dim() > 4) return false;
       if (given->dtype() == Dtype::bool_ && !arguments_.mask_may_be_bools) return false;
       const auto wide = given->dtype() == dtype ? widened(frame, *given) : std::nullopt;
       mask = additive(frame, wide ? *wide : *given);
@@ -65,31 +71,62 @@ class AttentionStep final : public Step {
     shape.scale = static_cast<float>(
         arguments_.scale.value_or(1 / std::sqrt(static_cast<double>(shape.depth))));
     // In the order of PyTorch's own kernel, in which transposing heads and rows back costs nothing.
-    Sizes sizes = query->sizes();
+    Sizes sizes = queries->sizes();
     sizes.back() = shape.value_depth;
     Sizes strides = contiguous_strides(sizes);
-    if (rank == 4) {
+    if (queries->dim() == 4) {
       strides[1] = shape.value_depth;
       strides[2] = shape.heads * shape.value_depth;
     }
     Tensor out = frame.make(std::move(sizes), strides);
-    shape.out = out.data<float>();
-    shape.out_batch_stride = strides[0];
-    shape.out_head_stride = rank == 4 ? strides[1] : 0;
-    shape.out_row_stride = strides[static_cast<size_t>(rank - 2)];
+    shape.out_batch_stride = group(out, 0).stride(0);
+    shape.out_head_stride = rank == 4 ? group(out, 0).stride(1) : 0;
+    shape.out_row_stride = group(out, 0).stride(rank - 2);
     constexpr int64_t kExponential = 32;  // multiply-adds that one takes as long as
-    MemoryAccount::count_products({shape.batch, shape.heads, shape.queries, shape.keys,
+    MemoryAccount::count_products({groups, shape.batch, shape.heads, shape.queries, shape.keys,
                                    shape.depth + shape.value_depth + kExponential});
     Tensor scratch = frame.make(
         {kernels::attention_scratch_size(shape, kernels::thread_count(frame.threads()))});
-    frame.launch([shape, memory = scratch.data<float>(), threads = frame.threads()] {
-      kernels::attend(shape, memory, threads);
-    });
+    for (int64_t i = 0; i < groups; ++i) {
+      shape.query = heads(group(q, i));
+      shape.key = heads(group(k, i));
+      shape.value = heads(group(v, i));
+      Tensor to = group(out, i);
+      shape.out = to.data<float>();
+      frame.launch([shape, memory = scratch.data<float>(), threads = frame.threads()] {
+        kernels::attend(shape, memory, threads);
+      });
+    }
     frame.set(result(), are_halves ? narrowed(frame, out, dtype) : std::move(out), true);
     return true;
   }
 
  private:
+  // What lies before the last four dimensions, as windows of images do: attention of each is one of
+  // its own.
+  static int64_t groups_of(const Tensor& tensor) {
+    int64_t groups = 1;
+    for (int64_t dim = 0; dim + 4 < tensor.dim(); ++dim) groups *= tensor.size(dim);
+    return groups;
+  }
+  static bool have_same_groups(const Tensor& a, const Tensor& b) {
+    const int64_t before = std::max<int64_t>(a.dim() - 4, 0);
+    return a.dim() == b.dim() &&
+           std::equal(a.sizes().begin(), a.sizes().begin() + before, b.sizes().begin());
+  }
+  static Tensor group(const Tensor& tensor, int64_t index) {
+    const int64_t before = tensor.dim() - 4;
+    if (before <= 0) return tensor;
+    int64_t offset = tensor.storage_offset();
+    for (int64_t dim = before - 1; dim >= 0; --dim) {
+      offset += index % tensor.size(dim) * tensor.stride(dim);
+      index /= tensor.size(dim);
+    }
+    return tensor.with_view(Sizes(tensor.sizes().begin() + before, tensor.sizes().end()),
+                            Sizes(tensor.strides().begin() + before, tensor.strides().end()),
+                            offset);
+  }
+
   bool fits_heads(int64_t heads, int64_t key_heads) const {
     if (!arguments_.grouped) return heads == key_heads;
     return arguments_.repeats > 0 ? heads == key_heads * arguments_.repeats
