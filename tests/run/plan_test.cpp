@@ -552,5 +552,16 @@ TEST(Plan, GroupsOfChannelsAreNormalizedByAKernel) {
   EXPECT_TRUE(graph.took_others());
 }
 
+// Convolutions with standardized weights: all of them, in a model of any size.
+TEST(Plan, WhatIsMadeOfLargeWeightsIsComputedOnce) {
+  Case graph;
+  const ValueId turned = graph.call("neg.default", {self(graph.weight({20, 1 << 18}))});
+  const ValueId rows = graph.call(
+      "slice.Tensor", {self(turned), named("dim", Argument(int64_t{1})),
+                       named("start", Argument(int64_t{0})), named("end", Argument(int64_t{3}))});
+  graph.output(graph.call("add.Tensor", {self(graph.input({20, 3})), other(rows)}));
+  EXPECT_EQ(graph.check(), Names{"pointwise"});
+}
+
 }  // namespace
 }  // namespace pt2::run

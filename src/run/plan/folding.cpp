@@ -8,8 +8,12 @@ namespace pt2::run {
 namespace {
 
 // Programs that make large tensors of nothing make them at run time, under the account of the call.
+// What weights take comes on top: others of the same sizes may take their place, as in convolutions
+// whose weights are standardized. Large models have no memory to spare for that.
 constexpr int64_t kMostFoldedBytes = 16 << 20;
+constexpr int64_t kMostOfWeights = 512 << 20;
 constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
+constexpr uint64_t kMemoryOfWeight = 2;
 constexpr uint64_t kMostWork = 1 << 28;
 // Floats of bytes, which are what the file has of quantized weights, come on top: for each byte of
 // these.
@@ -41,16 +45,19 @@ WeightBytes count_bytes(std::span<const Value> weights) {
 }
 
 void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
-                    int64_t level_bytes, Nodes& folded) {
+                    const WeightBytes& weights, Nodes& folded) {
   if (std::ranges::any_of(plan.graph->nodes, opens_region)) return;
-  const int64_t most_bytes = kMostFoldedBytes + kBytesOfLevel * level_bytes;
+  const int64_t as_weights = std::min(weights.all, kMostOfWeights);
+  const int64_t most_bytes = kMostFoldedBytes + as_weights + kBytesOfLevel * weights.levels;
+  const auto all = static_cast<uint64_t>(as_weights),
+             levels = static_cast<uint64_t>(weights.levels);
   Limits limits;
-  limits.max_work = kMostWork + kWorkOfLevel * static_cast<uint64_t>(level_bytes);
+  limits.max_work = kMostWork + all + kWorkOfLevel * levels;
   ops::Context context;
   context.max_tensor_bytes = most_bytes;
   Executor executor(context, limits);
   const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(
-      kMostMemory + kMemoryOfLevel * static_cast<uint64_t>(level_bytes), limits.max_work));
+      kMostMemory + kMemoryOfWeight * all + kMemoryOfLevel * levels, limits.max_work));
   int64_t bytes = 0;
   const auto count_made = [&](const Value& value, const BoundNode& node) -> int64_t {
     const auto* tensor = value.get_if<Tensor>();

@@ -592,12 +592,11 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   fold_constants(
       plan, constants,
       [&](const BoundNode& node) { return plans && makes_floats_of_levels(node, constants); },
-      bytes.levels, folded);
+      bytes, folded);
   Planner planner(graph, constants, writes, memory_for_copies(bytes));
   const Nodes kept = plans ? planner.level_nodes() : Nodes();
   fold_constants(
-      plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes.levels,
-      folded);
+      plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes, folded);
   planner.leave_out(folded);
   // Each node is computed where the last one of its step stands.
   std::unordered_map<const BoundNode*, StepPointer> steps;

@@ -200,7 +200,7 @@ WeightBytes count_bytes(std::span<const Value> weights);
 using Nodes = std::unordered_set<const BoundNode*>;
 using KeepsNode = std::function<bool(const BoundNode&)>;
 void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
-                    int64_t level_bytes, Nodes& folded);
+                    const WeightBytes& weights, Nodes& folded);
 // Forgets what folded nodes alone take.
 void finish_constants(Plan& plan, const Nodes& folded);
 
