@@ -123,16 +123,21 @@ HWY_INLINE void turn_4x4(const float* from, int64_t from_stride, float* to, int6
 // Bounds that let NaN through on every target. Of two operands that do not compare, x86's
 // instructions give the second.
 constexpr bool kGivesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
-HWY_INLINE V at_least(V x, V low) {
+template <class X>
+HWY_INLINE X at_least(X x, X low) {
   return kGivesSecond ? hn::Max(low, x) : hn::IfThenElse(hn::Lt(x, low), low, x);
 }
-HWY_INLINE V at_most(V x, V high) {
+template <class X>
+HWY_INLINE X at_most(X x, X high) {
   return kGivesSecond ? hn::Min(high, x) : hn::IfThenElse(hn::Gt(x, high), high, x);
 }
 
-HWY_INLINE V horner(V, V sum) { return sum; }
-template <class... Rest>
-HWY_INLINE V horner(V x, V sum, float next, Rest... rest) {
+template <class X>
+HWY_INLINE X horner(X, X sum) {
+  return sum;
+}
+template <class X, class... Rest>
+HWY_INLINE X horner(X x, X sum, hn::TFromV<X> next, Rest... rest) {
   return horner(x, hn::MulAdd(sum, x, set(next)), rest...);
 }
 

@@ -16,19 +16,6 @@ namespace HWY_NAMESPACE {
 
 using LongTag = hn::RebindToSigned<DoubleTag>;
 
-HWY_INLINE VD at_least(VD x, VD low) {
-  return kGivesSecond ? hn::Max(low, x) : hn::IfThenElse(hn::Lt(x, low), low, x);
-}
-HWY_INLINE VD at_most(VD x, VD high) {
-  return kGivesSecond ? hn::Min(high, x) : hn::IfThenElse(hn::Gt(x, high), high, x);
-}
-
-HWY_INLINE VD horner(VD, VD sum) { return sum; }
-template <class... Rest>
-HWY_INLINE VD horner(VD x, VD sum, double next, Rest... rest) {
-  return horner(x, hn::MulAdd(sum, x, set(next)), rest...);
-}
-
 // Beside 1.5 * 2^52 a double has no room for fractions: its last bits are the number's, as a whole
 // one.
 constexpr double kWholesOnly = 0x1.8p52;
