@@ -200,7 +200,7 @@ void convolve_rectangle(const DirectWork& work, int64_t image, int64_t group, co
   const Convolution& shape = work.shape;
   const int64_t channels = shape.in_channels / shape.groups;
   const int64_t columns = shape.out_channels / shape.groups;
-  const int64_t depth = channels * shape.kernel_height * shape.kernel_width;
+  const int64_t depth = group_depth(shape);
   const float* packed = work.packed + group * packed_size(depth, columns);
   int64_t first_row = 0;
   const KernelTaps taps = taps_of(work, channels, y, x, first_row);
@@ -264,7 +264,7 @@ bool is_direct(const Convolution& shape) {
   // More columns, and a window is copied once for many of them. Sums of products are added in
   // blocks of kTileDepth; here there is one.
   constexpr int64_t kFewColumns = 64;
-  const int64_t depth = shape.in_channels / shape.groups * shape.kernel_height * shape.kernel_width;
+  const int64_t depth = group_depth(shape);
   return shape.kernel_height * shape.kernel_width > 1 && depth <= kTileDepth &&
          shape.out_channels / shape.groups <= kFewColumns;
 }

@@ -49,9 +49,7 @@ class ConvolutionStep final : public Step {
         shape.planar || is_among_channels(*input) ? *input : channels_last_value(frame, input_);
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
     Tensor out = make_images(frame, sizes);
-    MemoryAccount::count_products({out.numel(), shape.kernel_height * shape.kernel_width *
-                                                    (shape.in_channels / shape.groups)},
-                                  shape.out_channels);
+    MemoryAccount::count_products({out.numel(), group_depth(shape)}, shape.out_channels);
     kernels::Images images{.data = image.data<float>(),
                            .image_stride = shape.in_channels * shape.in_height * shape.in_width};
     if (shape.planar) {

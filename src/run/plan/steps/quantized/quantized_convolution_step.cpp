@@ -41,9 +41,7 @@ class QuantizedConvolutionStep final : public Step {
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
     Tensor scratch = frame.make({kernels::quantized_convolution_scratch_size(call->shape)});
     Tensor out = make_images(frame, call->sizes);
-    MemoryAccount::count_products(
-        {out.numel(), call->shape.kernel_height * call->shape.kernel_width *
-                          (call->shape.in_channels / call->shape.groups)});
+    MemoryAccount::count_products({out.numel(), group_depth(call->shape)});
     const kernels::QuantizedConvolution operands{
         .images = reinterpret_cast<const uint8_t*>(images.raw_data()),
         .is_signed = images_.dtype == Dtype::int8,
