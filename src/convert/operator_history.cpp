@@ -46,9 +46,10 @@ const Lifetime* find_operator_lifetime(std::string_view target) {
 }
 
 const Lifetime* find_argument_lifetime(std::string_view target, std::string_view argument) {
-  const auto rows = std::ranges::equal_range(kArguments, target, {}, &ArgumentRow::target);
-  const auto found = std::ranges::find(rows, argument, &ArgumentRow::argument);
-  return found != rows.end() ? &found->lifetime : nullptr;
+  auto row = std::ranges::lower_bound(kArguments, target, {}, &ArgumentRow::target);
+  for (; row != std::end(kArguments) && row->target == target; ++row)
+    if (row->argument == argument) return &row->lifetime;
+  return nullptr;
 }
 
 std::string_view argument_name_in(int release, std::string_view target, std::string_view argument) {

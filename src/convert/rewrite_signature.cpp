@@ -44,14 +44,14 @@ void partition_inputs(Program& program, Wanted wanted) {
   std::vector<InputSpec>& specs = program.signature.input_specs;
   const std::span<const Argument> inputs = program.graph.inputs();
   if (inputs.size() != specs.size()) return;
-  std::vector<size_t> order(specs.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_partition(order, [&](size_t i) { return wanted(specs[i]); });
   std::vector<InputSpec> new_specs;
   std::vector<Argument> new_inputs;
-  for (const size_t i : order) {
-    new_specs.push_back(specs[i]);
-    new_inputs.push_back(inputs[i]);
+  for (const bool at_front : {true, false}) {
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (wanted(specs[i]) != at_front) continue;
+      new_specs.push_back(specs[i]);
+      new_inputs.push_back(inputs[i]);
+    }
   }
   specs = std::move(new_specs);
   program.graph.set_inputs(std::move(new_inputs));

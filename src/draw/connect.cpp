@@ -32,9 +32,8 @@ class Connector {
     for (const Placed& graph : placed_) add_flows(graph);
     number_children();
     std::ranges::sort(flows_, {}, [&](const Flow& flow) { return key_of(flow); });
-    const auto same =
-        std::ranges::unique(flows_, {}, [&](const Flow& flow) { return key_of(flow); });
-    flows_.erase(same.begin(), same.end());
+    const auto is_same = [&](const Flow& a, const Flow& b) { return key_of(a) == key_of(b); };
+    flows_.erase(std::unique(flows_.begin(), flows_.end(), is_same), flows_.end());
     for (size_t begin = 0, end = 0; begin < flows_.size(); begin = end) {
       while (end < flows_.size() && flows_[end].level == flows_[begin].level) ++end;
       make_level(std::span(flows_).subspan(begin, end - begin));

@@ -120,8 +120,9 @@ RecordedCall record_answers(Session& session, const RecordedCall& call) {
     return out;
   }
   for (size_t i = 0; i < outputs->size(); ++i) {
-    RecordedValue& output = out.outputs.emplace_back(copy_of((*outputs)[i]));
+    RecordedValue output{copy_of((*outputs)[i]), {}};
     if (i < call.outputs.size()) output.reference = call.outputs[i].reference;
+    out.outputs.push_back(std::move(output));
   }
   for (const InputSpec& spec : session.program().signature.input_specs) {
     if (spec.kind != InputKind::buffer || !spec.target) continue;

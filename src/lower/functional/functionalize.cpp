@@ -165,6 +165,11 @@ class Functionalizer {
   void visit() {
     const TargetForm form = target_form(node().target);
     if (form == TargetForm::higher_order) return visit_higher_order();
+    // Nothing says what becomes of writes in graphs that such a node is given.
+    bool has_graphs = false;
+    for (const NamedArgument& input : node().inputs)
+      for_each_subgraph(input.arg, [&](SubgraphId) { has_graphs = true; });
+    if (has_graphs) return fail(fmt::format("{} takes no graphs", node().target));
     if (form == TargetForm::function) return read_inputs();
     const ops::Operator op = ops::find_operator(node().target);
     const Write write = write_of(graph_, node(), op);

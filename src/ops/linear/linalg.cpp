@@ -153,8 +153,8 @@ Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool up
                           sizes_text(a.sizes()) + ", expected " +
                           std::to_string(a.size(a.dim() - 1)) + " rows");
   PT2_TRY(const auto pair, same_batch(a, self));
-  const auto& [whole_a, whole_b] = pair;
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
+    const auto& [whole_a, whole_b] = pair;
     const auto turned = [transpose](const Tensor& x) {
       return transpose ? *ops::transpose(x, -2, -1) : x;
     };

@@ -9,6 +9,7 @@
 #include "kernels/dtypes/levels.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/convert.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {

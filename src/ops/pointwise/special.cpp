@@ -352,9 +352,9 @@ void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {
   });
 }
 
-template <double Factor>
-constexpr auto kScaled = []<class C>(C x) { return x * static_cast<C>(Factor); };
 constexpr double kDegree = std::numbers::pi / 180;
+constexpr auto kRadians = []<class C>(C degrees) { return degrees * static_cast<C>(kDegree); };
+constexpr auto kDegrees = []<class C>(C radians) { return radians * static_cast<C>(1 / kDegree); };
 
 // --- Integers
 
@@ -458,8 +458,8 @@ constexpr OpDef kSpecialOps[] = {
     op<"aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta, polygamma>,
     op<"aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", polygamma_in_place>.with({.functional_form = "polygamma.default"}),
     op<"aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta, mvlgamma>,
-    op<"aten::deg2rad(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kScaled<kDegree>>>.with({.slope = Slope::linear}),
-    op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kScaled<1 / kDegree>>>.with({.slope = Slope::linear}),
+    op<"aten::deg2rad(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kRadians>>.with({.slope = Slope::linear}),
+    op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kDegrees>>.with({.slope = Slope::linear}),
     op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kGcd>>,
     op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kLcm>>,
     op<"aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp_of>,

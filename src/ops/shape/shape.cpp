@@ -130,7 +130,7 @@ Result<void> roll(Tensor& out, const Tensor& self, const std::vector<int64_t>& s
   auto rotate = [](Positions& positions, int64_t shift) {
     const auto size = static_cast<int64_t>(positions.size());
     const int64_t right = ((shift % size) + size) % size;
-    std::ranges::rotate(positions, positions.end() - right);
+    std::rotate(positions.begin(), positions.end() - right, positions.end());
   };
   if (dims.empty()) {
     PT2_TRY(const Tensor flat, reshape(self, {-1}));

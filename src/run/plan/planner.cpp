@@ -1,7 +1,6 @@
 #include "run/plan/planner.h"
 
 #include <algorithm>
-#include <ranges>
 #include <unordered_set>
 
 #include "ops/loops.h"
@@ -604,22 +603,24 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     const BoundNode* last = step->nodes().back();
     steps.emplace(last, std::move(step));
   };
-  const auto make_all = [&](const auto& nodes, StepPointer (Planner::*make)(const BoundNode&)) {
-    for (const BoundNode& node : nodes)
+  const auto make_all = [&](auto first, auto last, StepPointer (Planner::*make)(const BoundNode&)) {
+    std::for_each(first, last, [&](const BoundNode& node) {
       if (!planner.is_taken(node) && is_called_as_signed(*graph.graph, node))
         if (StepPointer step = (planner.*make)(node)) add(std::move(step));
+    });
   };
+  const auto& nodes = graph.nodes;
   if (plans) {
-    make_all(graph.nodes, &Planner::recompose);
-    make_all(graph.nodes, &Planner::make_step);
+    make_all(nodes.begin(), nodes.end(), &Planner::recompose);
+    make_all(nodes.begin(), nodes.end(), &Planner::make_step);
     // Chains are found from their ends.
-    make_all(std::views::reverse(graph.nodes), &Planner::make_chain);
-    make_all(graph.nodes, &Planner::make_single);
-    make_all(graph.nodes, &Planner::make_last);
+    make_all(nodes.rbegin(), nodes.rend(), &Planner::make_chain);
+    make_all(nodes.begin(), nodes.end(), &Planner::make_single);
+    make_all(nodes.begin(), nodes.end(), &Planner::make_last);
   }
-  for (const BoundNode& node : graph.nodes)
+  for (const BoundNode& node : nodes)
     if (!planner.is_taken(node)) add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
-  for (const BoundNode& node : graph.nodes)
+  for (const BoundNode& node : nodes)
     if (const auto found = steps.find(&node); found != steps.end())
       plan.steps.push_back(std::move(found->second));
   find_releases(*graph.graph, plan.steps);
