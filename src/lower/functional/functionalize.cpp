@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -467,11 +466,11 @@ class Functionalizer {
   void erase_unused() {
     std::set<ValueId> final_values;
     for (const FunctionalGraph::Mutation& each : mutations()) final_values.insert(each.value);
-    for (const NodeId id : inserted_ | std::views::reverse) {
+    std::for_each(inserted_.rbegin(), inserted_.rend(), [&](NodeId id) {
       const ValueId value = *graph_.node(id).outputs[0].get_if<ValueId>();
       // Nothing uses it, so that erasing cannot fail.
       if (graph_.uses(value).empty() && !final_values.contains(value)) (void)graph_.erase_node(id);
-    }
+    });
   }
 
   Graph& graph_;

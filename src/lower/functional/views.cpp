@@ -127,16 +127,27 @@ bool is_absent_or(const Node& node, std::string_view name, T value) {
   return given != nullptr && *given == value;
 }
 
-Aliasing cast(const Graph& graph, const Node& node, size_t input) {
+// Whether a conversion asks for that dtype, as far as one can see. A record that says otherwise
+// than the node is wrong, and then so may be that of what it converts.
+bool gives_dtype(const Graph& graph, const Node& node, const ops::Operator& op, ScalarType dtype) {
+  if (op.signature().find("dtype") != nullptr) {
+    const Argument* wanted = node.find_input("dtype");
+    if (wanted == nullptr || wanted->is<None>()) return true;
+    const auto* given = wanted->get_if<ScalarType>();
+    return given != nullptr && *given == dtype;
+  }
+  const Argument* other = node.find_input("other");
+  const TensorMeta* model = other != nullptr ? tensor_meta(graph, *other) : nullptr;
+  return model != nullptr && model->dtype == dtype;
+}
+
+Aliasing cast(const Graph& graph, const Node& node, const ops::Operator& op, size_t input) {
   const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const TensorMeta* to = result_of(graph, node);
   if (from == nullptr || to == nullptr) return unclear();
   if (from->dtype != to->dtype || from->device != to->device || from->layout != to->layout)
     return its_own();
-  // A record that says otherwise than the node is wrong, and then so may be the other one.
-  const Argument* wanted = node.find_input("dtype");
-  const auto* dtype = wanted != nullptr ? wanted->get_if<ScalarType>() : nullptr;
-  if (dtype != nullptr && *dtype != to->dtype) return unclear();
+  if (!gives_dtype(graph, node, op, to->dtype)) return unclear();
   if (!is_absent_or(node, "copy", false)) {
     const auto* copy = node.find_input("copy")->get_if<bool>();
     return copy != nullptr ? its_own() : unclear();
@@ -313,7 +324,10 @@ Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& 
   if (op.form != ops::Operator::Form::as_written) return its_own();
   const bool may_show = !op.mutates() && may_share_memory(node);
   if (!node.target.starts_with(kAten)) return may_show ? unclear() : its_own();
-  const auto input = shown_input(graph, node, op);
+  // All of the below goes by names.
+  const bool is_named = std::ranges::none_of(
+      node.inputs, [](const NamedArgument& input) { return input.name.empty(); });
+  const auto input = is_named ? shown_input(graph, node, op) : std::nullopt;
   if (!input) return may_show ? unclear() : its_own();
   const ops::Facts& facts = op.def->facts;
   switch (facts.sharing) {
@@ -322,7 +336,7 @@ Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& 
     case ops::Sharing::where_strides_allow:
       return reshaped(graph, node, *input);
     case ops::Sharing::unless_cast:
-      return cast(graph, node, *input);
+      return cast(graph, node, op, *input);
     case ops::Sharing::unless_complex:
       return of_complex(graph, node, *input, facts.inverse);
     case ops::Sharing::unless_contiguous:
