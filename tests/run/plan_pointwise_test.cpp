@@ -501,5 +501,22 @@ TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
   graph.check();
 }
 
+// Bits of floats are no bools, whatever the program records.
+TEST(PlanPointwise, BitsOfFloatsAreRefused) {
+  for (const char* target : {"bitwise_or.Scalar", "bitwise_and.Tensor", "bitwise_not.default"}) {
+    SCOPED_TRACE(target);
+    Case graph;
+    const ValueId x = graph.input({3, 4});
+    std::vector<NamedArgument> arguments{self(x)};
+    if (std::string_view(target).ends_with("Scalar"))
+      arguments.push_back(named("other", Argument(int64_t{0})));
+    if (std::string_view(target).ends_with("Tensor")) arguments.push_back(other(x));
+    const ValueId result = graph.call(target, std::move(arguments));
+    graph.record(result, {3, 4}, Dtype::bool_);
+    graph.output(result);
+    EXPECT_TRUE(graph.fails_alike());
+  }
+}
+
 }  // namespace
 }  // namespace pt2::run

@@ -25,16 +25,26 @@ struct TileArgument {
   const BoundArgument* value;
   Dtype dtype;  // of a tensor
   bool is_channels = false;
+  bool is_number = false;  // in every call: the program records no tensor
 };
 
 bool is_real(Dtype dtype) {
   return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
 }
 
+// What a node makes of its operands.
+enum class Takes : uint8_t {
+  numbers,   // results of their dtype
+  anything,  // the same in another dtype
+  compared,  // of one dtype, conditions
+  truth,     // whether they are 0
+  mask,      // bools
+};
+
 constexpr struct {
   std::string_view name;
   Binary function;
-  bool is_logic = false;  // of what is not 0, rather than of two numbers
+  Takes takes = Takes::compared;
 } kConditions[] = {
     {"aten::lt", Binary::less},
     {"aten::le", Binary::less_equal},
@@ -42,15 +52,15 @@ constexpr struct {
     {"aten::ge", Binary::greater_equal},
     {"aten::eq", Binary::equal},
     {"aten::ne", Binary::not_equal},
-    {"aten::logical_and", Binary::both, true},
-    {"aten::logical_or", Binary::either, true},
-    {"aten::logical_xor", Binary::one_alone, true},
-    {"aten::bitwise_and", Binary::both, true},
-    {"aten::bitwise_or", Binary::either, true},
-    {"aten::bitwise_xor", Binary::one_alone, true},
-    {"aten::__and__", Binary::both, true},
-    {"aten::__or__", Binary::either, true},
-    {"aten::__xor__", Binary::one_alone, true},
+    {"aten::logical_and", Binary::both, Takes::truth},
+    {"aten::logical_or", Binary::either, Takes::truth},
+    {"aten::logical_xor", Binary::one_alone, Takes::truth},
+    {"aten::bitwise_and", Binary::both, Takes::mask},
+    {"aten::bitwise_or", Binary::either, Takes::mask},
+    {"aten::bitwise_xor", Binary::one_alone, Takes::mask},
+    {"aten::__and__", Binary::both, Takes::mask},
+    {"aten::__or__", Binary::either, Takes::mask},
+    {"aten::__xor__", Binary::one_alone, Takes::mask},
 };
 
 // A number as PyTorch makes an element of it.
@@ -259,14 +269,14 @@ class Builder {
       if (!is_operator(node, row.name) && !is_operator(node, row.name, "Tensor") &&
           !is_operator(node, row.name, "Scalar"))
         continue;
-      node_.takes = row.is_logic ? Takes::truth : Takes::compared;
+      node_.takes = row.takes;
       const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
       const Dtype compared = node_.compared.value_or(Dtype::float64);
       return finish(node, emit(row.function, as_element(compared, a), as_element(compared, b)));
     }
     const auto is = [&](std::string_view name) { return is_operator(node, name); };
     if (is("aten::logical_not") || is("aten::bitwise_not")) {
-      node_.takes = Takes::truth;
+      node_.takes = is("aten::logical_not") ? Takes::truth : Takes::mask;
       return finish(node, emit(Binary::equal, source(node.arguments[0]), number(0)));
     }
     node_.takes = Takes::compared;
@@ -441,7 +451,10 @@ class Builder {
         return made.value;
       }
     if (const Value* constant = planner_.constant(&argument))
-      if (const auto found = number_of(*constant)) return number(*found);
+      if (const auto found = number_of(*constant)) {
+        takes_operands_ &= node_.takes != Takes::mask || constant->get_if<bool>() != nullptr;
+        return number(*found);
+      }
     const auto takes_it = [&](const TileArgument& other) {
       const auto a = Frame::value_id(*other.value), b = Frame::value_id(argument);
       return a && b && *a == *b && other.is_channels == is_channels;
@@ -452,7 +465,8 @@ class Builder {
     const Dtype recorded =
         record == nullptr ? Dtype::float32 : record->dtype.dtype().value_or(Dtype::float32);
     note_operand(recorded, record);
-    if (known == operands_.end()) operands_.push_back({&argument, recorded, is_channels});
+    if (known == operands_.end())
+      operands_.push_back({&argument, recorded, is_channels, record == nullptr});
     return {TileSource::From::operand, index, 0};
   }
 
@@ -505,15 +519,6 @@ class Builder {
            std::ranges::any_of(
                operands_, [](const TileArgument& each) { return each.dtype == Dtype::float64; });
   }
-
-  // What the node that is being added makes of its operands.
-  enum class Takes : uint8_t {
-    numbers,   // results of their dtype
-    anything,  // the same in another dtype
-    compared,  // of one dtype, conditions
-    truth,     // whether they are 0
-    mask,      // bools
-  };
 
   struct Made {
     const BoundNode* node;
@@ -619,7 +624,7 @@ class TileStep final : public Step {
                  ? std::optional(*tensor)
                  : std::nullopt;
     const auto found = number_in(frame, *argument.value);
-    if (!found) return std::nullopt;
+    if (!found || !argument.is_number) return std::nullopt;
     Tensor number = frame.make({}, {}, argument.dtype);
     if (argument.dtype != Dtype::float32) return std::nullopt;
     frame.launch([to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
