@@ -8,6 +8,7 @@
 #include "analysis/program_checks.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
+#include "pt2/ir/type_text.h"
 
 namespace pt2 {
 namespace {
@@ -50,10 +51,24 @@ Operands results_of(const Node& node) {
   return count;
 }
 
+// Whether both may be records of one tensor. Symbols are not compared: a nested graph may have its
+// own.
+bool may_be_one(const TensorMeta& a, const TensorMeta& b) {
+  const auto may_be_equal = [](const SymInt& x, const SymInt& y) {
+    return x.is_symbolic() || y.is_symbolic() || x.literal() == y.literal();
+  };
+  return a.dtype == b.dtype && std::ranges::equal(a.sizes, b.sizes, may_be_equal);
+}
+
 class HigherOrderChecks {
  public:
-  HigherOrderChecks(const PlacedGraph& placed, const ProgramPlace& place, Diagnostics& findings)
-      : graph_(*placed.graph), placed_(placed), place_(place), findings_(findings) {}
+  HigherOrderChecks(const Program& program, const PlacedGraph& placed, const ProgramPlace& place,
+                    Diagnostics& findings)
+      : program_(program),
+        graph_(*placed.graph),
+        placed_(placed),
+        place_(place),
+        findings_(findings) {}
 
   void run() {
     size_t position = 0;
@@ -77,17 +92,18 @@ class HigherOrderChecks {
       const std::string where = place_.program + placed_.input_place(position, i);
       check_count(Rule::nested_inputs, where, nested.inputs().size(), operands.count, "inputs",
                   "operands");
-      check_kinds(operands.arguments, nested, where);
+      check_inputs(*row, operands.arguments, nested, where);
       const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
                   condition ? Operands{1, 1} : results_of(node), "outputs",
                   condition ? "condition" : "results");
+      if (!condition && !row->has(HigherOrderRow::kSlices)) check_outputs(node, nested, where);
     }
   }
 
-  // Tensors and numbers at each place, where it is certain which operand an input is.
-  void check_kinds(std::span<const Argument* const> operands, const Graph& nested,
-                   const std::string& where) {
+  // What the records say at each place, where it is certain which operand an input is.
+  void check_inputs(const HigherOrderRow& row, std::span<const Argument* const> operands,
+                    const Graph& nested, const std::string& where) {
     if (operands.size() != nested.inputs().size()) return;
     for (size_t i = 0; i < operands.size(); ++i) {
       const auto* id = nested.inputs()[i].get_if<ValueId>();
@@ -95,12 +111,35 @@ class HigherOrderChecks {
       const GraphValue& input = nested.value(*id);
       if (input.kind() == ValueKind::custom_obj) continue;
       const auto* given = operands[i]->get_if<ValueId>();
-      const bool is_tensor = given != nullptr && graph_.value(*given).kind() == ValueKind::tensor;
-      if (is_tensor == (input.kind() == ValueKind::tensor)) continue;
-      findings_.add(Rule::nested_inputs, where,
-                    fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
-                                is_tensor ? "a tensor" : "no tensor", input.name,
-                                is_tensor ? "none" : "one"));
+      const TensorMeta* operand = given != nullptr ? graph_.value(*given).tensor() : nullptr;
+      const TensorMeta* taken = input.tensor();
+      if (operand != nullptr && taken != nullptr) {
+        if (!row.has(HigherOrderRow::kSlices) && !may_be_one(*operand, *taken))
+          findings_.add(
+              Rule::nested_inputs, where,
+              fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
+                          type_text(program_, *operand), input.name, type_text(program_, *taken)));
+      } else if ((operand != nullptr) != (taken != nullptr)) {
+        findings_.add(Rule::nested_inputs, where,
+                      fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
+                                  operand != nullptr ? "a tensor" : "no tensor", input.name,
+                                  operand != nullptr ? "none" : "one"));
+      }
+    }
+  }
+
+  void check_outputs(const Node& node, const Graph& nested, const std::string& where) {
+    std::vector<const TensorMeta*> results;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) { results.push_back(graph_.value(id).tensor()); });
+    if (results.size() != nested.outputs().size()) return;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const auto* id = nested.outputs()[i].get_if<ValueId>();
+      const TensorMeta* given = id != nullptr ? nested.value(*id).tensor() : nullptr;
+      if (given == nullptr || results[i] == nullptr || may_be_one(*given, *results[i])) continue;
+      findings_.add(Rule::nested_outputs, where,
+                    fmt::format("the graph's output {} is {}, the node's result is {}", i,
+                                type_text(program_, *given), type_text(program_, *results[i])));
     }
   }
 
@@ -112,6 +151,7 @@ class HigherOrderChecks {
         fmt::format("the graph has {} {}, the node has {} {}", found, what, expected.least, whose));
   }
 
+  const Program& program_;
   const Graph& graph_;
   const PlacedGraph& placed_;
   const ProgramPlace& place_;
@@ -122,7 +162,7 @@ class HigherOrderChecks {
 
 void check_higher_order(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
   for (const PlacedGraph& placed : placed_graphs(program))
-    HigherOrderChecks(placed, place, findings).run();
+    HigherOrderChecks(program, placed, place, findings).run();
 }
 
 }  // namespace pt2

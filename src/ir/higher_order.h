@@ -25,6 +25,7 @@ struct HigherOrderRow {
     kFirstIsCondition = 1,  // its first graph gives a truth value: a loop
     kCopiesArguments = 2,   // the operator called writes to copies, not to the arguments
     kOwnOperands = 4,       // its graphs do not take the operands one by one
+    kSlices = 8,            // its graphs take slices of operands, or give slices of results
   };
   bool has(Trait trait) const { return (traits & trait) != 0; }
 };
