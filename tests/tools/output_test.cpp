@@ -2,6 +2,8 @@
 // output; links.
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "command_runner.h"
 #include "pt2/package.h"
 #include "pt2/tensor_file.h"
@@ -71,6 +73,32 @@ TEST(Folders, HoldMoreThanFiles) {
   EXPECT_EQ(result.err, "");
   const CommandResult kernel = run_pt2({"scan", "/proc/self/fdinfo"});
   EXPECT_EQ(kernel.exit_code, 2);
+}
+
+TEST(VerifyOutput, IsTheFirstFindingsOfARuleUnlessAllAreWanted) {
+  const TemporaryFolder folder;
+  const std::string text = folder.file("a.txt"), file = folder.file("a.pt2");
+  {
+    std::ofstream out(text);
+    out << "program schema 8.20 {\n  torch \"2.15.0\"\n  dialect \"TRAINING\"\n  opset aten 10\n"
+           "  graph(%x: f32[3]) {\n    %v0: f32[4] = aten.relu.default(self=%x)\n";
+    for (int i = 0; i < 25; ++i) out << "    %w" << i << ": f32[4] = aten.relu.default(self=%x)\n";
+    out << "    return %v0\n  }\n}\n";
+  }
+  ASSERT_EQ(run_pt2({"as", text, "-o", file}).exit_code, 0);
+  const auto lines = [](const std::string& printed, std::string_view part) {
+    size_t count = 0;
+    for (size_t at = 0; (at = printed.find(part, at)) != printed.npos; ++at) ++count;
+    return count;
+  };
+  const CommandResult few = run_pt2({"verify", file}), all = run_pt2({"verify", file, "--all"});
+  EXPECT_EQ(few.exit_code, 1);
+  EXPECT_EQ(all.exit_code, 1);
+  EXPECT_EQ(lines(few.out, "V609 error"), 20u) << few.out;
+  EXPECT_EQ(lines(few.out, "V609: 6 more of these; --all prints them\n"), 1u) << few.out;
+  EXPECT_EQ(lines(all.out, "V609 error"), 26u) << all.out;
+  for (const CommandResult& result : {few, all})
+    EXPECT_TRUE(result.out.ends_with(": 27 errors, 0 warnings\n")) << result.out;
 }
 
 }  // namespace

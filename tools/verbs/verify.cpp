@@ -25,11 +25,13 @@ namespace {
 
 constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
 constexpr unsigned kMaxVerifying = 4;  // more do not read faster from memory
+constexpr size_t kMaxPrinted = 20;     // of one rule: one cause often breaks it at every node
 
 struct VerifyArguments {
   std::vector<std::string> files;
   bool quiet = false;
   bool strict = false;
+  bool all = false;
   std::string level = std::string(level_name(Level::full));
   std::string sha256;
   Limits limits;
@@ -209,11 +211,17 @@ void write_report(JsonWriter& json, const std::string& file, const Verdict& verd
 void print_verdict(const VerifyArguments& options, const std::string& file, const Verdict& verdict,
                    Environment& environment) {
   if (options.quiet && verdict_code(options, verdict) == kOk) return;
+  std::map<Rule, size_t> found;
   for (const Diagnostic& finding : verdict.file.findings.all()) {
+    if (++found[finding.rule] > kMaxPrinted && !options.all) continue;
     print(environment.out, finding.line() + "\n");
     if (const std::string remedy = limit_remedy(finding.code, finding.text); !remedy.empty())
       print(environment.out, fmt::format("    to do: {}\n", remedy));
   }
+  for (const auto& [rule, times] : found)
+    if (times > kMaxPrinted && !options.all)
+      print(environment.out, fmt::format("{}: {} more of these; --all prints them\n",
+                                         rule_code(rule), times - kMaxPrinted));
   for (const ScanFinding& finding : verdict.file.hazards)
     print(environment.out,
           fmt::format("{} {}: {}\n", finding.hazard->code(), severity_name(gravity_of(finding)),
@@ -295,6 +303,8 @@ Action setup_verify(CommandLine& line) {
   line.add_option("FILE", options->files, "files and folders; - is standard input").required();
   line.add_flag("-q,--quiet", options->quiet, "print only files that do not pass");
   line.add_flag("--strict", options->strict, "warnings count as errors");
+  line.add_flag("--all", options->all,
+                fmt::format("print every finding, not the first {} of a rule", kMaxPrinted));
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
   line.add_option("--level", options->level,
