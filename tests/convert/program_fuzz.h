@@ -35,16 +35,17 @@ inline Limits program_limits() {
 
 class ProgramFuzz {
  public:
-  explicit ProgramFuzz(const std::filesystem::path& data) : edits_(data) {}
+  // Before a file is tried it is kept at `kept`, if that is not empty.
+  explicit ProgramFuzz(const std::filesystem::path& data, std::filesystem::path kept = {})
+      : edits_(data), kept_(std::move(kept)) {}
 
   // The fault found, if any.
   std::string run(std::span<const std::byte> bytes) {
     Choices choices(bytes);
     file_ = edits_.make(choices);
+    if (!kept_.empty()) std::ofstream(kept_, std::ios::binary) << file_;
     return exercise(choices.below(256));
   }
-  // What the last input made.
-  const std::string& file() const { return file_; }
   size_t loaded() const { return loaded_; }
   size_t computed() const { return computed_; }
 
@@ -70,7 +71,7 @@ class ProgramFuzz {
     const Diagnostics findings = verified(file_);
     // What stands in a region of torch.vmap or autocast is checked only where it is written out.
     has_regions_ =
-        file_.find("predispatch._") != file_.npos || file_.find("_enter_autocast") != file_.npos;
+        file_.find("predispatch._") != file_.npos || file_.find("autocast") != file_.npos;
     const auto package = open(file_);
     if (!package) return "";
     ++loaded_;
@@ -248,6 +249,7 @@ class ProgramFuzz {
   }
 
   ProgramEdits edits_;
+  std::filesystem::path kept_;
   std::string file_;
   bool has_regions_ = false;
   size_t loaded_ = 0, computed_ = 0;

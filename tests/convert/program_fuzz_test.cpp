@@ -24,19 +24,14 @@ Bytes choices_of(uint64_t seed, uint64_t number) {
   return bytes;
 }
 
-void keep(const std::string& name, const std::string& file) {
-  std::ofstream(name, std::ios::binary) << file;
-}
-
 TEST(ProgramFuzz, EditedProgramsAreRefusedOrComputed) {
-  ProgramFuzz fuzz(PT2_TEST_DATA);
   const uint64_t seed = number_from("PT2_FUZZ_SEED", 1), runs = number_from("PT2_FUZZ_RUNS", 1500);
   const char* only = std::getenv("PT2_FUZZ_ONLY");
+  ProgramFuzz fuzz(PT2_TEST_DATA, only != nullptr ? "program_fuzz.pt2" : "");
   const uint64_t first = only != nullptr ? number_from("PT2_FUZZ_ONLY", 0) : 0;
   for (uint64_t i = first; i < (only != nullptr ? first + 1 : runs); ++i) {
-    keep("program_fuzz_number.txt", std::to_string(seed) + " " + std::to_string(i));
+    std::ofstream("program_fuzz_number.txt") << seed << ' ' << i;
     const std::string fault = fuzz.run(choices_of(seed, i));
-    if (only != nullptr) keep("program_fuzz.pt2", fuzz.file());
     EXPECT_EQ(fault, "") << "PT2_FUZZ_SEED=" << seed << " PT2_FUZZ_ONLY=" << i;
   }
   std::filesystem::remove("program_fuzz_number.txt");
