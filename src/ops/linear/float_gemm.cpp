@@ -4,7 +4,7 @@
 #include "base/memory_account.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
-#include "ops/linear/gemm.h"
+#include "ops/linear/vector_products.h"
 
 namespace pt2::ops {
 namespace {
@@ -37,9 +37,25 @@ void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t firs
   }
 }
 
+// Floats where they lie; nothing where an operand has other elements, or has them between addresses
+// of floats, as a file may.
+struct LyingFloats {
+  const float* data = nullptr;
+  int64_t line_stride = 0;
+  int64_t depth_stride = 0;
+};
+std::optional<LyingFloats> lying_floats(const FloatOperand& operand) {
+  const auto memory = operand.in_place();
+  if (!memory || memory->dtype != Dtype::float32 ||
+      reinterpret_cast<uintptr_t>(memory->data) % alignof(float) != 0)
+    return std::nullopt;
+  return LyingFloats{reinterpret_cast<const float*>(memory->data), memory->line_stride,
+                     memory->depth_stride};
+}
+
 // Packs `columns` lines of the right operand, starting at `first`.
 void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t depth, float* packed) {
-  if (const auto lying = right.in_place()) {
+  if (const auto lying = lying_floats(right)) {
     kernels::pack_right(lying->data + first * lying->line_stride,
                         {.depth = depth,
                          .columns = columns,
@@ -67,7 +83,7 @@ void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t dep
 // Requires contiguous rows of `out`.
 void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& left,
               const FloatOperand& right, float* out, int64_t row_stride) {
-  const auto left_rows = left.in_place(), right_lines = right.in_place();
+  const auto left_rows = lying_floats(left), right_lines = lying_floats(right);
   const bool lies_in_rows = left_rows && left_rows->depth_stride == 1;
   if (rows <= kFewRows && lies_in_rows && right_lines &&
       (right_lines->depth_stride == 1 || right_lines->line_stride == 1)) {
@@ -84,6 +100,7 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& 
          .out = out,
          .out_stride = row_stride});
   }
+  if (rows == 1 && multiply_vector(right, left, columns, depth, out, 1)) return;
   constexpr int64_t kPanel = 64;
   const int64_t most =
       std::max(kPackedFloats / std::max<int64_t>(depth, 1) / kPanel * kPanel, kPanel);
@@ -114,6 +131,8 @@ void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const FloatOperan
                  const FloatOperand& right, float* out, int64_t row_stride, int64_t column_stride) {
   if (rows == 0 || columns == 0) return;
   MemoryAccount::count_products({rows, columns, depth});
+  // A column is a row of the product of the operands in turn.
+  if (columns == 1 && row_stride == 1) return multiply(1, rows, depth, right, left, out, rows);
   if (column_stride == 1) return multiply(rows, columns, depth, left, right, out, row_stride);
   if (row_stride == 1) return multiply(columns, rows, depth, right, left, out, column_stride);
   Scratch<float> dense(static_cast<size_t>(rows * columns));

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/dtypes/double_tile.h"
+#include "ops/linear/vector_products.h"
 
 namespace pt2::ops {
 namespace {
@@ -110,17 +111,16 @@ struct Target {
 template <class C>
 void MatrixOperand<C>::load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                             int64_t width, C* panel) const {
-  const int64_t element = dtype_size(dtype_);
-  const std::byte* base = data_ + (first_line * line_stride_ + first_k * depth_stride_) * element;
-  if (line_stride_ == 1 || depth_stride_ != 1) {
+  const auto& [data, dtype, line_stride, depth_stride] = memory_;
+  if (line_stride == 1 || depth_stride != 1) {
     for (int64_t k = 0; k < depth; ++k)
-      load_elements<C>(base + k * depth_stride_ * element, line_stride_, dtype_, lines,
+      load_elements<C>(memory_.at(first_line, first_k + k), line_stride, dtype, lines,
                        panel + k * width);
     return;
   }
   C buffer[kDepth];
   for (int64_t line = 0; line < lines; ++line) {
-    load_elements<C>(base + line * line_stride_ * element, depth_stride_, dtype_, depth, buffer);
+    load_elements<C>(memory_.at(first_line + line, first_k), depth_stride, dtype, depth, buffer);
     for (int64_t k = 0; k < depth; ++k) panel[k * width + line] = buffer[k];
   }
 }
@@ -128,110 +128,11 @@ void MatrixOperand<C>::load(int64_t first_line, int64_t lines, int64_t first_k, 
 template <class C>
 bool MatrixOperand<C>::load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                                  int64_t pitch, C* rows) const {
-  if (depth_stride_ != 1) return false;
-  const int64_t element = dtype_size(dtype_);
-  const std::byte* base = data_ + (first_line * line_stride_ + first_k) * element;
+  if (memory_.depth_stride != 1) return false;
   for (int64_t line = 0; line < lines; ++line)
-    load_elements<C>(base + line * line_stride_ * element, 1, dtype_, depth, rows + line * pitch);
+    load_elements<C>(memory_.at(first_line + line, first_k), 1, memory_.dtype, depth,
+                     rows + line * pitch);
   return true;
-}
-
-template <class C>
-std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() const {
-  // Only float products read in place. A file may place a tensor at an address that is misaligned
-  // for float.
-  if (!std::is_same_v<C, float> || dtype_ != Dtype::float32 ||
-      reinterpret_cast<uintptr_t>(data_) % alignof(C) != 0)
-    return std::nullopt;
-  return typename GemmOperand<C>::InPlace{reinterpret_cast<const C*>(data_), line_stride_,
-                                          depth_stride_};
-}
-
-// Sums of products of a matrix's lines with one vector: lines that lie side by side are summed
-// eight numbers at a time, others some lines at a time. Blocks as deep as tiles', added in order.
-template <class C>
-class VectorProduct {
- public:
-  VectorProduct(const GemmOperand<C>& matrix, const GemmOperand<C>& vector, int64_t depth)
-      : matrix_(matrix), depth_(depth), vector_(static_cast<size_t>(depth)) {
-    for (int64_t k = 0; k < depth; k += kDepth)
-      vector.load(0, 1, k, std::min(kDepth, depth - k), 1, vector_.data() + k);
-  }
-
-  // False where lines have to be gathered one number at a time.
-  bool sum_lines(int64_t lines, C* out, int64_t stride) const {
-    Scratch<C> line(static_cast<size_t>(depth_));
-    for (int64_t i = 0; i < lines; ++i) {
-      if (!matrix_.load_rows(i, 1, 0, depth_, depth_, line.data())) return false;
-      out[i * stride] = static_cast<C>(sum_of_line(line.data()));
-    }
-    return true;
-  }
-
-  void sum_columns(int64_t lines, C* out, int64_t stride) const {
-    constexpr int64_t kWidth = 256;
-    Part sums[kWidth], total[kWidth];
-    C numbers[kWidth];
-    for (int64_t first = 0; first < lines; first += kWidth) {
-      const int64_t width = std::min(kWidth, lines - first);
-      std::fill_n(total, width, Part{});
-      for (int64_t begin = 0; begin < depth_; begin += kDepth) {
-        std::fill_n(sums, width, Part{});
-        for (int64_t k = begin; k < std::min(depth_, begin + kDepth); ++k) {
-          matrix_.load(first, width, k, 1, width, numbers);
-          const Part factor = static_cast<Part>(vector_[static_cast<size_t>(k)]);
-          for (int64_t i = 0; i < width; ++i) sums[i] += static_cast<Part>(numbers[i]) * factor;
-        }
-        for (int64_t i = 0; i < width; ++i) total[i] += sums[i];
-      }
-      for (int64_t i = 0; i < width; ++i) out[(first + i) * stride] = static_cast<C>(total[i]);
-    }
-  }
-
- private:
-  // Unsigned integers wrap.
-  using Part = std::conditional_t<std::is_same_v<C, int64_t>, uint64_t, C>;
-
-  Part sum_of_line(const C* line) const {
-    constexpr int64_t kLanes = 8;
-    Part total{};
-    for (int64_t begin = 0; begin < depth_; begin += kDepth * kLanes) {
-      const int64_t end = std::min(depth_, begin + kDepth * kLanes);
-      Part lanes[kLanes] = {};
-      int64_t k = begin;
-      for (; k + kLanes <= end; k += kLanes)
-        for (int64_t lane = 0; lane < kLanes; ++lane)
-          lanes[lane] += static_cast<Part>(line[k + lane]) *
-                         static_cast<Part>(vector_[static_cast<size_t>(k + lane)]);
-      for (; k < end; ++k)
-        lanes[0] += static_cast<Part>(line[k]) * static_cast<Part>(vector_[static_cast<size_t>(k)]);
-      total += ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-               ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-    }
-    return total;
-  }
-
-  const GemmOperand<C>& matrix_;
-  int64_t depth_;
-  Scratch<C> vector_;
-};
-
-// Where one of the operands is a vector, and numbers are no pairs.
-template <class C>
-bool multiply_vector(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
-                     const GemmOperand<C>& right, C* out, int64_t row_stride,
-                     int64_t column_stride) {
-  if constexpr (std::is_same_v<C, Complex>) {
-    return false;
-  } else {
-    if (rows != 1 && columns != 1) return false;
-    const bool is_row = rows == 1;
-    if (!(is_row ? right : left).is_matrix()) return false;
-    const VectorProduct<C> product(is_row ? right : left, is_row ? left : right, depth);
-    const int64_t lines = is_row ? columns : rows, stride = is_row ? column_stride : row_stride;
-    if (!product.sum_lines(lines, out, stride)) product.sum_columns(lines, out, stride);
-    return true;
-  }
 }
 
 template <class C>
@@ -247,7 +148,10 @@ void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& le
       for (int64_t j = 0; j < columns; ++j) target.store(i, 1, j, 1, tile, true);
     return;
   }
-  if (multiply_vector(rows, columns, depth, left, right, out, row_stride, column_stride)) return;
+  if constexpr (!std::is_same_v<C, Complex>) {
+    if (rows == 1 && multiply_vector(right, left, columns, depth, out, column_stride)) return;
+    if (columns == 1 && multiply_vector(left, right, rows, depth, out, row_stride)) return;
+  }
   const int64_t widest = std::min(columns, kColumnBlock) + kColumns;
   const int64_t deepest = Tiles::kParts * std::min(depth, kDepth);
   Scratch<typename Tiles::Part> right_panels(static_cast<size_t>(widest * deepest));

@@ -13,6 +13,18 @@
 
 namespace pt2::ops {
 
+// An operand that lies in memory: element k of line i is at(i, k). Any strides, any alignment.
+struct OperandMemory {
+  const std::byte* data = nullptr;
+  Dtype dtype = Dtype::float32;
+  int64_t line_stride = 0;
+  int64_t depth_stride = 0;
+
+  const std::byte* at(int64_t line, int64_t k) const {
+    return data + (line * line_stride + k * depth_stride) * dtype_size(dtype);
+  }
+};
+
 // An operand of a product: `lines` (rows of the left matrix, columns of the right one), each as
 // long as the product's depth.
 template <class C>
@@ -27,17 +39,8 @@ class GemmOperand {
   // a panel.
   virtual bool load_rows(int64_t, int64_t, int64_t, int64_t, int64_t, C*) const { return false; }
 
-  // Whether a number of a line, and lines of one number, are read as fast as panels.
-  virtual bool is_matrix() const { return false; }
-
-  // The operand in memory, if it can be read in place: element k of line i is at data[i *
-  // line_stride + k * depth_stride].
-  struct InPlace {
-    const C* data = nullptr;
-    int64_t line_stride = 0;
-    int64_t depth_stride = 0;
-  };
-  virtual std::optional<InPlace> in_place() const { return std::nullopt; }
+  // Nothing where elements are made when they are asked for.
+  virtual std::optional<OperandMemory> in_place() const { return std::nullopt; }
 };
 
 // The two dimensions of a view; any strides, any dtype.
@@ -45,19 +48,15 @@ template <class C>
 class MatrixOperand : public GemmOperand<C> {
  public:
   MatrixOperand(const std::byte* data, Dtype dtype, int64_t line_stride, int64_t depth_stride)
-      : data_(data), dtype_(dtype), line_stride_(line_stride), depth_stride_(depth_stride) {}
+      : memory_{data, dtype, line_stride, depth_stride} {}
   void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
             C* panel) const override;
   bool load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t pitch,
                  C* rows) const override;
-  bool is_matrix() const override { return true; }
-  std::optional<typename GemmOperand<C>::InPlace> in_place() const override;
+  std::optional<OperandMemory> in_place() const override { return memory_; }
 
  private:
-  const std::byte* data_;
-  Dtype dtype_;
-  int64_t line_stride_;
-  int64_t depth_stride_;
+  OperandMemory memory_;
 };
 
 // An operand without its first lines.
@@ -73,10 +72,9 @@ class LinesFrom : public GemmOperand<C> {
                  C* rows) const override {
     return operand_.load_rows(begin_ + first_line, lines, first_k, depth, pitch, rows);
   }
-  bool is_matrix() const override { return operand_.is_matrix(); }
-  std::optional<typename GemmOperand<C>::InPlace> in_place() const override {
+  std::optional<OperandMemory> in_place() const override {
     auto all = operand_.in_place();
-    if (all) all->data += begin_ * all->line_stride;
+    if (all) all->data = all->at(begin_, 0);
     return all;
   }
 
@@ -86,8 +84,8 @@ class LinesFrom : public GemmOperand<C> {
 };
 
 // out[i, j] = sum over k of left line i times right line j. Elements of `out` lie row_stride and
-// column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks of 256,
-// which are added in order.
+// column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks, which
+// are added in order; int64_t is right in as many low bits as the operands' elements have.
 template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride);

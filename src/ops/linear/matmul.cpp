@@ -61,7 +61,10 @@ class PartsOperand : public GemmOperand<float> {
         panel[k * width + line] =
             parts_[static_cast<size_t>((first_line + line) * depth_ + first_k + k)];
   }
-  std::optional<InPlace> in_place() const override { return InPlace{parts_.data(), depth_, 1}; }
+  std::optional<OperandMemory> in_place() const override {
+    return OperandMemory{reinterpret_cast<const std::byte*>(parts_.data()), Dtype::float32, depth_,
+                         1};
+  }
 
  private:
   float* part(int64_t line) { return parts_.data() + line * depth_; }
@@ -308,13 +311,25 @@ Result<Meta> addr_meta(const Tensor& self, const Tensor& vec1, const Tensor& vec
   return product;
 }
 
-void addr(Tensor& out, const Tensor& self, const Tensor& vec1, const Tensor& vec2,
-          const Scalar& beta, const Scalar& alpha) {
-  with_compute_type(out.dtype(), [&]<class C>() {
-    Tensor product = Tensor::zeros(kDtypeOf<C>, out.sizes());
-    outer(product, vec1, vec2);
-    add_scaled<C>(out, self, product, beta, alpha);
-  });
+// ATen/native/cpu/LinearAlgebraKernel.cpp addr_kernel: operands are cast first, each step rounds,
+// and with beta = 0 self is not read. Of bools any factor but 0 is true.
+Result<Tensor> addr(Emitter& e, const Tensor& self, const Tensor& vec1, const Tensor& vec2,
+                    const Scalar& beta, const Scalar& alpha) {
+  PT2_TRY(const Meta meta, addr_meta(self, vec1, vec2, beta, alpha));
+  const auto cast = [&](const Tensor& tensor) {
+    return tensor.dtype() == meta.dtype ? Result<Tensor>(tensor)
+                                        : e(aten<"_to_copy.default">, {tensor, meta.dtype});
+  };
+  const auto scaled = [&](const Result<Tensor>& tensor, const Scalar& factor) {
+    const Complex number = factor.to_complex();
+    const bool is_bool = meta.dtype == Dtype::bool_;
+    if (number == 1.0 || (is_bool && number != 0.0)) return tensor;
+    return e(aten<"mul.Scalar">, {tensor, is_bool ? Scalar(false) : factor});
+  };
+  const auto product = scaled(
+      e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {cast(vec1), 1}), cast(vec2)}), alpha);
+  if (beta.to_complex() == 0.0) return product;
+  return e(aten<"add.Tensor">, {scaled(cast(self), beta), product});
 }
 
 Sizes batch_sizes(const Tensor& tensor) {
@@ -522,7 +537,7 @@ constexpr OpDef kMatmulOps[] = {
     op<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer, outer_formula>,
     op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer, outer_formula>,
     op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       addr_meta, addr>,
+       addr>,
     composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul, matmul_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel, linear_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
@@ -548,7 +563,8 @@ Result<Tensor> matmul(const Tensor& self, const Tensor& other) {
   const int64_t columns = right.size(right.dim() - 1);
   if (right.dim() == 2) {
     // One tall product instead of a batch of small ones.
-    left = matrix_view(left, {out.numel() / columns, left.size(left.dim() - 1)});
+    if (left.dim() > 2)
+      left = matrix_view(left, {out.numel() / columns, left.size(left.dim() - 1)});
   } else {
     const auto free = (self.dim() > 1 ? 1 : 0) + (other.dim() > 1 ? 1 : 0);
     const Sizes batch(out.sizes().begin(), out.sizes().end() - free);

@@ -1,0 +1,18 @@
+// Products of a matrix with one vector: what dot, mv and their like are, whatever the dtype and the
+// strides.
+#ifndef PT2_OPS_LINEAR_VECTOR_PRODUCTS_H
+#define PT2_OPS_LINEAR_VECTOR_PRODUCTS_H
+
+#include "ops/linear/gemm.h"
+
+namespace pt2::ops {
+
+// out[i * stride] = the sum over k < depth of matrix line i times line 0 of `vector`; false where
+// the matrix lies nowhere. C is float, double or int64_t.
+template <class C>
+bool multiply_vector(const GemmOperand<C>& matrix, const GemmOperand<C>& vector, int64_t lines,
+                     int64_t depth, C* out, int64_t stride);
+
+}  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_VECTOR_PRODUCTS_H

@@ -1,0 +1,183 @@
+// Products with vectors, whatever their strides, beside plain loops over their elements.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <class C>
+std::vector<C> elements_of(const Tensor& tensor) {
+  Tensor wide = Tensor::zeros(kDtypeOf<C>, tensor.sizes());
+  copy_elements(wide, tensor);
+  return {wide.as<C>().begin(), wide.as<C>().end()};
+}
+
+// How elements lie.
+enum class Lying : uint8_t { densely, turned, apart, all_one, unaligned };
+
+Tensor operand(std::mt19937& random, Dtype dtype, const Sizes& sizes, Lying lying, bool special) {
+  const bool is_whole = dtype_category(dtype) < DtypeCategory::floating;
+  std::vector<double> numbers(static_cast<size_t>(*checked_numel(sizes)));
+  for (double& number : numbers)
+    number = is_whole ? std::uniform_int_distribution<int>(-2'000'000'000, 2'000'000'000)(random)
+                      : std::normal_distribution<double>()(random);
+  if (special && !is_whole && !numbers.empty()) {
+    numbers[numbers.size() / 2] = kInfinity;
+    numbers[numbers.size() / 3] = NAN;
+  }
+  const Tensor dense = Tensor::zeros(dtype, sizes);
+  Tensor filled = dense;
+  copy_elements(filled,
+                Tensor::from<double>(Dtype::float64, sizes, std::span<const double>(numbers)));
+  if (lying == Lying::densely || sizes.empty()) return filled;
+  Sizes room = sizes, strides;
+  if (lying == Lying::apart) room.push_back(3);
+  if (lying == Lying::turned) std::ranges::reverse(room);
+  if (lying == Lying::all_one) return filled.with_view(sizes, Sizes(sizes.size(), 0), 0);
+  if (lying == Lying::unaligned) {
+    // As a file may place elements.
+    const auto bytes = static_cast<size_t>(filled.nbytes());
+    auto memory = std::make_shared<std::vector<std::byte>>(bytes + 1);
+    if (bytes > 0) std::copy_n(filled.raw_data(), bytes, memory->data() + 1);
+    auto storage = Storage::borrow(std::span(*memory).subspan(1), memory);
+    return *Tensor::view_of(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
+  }
+  const Tensor wide = Tensor::zeros(dtype, room);
+  strides.assign(wide.strides().begin(),
+                 wide.strides().begin() + static_cast<int64_t>(sizes.size()));
+  if (lying == Lying::turned) std::ranges::reverse(strides);
+  Tensor out = wide.with_view(sizes, strides, 0);
+  copy_elements(out, filled);
+  return out;
+}
+
+// Row i of the matrix times the vector, and how large its terms are.
+struct Sums {
+  std::vector<long double> sums, sizes;
+};
+Sums float_sums(const Tensor& matrix, const Tensor& vector) {
+  const std::vector<double> a = elements_of<double>(matrix), x = elements_of<double>(vector);
+  Sums out;
+  for (int64_t i = 0; i < matrix.size(0); ++i) {
+    long double sum = 0, size = 0;
+    for (size_t k = 0; k < x.size(); ++k) {
+      const long double term =
+          static_cast<long double>(a[static_cast<size_t>(i) * x.size() + k]) * x[k];
+      sum += term;
+      size += std::fabs(term);
+    }
+    out.sums.push_back(sum);
+    out.sizes.push_back(size);
+  }
+  return out;
+}
+void expect_sums(const Tensor& found, const Tensor& matrix, const Tensor& vector) {
+  if (dtype_category(matrix.dtype()) < DtypeCategory::floating) {
+    const std::vector<int64_t> a = elements_of<int64_t>(matrix), x = elements_of<int64_t>(vector);
+    Tensor expected = Tensor::zeros(Dtype::int64, {matrix.size(0)});
+    for (size_t i = 0; i < static_cast<size_t>(matrix.size(0)); ++i) {
+      uint64_t sum = 0;
+      for (size_t k = 0; k < x.size(); ++k)
+        sum += static_cast<uint64_t>(a[i * x.size() + k]) * static_cast<uint64_t>(x[k]);
+      expected.data<int64_t>()[i] = static_cast<int64_t>(sum);
+    }
+    Tensor wrapped = Tensor::zeros(matrix.dtype(), expected.sizes());
+    copy_elements(wrapped, expected);
+    ASSERT_EQ(elements_of<int64_t>(found), elements_of<int64_t>(wrapped));
+    return;
+  }
+  const Sums expected = float_sums(matrix, vector);
+  const std::vector<double> numbers = elements_of<double>(found);
+  const double room = found.dtype() == Dtype::float64    ? 1e-14
+                      : found.dtype() == Dtype::bfloat16 ? 5e-3
+                      : found.dtype() == Dtype::float16  ? 1e-3
+                                                         : 2e-6;
+  ASSERT_EQ(numbers.size(), expected.sums.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (std::isnan(expected.sums[i])) {
+      ASSERT_TRUE(std::isnan(numbers[i]));
+    } else if (std::isinf(expected.sums[i])) {
+      ASSERT_EQ(numbers[i], static_cast<double>(expected.sums[i]));
+    } else {
+      ASSERT_LE(std::fabs(numbers[i] - expected.sums[i]), room * expected.sizes[i] + 1e-30L)
+          << "row " << i << " of " << matrix.type_text();
+    }
+  }
+}
+
+TEST(VectorProducts, AreSumsOfProducts) {
+  std::mt19937 random(8);
+  using enum Lying;
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16, Dtype::float16,
+                            Dtype::int64, Dtype::int32, Dtype::int16, Dtype::uint8})
+    for (const int64_t depth : {0, 1, 5, 130, 1030, 2500})
+      for (const int64_t lines : {0, 1, 3, 530})
+        for (const Lying lying : {densely, turned, apart, all_one, unaligned}) {
+          if (lines * depth > 100'000) continue;
+          const bool special = std::uniform_int_distribution<int>(0, 3)(random) == 0;
+          const Tensor matrix = operand(random, dtype, {lines, depth}, lying, special);
+          const auto other = static_cast<Lying>(std::uniform_int_distribution<int>(0, 4)(random));
+          const Tensor vector = operand(random, dtype, {depth}, other, special);
+          const auto product = apply(aten<"mv.default">, {matrix, vector});
+          ASSERT_TRUE(product) << product.error().text();
+          ASSERT_NO_FATAL_FAILURE(expect_sums(*product, matrix, vector));
+          const Tensor across = *apply(aten<"t.default">, {matrix});
+          for (const auto& same : {apply(aten<"matmul.default">, {matrix, vector}),
+                                   apply(aten<"matmul.default">, {vector, across})})
+            ASSERT_NO_FATAL_FAILURE(expect_sums(*same, matrix, vector));
+          if (lines != 1) continue;
+          const Tensor row = *apply(aten<"select.int">, {matrix, 0, 0});
+          for (const Handle handle : {Handle(aten<"dot.default">), Handle(aten<"vdot.default">)}) {
+            const auto dot = apply(handle, {row, vector});
+            ASSERT_TRUE(dot) << dot.error().text();
+            ASSERT_TRUE(dot->sizes().empty());
+            ASSERT_NO_FATAL_FAILURE(expect_sums(*dot, matrix, vector));
+          }
+        }
+}
+
+TEST(VectorProducts, OuterOnesAreAdded) {
+  std::mt19937 random(9);
+  for (const Dtype dtype : {Dtype::float64, Dtype::int32, Dtype::bool_})
+    for (const auto& [beta, alpha] : {std::pair<int64_t, int64_t>{1, 1}, {0, 2}, {3, -1}, {2, 0}}) {
+      const Tensor self = operand(random, dtype, {5}, Lying::densely, beta == 0);
+      const Tensor a = operand(random, dtype, {7}, Lying::apart, false);
+      const Tensor b = operand(random, dtype, {5}, Lying::densely, false);
+      const auto found =
+          apply(aten<"addr.default">, {self, a, b, box(Scalar(beta)), box(Scalar(alpha))});
+      ASSERT_TRUE(found) << found.error().text();
+      ASSERT_EQ(found->dtype(), dtype);
+      const std::vector<double> s = elements_of<double>(self), x = elements_of<double>(a),
+                                y = elements_of<double>(b), all = elements_of<double>(*found);
+      for (size_t i = 0; i < all.size(); ++i) {
+        const double own = beta == 0 ? 0 : static_cast<double>(beta) * s[i % 5];
+        const double product = static_cast<double>(alpha) * (x[i / 5] * y[i % 5]);
+        if (dtype == Dtype::bool_) {
+          ASSERT_EQ(all[i] != 0, own != 0 || product != 0);
+        } else if (dtype == Dtype::float64) {
+          ASSERT_DOUBLE_EQ(all[i], own + product);
+        }
+      }
+      if (dtype != Dtype::int32) continue;
+      const std::vector<int64_t> p = elements_of<int64_t>(self), q = elements_of<int64_t>(a),
+                                 r = elements_of<int64_t>(b), wholes = elements_of<int64_t>(*found);
+      for (size_t i = 0; i < wholes.size(); ++i)
+        ASSERT_EQ(
+            static_cast<uint32_t>(wholes[i]),
+            static_cast<uint32_t>(static_cast<uint64_t>(beta) * static_cast<uint64_t>(p[i % 5]) +
+                                  static_cast<uint64_t>(alpha) * static_cast<uint64_t>(q[i / 5]) *
+                                      static_cast<uint64_t>(r[i % 5])));
+    }
+}
+
+}  // namespace
+}  // namespace pt2::ops
