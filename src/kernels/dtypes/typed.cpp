@@ -29,6 +29,8 @@ void run_row(const In* a, int64_t a_stride, const In* b, int64_t b_stride, Out* 
     for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(function(a[i], b[i]));
   else if (a_stride == 1 && b_stride == 0)
     for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(function(a[i], *b));
+  else if (a_stride == 0 && b_stride == 1)
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(function(*a, b[i]));
   else
     for (int64_t i = 0; i < count; ++i)
       out[i] = static_cast<Out>(function(a[i * a_stride], b[i * b_stride]));

@@ -71,17 +71,16 @@ enum class Writes : uint8_t {
 
 // What has no kernel as a whole, but steps that compute its parts.
 void take_apart(std::optional<Program>& out, const Program& program, const NodeBudget& budget) {
-  const OperatorSet kept{.all_but = {"torch.ops.aten.einsum.default",
-                                     "torch.ops.aten.outer.default", "torch.ops.aten.stft.default",
-                                     "torch.ops.aten.stft.center",
-                                     "torch.ops.aten.cosine_similarity.default",
-                                     "torch.ops.aten.pairwise_distance.default",
-                                     "torch.ops.aten.l1_loss.default",
-                                     "torch.ops.aten.binary_cross_entropy_with_logits.default",
-                                     "torch.ops.aten.soft_margin_loss.default",
-                                     "torch.ops.aten.poisson_nll_loss.default",
-                                     "torch.ops.aten.kl_div.default",
-                                     "torch.ops.aten.cross_entropy_loss.default"}};
+  const OperatorSet kept{
+      .all_but = {"torch.ops.aten.einsum.default", "torch.ops.aten.outer.default",
+                  "torch.ops.aten.addr.default", "torch.ops.aten.kron.default",
+                  "torch.ops.aten.stft.default", "torch.ops.aten.stft.center",
+                  "torch.ops.aten.cosine_similarity.default",
+                  "torch.ops.aten.pairwise_distance.default", "torch.ops.aten.l1_loss.default",
+                  "torch.ops.aten.binary_cross_entropy_with_logits.default",
+                  "torch.ops.aten.soft_margin_loss.default",
+                  "torch.ops.aten.poisson_nll_loss.default", "torch.ops.aten.kl_div.default",
+                  "torch.ops.aten.cross_entropy_loss.default"}};
   const Program& now = out ? *out : program;
   const auto is_one = [&](const PlacedGraph& placed) {
     const auto has_target = [&](NodeId id) {

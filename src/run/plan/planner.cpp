@@ -281,8 +281,8 @@ StepPointer Planner::make_step(const BoundNode& node) {
       widens_ = true;
       StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });
       widens_ = false;
-      if (step != nullptr && step->name() == kBatchProduct)
-        step = make_half_batch_product(node, std::move(step));
+      // Halves are what that multiplies as well.
+      if (step != nullptr && step->name() == kBatchProduct) step = make_batch_product(*this, node);
       if (step != nullptr) return taken(std::move(step));
     }
     return taken(maker.make(*this, node));

@@ -215,8 +215,6 @@ using StepMaker = std::function<StepPointer()>;
 StepPointer make_half(const Planner& planner, const BoundNode& node, const StepMaker& make);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 inline constexpr std::string_view kBatchProduct = "batch_product";
-// Of halves; `as_floats` where that is no faster.
-StepPointer make_half_batch_product(const BoundNode& node, StepPointer as_floats);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
 // Of levels with levels; null for others.
 StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node);

@@ -52,8 +52,10 @@ struct Matrices {
 enum class Way : uint8_t {
   packed,    // the right one is packed
   few_rows,  // the right one is read as it lies
-  column,    // rows of the left one with the only column of the right one
+  column,    // the left one, as it lies, with the only column of the right one
 };
+// Up to so many rows are few.
+constexpr int64_t kRowsToRead = 4;
 
 // One matrix has all threads, several have one each.
 template <class Product>
@@ -116,30 +118,38 @@ struct BatchProduct {
       product.columns = left.rows;
       product.left = by;
       product.right = from;
-      product.turned = true;
-      product.right_stride = left.row_stride;
+      product.turned = left.column_stride == 1;
+      product.right_stride = product.turned ? left.row_stride : left.column_stride;
     }
     kernels::multiply_rows(product, threads);
   }
 };
 
-// Of halves, which are packed as they are; sums are rounded some rows at a time.
+// Of halves, which are packed, or read, as they are; sums are rounded some rows at a time.
 struct HalfBatchProduct {
   static constexpr int64_t kRowsAtOnce = 256;
 
   Matrices left;
   Matrices right;
+  Way way;
   Dtype dtype;
   int64_t count;  // of matrices
-  float* packed;  // a panel for each thread
+  float* packed;  // a panel for each thread, or its few rows as floats
   int64_t panel;  // floats of one
   float* sums;    // some rows for each thread
   const float* bias;
   std::byte* out;
 
-  int64_t rows_at_once() const { return std::min(left.rows, kRowsAtOnce); }
+  int64_t panel_size() const {
+    return way == Way::packed ? kernels::packed_half_size(left.columns, right.columns) / 2 + 1
+                              : kRowsToRead * left.columns;
+  }
+  int64_t rows_at_once() const {
+    return way == Way::packed ? std::min(left.rows, kRowsAtOnce) : left.rows;
+  }
 
   void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
+    if (way != Way::packed) return multiply_few(index, thread, threads);
     const kernels::HalfWeights weights{.type = rounding_of(dtype),
                                        .depth = left.columns,
                                        .columns = right.columns,
@@ -160,6 +170,38 @@ struct HalfBatchProduct {
              out + (index * left.rows + row) * right.columns * left.element);
     }
   }
+
+ private:
+  void multiply_few(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
+    const bool is_column = way == Way::column;
+    const uint16_t* few = (is_column ? right : left).matrix<uint16_t>(index);
+    const int64_t depth = left.columns;
+    kernels::RowProduct product{.rows = is_column ? 1 : left.rows,
+                                .left = packed + thread * panel,
+                                .left_stride = depth,
+                                .out = sums + thread * rows_at_once() * right.columns,
+                                .out_stride = right.columns,
+                                .epilogue = {.bias = bias}};
+    for (int64_t row = 0; row < product.rows; ++row)
+      widen(dtype, reinterpret_cast<const std::byte*>(few + row * left.row_stride), depth,
+            packed + thread * panel + row * depth);
+    kernels::HalfWeights weights{.type = rounding_of(dtype),
+                                 .depth = depth,
+                                 .columns = right.columns,
+                                 .right = right.matrix<uint16_t>(index),
+                                 .depth_stride = right.row_stride,
+                                 .column_stride = right.column_stride};
+    if (is_column) {
+      weights.columns = left.rows;
+      weights.right = left.matrix<uint16_t>(index);
+      weights.depth_stride = left.column_stride;
+      weights.column_stride = left.row_stride;
+    }
+    const bool lie_alike = product.rows == 1 || left.row_stride == depth;
+    kernels::multiply_half_rows(product, weights, lie_alike ? few : nullptr, threads);
+    const int64_t results = left.rows * right.columns;
+    narrow(dtype, product.out, results, out + index * results * left.element);
+  }
 };
 
 class BatchProductStep final : public Step {
@@ -178,7 +220,10 @@ class BatchProductStep final : public Step {
         (ranks_.left == 3 && left->size(0) != right->size(0)) ||
         (bias != nullptr && (!are_numbers(bias) || bias->dtype() != left->dtype())))
       return false;
-    const Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
+    const bool lies_well =
+        left->strides().back() == 1 ||
+        (left->dim() > 1 && left->stride(left->dim() - 2) == 1 && is_column(*right));
+    const Tensor rows = lies_well ? *left : to_row_major(frame, *left);
     auto out = multiply(frame, rows, is_linear_ ? turned(*right) : *right, bias);
     if (!out) return false;
     frame.set(result(), *std::move(out), false);
@@ -195,6 +240,11 @@ class BatchProductStep final : public Step {
     std::swap(sizes.back(), sizes[sizes.size() - 2]);
     std::swap(strides.back(), strides[strides.size() - 2]);
     return matrices.with_view(std::move(sizes), std::move(strides), matrices.storage_offset());
+  }
+  // Whether a right operand is columns, each alone, whose elements lie side by side.
+  bool is_column(const Tensor& right) const {
+    if (is_linear_ || (right.dim() > 1 && right.sizes().back() != 1)) return false;
+    return right.stride(right.dim() == 1 ? 0 : right.dim() - 2) == 1;
   }
   // A vector as the row of a matrix, or as its column.
   static Tensor as_matrix(const Tensor& tensor, bool is_left) {
@@ -261,9 +311,7 @@ class BatchProductStep final : public Step {
     if (!numel || !bound || *bound > INT64_MAX / 64) return std::nullopt;
     const Way way = way_of(from, by);
     MemoryAccount::count_products({*numel, from.columns});
-    if (is_half(a.dtype()))
-      return way == Way::packed ? multiply_halves(frame, from, by, a.dtype(), sizes, bias)
-                                : std::nullopt;
+    if (is_half(a.dtype())) return multiply_halves(frame, from, by, way, a.dtype(), sizes, bias);
     Tensor out = frame.make(std::move(sizes));
     const int64_t panel = way == Way::packed ? kernels::packed_size(from.columns, columns) : 0;
     Tensor packed = frame.make({std::max<int64_t>(panel * panels, 1)});
@@ -279,18 +327,17 @@ class BatchProductStep final : public Step {
     return out;
   }
 
-  static std::optional<Tensor> multiply_halves(Frame& frame, const Matrices& from,
-                                               const Matrices& by, Dtype dtype, const Sizes& sizes,
-                                               const Tensor* bias) {
+  static Tensor multiply_halves(Frame& frame, const Matrices& from, const Matrices& by, Way way,
+                                Dtype dtype, const Sizes& sizes, const Tensor* bias) {
     const int64_t threads = kernels::thread_count(frame.threads());
     Tensor out = frame.make(sizes, {}, dtype);
     HalfBatchProduct product{.left = from,
                              .right = by,
+                             .way = way,
                              .dtype = dtype,
-                             .count = out.numel() / (from.rows * by.columns),
-                             .panel = kernels::packed_half_size(from.columns, by.columns) / 2 + 1};
+                             .count = out.numel() / (from.rows * by.columns)};
     // Panels begin at whole lines.
-    product.panel = (product.panel + 15) / 16 * 16;
+    product.panel = (product.panel_size() + 15) / 16 * 16;
     Tensor packed = frame.make({product.panel * threads});
     Tensor sums = frame.make({product.rows_at_once() * by.columns * threads});
     std::optional<Tensor> wide_bias;
@@ -304,43 +351,20 @@ class BatchProductStep final : public Step {
   }
 
   Way way_of(const Matrices& left, const Matrices& right) const {
-    constexpr int64_t kFewRows = 4;
     if (right.columns == 1 && (right.row_stride == 1 || right.rows == 1) && !is_linear_)
       return Way::column;
     const bool lies_well = right.column_stride == 1 || right.row_stride == 1;
-    return left.rows <= kFewRows && lies_well ? Way::few_rows : Way::packed;
+    return left.rows <= kRowsToRead && lies_well ? Way::few_rows : Way::packed;
   }
 
   bool is_linear_;
   ProductRanks ranks_;
 };
 
-// Of halves as they are, or, where there are few rows, as floats.
-class HalfBatchProductStep final : public Step {
- public:
-  HalfBatchProductStep(const BoundNode& node, StepPointer as_floats)
-      : Step({&node}), as_they_are_(node), as_floats_(std::move(as_floats)) {}
-
-  std::string_view name() const override { return as_they_are_.name(); }
-
-  Result<bool> run(Frame& frame) const override {
-    PT2_TRY(const bool done, as_they_are_.run(frame));
-    return done || as_floats_ == nullptr ? Result<bool>(done) : as_floats_->run(frame);
-  }
-
- private:
-  BatchProductStep as_they_are_;
-  StepPointer as_floats_;
-};
-
 }  // namespace
 
 StepPointer make_batch_product(const Planner&, const BoundNode& node) {
   return std::make_unique<BatchProductStep>(node);
-}
-
-StepPointer make_half_batch_product(const BoundNode& node, StepPointer as_floats) {
-  return std::make_unique<HalfBatchProductStep>(node, std::move(as_floats));
 }
 
 }  // namespace pt2::run
