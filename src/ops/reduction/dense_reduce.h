@@ -30,10 +30,37 @@ struct BoolElement {
   operator int64_t() const { return byte != 0; }
 };
 
-// What reductions make of their elements. Integers wrap.
+// float16 or bfloat16: the dtype says which.
+struct HalfElement {
+  uint16_t bits;
+};
+
+constexpr int64_t kFoldBlock = 2048;
+
+// Elements, at most kFoldBlock, as numbers: where they lie, and halves as floats elsewhere.
+template <class T>
+struct FoldedNumbers {
+  explicit FoldedNumbers(Dtype) {}
+  const T* read(const T* from, int64_t) { return from; }
+};
+template <>
+struct FoldedNumbers<HalfElement> {
+  explicit FoldedNumbers(Dtype stored) : dtype(stored) {}
+  const float* read(const HalfElement* from, int64_t count) {
+    load_elements<float>(reinterpret_cast<const std::byte*>(from), 1, dtype, count, buffer);
+    return buffer;
+  }
+  Dtype dtype;
+  float buffer[kFoldBlock];
+};
+
+// What reductions make of their elements. Integers wrap. kWidens: whether float32 is folded as
+// double. kLanes: how many partial results a row has.
 template <class A>
 struct FoldSum {
   using Sum = A;
+  static constexpr int64_t kLanes = 16;
+  static constexpr bool kWidens = true;
   static constexpr A kNone{};
   template <class T>
   static A of(T x) {
@@ -41,9 +68,24 @@ struct FoldSum {
   }
   static A join(A a, A b) { return a + b; }
 };
+// NaN counts for nothing.
+template <class A>
+struct FoldNumberSum {
+  using Sum = A;
+  static constexpr int64_t kLanes = 16;
+  static constexpr bool kWidens = false;
+  static constexpr A kNone{};
+  template <class T>
+  static A of(T x) {
+    return x == x ? static_cast<A>(x) : A{};
+  }
+  static A join(A a, A b) { return a + b; }
+};
 template <class A>
 struct FoldProduct {
   using Sum = A;
+  static constexpr int64_t kLanes = 16;
+  static constexpr bool kWidens = false;
   static constexpr A kNone{1};
   template <class T>
   static A of(T x) {
@@ -56,14 +98,20 @@ template <bool Largest, class T>
 struct FoldExtreme {
   using Sum = T;
   using Limits = std::numeric_limits<T>;
+  // Of a loop over 16 choices GCC writes out each and makes no vectors; int64_t has none in SSE2.
+  static constexpr int64_t kLanes = Limits::is_integer && sizeof(T) == 8 ? 16 : 32;
   static constexpr T kEnd = Limits::has_infinity ? Limits::infinity() : Limits::max();
   static constexpr T kStart = Limits::has_infinity ? -Limits::infinity() : Limits::min();
   static constexpr T kNone = Largest ? kStart : kEnd;
   static T of(T x) { return x; }
-  static T join(T a, T b) { return ((Largest ? a >= b : a <= b) | (a != a)) ? a : b; }
+  static T join(T a, T b) {
+    const T better = (Largest ? b > a : b < a) ? b : a;
+    return b != b ? b : better;
+  }
 };
 struct FoldCount {
   using Sum = int64_t;
+  static constexpr int64_t kLanes = 16;
   static constexpr int64_t kNone = 0;
   template <class T>
   static int64_t of(T x) {
@@ -73,35 +121,40 @@ struct FoldCount {
   static int64_t join(int64_t a, int64_t b) { return a + b; }
 };
 
-// Sixteen partial results over short blocks, which lose little accuracy.
+// Some partial results over short blocks, which lose little accuracy. As many as keep GCC from
+// writing out the innermost loop, of which it makes no vectors then.
 template <class Fold, class T, class Map>
-typename Fold::Sum fold_row(const T* values, int64_t count, const Map& map) {
+typename Fold::Sum fold_row(const T* values, int64_t count, const Map& map, Dtype dtype) {
   using Sum = typename Fold::Sum;
-  constexpr int64_t kLanes = 16, kBlock = 2048;
+  constexpr int64_t kLanes = Fold::kLanes;
+  FoldedNumbers<T> numbers(dtype);
   Sum total = Fold::kNone;
-  int64_t i = 0;
-  while (count - i >= kLanes) {
+  for (int64_t begin = 0; begin < count; begin += kFoldBlock) {
+    const int64_t size = std::min(count - begin, kFoldBlock);
+    const auto* from = numbers.read(values + begin, size);
     Sum lanes[kLanes];
     std::fill_n(lanes, kLanes, Fold::kNone);
-    const int64_t end = i + std::min((count - i) / kLanes * kLanes, kBlock);
-    for (; i < end; i += kLanes)
+    int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes)
       for (int64_t lane = 0; lane < kLanes; ++lane)
-        lanes[lane] = Fold::join(lanes[lane], map(values[i + lane]));
+        lanes[lane] = Fold::join(lanes[lane], map(from[i + lane]));
+    for (int64_t lane = 0; i + lane < size; ++lane)
+      lanes[lane] = Fold::join(lanes[lane], map(from[i + lane]));
     for (int64_t half = kLanes / 2; half > 0; half /= 2)
       for (int64_t lane = 0; lane < half; ++lane)
         lanes[lane] = Fold::join(lanes[lane], lanes[lane + half]);
     total = Fold::join(total, lanes[0]);
   }
-  for (; i < count; ++i) total = Fold::join(total, map(values[i]));
   return total;
 }
 
 // Some columns of rows that lie `stride` apart.
 template <class Fold, class T, class Map>
 void fold_columns(const T* values, int64_t rows, int64_t stride, int64_t columns,
-                  typename Fold::Sum* out, const Map& map) {
+                  typename Fold::Sum* out, const Map& map, Dtype dtype) {
   using Sum = typename Fold::Sum;
   constexpr int64_t kWidth = 256, kBlock = 128;
+  FoldedNumbers<T> numbers(dtype);
   Sum sums[kWidth];
   for (int64_t first = 0; first < columns; first += kWidth) {
     const int64_t width = std::min(kWidth, columns - first);
@@ -109,7 +162,7 @@ void fold_columns(const T* values, int64_t rows, int64_t stride, int64_t columns
     for (int64_t begin = 0; begin < rows; begin += kBlock) {
       std::fill_n(sums, width, Fold::kNone);
       for (int64_t row = begin; row < std::min(rows, begin + kBlock); ++row) {
-        const T* from = values + row * stride + first;
+        const auto* from = numbers.read(values + row * stride + first, width);
         for (int64_t i = 0; i < width; ++i) sums[i] = Fold::join(sums[i], map(from[i]));
       }
       for (int64_t i = 0; i < width; ++i) out[first + i] = Fold::join(out[first + i], sums[i]);
@@ -118,15 +171,15 @@ void fold_columns(const T* values, int64_t rows, int64_t stride, int64_t columns
 }
 
 template <class Fold, class T, class Map>
-void fold_blocks(const ReducedBlocks& blocks, const T* in, typename Fold::Sum* out,
-                 const Map& map) {
+void fold_blocks(const ReducedBlocks& blocks, const T* in, typename Fold::Sum* out, const Map& map,
+                 Dtype dtype) {
   for (int64_t i = 0; i < blocks.before; ++i) {
     const T* from = in + i * blocks.reduced * blocks.after;
     if (blocks.after == 1)
-      out[i] = fold_row<Fold>(from, blocks.reduced, map);
+      out[i] = fold_row<Fold>(from, blocks.reduced, map, dtype);
     else
       fold_columns<Fold>(from, blocks.reduced, blocks.after, blocks.after, out + i * blocks.after,
-                         map);
+                         map, dtype);
   }
 }
 
@@ -144,11 +197,12 @@ bool fold_dense(Tensor& out, const Tensor& self, const Sizes& dims, const Finish
     return static_cast<size_t>(blocks.before * blocks.after);
   };
   Scratch<Sum> sums(size_of(all->front())), more;
-  fold_blocks<Fold>(all->front(), reinterpret_cast<const T*>(self.raw_data()), sums.data(),
-                    [](T x) { return Fold::of(x); });
+  fold_blocks<Fold>(
+      all->front(), reinterpret_cast<const T*>(self.raw_data()), sums.data(),
+      [](auto x) { return Fold::of(x); }, self.dtype());
   for (size_t i = 1; i < all->size(); ++i) {
     more.assign(size_of((*all)[i]), Sum{});
-    fold_blocks<Fold>((*all)[i], sums.data(), more.data(), [](Sum x) { return x; });
+    fold_blocks<Fold>((*all)[i], sums.data(), more.data(), [](Sum x) { return x; }, self.dtype());
     sums.swap(more);
   }
   using C = decltype(finish(Sum{}));
@@ -160,7 +214,7 @@ bool fold_dense(Tensor& out, const Tensor& self, const Sizes& dims, const Finish
 }
 
 // Calls function.template operator()<T>() with the type that elements of a dtype are; false where
-// they are none of C++'s.
+// there is none.
 template <class F>
 bool with_element(Dtype dtype, const F& function) {
   switch (dtype) {
@@ -178,6 +232,9 @@ bool with_element(Dtype dtype, const F& function) {
       return function.template operator()<int8_t>();
     case Dtype::bool_:
       return function.template operator()<BoolElement>();
+    case Dtype::float16:
+    case Dtype::bfloat16:
+      return function.template operator()<HalfElement>();
     default:
       return false;
   }

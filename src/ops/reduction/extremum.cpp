@@ -33,15 +33,17 @@ void extreme_over(Tensor& out, const Tensor& self, const Sizes& dims) {
         if constexpr (std::is_same_v<T, BoolElement>) {
           return false;
         } else {
-          using C = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
-          return fold_dense<FoldExtreme<Largest, T>, T>(out, self, dims,
-                                                        [](T x) { return static_cast<C>(x); });
+          using Number = std::conditional_t<std::is_same_v<T, HalfElement>, float, T>;
+          using C = std::conditional_t<std::is_floating_point_v<Number>, Number, int64_t>;
+          return fold_dense<FoldExtreme<Largest, Number>, T>(
+              out, self, dims, [](Number x) { return static_cast<C>(x); });
         }
       }))
     return;
   with_real_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
-      return fold_row<FoldExtreme<Largest, C>>(values, count, [](C x) { return x; });
+      return fold_row<FoldExtreme<Largest, C>>(
+          values, count, [](C x) { return x; }, kDtypeOf<C>);
     });
   });
 }

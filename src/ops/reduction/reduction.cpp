@@ -22,9 +22,18 @@ Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {
 template <template <class> class Fold>
 bool fold_numbers(Tensor& out, const Tensor& self, const Sizes& dims) {
   return with_element(self.dtype(), [&]<class T>() {
-    if constexpr (std::is_floating_point_v<T>) {
-      const bool holds = out.dtype() == Dtype::float64 || out.dtype() == self.dtype();
-      return holds && fold_dense<Fold<double>, T>(out, self, dims, [](double sum) { return sum; });
+    const auto fold = [&]<class A>(A) {
+      return fold_dense<Fold<A>, T>(out, self, dims, [](A sum) { return sum; });
+    };
+    if constexpr (std::is_same_v<T, double>) {
+      return out.dtype() == Dtype::float64 && fold(double());
+    } else if constexpr (std::is_same_v<T, float>) {
+      if (out.dtype() != Dtype::float32 && out.dtype() != Dtype::float64) return false;
+      if constexpr (!Fold<float>::kWidens)
+        if (out.dtype() == Dtype::float32) return fold(float());
+      return fold(double());
+    } else if constexpr (std::is_same_v<T, HalfElement>) {
+      return (out.dtype() == self.dtype() || out.dtype() == Dtype::float32) && fold(float());
     } else {
       return out.dtype() == Dtype::int64 &&
              fold_dense<Fold<uint64_t>, T>(out, self, dims,
@@ -66,13 +75,13 @@ Result<Meta> nansum_meta(const Tensor& self, const OptionalDims& dims, bool keep
 }
 
 void nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool, const OptionalDtype&) {
+  const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
+  if (fold_numbers<FoldNumberSum>(out, self, wrapped)) return;
   with_real_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()), out.dtype(),
-                      [](const C* values, int64_t count) {
-                        return sum_terms(values, count, [](C x) {
-                          return static_cast<Accumulator<C>>(x == x ? x : C(0));
-                        });
-                      });
+    reduce_rows<C, C>(out, self, wrapped, out.dtype(), [](const C* values, int64_t count) {
+      return sum_terms(values, count,
+                       [](C x) { return static_cast<Accumulator<C>>(x == x ? x : C(0)); });
+    });
   });
 }
 
