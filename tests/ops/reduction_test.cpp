@@ -65,8 +65,8 @@ Tensor with_room(const Tensor& tensor) {
 TEST(Reductions, TensorsAreReducedAsTheyLie) {
   std::mt19937 random(5);
   const std::vector<Sizes> shapes{{7}, {3, 41}, {300, 3}, {5, 1, 290}, {4, 33, 6}, {2, 3, 17, 2}};
-  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16, Dtype::int64,
-                            Dtype::int32, Dtype::uint8, Dtype::int8, Dtype::bool_})
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16, Dtype::float16,
+                            Dtype::int64, Dtype::int32, Dtype::uint8, Dtype::int8, Dtype::bool_})
     for (const Sizes& sizes : shapes)
       for (const bool is_special : {false, true}) {
         const Tensor dense = some_numbers(random, dtype, sizes, is_special);
@@ -75,6 +75,7 @@ TEST(Reductions, TensorsAreReducedAsTheyLie) {
         // Sums of a few hundred numbers around 1.
         const double room = dtype == Dtype::float32    ? 2e-5
                             : dtype == Dtype::bfloat16 ? 1e-2
+                            : dtype == Dtype::float16  ? 2e-3
                                                        : 1e-12;
         for (int64_t set = 1; set < int64_t{1} << rank; ++set) {
           Sizes dims;
@@ -87,6 +88,7 @@ TEST(Reductions, TensorsAreReducedAsTheyLie) {
             ASSERT_NO_FATAL_FAILURE(expect_near(*found, *expected, room));
           };
           check(aten<"sum.dim_IntList">, dims);
+          check(aten<"nansum.default">, dims);
           if (dtype == Dtype::float64) check(aten<"mean.dim">, dims);
           if (dtype != Dtype::bool_) check(aten<"amax.default">, dims);
           if (dtype != Dtype::bool_) check(aten<"amin.default">, dims);
@@ -118,6 +120,36 @@ TEST(Reductions, ProductsWithVectorsAreLikeOthers) {
           expect_near(*apply(aten<"t.default">, {*other}), *one, 1e-12);
         }
       }
+}
+
+// Elements of the classes, wherever they lie.
+TEST(Reductions, LossesOfClassesAreSumsOfOneElementEach) {
+  std::mt19937 random(7);
+  for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16})
+    for (const Sizes& sizes : std::vector<Sizes>{{0, 4}, {1, 1}, {6, 5}, {3, 4, 2, 3}}) {
+      const Tensor dense = some_numbers(random, dtype, sizes, false);
+      Sizes labelled = sizes;
+      labelled.erase(labelled.begin() + 1);
+      Tensor labels = Tensor::zeros(Dtype::int64, labelled);
+      for (int64_t i = 0; i < labels.numel(); ++i)
+        labels.data<int64_t>()[i] =
+            std::uniform_int_distribution<int64_t>(-1, sizes[1] - 1)(random);
+      const int64_t area = sizes.size() == 2 ? 1 : sizes[2] * sizes[3];
+      const std::vector<double> numbers = numbers_in(dense);
+      std::vector<double> losses;
+      for (int64_t i = 0; i < labels.numel(); ++i) {
+        const int64_t label = labels.data<int64_t>()[i];
+        const int64_t at = (i / area * sizes[1] + label) * area + i % area;
+        losses.push_back(label < 0 ? 0 : -numbers[static_cast<size_t>(at)]);
+      }
+      for (const Tensor& self : {dense, with_room(dense)}) {
+        const auto found = apply(sizes.size() == 2 ? Handle(aten<"nll_loss.default">)
+                                                   : Handle(aten<"nll_loss2d.default">),
+                                 {self, labels, std::nullopt, 0, -1});
+        ASSERT_TRUE(found) << found.error().text();
+        EXPECT_EQ(numbers_in(*found), losses);
+      }
+    }
 }
 
 TEST(Reductions, EmptySumsAreZero) {

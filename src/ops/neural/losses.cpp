@@ -181,13 +181,28 @@ Result<Classes> class_layout(const Tensor& self, const Tensor& target,
   return layout;
 }
 
+// Elements one at a time, for who looks at one of each row.
+class FewElements {
+ public:
+  explicit FewElements(const Tensor& tensor) : dense_(tensor.contiguous()) {}
+  double operator[](int64_t index) const {
+    double number = 0;
+    load_elements<double>(dense_.raw_data() + index * dtype_size(dense_.dtype()), 1, dense_.dtype(),
+                          1, &number);
+    return number;
+  }
+
+ private:
+  Tensor dense_;
+};
+
 using NllResult = std::tuple<Tensor, Tensor>;
 
 Result<NllResult> nll_loss_of(const Tensor& self, const Tensor& target,
                               const OptionalTensor& weight, int64_t reduction,
                               int64_t ignore_index) {
   PT2_TRY(const Classes layout, class_layout(self, target, weight));
-  const Input<double> values(self);
+  const FewElements values(self);
   const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
   std::vector<double> losses(static_cast<size_t>(labels.size()), 0.0);
@@ -264,7 +279,6 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
   const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
-  Output<double> result(out);
   for (int64_t i = 0; i < labels.size(); ++i) {
     const int64_t label = labels[i];
     if (label == ignore_index) continue;
@@ -272,8 +286,9 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
       return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
                             std::to_string(layout.classes - 1));
     const double grad = grads[reduction == kNoReduction ? i : 0] * (weight ? weights[label] : 1.0);
-    result[(i / layout.area * layout.classes + label) * layout.area + i % layout.area] =
-        -(reduction == kMeanLoss ? grad / total[0] : grad);
+    const double own = -(reduction == kMeanLoss ? grad / total[0] : grad);
+    const int64_t at = (i / layout.area * layout.classes + label) * layout.area + i % layout.area;
+    store_elements<double>(&own, 1, out.dtype(), 1, out.raw_data() + at * dtype_size(out.dtype()));
   }
   return out;
 }
