@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace pt2 {
@@ -14,25 +16,90 @@ struct Dim {
   int64_t to;
 };
 
-// A block of 32 rows of 32 elements of 8 bytes and its transpose take half of a small cache.
-constexpr int64_t kBlock = 32;
-
 template <size_t N>
 void copy_element(const std::byte* from, std::byte* to) {
   std::memcpy(to, from, N);
 }
 
-// Rows and columns in blocks: `row` is the dim in which the source is dense, `column` the target.
+// A square of elements of N bytes with rows of 16 bytes.
+template <size_t N>
+class Square {
+ public:
+  static constexpr int kSide = 16 / N;
+
+  // Rows of the source become columns of the target; steps are in bytes.
+  static void turn(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step) {
+    Row rows[kSide], next[kSide];
+#pragma GCC unroll 16
+    for (int i = 0; i < kSide; ++i) std::memcpy(&rows[i], from + i * from_step, sizeof(Row));
+      // Each round puts elements that are half a square apart beside each other.
+#pragma GCC unroll 4
+    for (int side = 1; side < kSide; side *= 2) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide / 2; ++i) {
+        next[2 * i] = interleave<0>(rows[i], rows[i + kSide / 2], Places());
+        next[2 * i + 1] = interleave<kSide / 2>(rows[i], rows[i + kSide / 2], Places());
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kSide; ++i) rows[i] = next[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(Row));
+  }
+
+ private:
+  using Element = std::conditional_t<
+      N == 1, uint8_t,
+      std::conditional_t<N == 2, uint16_t, std::conditional_t<N == 4, uint32_t, uint64_t>>>;
+  typedef Element Row __attribute__((vector_size(16)));
+  using Places = std::make_integer_sequence<int, kSide>;
+
+  // Of each row half of the elements, from kBegin on.
+  template <int kBegin, int... I>
+  static Row interleave(Row a, Row b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (kBegin + I / 2 + I % 2 * kSide)...);
+  }
+};
+
+// Rows and columns in blocks of whole cache lines: `row` is the dim in which the source is dense,
+// `column` the target. More lines at a time would take each other's place where rows are as long as
+// a power of two.
 template <size_t N>
 void copy_plane(const Dim& row, const Dim& column, const std::byte* from, std::byte* to) {
+  constexpr int64_t kBlock = 64 / N, kSide = 16 / N;
+  const auto copy_part = [&](int64_t i, int64_t i_end, int64_t j, int64_t j_end) {
+    for (int64_t a = i; a < i_end; ++a)
+      for (int64_t b = j; b < j_end; ++b)
+        copy_element<N>(from + a * row.from + b * column.from, to + a * row.to + b * column.to);
+  };
+  [[maybe_unused]] const bool has_squares =
+      kSide > 1 && row.from == static_cast<int64_t>(N) && column.to == static_cast<int64_t>(N);
   for (int64_t i = 0; i < row.size; i += kBlock)
     for (int64_t j = 0; j < column.size; j += kBlock) {
       const int64_t i_end = std::min(row.size, i + kBlock),
                     j_end = std::min(column.size, j + kBlock);
-      for (int64_t a = i; a < i_end; ++a)
-        for (int64_t b = j; b < j_end; ++b)
-          copy_element<N>(from + a * row.from + b * column.from, to + a * row.to + b * column.to);
+      int64_t a = i;
+      if constexpr (kSide > 1)
+        for (; has_squares && a + kSide <= i_end; a += kSide) {
+          int64_t b = j;
+          for (; b + kSide <= j_end; b += kSide)
+            Square<N>::turn(from + a * row.from + b * column.from, column.from,
+                            to + a * row.to + b * column.to, row.to);
+          copy_part(a, a + kSide, b, j_end);
+        }
+      copy_part(a, i_end, j, j_end);
     }
+}
+
+// One element `count` times.
+template <size_t N>
+void fill_line(const std::byte* from, int64_t count, std::byte* to) {
+  constexpr size_t kFilled = 256;
+  std::byte run[kFilled];
+  const auto bytes = static_cast<size_t>(count) * N;
+  for (size_t i = 0; i < std::min(kFilled, bytes); i += N) copy_element<N>(from, run + i);
+  for (size_t at = 0; at < bytes; at += kFilled)
+    std::memcpy(to + at, run, std::min(kFilled, bytes - at));
 }
 
 template <size_t N>
@@ -41,6 +108,7 @@ void copy_line(const Dim& dim, const std::byte* from, std::byte* to) {
     std::memcpy(to, from, static_cast<size_t>(dim.size) * N);
     return;
   }
+  if (dim.from == 0 && dim.to == static_cast<int64_t>(N)) return fill_line<N>(from, dim.size, to);
   for (int64_t i = 0; i < dim.size; ++i) copy_element<N>(from + i * dim.from, to + i * dim.to);
 }
 
@@ -76,9 +144,10 @@ std::vector<Dim> simplified(const Sizes& sizes, int64_t element_size, const Size
 
 template <size_t N>
 void copy(std::vector<Dim> dims, const std::byte* from, std::byte* to) {
-  // The dim in which the source is dense goes next to the last one, in which the target is.
+  // The dim in which the source is dense goes next to the last one, in which the target is. Lines
+  // of one element are filled.
   const auto dense = std::ranges::find(dims, static_cast<int64_t>(N), &Dim::from);
-  const bool is_plane = dims.size() > 1 && dense < dims.end() - 1;
+  const bool is_plane = dims.size() > 1 && dense < dims.end() - 1 && dims.back().from != 0;
   if (is_plane) std::rotate(dense, dense + 1, dims.end() - 1);
   copy_dims<N>(dims.data(), dims.size() - (is_plane ? 2 : 1), is_plane, from, to);
 }

@@ -1,5 +1,5 @@
-// Matrices turned: images channel by channel (rows are channels, columns pixels) into images channels
-// last, and back.
+// Matrices turned: images channel by channel (rows are channels, columns pixels) into images
+// channels last, and back.
 #ifndef PT2_KERNELS_LAYOUTS_H
 #define PT2_KERNELS_LAYOUTS_H
 
@@ -21,9 +21,6 @@ struct Turning {
   int64_t to_matrix_stride = 0;
 };
 void turn(const Turning& turning, const float* from, float* to, ThreadPool* pool = nullptr);
-// Elements of 1, 2, 4 or 8 bytes, at addresses that are multiples of that.
-void turn(const Turning& turning, int64_t bytes, const void* from, void* to,
-          ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

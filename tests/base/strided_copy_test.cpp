@@ -48,6 +48,12 @@ TEST(StridedCopy, PutsEveryElementInItsPlace) {
     Sizes to_strides = random_strides(sizes, random);
     Sizes source_strides = from_strides;
     if (rank > 0 && random() % 5 == 0) source_strides[random() % rank] = 0;  // repeated
+    int64_t first = 0;  // backwards along some dims
+    for (size_t i = 0; i < rank; ++i)
+      if (random() % 6 == 0) {
+        first += (sizes[i] - 1) * source_strides[i];
+        source_strides[i] = -source_strides[i];
+      }
     const size_t size = size_t{1} << (random() % 5);
     std::vector<std::byte> from(static_cast<size_t>(extent(sizes, from_strides)) * size);
     for (std::byte& byte : from) byte = static_cast<std::byte>(random());
@@ -56,9 +62,10 @@ TEST(StridedCopy, PutsEveryElementInItsPlace) {
     const int64_t count =
         std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
     for (int64_t i = 0; i < count; ++i)
-      std::copy_n(&from[static_cast<size_t>(place_of(i, sizes, source_strides)) * size], size,
-                  &expected[static_cast<size_t>(place_of(i, sizes, to_strides)) * size]);
-    copy_strided(sizes, size, from.data(), source_strides, to.data(), to_strides);
+      std::copy_n(&from[static_cast<size_t>(first + place_of(i, sizes, source_strides)) * size],
+                  size, &expected[static_cast<size_t>(place_of(i, sizes, to_strides)) * size]);
+    copy_strided(sizes, size, from.data() + static_cast<size_t>(first) * size, source_strides,
+                 to.data(), to_strides);
     ASSERT_EQ(to, expected) << "round " << round;
   }
 }

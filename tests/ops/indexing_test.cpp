@@ -150,5 +150,43 @@ TEST(Indexing, RunsOfElementsAreCopiedAsAWhole) {
     }
 }
 
+// Elements that are moved backwards, as a loop over their places moves them.
+TEST(Indexing, FlipsAndTurnsMoveEveryElement) {
+  std::mt19937 random(11);
+  const auto whole = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    const Dtype dtype = std::array{Dtype::float32, Dtype::uint8, Dtype::bfloat16,
+                                   Dtype::float64}[static_cast<size_t>(whole(0, 3))];
+    const Tensor dense = counted({whole(0, 4), whole(1, 9), whole(1, 40)}, dtype);
+    const Tensor self = whole(0, 2) == 0 ? *apply(aten<"permute.default">, {dense, Sizes{2, 0, 1}})
+                        : whole(0, 3) == 0
+                            ? *apply(aten<"expand.default">,
+                                     {*apply(aten<"unsqueeze.default">,
+                                             {*apply(aten<"select.int">, {dense, 1, 0}), 0}),
+                                      Sizes{3, dense.size(0), dense.size(2)}})
+                            : dense;
+    const int64_t a = whole(0, 2), b = (a + whole(1, 2)) % 3, turns = whole(-5, 5);
+    const auto flipped = apply(aten<"flip.default">, {self, Sizes{a}});
+    const auto both = apply(aten<"flip.default">, {self, Sizes{a, b}});
+    const auto turned = apply(aten<"rot90.default">, {self, turns, Sizes{a, b}});
+    ASSERT_TRUE(flipped && both && turned);
+    // The same by index_select, which takes one place at a time.
+    const auto backwards = [&](const Tensor& tensor, int64_t dim) {
+      Tensor places = Tensor::zeros(Dtype::int64, {tensor.size(dim)});
+      for (int64_t i = 0; i < places.numel(); ++i)
+        places.data<int64_t>()[i] = places.numel() - 1 - i;
+      return *apply(aten<"index_select.default">, {tensor, dim, places});
+    };
+    expect_equal(*flipped, backwards(self, a));
+    expect_equal(*both, backwards(backwards(self, a), b));
+    Tensor expected = self;
+    for (int64_t i = 0; i < ((turns % 4) + 4) % 4; ++i)
+      expected = *apply(aten<"transpose.int">, {backwards(expected, b), a, b});
+    expect_equal(*turned, expected);
+  }
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -75,9 +75,18 @@ void copy_run(const std::byte* from, std::byte* to, int64_t count, int64_t step)
   if (step == 1) {
     std::memcpy(to, from, static_cast<size_t>(count) * N);
   } else if (step == -1) {
-    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, from - i * kBytes, N);
+    int64_t i = 0;
+    if constexpr (N == 1)
+      for (uint64_t eight = 0; i + 8 <= count; i += 8) {
+        std::memcpy(&eight, from - i - 7, sizeof eight);
+        eight = __builtin_bswap64(eight);
+        std::memcpy(to + i, &eight, sizeof eight);
+      }
+    for (; i < count; ++i) std::memcpy(to + i * kBytes, from - i * kBytes, N);
   } else if (step == 0) {
-    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, from, N);
+    std::array<std::byte, N> element;
+    std::memcpy(element.data(), from, N);
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, element.data(), N);
   } else {
     for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, from + i * step * kBytes, N);
   }

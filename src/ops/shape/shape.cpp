@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/memory_account.h"
+#include "base/strided_copy.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
@@ -92,10 +93,18 @@ Result<Meta> flip_meta(const Tensor& self, const std::vector<int64_t>& dims) {
 }
 Result<void> flip(Tensor& out, const Tensor& self, const std::vector<int64_t>& dims) {
   PT2_TRY(const auto flipped, wrap_distinct_dims(dims, self.dim()));
-  auto positions = identity_positions(self.sizes());
+  if (self.numel() == 0) return {};
+  const int64_t bytes = dtype_size(self.dtype());
+  const std::byte* first = self.raw_data();
+  Sizes strides = self.strides();
   if (self.dim() > 0)
-    for (int64_t dim : flipped) std::ranges::reverse(positions[static_cast<size_t>(dim)]);
-  take_positions(out, self, positions);
+    for (const int64_t dim : flipped) {
+      int64_t& stride = strides[static_cast<size_t>(dim)];
+      first += (self.size(dim) - 1) * stride * bytes;
+      stride = -stride;
+    }
+  copy_strided(self.sizes(), static_cast<size_t>(bytes), first, strides, out.raw_data(),
+               out.strides());
   return {};
 }
 Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
@@ -149,17 +158,16 @@ Result<void> roll(Tensor& out, const Tensor& self, const std::vector<int64_t>& s
   return {};
 }
 
-Result<Tensor> rot90(const Tensor& self, int64_t k, const std::vector<int64_t>& dims) {
+Result<Tensor> rot90(Emitter& e, const Tensor& self, int64_t k, const std::vector<int64_t>& dims) {
   if (dims.size() != 2 || self.dim() < 2)
     return operator_error("found rank " + std::to_string(self.dim()) + " and " +
                           std::to_string(dims.size()) + " dims, expected 2 dims of 2 or more");
   PT2_TRY(const auto plane, wrap_distinct_dims(dims, self.dim()));
   const int64_t turns = ((k % 4) + 4) % 4;
-  if (turns == 0) return copy_as(self, self.dtype(), MemoryFormat::contiguous);
-  if (turns == 2) return compute<flip_meta, flip>(self, plane);
-  PT2_TRY(const Tensor flipped,
-          (compute<flip_meta, flip>(self, std::vector{plane[turns == 1 ? 1 : 0]})));
-  return transpose(flipped, plane[0], plane[1]);
+  if (turns == 0) return e(aten<"clone.default">, {self, MemoryFormat::contiguous});
+  if (turns == 2) return e(aten<"flip.default">, {self, plane});
+  const auto flipped = e(aten<"flip.default">, {self, Sizes{plane[turns == 1 ? 1 : 0]}});
+  return e(aten<"transpose.int">, {flipped, plane[0], plane[1]});
 }
 
 // --- Repetition

@@ -10,9 +10,28 @@ namespace pt2::run {
 namespace {
 
 void launch_turning(Frame& frame, const kernels::Turning& turning, const Tensor& from, Tensor& to) {
+  if (dtype_size(from.dtype()) == sizeof(float)) {
+    frame.launch([turning, in = from.data<float>(), out = to.data<float>(),
+                  threads = frame.threads()] { kernels::turn(turning, in, out, threads); });
+    return;
+  }
   frame.launch([turning, bytes = dtype_size(from.dtype()), in = from.raw_data(),
-                out = to.raw_data(),
-                threads = frame.threads()] { kernels::turn(turning, bytes, in, out, threads); });
+                out = to.raw_data(), threads = frame.threads()] {
+    constexpr int64_t kColumns = 64;  // of a task, so that no two write to one cache line
+    const bool parallel = turning.count * turning.rows * turning.columns >= int64_t{1} << 15;
+    const int64_t steps = (turning.columns + kColumns - 1) / kColumns;
+    const int64_t tasks =
+        parallel ? std::min<int64_t>(steps, 4 * kernels::thread_count(threads)) : 1;
+    kernels::run_tasks(threads, tasks, [&](int64_t task, int) {
+      const int64_t first = kernels::part_begin(steps, tasks, task) * kColumns;
+      const int64_t end =
+          std::min(turning.columns, kernels::part_begin(steps, tasks, task + 1) * kColumns);
+      copy_strided({turning.count, turning.rows, end - first}, static_cast<size_t>(bytes),
+                   in + first * bytes, {turning.from_matrix_stride, turning.from_stride, 1},
+                   out + first * turning.to_stride * bytes,
+                   {turning.to_matrix_stride, 1, turning.to_stride});
+    });
+  });
 }
 
 // Whether kernels can move the elements as numbers of their size.
