@@ -9,45 +9,82 @@ namespace {
 
 using test::Random;
 
-// Of any kind, where `Out` is that of the result.
-template <class In, class Out, class Expected>
-void check(TypedElement element, TypedFunction function, const Expected& expected) {
-  Random random(static_cast<uint32_t>(function) + 1);
-  for (int round = 0; round < 60; ++round) {
-    TypedLoop loop{.function = function, .element = element};
-    int64_t count = 1, reach[2] = {1, 1};
+// Sizes, none or one of them at first, and places of elements for each operand.
+struct Case {
+  static constexpr size_t kMost = 3;
+  std::array<int64_t, kTypedDims> sizes{};
+  std::array<std::array<int64_t, kTypedDims>, kMost> strides{};
+  std::array<int64_t, kMost> reach{1, 1, 1};
+  int64_t count = 1;
+
+  Case(Random& random, int round) {
     for (size_t dim = kTypedDims; dim-- > 0;) {
-      loop.sizes[dim] = random.whole(round == 0 ? 0 : 1, dim == kTypedDims - 1 ? 40 : 3);
-      count *= loop.sizes[dim];
-      TypedOperand* operands[] = {&loop.a, &loop.b};
-      for (int i = 0; i < 2; ++i) {
+      // The innermost one is longer than what is computed together, now and then.
+      const int64_t most = dim < kTypedDims - 1 ? 3 : round % 8 == 7 ? 3000 : 40;
+      sizes[dim] = round == 1 ? 1 : random.whole(round == 0 ? 0 : 1, most);
+      count *= sizes[dim];
+      for (size_t i = 0; i < kMost; ++i) {
         const bool is_broadcast = random.whole(0, 3) == 0;
-        operands[i]->strides[dim] = is_broadcast ? 0 : reach[i] + random.whole(0, 1);
-        reach[i] += (std::max<int64_t>(loop.sizes[dim], 1) - 1) * operands[i]->strides[dim];
+        strides[i][dim] = is_broadcast ? 0 : reach[i] + random.whole(0, 1);
+        reach[i] += (std::max<int64_t>(sizes[dim], 1) - 1) * strides[i][dim];
       }
     }
-    std::vector<In> a(static_cast<size_t>(reach[0])), b(static_cast<size_t>(reach[1]));
-    for (std::vector<In>* values : {&a, &b})
-      for (In& value : *values) value = static_cast<In>(random.whole(0, 4)) - In(1);
-    if constexpr (std::is_same_v<In, float>) a[0] = NAN;
-    if constexpr (std::is_integral_v<In>) a[0] = std::numeric_limits<In>::max();
-    std::vector<uint8_t> memory(static_cast<size_t>(count + 1) * sizeof(Out), 7);
-    loop.a.data = a.data();
-    loop.b.data = b.data();
+  }
+  size_t place(size_t operand, int64_t element) const {
+    int64_t out = 0;
+    for (size_t dim = kTypedDims; dim-- > 0; element /= sizes[dim])
+      out += element % sizes[dim] * strides[operand][dim];
+    return static_cast<size_t>(out);
+  }
+};
+
+// Small numbers, and all bits.
+template <class In>
+std::vector<In> random_numbers(Random& random, int64_t count) {
+  std::vector<In> out(static_cast<size_t>(count));
+  for (In& value : out) {
+    value = static_cast<In>(random.whole(0, 4)) - In(1);
+    if constexpr (std::is_integral_v<In>)
+      if (random.whole(0, 2) == 0)
+        value =
+            static_cast<In>(static_cast<uint64_t>(random.whole(0, INT32_MAX)) * 0x9e3779b97f4a7c15);
+  }
+  if constexpr (std::is_same_v<In, float>) out[0] = NAN;
+  if constexpr (std::is_integral_v<In>)
+    out[0] =
+        random.whole(0, 1) == 0 ? std::numeric_limits<In>::max() : std::numeric_limits<In>::min();
+  return out;
+}
+
+// Of any kind, where `Out` is that of the result.
+template <class In, class Out, class Expected>
+void check_of_three(TypedElement element, TypedFunction function, const Expected& expected) {
+  Random random(static_cast<uint32_t>(function) + 1);
+  for (int round = 0; round < 60; ++round) {
+    const Case place(random, round);
+    TypedLoop loop{.function = function, .element = element, .sizes = place.sizes};
+    TypedOperand* const operands[] = {&loop.a, &loop.b, &loop.c};
+    std::vector<std::vector<In>> numbers;
+    for (size_t i = 0; i < Case::kMost; ++i) {
+      numbers.push_back(random_numbers<In>(random, place.reach[i]));
+      *operands[i] = {numbers[i].data(), place.strides[i]};
+    }
+    std::vector<uint8_t> memory(static_cast<size_t>(place.count + 1) * sizeof(Out), 7);
     loop.out = memory.data();
     ASSERT_TRUE(run_typed(loop));
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t rest = i, x = 0, y = 0;
-      for (size_t dim = kTypedDims; dim-- > 0; rest /= loop.sizes[dim]) {
-        x += rest % loop.sizes[dim] * loop.a.strides[dim];
-        y += rest % loop.sizes[dim] * loop.b.strides[dim];
-      }
+    for (int64_t i = 0; i < place.count; ++i) {
       Out found;
       std::memcpy(&found, memory.data() + static_cast<size_t>(i) * sizeof(Out), sizeof(Out));
-      ASSERT_EQ(found, expected(a[static_cast<size_t>(x)], b[static_cast<size_t>(y)])) << i;
+      ASSERT_EQ(found, expected(numbers[0][place.place(0, i)], numbers[1][place.place(1, i)],
+                                numbers[2][place.place(2, i)]))
+          << i;
     }
     EXPECT_EQ(memory.back(), 7);
   }
+}
+template <class In, class Out, class Expected>
+void check(TypedElement element, TypedFunction function, const Expected& expected) {
+  check_of_three<In, Out>(element, function, [&](In a, In b, In) { return expected(a, b); });
 }
 
 template <class In>
@@ -96,6 +133,78 @@ TEST(Typed, WholeNumbersWrapAround) {
   check<int64_t, int64_t>(TypedElement::whole, add, wrapped(std::plus<uint64_t>()));
   check<int64_t, int64_t>(TypedElement::whole, subtract, wrapped(std::minus<uint64_t>()));
   check<int64_t, int64_t>(TypedElement::whole, multiply, wrapped(std::multiplies<uint64_t>()));
+}
+
+// Wide enough for all numbers of less than 64 bits.
+template <class T>
+void check_order_and_shifts(TypedElement element) {
+  using enum TypedFunction;
+  constexpr int64_t kBits = 8 * sizeof(T);
+  const auto is_count = [](T by) { return by >= T(0) && static_cast<int64_t>(by) < kBits; };
+  check<T, T>(element, subtract_from, [](T a, T b) {
+    return static_cast<T>(static_cast<uint64_t>(b) - static_cast<uint64_t>(a));
+  });
+  check<T, T>(element, order, [](T a, T b) { return static_cast<T>(a < b ? -1 : a > b ? 1 : 0); });
+  check<T, T>(element, magnitude,
+              [](T a, T) { return a < T(0) ? static_cast<T>(-static_cast<uint64_t>(a)) : a; });
+  check<T, T>(element, shift_left, [&](T a, T by) {
+    return is_count(by) ? static_cast<T>(static_cast<uint64_t>(a) << by) : T(0);
+  });
+  check<T, T>(element, shift_right, [&](T a, T by) {
+    return is_count(by) ? static_cast<T>(a >> by) : static_cast<T>(a < T(0) ? -1 : 0);
+  });
+  check_of_three<T, T>(element, between,
+                       [](T x, T low, T high) { return std::min(std::max(x, low), high); });
+  check<T, bool>(element, both, [](T a, T b) { return a != 0 && b != 0; });
+  check<T, bool>(element, either, [](T a, T b) { return a != 0 || b != 0; });
+  check<T, bool>(element, one_alone, [](T a, T b) { return (a != 0) != (b != 0); });
+  check<T, bool>(element, negated, [](T a, T) { return a == 0; });
+}
+
+TEST(Typed, WholeNumbersAreOrderedShiftedAndTrue) {
+  check_order_and_shifts<int64_t>(TypedElement::whole);
+  check_order_and_shifts<int32_t>(TypedElement::medium);
+  check_order_and_shifts<int8_t>(TypedElement::small);
+  check_order_and_shifts<uint8_t>(TypedElement::byte);
+}
+
+template <class From, class To>
+void check_conversion(TypedElement from, TypedElement to) {
+  Random random(static_cast<uint32_t>(from) * 8 + static_cast<uint32_t>(to) + 1);
+  for (int round = 0; round < 40; ++round) {
+    const Case place(random, round);
+    const std::vector<From> numbers = random_numbers<From>(random, place.reach[0]);
+    std::vector<uint8_t> memory(static_cast<size_t>(place.count + 1) * sizeof(To), 7);
+    run_conversion({.from = from,
+                    .to = to,
+                    .sizes = place.sizes,
+                    .operand = {numbers.data(), place.strides[0]},
+                    .out = memory.data()});
+    for (int64_t i = 0; i < place.count; ++i) {
+      const From number = numbers[place.place(0, i)];
+      To found;
+      std::memcpy(&found, memory.data() + static_cast<size_t>(i) * sizeof(To), sizeof(To));
+      const bool is_truth = from == TypedElement::boolean || to == TypedElement::boolean;
+      ASSERT_EQ(found, is_truth ? static_cast<To>(number != 0) : static_cast<To>(number)) << i;
+    }
+    EXPECT_EQ(memory.back(), 7);
+  }
+}
+template <class From>
+void check_conversions(TypedElement from) {
+  check_conversion<From, uint8_t>(from, TypedElement::boolean);
+  check_conversion<From, int8_t>(from, TypedElement::small);
+  check_conversion<From, uint8_t>(from, TypedElement::byte);
+  check_conversion<From, int32_t>(from, TypedElement::medium);
+  check_conversion<From, int64_t>(from, TypedElement::whole);
+}
+
+TEST(Typed, WholeNumbersBecomeOthers) {
+  check_conversions<uint8_t>(TypedElement::boolean);
+  check_conversions<int8_t>(TypedElement::small);
+  check_conversions<uint8_t>(TypedElement::byte);
+  check_conversions<int32_t>(TypedElement::medium);
+  check_conversions<int64_t>(TypedElement::whole);
 }
 
 template <class Element>

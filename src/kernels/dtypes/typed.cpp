@@ -1,6 +1,8 @@
 #include "kernels/dtypes/typed.h"
 
+#include <algorithm>
 #include <functional>
+#include <type_traits>
 
 namespace pt2::kernels {
 namespace {
@@ -21,19 +23,32 @@ const Element* row_of(const TypedOperand& operand, const std::array<int64_t, kTy
          at[3] * s[3];
 }
 
-// Rows whose elements lie side by side, or are one for all, become vectors.
+// Elements of a row that functions see side by side.
+constexpr int64_t kPart = 1024;
+
+// `count` elements that lie `stride` apart, in `memory` where they do not lie side by side.
+template <class Element>
+[[gnu::noinline]] const Element* side_by_side(const Element* from, int64_t stride, int64_t count,
+                                              Element* memory) {
+  if (stride == 1) return from;
+  for (int64_t i = 0; i < count; ++i) memory[i] = from[i * stride];
+  return memory;
+}
+
 template <class In, class Out, class Function>
-void run_row(const In* a, int64_t a_stride, const In* b, int64_t b_stride, Out* out, int64_t count,
-             const Function& function) {
-  if (a_stride == 1 && b_stride == 1)
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(function(a[i], b[i]));
-  else if (a_stride == 1 && b_stride == 0)
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(function(a[i], *b));
-  else if (a_stride == 0 && b_stride == 1)
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(function(*a, b[i]));
-  else
-    for (int64_t i = 0; i < count; ++i)
-      out[i] = static_cast<Out>(function(a[i * a_stride], b[i * b_stride]));
+void run_row(const In* a, int64_t a_stride, const In* b, int64_t b_stride, Out* __restrict out,
+             int64_t count, const Function& function) {
+  In left[kPart], right[kPart];
+  for (int64_t begin = 0; begin < count; begin += kPart) {
+    const int64_t part = std::min(kPart, count - begin);
+    const In* x = side_by_side(a + begin * a_stride, a_stride, part, left);
+    if (b_stride == 0) {
+      for (int64_t i = 0; i < part; ++i) out[begin + i] = static_cast<Out>(function(x[i], *b));
+    } else {
+      const In* y = side_by_side(b + begin * b_stride, b_stride, part, right);
+      for (int64_t i = 0; i < part; ++i) out[begin + i] = static_cast<Out>(function(x[i], y[i]));
+    }
+  }
 }
 
 template <class In, class Out, class Function>
@@ -76,6 +91,8 @@ bool compute_wholes(const TypedLoop& loop) {
       return run<U, U>(loop, std::plus<U>());
     case TypedFunction::subtract:
       return run<U, U>(loop, std::minus<U>());
+    case TypedFunction::subtract_from:
+      return run<U, U>(loop, [](U a, U b) { return b - a; });
     case TypedFunction::multiply:
       return run<U, U>(loop, std::multiplies<U>());
     case TypedFunction::common_bits:
@@ -89,38 +106,113 @@ bool compute_wholes(const TypedLoop& loop) {
   }
 }
 
+// Processors shift vectors of bytes only by one number for all: a binary digit of it at a time.
+template <class T, class Shift>
+T shift_by_digits(T x, uint8_t by, const Shift& shift) {
+  const auto step = [&](T value, uint8_t digit) {
+    return (by & digit) != 0 ? static_cast<T>(shift(value, digit)) : value;
+  };
+  return step(step(step(x, 4), 2), 1);
+}
 template <class T>
-bool choose_of_two(const TypedLoop& loop) {
+T left_shifted(T x, T by) {
+  using U = std::make_unsigned_t<T>;
+  const auto bits = static_cast<U>(x), count = static_cast<U>(by);
+  constexpr U kBits = 8 * sizeof(T);
+  const U inside = static_cast<U>(-static_cast<U>(count < kBits));
+  if constexpr (sizeof(T) == 1)
+    return static_cast<T>(shift_by_digits(bits, count, [](U b, uint8_t n) { return b << n; }) &
+                          inside);
+  else
+    return static_cast<T>(bits << (count % kBits) & inside);
+}
+template <class T>
+T right_shifted(T x, T by) {
+  using U = std::make_unsigned_t<T>;
+  const auto count = static_cast<U>(by);
+  constexpr U kBits = 8 * sizeof(T);
+  const T beyond = static_cast<T>(x < 0 ? -1 : 0);
+  const U inside = static_cast<U>(-static_cast<U>(count < kBits));
+  T moved = 0;
+  if constexpr (sizeof(T) == 1) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>;
+    moved =
+        static_cast<T>(shift_by_digits(Wide{x}, count, [](Wide b, uint8_t n) { return b >> n; }));
+  } else {
+    moved = static_cast<T>(x >> (count % kBits));
+  }
+  return static_cast<T>((static_cast<U>(moved) & inside) |
+                        (static_cast<U>(beyond) & static_cast<U>(~inside)));
+}
+
+// The first operand between the two others, which are one for all of a row as a rule.
+template <class T>
+bool run_between(const TypedLoop& loop) {
+  const int64_t count = loop.sizes.back(), s = loop.a.strides.back(), t = loop.b.strides.back(),
+                u = loop.c.strides.back();
+  const auto between = [](T x, T low, T high) {
+    const T above = x < low ? low : x;
+    return high < above ? high : above;
+  };
+  auto* __restrict out = static_cast<T*>(loop.out);
+  for_each_row(loop.sizes, [&](const auto& at) {
+    const T *x = row_of<T>(loop.a, at), *low = row_of<T>(loop.b, at), *high = row_of<T>(loop.c, at);
+    if (s == 1 && t == 0 && u == 0)
+      for (int64_t i = 0; i < count; ++i) out[i] = between(x[i], *low, *high);
+    else
+      for (int64_t i = 0; i < count; ++i) out[i] = between(x[i * s], low[i * t], high[i * u]);
+    out += count;
+  });
+  return true;
+}
+
+template <class T>
+bool compute_signed(const TypedLoop& loop) {
+  using U = std::make_unsigned_t<T>;
   switch (loop.function) {
     case TypedFunction::smaller:
       return run<T, T>(loop, [](T a, T b) { return b < a ? b : a; });
     case TypedFunction::larger:
       return run<T, T>(loop, [](T a, T b) { return a < b ? b : a; });
+    case TypedFunction::shift_left:
+      return run<T, T>(loop, [](T a, T b) { return left_shifted(a, b); });
+    case TypedFunction::shift_right:
+      return run<T, T>(loop, [](T a, T b) { return right_shifted(a, b); });
+    case TypedFunction::order:
+      return run<T, T>(loop, [](T a, T b) { return (a > b) - (a < b); });
+    case TypedFunction::magnitude:
+      return run<T, T>(
+          loop, [](T a, T) { return static_cast<T>(a < 0 ? U(0) - static_cast<U>(a) : U(a)); });
+    case TypedFunction::between:
+      return run_between<T>(loop);
     default:
       return false;
   }
 }
 
-// Whole numbers T, whose bits without a sign are U.
-template <class T, class U>
-bool run_wholes(const TypedLoop& loop) {
-  return compute_wholes<U>(loop) || choose_of_two<T>(loop) || compare<T>(loop);
-}
-
-bool compute_bools(const TypedLoop& loop) {
-  using U = uint8_t;
+// Any number but 0 is true.
+template <class T>
+bool combine_truths(const TypedLoop& loop) {
   switch (loop.function) {
     case TypedFunction::both:
-      return run<U, bool>(loop, [](U a, U b) { return (a != 0) & (b != 0); });
+      return run<T, bool>(loop, [](T a, T b) { return (a != 0) & (b != 0); });
     case TypedFunction::either:
-      return run<U, bool>(loop, [](U a, U b) { return (a != 0) | (b != 0); });
+      return run<T, bool>(loop, [](T a, T b) { return (a != 0) | (b != 0); });
     case TypedFunction::one_alone:
-      return run<U, bool>(loop, [](U a, U b) { return (a != 0) != (b != 0); });
+      return run<T, bool>(loop, [](T a, T b) { return (a != 0) != (b != 0); });
     case TypedFunction::negated:
-      return run<U, bool>(loop, [](U a, U) { return a == 0; });
+      return run<T, bool>(loop, [](T a, T) { return a == 0; });
     default:
       return false;
   }
+}
+
+// Whole numbers T.
+template <class T>
+bool run_wholes(const TypedLoop& loop) {
+  using U = std::make_unsigned_t<T>;
+  return compute_wholes<U>(loop) || compute_signed<T>(loop) || compare<T>(loop) ||
+         combine_truths<U>(loop);
 }
 
 template <class Element>
@@ -141,7 +233,66 @@ void choose(const TypedChoice& choice) {
   });
 }
 
+// What lies in memory for a bool.
+enum class Flag : uint8_t {};
+
+template <class To, class From>
+void convert_rows(const TypedConversion& conversion) {
+  const int64_t count = conversion.sizes.back(), s = conversion.operand.strides.back();
+  const auto convert = [](From x) {
+    if constexpr (std::is_same_v<To, bool> || std::is_same_v<From, Flag>)
+      return static_cast<To>(x != From{});
+    else
+      return static_cast<To>(x);
+  };
+  auto* __restrict out = static_cast<To*>(conversion.out);
+  From memory[kPart];
+  for_each_row(conversion.sizes, [&](const auto& at) {
+    const From* row = row_of<From>(conversion.operand, at);
+    for (int64_t begin = 0; begin < count; begin += kPart) {
+      const int64_t part = std::min(kPart, count - begin);
+      const From* x = side_by_side(row + begin * s, s, part, memory);
+      for (int64_t i = 0; i < part; ++i) out[i] = convert(x[i]);
+      out += part;
+    }
+  });
+}
+
+template <class From>
+void convert_from(const TypedConversion& conversion) {
+  switch (conversion.to) {
+    case TypedElement::boolean:
+      return convert_rows<bool, From>(conversion);
+    case TypedElement::small:
+    case TypedElement::byte:
+      return convert_rows<uint8_t, From>(conversion);
+    case TypedElement::medium:
+      return convert_rows<uint32_t, From>(conversion);
+    case TypedElement::whole:
+      return convert_rows<uint64_t, From>(conversion);
+    case TypedElement::real:
+      break;
+  }
+}
+
 }  // namespace
+
+void run_conversion(const TypedConversion& conversion) {
+  switch (conversion.from) {
+    case TypedElement::boolean:
+      return convert_from<Flag>(conversion);
+    case TypedElement::small:
+      return convert_from<int8_t>(conversion);
+    case TypedElement::byte:
+      return convert_from<uint8_t>(conversion);
+    case TypedElement::medium:
+      return convert_from<int32_t>(conversion);
+    case TypedElement::whole:
+      return convert_from<int64_t>(conversion);
+    case TypedElement::real:
+      break;
+  }
+}
 
 void run_choice(const TypedChoice& choice) {
   switch (choice.bytes) {
@@ -159,17 +310,17 @@ void run_choice(const TypedChoice& choice) {
 bool run_typed(const TypedLoop& loop) {
   switch (loop.element) {
     case TypedElement::boolean:
-      return compute_bools(loop);
+      return combine_truths<uint8_t>(loop);
     case TypedElement::whole:
-      return run_wholes<int64_t, uint64_t>(loop);
+      return run_wholes<int64_t>(loop);
     case TypedElement::real:
       return compare<float>(loop);
     case TypedElement::medium:
-      return run_wholes<int32_t, uint32_t>(loop);
+      return run_wholes<int32_t>(loop);
     case TypedElement::small:
-      return run_wholes<int8_t, uint8_t>(loop);
+      return run_wholes<int8_t>(loop);
     case TypedElement::byte:
-      return run_wholes<uint8_t, uint8_t>(loop);
+      return run_wholes<uint8_t>(loop);
   }
   return false;
 }

@@ -309,6 +309,15 @@ std::optional<Bounds> bounds_of(const Planner& planner, const BoundNode& node) {
   return std::nullopt;
 }
 
+std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node) {
+  const bool casts = is_operator(node, "aten::to", "dtype") ||
+                     is_operator(node, "aten::_to_copy") ||
+                     is_operator(node, "prims::convert_element_type");
+  if (!casts || (Planner::argument(node, "layout") != nullptr && !planner.is_none(node, "layout")))
+    return std::nullopt;
+  return planner.dtype(node, "dtype");
+}
+
 std::optional<double> number_in(const Frame& frame, const BoundArgument& argument) {
   if (argument.dynamic == nullptr) return number_of(argument.constant);
   const auto id = Frame::value_id(argument);

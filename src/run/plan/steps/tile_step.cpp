@@ -72,19 +72,9 @@ TileSource as_element(Dtype dtype, TileSource source) {
   return source;
 }
 
-// The dtype that the node gives its first argument, if it does nothing else.
-std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node) {
-  const bool casts = is_operator(node, "aten::to", "dtype") ||
-                     is_operator(node, "aten::_to_copy") ||
-                     is_operator(node, "prims::convert_element_type");
-  if (!casts || (Planner::argument(node, "layout") != nullptr && !planner.is_none(node, "layout")))
-    return std::nullopt;
-  return planner.dtype(node, "dtype");
-}
-
 // Whether a number of one dtype may become a float before it becomes one of the other.
 bool may_pass_floats(Dtype from, Dtype to) {
-  return to != Dtype::int64 || is_real(from) || dtype_size(from) == 1;
+  return is_real(from) || dtype_size(from) == 1 || is_real(to) || to == Dtype::bool_;
 }
 
 // What nodes compute, as instructions that each have a tile of their own.
@@ -106,7 +96,9 @@ class Builder {
       const TensorMeta* taken = planner_.record(node.arguments[0]);
       if (taken == nullptr || taken->dtype == made->dtype) return false;
       node_.takes = Takes::anything;
-      return finish(node, emit(kernels::Activation::none, source(node.arguments[0])));
+      const TileSource value = source(node.arguments[0]);
+      return finish(node, *dtype == Dtype::bool_ ? emit(Binary::not_equal, value, number(0))
+                                                 : emit(kernels::Activation::none, value));
     }
     if (node_.dtype == Dtype::bool_) return add_condition(node);
     if (!is_real(node_.dtype)) return false;
@@ -446,6 +438,8 @@ class Builder {
     for (const Made& made : made_)
       if (Planner::takes(argument, *made.node)) {
         note_operand(made.dtype, planner_.record(argument));
+        // Whole numbers are made where results are stored.
+        takes_operands_ &= is_real(made.dtype) || made.dtype == Dtype::bool_;
         // Nothing rounds it to floats in a chain that computes in double.
         node_.is_of_floats |= is_real(made.dtype) && made.dtype != Dtype::float64;
         return made.value;

@@ -1,8 +1,8 @@
 // Comparisons, logic and whole numbers.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
+#include <vector>
 
 #include "kernels/dtypes/typed.h"
 #include "ops/convert.h"
@@ -20,19 +20,32 @@ using kernels::TypedLoop;
 constexpr struct {
   std::string_view name;
   TypedFunction function;
+  int64_t number = 0;  // the second operand of operators that have one
 } kFunctions[] = {
     {"aten::add", TypedFunction::add},
     {"aten::sub", TypedFunction::subtract},
+    {"aten::rsub", TypedFunction::subtract_from},
+    {"aten::neg", TypedFunction::subtract_from},
     {"aten::mul", TypedFunction::multiply},
     {"aten::minimum", TypedFunction::smaller},
     {"aten::maximum", TypedFunction::larger},
-    {"aten::relu", TypedFunction::larger},  // than 0
+    {"aten::clamp_max", TypedFunction::smaller},
+    {"aten::clamp_min", TypedFunction::larger},
+    {"aten::relu", TypedFunction::larger},
     {"aten::bitwise_and", TypedFunction::common_bits},
     {"aten::__and__", TypedFunction::common_bits},
     {"aten::bitwise_or", TypedFunction::any_bits},
     {"aten::__or__", TypedFunction::any_bits},
     {"aten::bitwise_xor", TypedFunction::different_bits},
     {"aten::__xor__", TypedFunction::different_bits},
+    {"aten::bitwise_not", TypedFunction::different_bits, -1},
+    {"aten::bitwise_left_shift", TypedFunction::shift_left},
+    {"aten::__lshift__", TypedFunction::shift_left},
+    {"aten::bitwise_right_shift", TypedFunction::shift_right},
+    {"aten::__rshift__", TypedFunction::shift_right},
+    {"aten::sign", TypedFunction::order},
+    {"aten::sgn", TypedFunction::order},
+    {"aten::abs", TypedFunction::magnitude},
     {"aten::lt", TypedFunction::less},
     {"aten::le", TypedFunction::less_equal},
     {"aten::gt", TypedFunction::greater},
@@ -47,11 +60,12 @@ constexpr struct {
     {"aten::__or__", TypedFunction::either},
     {"aten::logical_xor", TypedFunction::one_alone},
     {"aten::bitwise_xor", TypedFunction::one_alone},
+    {"aten::__xor__", TypedFunction::one_alone},
     {"aten::logical_not", TypedFunction::negated},
     {"aten::bitwise_not", TypedFunction::negated},
 };
 
-bool is_arithmetic(TypedFunction function) { return function <= TypedFunction::different_bits; }
+bool is_arithmetic(TypedFunction function) { return function <= TypedFunction::between; }
 bool is_logic(TypedFunction function) { return function >= TypedFunction::both; }
 
 std::optional<TypedElement> element_of(Dtype dtype) {
@@ -64,11 +78,11 @@ std::optional<TypedElement> element_of(Dtype dtype) {
   return std::nullopt;
 }
 
-// Whether the function takes such elements as PyTorch's operator does.
+// Whether the function takes such elements as PyTorch's operator does, which computes with bits of
+// bools as with truths.
 bool takes(TypedFunction function, TypedElement element) {
-  if (is_logic(function)) return element == TypedElement::boolean;
-  if (element == TypedElement::boolean) return false;
-  return !is_arithmetic(function) || element != TypedElement::real;
+  if (element == TypedElement::boolean) return is_logic(function);
+  return element != TypedElement::real || !(is_arithmetic(function) || is_logic(function));
 }
 
 bool is_tensor(const Tensor* tensor) {
@@ -90,14 +104,15 @@ std::optional<int64_t> whole_number(const Frame& frame, const BoundArgument& arg
   return number;
 }
 
+using Number = std::array<std::byte, 8>;  // an element of a dtype
+
 // A number of this call as an element of the dtype, where PyTorch would not take another one for
 // it.
-std::optional<std::array<std::byte, 8>> number_as(const Frame& frame, const BoundArgument& argument,
-                                                  Dtype dtype) {
+std::optional<Number> number_as(const Frame& frame, const BoundArgument& argument, Dtype dtype) {
   const DtypeCategory category = dtype_category(dtype);
   if (category != DtypeCategory::integer && category != DtypeCategory::floating)
     return std::nullopt;
-  std::array<std::byte, 8> out{};
+  Number out{};
   if (category == DtypeCategory::floating) {
     const auto number = number_in(frame, argument);
     if (!number) return std::nullopt;
@@ -144,49 +159,120 @@ bool set_loop(const Sizes& sizes, std::span<const Seen> operands,
   return true;
 }
 
+// How a result lies, and the loop that makes it.
+struct Layout {
+  Sizes sizes, strides;  // row-major where there are no strides
+  bool is_rearranged = false;
+};
+// As the tensors do where these fill blocks of memory in the same way; nothing where there are too
+// many dimensions. The first tensor is the value `first`.
+std::optional<Layout> lay_out(const Frame& frame, const BoundArgument& first,
+                              std::span<const Seen> operands,
+                              std::array<int64_t, kernels::kTypedDims>& loop) {
+  const Tensor& model = *operands[0].tensor;
+  const auto lies_alike = [&](const Seen& each) {
+    return each.tensor == nullptr ||
+           (each.tensor->sizes() == model.sizes() && each.tensor->strides() == model.strides());
+  };
+  if (fills_block(model) && std::ranges::all_of(operands, lies_alike)) {
+    loop.back() = model.numel();
+    for (const Seen& each : operands) each.operand->strides.back() = each.tensor == nullptr ? 0 : 1;
+    const auto id = Frame::value_id(first);
+    return Layout{model.sizes(), model.is_contiguous() ? Sizes() : model.strides(),
+                  id && frame.is_rearranged(*id)};
+  }
+  Layout out;
+  for (const Seen& each : operands) {
+    if (each.tensor == nullptr) continue;
+    auto both = ops::broadcast_sizes(std::array{out.sizes, each.tensor->sizes()});
+    if (!both) return std::nullopt;
+    out.sizes = *std::move(both);
+  }
+  return set_loop(out.sizes, operands, loop) ? std::optional(std::move(out)) : std::nullopt;
+}
+
 class TypedStep final : public Step {
  public:
-  TypedStep(const BoundNode& node, TypedFunction function) : Step({&node}), function_(function) {}
+  // Operands after `arguments` are the number.
+  TypedStep(const BoundNode& node, TypedFunction function, Dtype dtype,
+            std::vector<const BoundArgument*> arguments, int64_t number)
+      : Step({&node}), function_(function), dtype_(dtype), arguments_(std::move(arguments)) {
+    ops::store_elements(&number, 1, dtype, 1, number_.data());
+  }
 
   std::string_view name() const override { return "pointwise"; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor* a = frame.tensor(first().arguments[0]);
-    if (!is_tensor(a)) return false;
-    const auto element = element_of(a->dtype());
-    if (!element || !takes(function_, *element)) return false;
-    // The other operand is 0, if there is one.
-    const bool is_unary = first().arguments.size() == 1;
-    const Tensor* b = is_unary ? nullptr : frame.tensor(first().arguments[1]);
-    if (b != nullptr && b->is_wrapped_number()) b = nullptr;
-    std::array<std::byte, 8> number{};
-    if (!is_unary && b == nullptr) {
-      const auto found = number_as(frame, first().arguments[1], a->dtype());
-      if (!found) return false;
-      number = *found;
-    } else if (!is_unary && (!is_tensor(b) || b->dtype() != a->dtype())) {
-      return false;
+    TypedLoop loop{.function = function_, .element = *element_of(dtype_)};
+    std::array<kernels::TypedOperand*, kMost> operands{&loop.a, &loop.b, &loop.c};
+    std::array<Number, kMost> numbers;
+    numbers.fill(number_);
+    std::vector<Seen> seen;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const Tensor* tensor = frame.tensor(*arguments_[i]);
+      if (tensor != nullptr && tensor->is_wrapped_number()) tensor = nullptr;
+      if (tensor == nullptr) {
+        const auto found = number_as(frame, *arguments_[i], dtype_);
+        if (!found || i == 0) return false;
+        numbers[i] = *found;
+      } else if (!is_tensor(tensor) || tensor->dtype() != dtype_) {
+        return false;
+      }
+      seen.push_back({tensor, operands[i]});
+      operands[i]->data = tensor == nullptr ? nullptr : tensor->raw_data();
     }
-    const auto sizes = b == nullptr ? Result<Sizes>(a->sizes())
-                                    : ops::broadcast_sizes(std::array{a->sizes(), b->sizes()});
-    TypedLoop loop{.function = function_, .element = *element};
-    if (!sizes || !set_loop(*sizes, std::array{Seen{a, &loop.a}, Seen{b, &loop.b}}, loop.sizes))
-      return false;
-    Tensor out = frame.make(*sizes, {}, is_arithmetic(function_) ? a->dtype() : Dtype::bool_);
-    loop.a.data = a->raw_data();
-    loop.b.data = b == nullptr ? nullptr : b->raw_data();
+    const auto layout = lay_out(frame, *arguments_[0], seen, loop.sizes);
+    if (!layout) return false;
+    Tensor out = frame.make(layout->sizes, layout->strides,
+                            is_arithmetic(function_) ? dtype_ : Dtype::bool_);
     loop.out = out.raw_data();
-    frame.launch([loop, number] {
+    frame.launch([loop, numbers] {
       TypedLoop now = loop;
-      if (now.b.data == nullptr) now.b.data = number.data();
+      size_t i = 0;
+      for (kernels::TypedOperand* operand : {&now.a, &now.b, &now.c}) {
+        if (operand->data == nullptr) operand->data = numbers[i].data();
+        ++i;
+      }
       return kernels::run_typed(now);
     });
-    frame.set(result(), std::move(out), false);
+    frame.set(result(), std::move(out), layout->is_rearranged);
     return true;
   }
 
  private:
+  static constexpr size_t kMost = 3;
+
   TypedFunction function_;
+  Dtype dtype_;  // of the operands
+  std::vector<const BoundArgument*> arguments_;
+  Number number_{};
+};
+
+class ConversionStep final : public Step {
+ public:
+  ConversionStep(const BoundNode& node, Dtype from, Dtype to)
+      : Step({&node}), from_(from), to_(to) {}
+
+  std::string_view name() const override { return "pointwise"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const BoundArgument& input = first().arguments[0];
+    const Tensor* tensor = frame.tensor(input);
+    if (!is_tensor(tensor) || tensor->dtype() != from_) return false;
+    kernels::TypedConversion conversion{.from = *element_of(from_), .to = *element_of(to_)};
+    const std::array seen{Seen{tensor, &conversion.operand}};
+    const auto layout = lay_out(frame, input, seen, conversion.sizes);
+    if (!layout) return false;
+    Tensor out = frame.make(layout->sizes, layout->strides, to_);
+    conversion.operand.data = tensor->raw_data();
+    conversion.out = out.raw_data();
+    frame.launch([conversion] { kernels::run_conversion(conversion); });
+    frame.set(result(), std::move(out), layout->is_rearranged);
+    return true;
+  }
+
+ private:
+  Dtype from_, to_;
 };
 
 // Elements of one tensor or number where a mask is true, of another elsewhere.
@@ -214,7 +300,7 @@ class ChoiceStep final : public Step {
       sizes = *std::move(both);
     }
     if (!dtype || dtype_size(*dtype) > 8) return false;
-    std::array<std::array<std::byte, 8>, 2> numbers{};
+    std::array<Number, 2> numbers{};
     for (size_t i = 0; i < 2; ++i) {
       if (tensors[i] != nullptr) continue;
       const auto found = number_as(frame, *arguments_[i], *dtype);
@@ -261,6 +347,21 @@ StepPointer make_choice(const BoundNode& node) {
   return nullptr;
 }
 
+StepPointer make_clamp(const Planner& planner, const BoundNode& node, Dtype dtype) {
+  if (!takes(TypedFunction::between, *element_of(dtype))) return nullptr;
+  std::vector<const BoundArgument*> arguments{&node.arguments[0]};
+  const bool has_low = !planner.is_none(node, "min"), has_high = !planner.is_none(node, "max");
+  if (has_low) arguments.push_back(&node.arguments[1]);
+  if (has_high) arguments.push_back(&node.arguments[2]);
+  if (arguments.size() == 1) return nullptr;
+  const TypedFunction function = has_low && has_high ? TypedFunction::between
+                                 : has_low           ? TypedFunction::larger
+                                                     : TypedFunction::smaller;
+  return std::make_unique<TypedStep>(node, function, dtype, std::move(arguments), 0);
+}
+
+bool are_whole(Dtype dtype) { return element_of(dtype) && dtype != Dtype::float32; }
+
 }  // namespace
 
 StepPointer make_typed(const Planner& planner, const BoundNode& node) {
@@ -270,17 +371,27 @@ StepPointer make_typed(const Planner& planner, const BoundNode& node) {
   if (made == nullptr || taken == nullptr) return nullptr;
   const auto result = made->dtype.dtype(), operand = taken->dtype.dtype();
   const auto element = operand ? element_of(*operand) : std::nullopt;
-  if (!result || !element || (*result != Dtype::bool_ && *result != *operand) ||
-      *result == Dtype::float32)
-    return nullptr;
+  if (!result || !element) return nullptr;
+  if (const auto cast = cast_of(planner, node))
+    // What has that dtype already is no copy.
+    return cast == result && result != operand && are_whole(*result) && are_whole(*operand)
+               ? std::make_unique<ConversionStep>(node, *operand, *result)
+               : nullptr;
+  if ((*result != Dtype::bool_ && *result != *operand) || *result == Dtype::float32) return nullptr;
+  if (is_operator(node, "aten::clamp") || is_operator(node, "aten::clamp", "Tensor"))
+    return make_clamp(planner, node, *operand);
   for (const auto& row : kFunctions) {
-    const bool is_it = is_operator(node, row.name) || is_operator(node, row.name, "Tensor") ||
-                       is_operator(node, row.name, "Scalar");
+    bool is_it = is_operator(node, row.name);
+    for (const std::string_view overload : {"Tensor", "Scalar", "Tensor_Scalar"})
+      is_it = is_it || is_operator(node, row.name, overload);
     if (!is_it || !takes(row.function, *element)) continue;
-    const bool scales =
-        row.function == TypedFunction::add || row.function == TypedFunction::subtract;
-    if (scales && planner.number(node, "alpha") != 1.0) return nullptr;
-    return std::make_unique<TypedStep>(node, row.function);
+    if (const BoundArgument* alpha = Planner::argument(node, "alpha");
+        alpha != nullptr && planner.number(node, "alpha") != 1.0)
+      return nullptr;
+    std::vector<const BoundArgument*> arguments{&node.arguments[0]};
+    if (node.arguments.size() > 1) arguments.push_back(&node.arguments[1]);
+    return std::make_unique<TypedStep>(node, row.function, *operand, std::move(arguments),
+                                       row.number);
   }
   return nullptr;
 }
