@@ -107,12 +107,15 @@ bool compute_wholes(const TypedLoop& loop) {
 }
 
 // Processors shift vectors of bytes only by one number for all: a binary digit of it at a time.
+template <int digit, class T, class Shift>
+T shift_by_digit(T x, uint8_t by, const Shift& shift) {
+  const T on = static_cast<T>(-static_cast<T>((by & digit) != 0));
+  return static_cast<T>((shift(x, digit) & on) | (x & ~on));
+}
 template <class T, class Shift>
 T shift_by_digits(T x, uint8_t by, const Shift& shift) {
-  const auto step = [&](T value, uint8_t digit) {
-    return (by & digit) != 0 ? static_cast<T>(shift(value, digit)) : value;
-  };
-  return step(step(step(x, 4), 2), 1);
+  return shift_by_digit<1>(shift_by_digit<2>(shift_by_digit<4>(x, by, shift), by, shift), by,
+                           shift);
 }
 template <class T>
 T left_shifted(T x, T by) {
@@ -121,8 +124,7 @@ T left_shifted(T x, T by) {
   constexpr U kBits = 8 * sizeof(T);
   const U inside = static_cast<U>(-static_cast<U>(count < kBits));
   if constexpr (sizeof(T) == 1)
-    return static_cast<T>(shift_by_digits(bits, count, [](U b, uint8_t n) { return b << n; }) &
-                          inside);
+    return static_cast<T>(shift_by_digits(bits, count, [](U b, int n) { return b << n; }) & inside);
   else
     return static_cast<T>(bits << (count % kBits) & inside);
 }
@@ -136,8 +138,7 @@ T right_shifted(T x, T by) {
   T moved = 0;
   if constexpr (sizeof(T) == 1) {
     using Wide = std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>;
-    moved =
-        static_cast<T>(shift_by_digits(Wide{x}, count, [](Wide b, uint8_t n) { return b >> n; }));
+    moved = static_cast<T>(shift_by_digits(Wide{x}, count, [](Wide b, int n) { return b >> n; }));
   } else {
     moved = static_cast<T>(x >> (count % kBits));
   }
