@@ -189,17 +189,28 @@ void combine_to(Binary function, const Seen<float>& a, const Seen<float>& b, flo
   }
 }
 
-template <class T>
-void choose_to(const Seen<T>& a, const Seen<T>& b, const Seen<T>& c, T* to, int64_t count) {
+template <class T, class F>
+void combine_three(const Seen<T>& a, const Seen<T>& b, const Seen<T>& c, T* to, int64_t count,
+                   const F& function) {
   const RowReader<T> x(row_of(a), 0), y(row_of(b), 0), z(row_of(c), 0);
-  const auto choose = [](auto p, auto q, auto r)
-                          HWY_ATTR { return hn::IfThenElse(is_not_0(r), p, q); };
   int64_t i = 0;
   for (; i + kLanesOf<T> <= count; i += kLanesOf<T>)
-    store(choose(x.at(i), y.at(i), z.at(i)), to + i);
+    store(function(x.at(i), y.at(i), z.at(i)), to + i);
   const int64_t rest = count - i;
   if (rest > 0)
-    store_first(choose(x.first(i, rest), y.first(i, rest), z.first(i, rest)), to + i, rest);
+    store_first(function(x.first(i, rest), y.first(i, rest), z.first(i, rest)), to + i, rest);
+}
+
+// ATen/native/Lerp.h.
+template <class T>
+void interpolate_to(const Seen<T>& a, const Seen<T>& b, const Seen<T>& c, T* to, int64_t count) {
+  const auto one = set(T(1)), half = set(T(0.5));
+  combine_three(a, b, c, to, count, [=](auto from, auto end, auto weight) HWY_ATTR {
+    const auto way = hn::Sub(end, from);
+    const auto near = hn::Add(from, hn::Mul(weight, way));
+    const auto far = hn::Sub(end, hn::Mul(way, hn::Sub(one, weight)));
+    return hn::IfThenElse(hn::Lt(hn::Abs(weight), half), near, far);
+  });
 }
 
 template <class T>
@@ -213,7 +224,12 @@ void run_instruction(const TileInstruction& instruction, const Seen<T>& a, const
       combine_to(*function, a, b, to, count);
     return;
   }
-  if (std::holds_alternative<Choice>(instruction.function)) return choose_to(a, b, c, to, count);
+  if (const auto* function = std::get_if<Ternary>(&instruction.function)) {
+    if (*function == Ternary::interpolate) return interpolate_to(a, b, c, to, count);
+    return combine_three(a, b, c, to, count, [](auto p, auto q, auto r) HWY_ATTR {
+      return hn::IfThenElse(is_not_0(r), p, q);
+    });
+  }
   if (!a.is_number) return apply_to(instruction.function, a.data, to, count);
   T value = 0;
   apply_to(instruction.function, a.data, &value, 1);

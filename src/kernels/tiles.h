@@ -28,14 +28,16 @@ inline constexpr int kMostTiles = 8;
 // What results are rounded to, which stay floats.
 enum class Rounding : uint8_t { none, half, bfloat16 };
 
-// a where c is not 0, b elsewhere.
-struct Choice {};
+enum class Ternary : uint8_t {
+  choose,       // a where c is not 0, b elsewhere
+  interpolate,  // a + c * (b - a) from the nearer end, as c of PyTorch's lerp
+};
 
 struct TileInstruction {
-  std::variant<Activation, Unary, Binary, Choice> function;
+  std::variant<Activation, Unary, Binary, Ternary> function;
   TileSource a;
-  TileSource b;      // of Binary and Choice
-  TileSource c;      // of Choice
+  TileSource b;      // of Binary and Ternary
+  TileSource c;      // of Ternary
   double scale = 1;  // of b, in sums alone: a + scale * b, rounded once
   uint8_t to = 0;    // a tile, which may be that of an operand; the last one goes to the result
   Rounding rounding = Rounding::none;

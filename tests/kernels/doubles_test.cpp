@@ -234,7 +234,7 @@ TEST(DoublesTest, ElementsOfOtherTypesBecomeDoubles) {
       TileInstruction{.function = Binary::multiply, .a = {}, .b = {.index = 3}, .to = 1},
       TileInstruction{
           .function = Binary::add, .a = tile(1), .b = {.index = 1}, .scale = 0.25, .to = 2},
-      TileInstruction{.function = Choice(), .a = tile(2), .b = number, .c = {.index = 2}}};
+      TileInstruction{.function = Ternary::choose, .a = tile(2), .b = number, .c = {.index = 2}}};
   ThreadPool pool(3);
   test::on_every_target([&] {
     const auto check_stored = [&]<class T>(T, TileElement element, const auto& read) {

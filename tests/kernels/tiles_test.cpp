@@ -120,7 +120,7 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
         next.scale = double{random.number(-2, 2)};
         break;
       case 4:
-        next.function = Choice();
+        next.function = random.whole(0, 1) == 0 ? Ternary::choose : Ternary::interpolate;
         next.c = random_source(random, operands, written);
         break;
     }
@@ -155,9 +155,15 @@ std::vector<float> one_by_one(const TileProgram& program,
       apply(*activation, a.data(), result.data(), count);
     else if (const auto* unary = std::get_if<Unary>(&instruction.function))
       apply(*unary, a.data(), result.data(), count);
-    else if (std::holds_alternative<Choice>(instruction.function)) {
+    else if (const auto* ternary = std::get_if<Ternary>(&instruction.function)) {
       const std::vector<float> c = elements(instruction.c);
-      for (size_t i = 0; i < result.size(); ++i) result[i] = c[i] != 0 ? a[i] : b[i];
+      for (size_t i = 0; i < result.size(); ++i) {
+        const float way = b[i] - a[i];
+        if (*ternary == Ternary::choose)
+          result[i] = c[i] != 0 ? a[i] : b[i];
+        else
+          result[i] = std::abs(c[i]) < 0.5f ? a[i] + c[i] * way : b[i] - way * (1 - c[i]);
+      }
     } else if (instruction.scale != 1)
       add_scaled({1, count}, {a.data()}, {b.data()}, static_cast<float>(instruction.scale),
                  {result.data()});

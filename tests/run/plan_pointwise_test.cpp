@@ -230,8 +230,11 @@ TEST(PlanPointwise, FunctionsOfEveryPrecision) {
     output("lerp.Tensor", {self(x), named("end", Argument(y)), named("weight", Argument(z))},
            dtype);
     output("clamp.Tensor", {self(x), named("min", Argument(z)), named("max", Argument(y))}, dtype);
-    for (const char* name : {"isnan", "isinf", "isfinite", "logical_not"})
+    for (const char* name : {"isnan", "isinf", "isfinite", "logical_not", "signbit"})
       output(std::string(name) + ".default", {self(x)}, bool_);
+    output("special_ndtr.default", {self(x)}, dtype);
+    for (const int64_t decimals : {0, 2, -1})
+      output("round.decimals", {self(x), whole("decimals", decimals)}, dtype);
     const ValueId below = output("le.Scalar", {self(x), other_number(0.1)}, bool_);
     output("where.self", {named("condition", Argument(below)), self(y), other(z)}, dtype);
     output("masked_fill.Scalar",
@@ -366,6 +369,20 @@ TEST(PlanPointwise, WholeNumbersAreRows) {
       EXPECT_EQ(numbers.graph.check(), expected);
       EXPECT_TRUE(numbers.graph.was_recorded());
     }
+}
+
+TEST(PlanPointwise, WholeNumbersBecomeFloats) {
+  using enum Dtype;
+  for (const Dtype dtype : {int64, int32, int8, uint8}) {
+    WholeNumbersCase numbers(dtype, Lying::in_order);
+    for (const char* name :
+         {"sigmoid.default", "sqrt.default", "exp.default", "erf.default", "tanh.default"})
+      numbers.make(name, {}, float32);
+    numbers.make("div.Tensor", {other(numbers.row())}, float32);
+    numbers.make("div.Tensor", {whole("other", 3)}, float32);
+    EXPECT_EQ(numbers.graph.check(), Names(numbers.made, "pointwise_chain"));
+    EXPECT_TRUE(numbers.graph.was_recorded());
+  }
 }
 
 // As their bits say, not as the floats of a chain, whatever they are joined with.

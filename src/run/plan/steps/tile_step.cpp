@@ -14,6 +14,7 @@ namespace pt2::run {
 namespace {
 
 using kernels::Binary;
+using kernels::Ternary;
 using kernels::TileInstruction;
 using kernels::TileSource;
 using kernels::Unary;
@@ -77,6 +78,15 @@ bool may_pass_floats(Dtype from, Dtype to) {
   return is_real(from) || dtype_size(from) == 1 || is_real(to) || to == Dtype::bool_;
 }
 
+// Whether the operator gives floats of whole numbers, too.
+bool makes_floats(const BoundNode& node, Unary function) {
+  constexpr Unary kOthers[] = {Unary::negate,   Unary::absolute, Unary::square,   Unary::floor,
+                               Unary::ceiling,  Unary::round,    Unary::truncate, Unary::sign,
+                               Unary::fraction, Unary::softplus};
+  return std::ranges::find(kOthers, function) == std::end(kOthers) &&
+         !is_operator(node, "aten::pow", "Tensor_Scalar");
+}
+
 // What nodes compute, as instructions that each have a tile of their own.
 class Builder {
  public:
@@ -102,10 +112,15 @@ class Builder {
     }
     if (node_.dtype == Dtype::bool_) return add_condition(node);
     if (!is_real(node_.dtype)) return false;
-    if (const auto activation = activation_of(planner_, node))
+    if (const auto activation = activation_of(planner_, node)) {
+      node_.makes_floats =
+          *activation == kernels::Activation::sigmoid || *activation == kernels::Activation::tanh;
       return finish(node, emit(*activation, source(node.arguments[0])));
-    if (const auto unary = unary_of(planner_, node))
+    }
+    if (const auto unary = unary_of(planner_, node)) {
+      node_.makes_floats = makes_floats(node, *unary);
       return finish(node, emit(*unary, source(node.arguments[0])));
+    }
     if (is_operator(node, "aten::pow", "Tensor_Scalar") &&
         planner_.number(node, "exponent") == 3.0) {
       const TileSource value = source(node.arguments[0]);
@@ -113,6 +128,8 @@ class Builder {
     }
     if (const auto binary = binary_of(planner_, node)) {
       node_.subtracts = binary->function == Binary::subtract;
+      node_.makes_floats =
+          binary->function == Binary::divide || binary->function == Binary::arctangent;
       TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
       // PyTorch rounds each of its steps to halves.
       if (binary->function == Binary::floor_quotient && is_half(node_.dtype)) return false;
@@ -277,6 +294,8 @@ class Builder {
     if (is("aten::isnan")) return finish(node, emit(Binary::not_equal, value, value));
     if (is("aten::isposinf")) return finish(node, emit(Binary::equal, value, number(kEnd)));
     if (is("aten::isneginf")) return finish(node, emit(Binary::equal, value, number(-kEnd)));
+    if (is("aten::signbit"))
+      return finish(node, emit(Binary::less, emit(Binary::copy_sign, number(1), value), number(0)));
     if (!is("aten::isinf") && !is("aten::isfinite")) return false;
     return finish(node, emit(is("aten::isinf") ? Binary::equal : Binary::less,
                              emit(Unary::absolute, value), number(kEnd)));
@@ -344,22 +363,15 @@ class Builder {
       const TileSource odds = emit(Binary::divide, x, emit(Binary::subtract, number(1), x));
       return finish(node, emit(Unary::logarithm, odds));
     }
-    if (is("aten::lerp", "Tensor")) return add_lerp_of_tensors(node);
+    if (is("aten::lerp", "Tensor")) {
+      const TileSource from = operand(0), end = operand(1), weight = operand(2);
+      return finish(node, emit_of_three(Ternary::interpolate, from, end, weight));
+    }
+    if (is("aten::special_ndtr")) return add_normal_distribution(node);
+    if (is("aten::round", "decimals")) return add_rounding(node);
     if (is("aten::logaddexp") || is("aten::logaddexp2")) return add_log_of_sum(node);
     if (is("aten::nan_to_num")) return add_numbers_for_others(node);
     return is("aten::softshrink") || is("aten::hardshrink") ? add_shrink(node) : false;
-  }
-
-  // The same as `add_lerp`, from the nearer end of each.
-  bool add_lerp_of_tensors(const BoundNode& node) {
-    const TileSource from = source(node.arguments[0]), to = source(node.arguments[1]),
-                     weight = source(node.arguments[2]);
-    const TileSource way = emit(Binary::subtract, to, from);
-    const TileSource near = emit(Binary::add, from, emit(Binary::multiply, weight, way));
-    const TileSource left = emit(Binary::subtract, number(1), weight);
-    const TileSource far = emit(Binary::subtract, to, emit(Binary::multiply, way, left));
-    const TileSource is_near = emit(Binary::less, emit(Unary::absolute, weight), number(0.5));
-    return finish(node, choose(is_near, near, far));
   }
 
   // max(a, b) + log(1 + exp(-|a - b|)), of base e or 2. Equal infinities have no difference.
@@ -372,6 +384,32 @@ class Builder {
     TileSource rest = emit(Unary::softplus, below);
     if (is_binary) rest = emit(Binary::multiply, rest, number(M_LOG2E));
     return finish(node, emit(Binary::or_else, emit(Binary::add, larger, rest), larger));
+  }
+
+  // (erf(x * sqrt(1/2)) + 1) / 2, each of it rounded.
+  bool add_normal_distribution(const BoundNode& node) {
+    const auto rounded = [&](const TileSource& value) {
+      instructions_.back().rounding = rounding_of(node_.dtype);
+      return value;
+    };
+    const TileSource x = source(node.arguments[0]);
+    const TileSource scaled = rounded(emit(Binary::multiply, x, number(M_SQRT1_2)));
+    const TileSource odd = rounded(emit(Unary::error_function, scaled));
+    const TileSource whole = rounded(emit(Binary::add, odd, number(1)));
+    return finish(node, emit(Binary::multiply, whole, number(0.5)));
+  }
+
+  // To multiples of a power of ten, which is exact.
+  bool add_rounding(const BoundNode& node) {
+    const auto decimals = planner_.integer(node, "decimals");
+    constexpr int64_t kMostDecimals = 10;  // whose power is a float
+    if (!decimals || std::abs(*decimals) > kMostDecimals) return false;
+    const TileSource x = source(node.arguments[0]);
+    const TileSource ten = number(std::pow(10.0, static_cast<double>(std::abs(*decimals))));
+    const bool multiplies = *decimals >= 0;
+    const TileSource scaled =
+        emit(Unary::round, emit(multiplies ? Binary::multiply : Binary::divide, x, ten));
+    return finish(node, emit(multiplies ? Binary::divide : Binary::multiply, scaled, ten));
   }
 
   bool add_numbers_for_others(const BoundNode& node) {
@@ -410,8 +448,13 @@ class Builder {
   static TileSource number(double value) { return {TileSource::From::number, 0, value}; }
 
   TileSource choose(const TileSource& condition, const TileSource& a, const TileSource& b) {
-    const TileSource value = emit(kernels::Choice(), a, b);
-    instructions_.back().c = condition;
+    return emit_of_three(Ternary::choose, a, b, condition);
+  }
+
+  TileSource emit_of_three(Ternary function, const TileSource& a, const TileSource& b,
+                           const TileSource& c) {
+    const TileSource value = emit(function, a, b);
+    instructions_.back().c = c;
     return value;
   }
 
@@ -423,8 +466,11 @@ class Builder {
 
   bool finish(const BoundNode& node, const TileSource& value) {
     if (value.from != TileSource::From::tile || !takes_operands_) return false;
-    // Halves alone give halves; numbers without dimensions decide nothing.
-    if (node_.mixes && !node_.takes_floats) return false;
+    // Halves alone give halves; numbers without dimensions decide nothing. Of whole numbers alone a
+    // few functions give floats.
+    if (node_.mixes && !node_.takes_floats &&
+        (!node_.makes_floats || node_.takes_reals || node_.dtype != Dtype::float32))
+      return false;
     // A chain computes in floats or in double; what it computes in is seen at its ends.
     if (node_.is_of_floats && node_.is_of_doubles) return false;
     (node_.is_of_floats ? has_floats_ : has_doubles_) |= node_.is_of_floats || node_.is_of_doubles;
@@ -489,6 +535,7 @@ class Builder {
       case Takes::numbers:
         break;
     }
+    node_.takes_reals |= is_real(dtype);
     if (dtype == node_.dtype) {
       node_.takes_floats |= record != nullptr && !record->sizes.empty();
       return;
@@ -532,6 +579,8 @@ class Builder {
     bool subtracts = false;
     bool mixes = false;         // takes elements that become floats of the result's dtype
     bool takes_floats = false;  // takes dimensions of the result's dtype
+    bool takes_reals = false;
+    bool makes_floats = false;  // of whole numbers, too
     bool is_of_floats = false;
     bool is_of_doubles = false;
   } node_;  // that is being added
