@@ -384,7 +384,24 @@ constexpr auto kAtan2 = [](auto a, auto b) { return std::atan2(a, b); };
 constexpr auto kHypot = [](auto a, auto b) { return std::hypot(a, b); };
 constexpr auto kCopysign = [](auto a, auto b) { return std::copysign(a, b); };
 // clang-format on
-constexpr auto kNextafter = [](auto a, auto b) { return std::nextafter(a, b); };
+// Of bits, so that loops become vectors; those of 64 are faster with branches.
+template <class Bits>
+Bits chosen_bits(bool first, Bits a, Bits b) {
+  if constexpr (sizeof(Bits) == 8) return first ? a : b;
+  const Bits mask = -Bits(first);
+  return (mask & a) | (~mask & b);
+}
+// Numbers of one sign are in the order of their bits.
+constexpr auto kNextafter = []<class C>(C a, C b) {
+  using Bits = std::conditional_t<sizeof(C) == 4, uint32_t, uint64_t>;
+  const auto bits = [](C x) { return __builtin_bit_cast(Bits, x); };
+  const Bits next = bits(a) + chosen_bits<Bits>((a < b) == (a > 0), 1, ~Bits(0));
+  const C smallest = std::copysign(std::numeric_limits<C>::denorm_min(), b);
+  const Bits beside = chosen_bits(a == 0, bits(smallest), next);
+  const Bits other = chosen_bits(a == b, bits(b), beside);
+  const bool is_any_nan = static_cast<int>(is_nan(a)) | static_cast<int>(is_nan(b));
+  return __builtin_bit_cast(C, chosen_bits(is_any_nan, bits(a + b), other));
+};
 // The neighbour of `a` among half floats, in the direction of `b`.
 template <uint16_t (*ToHalf)(float), float (*FromHalf)(uint16_t)>
 float half_neighbour(float a, float b) {
@@ -494,8 +511,10 @@ Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weig
 // ATen/native/Lerp.h: interpolates from the nearer end.
 void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
+    // Nobody could foretell the way of a branch.
     auto function = [](C a, C b, C w) {
-      return std::abs(w) < 0.5 ? a + times(w, b - a) : b - times(b - a, C(1) - w);
+      const C near = a + times(w, b - a), far = b - times(b - a, C(1) - w);
+      return std::abs(w) < 0.5 ? near : far;
     };
     elementwise<C>(out, wide_dtype(out.dtype()), function, self, end, weight);
   });

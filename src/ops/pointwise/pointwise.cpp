@@ -9,20 +9,11 @@
 namespace pt2::ops {
 namespace {
 
-// Inverse of erf: Winitzki's estimate, then Halley's method on erfc, which stays accurate near 1.
 double inverse_erf(double y) {
-  if (!(std::fabs(y) < 1)) return std::fabs(y) == 1 ? y * HUGE_VAL : std::nan("");
-  constexpr double kA = 0.147;
-  const double log_term = std::log1p(-y * y);
-  const double half = 2 / (std::numbers::pi * kA) + log_term / 2;
-  double x = std::sqrt(std::sqrt(half * half - log_term / kA) - half);
-  const double complement = 1 - std::fabs(y);
-  for (int step = 0; step < 4; ++step) {
-    const double newton =
-        (std::erfc(x) - complement) / (-2 * std::numbers::inv_sqrtpi * std::exp(-x * x));
-    if (!std::isfinite(newton)) break;
-    x -= newton / (1 + x * newton);
-  }
+  const double size = std::fabs(y);
+  if (!(size < 1)) return size == 1 ? y * HUGE_VAL : std::nan("");
+  if (size <= 0.85) return normal_quantile_near_half(y / 2) * (std::numbers::sqrt2 / 2);
+  const double x = upper_normal_quantile((1 - size) / 2) * (std::numbers::sqrt2 / 2);
   return std::copysign(x, y);
 }
 
@@ -60,9 +51,16 @@ template <class C>
 C reciprocal_of(C x) {
   return C(1) / x;
 }
-template <class T>
-std::complex<T> reciprocal_of(std::complex<T> x) {
-  return complex_quotient(std::complex<T>(1), x);
+// Where the square is a number of usual size, as that of every complex64 but 0 and infinities is,
+// it divides without branches on the parts, whose way nobody could foretell.
+Complex reciprocal_of(Complex x) {
+  const double square = x.real() * x.real() + x.imag() * x.imag();
+  if (!(square > 1e-280 && square < 1e280)) return complex_quotient(Complex(1), x);
+  const double inverse = 1 / square;
+  return {x.real() * inverse, -x.imag() * inverse};
+}
+std::complex<float> reciprocal_of(std::complex<float> x) {
+  return complex_quotient(std::complex<float>(1), x);
 }
 
 template <class C>

@@ -121,6 +121,10 @@ Complex log_add_exp(Complex a, Complex b);
 
 double log_gamma(double x);
 double digamma_of(double x);
+// The number below which a normally distributed one lies with probability 1/2 + `q`, for |q| up to
+// 0.425, and the one above which it lies with the given probability, for the others up to 1/2.
+double normal_quantile_near_half(double q);
+double upper_normal_quantile(double probability);
 
 // F in complex64, for functions where double precision would hide an overflow or a rounding.
 template <const auto& F>

@@ -15,16 +15,26 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // --- Modified Bessel functions, times exp(-|x|)
 
-// Sum of (x / 2)^(2k + order) / (k! (k + order)!), all terms positive.
+// 1 / (k (k + order)), by order and k.
+constexpr int kBesselTerms = 64;
+constexpr auto kBesselRatios = [] {
+  std::array<std::array<double, kBesselTerms>, 2> out{};
+  for (int order = 0; order < 2; ++order)
+    for (int k = 1; k < kBesselTerms; ++k)
+      out[static_cast<size_t>(order)][static_cast<size_t>(k)] =
+          1.0 / (k * static_cast<double>(k + order));
+  return out;
+}();
+
+// Sum of (x / 2)^(2k + order) / (k! (k + order)!), all terms positive, for x up to 30. As many
+// terms as matter to a double, of few lengths, so that processors foresee them.
 double bessel_i_series(double x, int order) {
+  const std::array<double, kBesselTerms>& ratios = kBesselRatios[static_cast<size_t>(order)];
   const double quarter = x * x / 4;
-  double term = order == 0 ? 1 : x / 2;
-  double sum = term;
-  for (int k = 1; term > sum * 1e-17; ++k) {
-    term *= quarter / (k * static_cast<double>(k + order));
-    sum += term;
-  }
-  return sum;
+  double sum = 1;
+  for (int k = x < 2 ? 13 : x < 4 ? 17 : x < 8 ? 25 : kBesselTerms - 1; k > 0; --k)
+    sum = 1 + quarter * ratios[static_cast<size_t>(k)] * sum;
+  return order == 0 ? sum : sum * x / 2;
 }
 // The asymptotic series in 1 / x; stops where its terms grow.
 double bessel_i_asymptotic(double x, int order) {
@@ -86,25 +96,22 @@ double log_ndtr_of(double x) {
   if (x < -1) return std::log(erfcx_of(-x * std::numbers::sqrt2 / 2) / 2) - x * x / 2;
   return std::log1p(-std::erfc(x * std::numbers::sqrt2 / 2) / 2);
 }
-// Newton's method on the logarithm, from an estimate that is good to a few digits in the tails.
+// The quotient of two polynomials, coefficients from the constant one on.
+template <size_t N>
+double rational(const double (&top)[N], const double (&bottom)[N], double x) {
+  double above = top[N - 1], below = bottom[N - 1];
+  for (size_t i = N - 1; i-- > 0;) {
+    above = above * x + top[i];
+    below = below * x + bottom[i];
+  }
+  return above / below;
+}
 double ndtri_of(double p) {
   if (!(p >= 0 && p <= 1)) return kNan;
   if (p == 0 || p == 1) return p == 0 ? -HUGE_VAL : HUGE_VAL;
-  if (p > 0.5) {
-    // 1 - p is exact here.
-    return -ndtri_of(1 - p);
-  }
-  const double log_p = std::log(p);
-  const double t = std::sqrt(-2 * log_p);
-  double x = -(t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)));
-  for (int i = 0; i < 8; ++i) {
-    const double log_density = -x * x / 2 - 0.5 * std::log(2 * std::numbers::pi);
-    const double log_value = log_ndtr_of(x);
-    const double step = (log_value - log_p) * std::exp(log_value - log_density);
-    x -= step;
-    if (std::fabs(step) < 1e-15 * std::fabs(x)) break;
-  }
-  return x;
+  if (std::fabs(p - 0.5) <= 0.425) return normal_quantile_near_half(p - 0.5);
+  // 1 - p is exact here.
+  return p < 0.5 ? -upper_normal_quantile(p) : upper_normal_quantile(1 - p);
 }
 double entropy_of(double x) {
   if (std::isnan(x)) return x;
@@ -168,7 +175,25 @@ double sinc_of(double x) {
 
 // --- Gamma and zeta
 
-// Hurwitz's zeta function by Euler and Maclaurin: nine terms, then the tail's series with Bernoulli
+// a^-s, for most s a quotient: those that are whole and small, which are `factors`, 0 for others.
+double inverse_power(double a, double s, int factors) {
+  double power = a;
+  for (int i = 1; i < factors; ++i) power *= a;
+  const double size = std::fabs(power);
+  return factors > 0 && size > 1e-300 && size < 1e300 ? 1 / power : std::pow(a, -s);
+}
+// The sum of a^-s and (a + 1)^-s, by one division instead of two.
+double two_inverse_powers(double a, double s, int factors) {
+  double x = a, y = a + 1;
+  for (int i = 1; i < factors; ++i) {
+    x *= a;
+    y *= a + 1;
+  }
+  const double product = x * y, size = std::fabs(product);
+  return factors > 0 && size > 1e-300 && size < 1e300 ? (x + y) / product
+                                                      : std::pow(a, -s) + std::pow(a + 1, -s);
+}
+// Hurwitz's zeta function by Euler and Maclaurin: ten terms, then the tail's series with Bernoulli
 // numbers.
 double zeta_of(double s, double q) {
   if (std::isnan(s) || std::isnan(q) || s < 1) return kNan;
@@ -181,19 +206,23 @@ double zeta_of(double s, double q) {
   // A very negative q has terms without number; all beyond the first few are out of reach.
   if (q < -1e6) return kNan;
   double a = q;
-  for (int i = 0; i < 9 || a <= 9; ++i, a += 1) sum += std::pow(a, -s);
-  sum += std::pow(a, 1 - s) / (s - 1) + 0.5 * std::pow(a, -s);
-  constexpr std::array kBernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                  5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+  const int factors = s <= 8 && s == std::floor(s) ? static_cast<int>(s) : 0;
+  for (int i = 0; i < 10 || a <= 9; i += 2, a += 2) sum += two_inverse_powers(a, s, factors);
+  double power = inverse_power(a, s, factors);
+  sum += inverse_power(a, s - 1, factors - 1) / (s - 1) + 0.5 * power;
+  // Over the factorials of 2, 4, ...
+  constexpr std::array kBernoulli{1.0 / 6 / 2,           -1.0 / 30 / 24,
+                                  1.0 / 42 / 720,        -1.0 / 30 / 40320,
+                                  5.0 / 66 / 3628800,    -691.0 / 2730 / 479001600,
+                                  7.0 / 6 / 87178291200, -3617.0 / 510 / 20922789888000};
+  const double inverse = 1 / a;
   double rising = s;
-  double factorial = 2;
-  double power = std::pow(a, -s - 1);
+  power *= inverse;
   for (size_t j = 0; j < kBernoulli.size(); ++j) {
     const auto k = static_cast<double>(2 * j);
-    sum += kBernoulli[j] / factorial * rising * power;
+    sum += kBernoulli[j] * rising * power;
     rising *= (s + k + 1) * (s + k + 2);
-    factorial *= (k + 3) * (k + 4);
-    power /= a * a;
+    power *= inverse * inverse;
   }
   return sum;
 }
@@ -468,6 +497,51 @@ constexpr OpDef kSpecialOps[] = {
 // clang-format on
 
 }  // namespace
+
+// Wichura, Algorithm AS 241 (Applied Statistics 37, 1988): to the last digits of a double.
+double normal_quantile_near_half(double q) {
+  constexpr double kTop[] = {3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427,
+                             13731.693765509461125, 45921.953931549871457, 67265.770927008700853,
+                             33430.575583588128105, 2509.0809287301226727};
+  constexpr double kBottom[] = {1.0,
+                                42.313330701600911252,
+                                687.18700749205790830,
+                                5394.1960214247511077,
+                                21213.794301586595867,
+                                39307.895800092710610,
+                                28729.085735721942674,
+                                5226.4952788528545610};
+  return q * rational(kTop, kBottom, 0.180625 - q * q);
+}
+double upper_normal_quantile(double probability) {
+  constexpr double kNearTop[] = {1.42343711074968357734,    4.63033784615654529590,
+                                 5.76949722146069140550,    3.64784832476320460504,
+                                 1.27045825245236838258,    2.41780725177450611770e-1,
+                                 2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  constexpr double kNearBottom[] = {1.0,
+                                    2.05319162663775882187,
+                                    1.67638483018380384940,
+                                    6.89767334985100004550e-1,
+                                    1.48103976427480074590e-1,
+                                    1.51986665636164571966e-2,
+                                    5.47593808499534494600e-4,
+                                    1.05075007164441684324e-9};
+  constexpr double kFarTop[] = {6.65790464350110377720,    5.46378491116411436990,
+                                1.78482653991729133580,    2.96560571828504891230e-1,
+                                2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  constexpr double kFarBottom[] = {1.0,
+                                   5.99832206555887937690e-1,
+                                   1.36929880922735805310e-1,
+                                   1.48753612908506148525e-2,
+                                   7.86869131145613259100e-4,
+                                   1.84631831751005468180e-5,
+                                   1.42151175831644588870e-7,
+                                   2.04426310338993978564e-15};
+  const double root = std::sqrt(-std::log(probability));
+  return root <= 5 ? rational(kNearTop, kNearBottom, root - 1.6)
+                   : rational(kFarTop, kFarBottom, root - 5);
+}
 
 std::span<const OpDef> special_ops() { return kSpecialOps; }
 

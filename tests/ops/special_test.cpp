@@ -1,0 +1,164 @@
+// Special functions against values of mpmath at 40 digits, and neighbours among floats against the
+// C library's.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <random>
+
+#include "ops/compose.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+namespace {
+
+// The function of one number, of that order where it has one.
+double of_one(Handle function, double x, Dtype dtype, std::optional<int64_t> order = {}) {
+  Tensor number = Tensor::zeros(dtype, {1});
+  fill_elements(number, x);
+  const Tensor result =
+      (order ? apply(function, {*order, number}) : apply(function, {number})).value();
+  Tensor wide = Tensor::zeros(Dtype::float64, {1});
+  copy_elements(wide, result);
+  return wide.data<double>()[0];
+}
+
+struct Known {
+  double x, y;
+};
+// Of double to a few units of the last digit, of float to half of one where the argument is exact.
+void check(Handle function, std::initializer_list<Known> known, std::optional<int64_t> order = {}) {
+  for (const auto& [x, y] : known) {
+    EXPECT_NEAR(of_one(function, x, Dtype::float64, order) / y, 1, 2e-15) << x;
+    if (static_cast<double>(static_cast<float>(x)) != x) continue;
+    EXPECT_NEAR(of_one(function, x, Dtype::float32, order) / y, 1, 6.1e-8) << x;
+  }
+}
+
+TEST(SpecialFunctions, InverseErrorFunction) {
+  check(aten<"erfinv.default">, {{5e-08, 4.4311346272637926e-08},
+                                 {0.3, 0.2724627147267543},
+                                 {-0.85, -1.0179024648320276},
+                                 {0.8500001, 1.0179027145953181},
+                                 {0.999, 2.3267537655135246},
+                                 {-(1 - 0x1p-40), -5.05125408524939},
+                                 {1 - 0x1p-53, 5.8635847487551676}});
+  const auto erfinv = [](double x) { return of_one(aten<"erfinv.default">, x, Dtype::float64); };
+  EXPECT_EQ(erfinv(1), HUGE_VAL);
+  EXPECT_EQ(erfinv(-1), -HUGE_VAL);
+  EXPECT_TRUE(std::signbit(erfinv(-0.0)));
+  for (const double outside : {1.5, -2.0, HUGE_VAL, std::nan("")})
+    EXPECT_TRUE(std::isnan(erfinv(outside)));
+}
+
+TEST(SpecialFunctions, NormalQuantiles) {
+  check(aten<"special_ndtri.default">, {{1e-300, -37.0470962993612},
+                                        {1e-20, -9.262340089798407},
+                                        {0.01, -2.326347874040841},
+                                        {0.0749, -1.4402382675279637},
+                                        {0.0751, -1.43882539275254},
+                                        {0.4, -0.2533471031357997},
+                                        {0.9999, 3.7190164854557084},
+                                        {1 - 0x1p-53, 8.209536151601387}});
+  const auto ndtri = [](double x) {
+    return of_one(aten<"special_ndtri.default">, x, Dtype::float64);
+  };
+  EXPECT_EQ(ndtri(0), -HUGE_VAL);
+  EXPECT_EQ(ndtri(0.5), 0);
+  EXPECT_EQ(ndtri(1), HUGE_VAL);
+  EXPECT_TRUE(std::isnan(ndtri(-0.1)) && std::isnan(ndtri(1.1)) && std::isnan(ndtri(std::nan(""))));
+}
+
+TEST(SpecialFunctions, Polygamma) {
+  const auto check_order = [](int64_t order, std::initializer_list<Known> known) {
+    check(aten<"polygamma.default">, known, order);
+  };
+  check_order(1, {{0.03, 1112.6867360264796},
+                  {1.1, 1.4332991507927586},
+                  {50.5, 0.01999933342663716},
+                  {1e10, 1.00000000005e-10},
+                  {-2.5, 9.539246644989124}});
+  check_order(2, {{0.7, -6.4349928741909235}, {1e120, -1.0000000000000001e-240}});
+  check_order(3, {{4.25, 0.03665372575986459}});
+  check_order(7, {{0.5, 1290440.218185598}});
+  check_order(8, {{2.0, -80.97839874763488}});
+  check_order(12, {{3.5, -42.17265738445786}});
+  // Powers of these are too small or large for a double.
+  const auto third = [](double x) {
+    return of_one(aten<"polygamma.default">, x, Dtype::float64, 3);
+  };
+  EXPECT_EQ(third(1e-100), HUGE_VAL);
+  EXPECT_EQ(third(1e200), 0);
+  EXPECT_EQ(third(HUGE_VAL), 0);
+}
+
+TEST(SpecialFunctions, ModifiedBesselFunctions) {
+  check(aten<"special_i0e.default">, {{0.001, 0.9990007495835156},
+                                      {1.9, 0.31824316288914156},
+                                      {2.1, 0.2995630945262819},
+                                      {3.99, 0.20728502415860453},
+                                      {4.0, 0.2070019212239867},
+                                      {7.9, 0.14436986414104191},
+                                      {8.1, 0.14251180948829528},
+                                      {29.9, 0.07326921904600191},
+                                      {30.1, 0.07302329413106094},
+                                      {-5.5, 0.17448325638192988},
+                                      {700.0, 0.015081295651531358}});
+  check(aten<"special_i1e.default">, {{0.001, 0.0004995003123542213},
+                                      {1.9, 0.21661191117477052},
+                                      {2.1, 0.21374767210633228},
+                                      {3.99, 0.1789153791413457},
+                                      {4.0, 0.17875083950243534},
+                                      {7.9, 0.13489649943989376},
+                                      {8.1, 0.13340068832583662},
+                                      {29.9, 0.07203337491186879},
+                                      {30.1, 0.07179985435101434},
+                                      {-5.5, -0.15770100901675652},
+                                      {700.0, 0.015070519444716848}});
+}
+
+template <class T>
+void check_neighbours(Dtype dtype) {
+  std::mt19937 random(5);
+  const T limits[] = {0,
+                      -T(0),
+                      std::numeric_limits<T>::denorm_min(),
+                      -std::numeric_limits<T>::denorm_min(),
+                      std::numeric_limits<T>::max(),
+                      -std::numeric_limits<T>::max(),
+                      std::numeric_limits<T>::infinity(),
+                      -std::numeric_limits<T>::infinity(),
+                      std::numeric_limits<T>::quiet_NaN(),
+                      std::numeric_limits<T>::min(),
+                      1,
+                      -2};
+  constexpr int64_t kLimits = std::size(limits);
+  constexpr int64_t kCount = kLimits * kLimits + 500;
+  Tensor a = Tensor::zeros(dtype, {kCount}), b = Tensor::zeros(dtype, {kCount});
+  std::normal_distribution<T> normal;
+  for (int64_t i = 0; i < kCount; ++i) {
+    const bool is_limit = i < kLimits * kLimits;
+    a.data<T>()[i] = is_limit ? limits[i / kLimits] : normal(random);
+    b.data<T>()[i] = is_limit ? limits[i % kLimits] : normal(random);
+  }
+  const Tensor found = apply(aten<"nextafter.default">, {a, b}).value();
+  for (int64_t i = 0; i < kCount; ++i) {
+    const T expected = std::nextafter(a.data<T>()[i], b.data<T>()[i]),
+            x = found.as<T>()[static_cast<size_t>(i)];
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(x)) << i;
+    } else {
+      EXPECT_EQ(x, expected) << i;
+      EXPECT_EQ(std::signbit(x), std::signbit(expected)) << i;
+    }
+  }
+}
+
+TEST(Neighbours, AreThoseOfTheLibrary) {
+  check_neighbours<float>(Dtype::float32);
+  check_neighbours<double>(Dtype::float64);
+}
+
+}  // namespace
+}  // namespace pt2::ops
