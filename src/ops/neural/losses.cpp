@@ -52,24 +52,29 @@ Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduct
       reduction, [](double x, double y) { return (x - y) * (x - y); }, self, target);
 }
 
-// z * z / 2 up to the bound, its tangent there beyond. Without a branch, whose way nobody could
-// foretell.
-double bent_distance(double z, double bound) {
-  const double near = bound < z ? bound : z;
-  return near * (z - 0.5 * near);
+// z * z / 2 up to the bound for the distance z, its tangent there beyond, times a factor. Without a
+// branch, whose way nobody could foretell.
+Result<Tensor> bent_loss(Dtype dtype, int64_t reduction, double bound, double factor,
+                         const Tensor& self, const Tensor& target) {
+  return elementwise_loss_in(
+      dtype, reduction,
+      [=](double x, double y) {
+        const double z = std::fabs(x - y), near = bound < z ? bound : z;
+        return near * (z - 0.5 * near) * factor;
+      },
+      self, target);
 }
 
 Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction,
                               double beta) {
   if (beta < 0)
     return operator_error("beta: found " + std::to_string(beta) + ", expected 0 or more");
-  if (beta == 0)
+  constexpr double kNoBend = 1e-300;
+  if (beta < kNoBend)
     return elementwise_loss(
         reduction, [](double x, double y) { return std::fabs(x - y); }, self, target);
-  return elementwise_loss(
-      reduction,
-      [beta](double x, double y) { return bent_distance(std::fabs(x - y), beta) / beta; }, self,
-      target);
+  return bent_loss(Promotion().add(self).add(target).result(), reduction, beta, 1 / beta, self,
+                   target);
 }
 
 // Unlike its neighbours in self's dtype.
@@ -77,9 +82,7 @@ Result<Tensor> huber_loss(const Tensor& self, const Tensor& target, int64_t redu
                           double delta) {
   if (!(delta > 0))
     return operator_error("delta: found " + std::to_string(delta) + ", expected above 0");
-  return elementwise_loss_in(
-      self.dtype(), reduction,
-      [delta](double x, double y) { return bent_distance(std::fabs(x - y), delta); }, self, target);
+  return bent_loss(self.dtype(), reduction, delta, 1, self, target);
 }
 
 Tensor one_like(const Tensor& tensor) { return scalar_tensor(Scalar(1.0), tensor.dtype()); }
