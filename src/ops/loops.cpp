@@ -176,7 +176,7 @@ void copy_elements(Tensor& out, const Tensor& source) {
   });
 }
 
-constexpr size_t kFilled = 512;  // bytes, whole elements of any size
+constexpr size_t kFilled = 8192;  // bytes, whole elements of any size
 
 void fill_elements(Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
@@ -207,19 +207,22 @@ void fill_elements(Tensor& out, const Scalar& value) {
   const Tensor* operand = &out;
   const StridedWalk walk(std::span(&operand, 1));
   const int64_t step = walk.inner_stride(0) * static_cast<int64_t>(size);
-  // A few elements side by side are copied at once.
+  // Elements side by side are copied together.
   std::byte run[kFilled];
-  for (size_t i = 0; i < kFilled; i += size) std::memcpy(run + i, element, size);
-  walk.run([&](const auto& pointers, int64_t count) {
-    auto* target = const_cast<std::byte*>(pointers[0]);
-    if (walk.inner_stride(0) != 1) {
-      for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * step, element, size);
-      return;
-    }
-    const auto bytes = static_cast<size_t>(count) * size;
-    for (size_t at = 0; at < bytes; at += kFilled)
-      std::memcpy(target + at, run, std::min(kFilled, bytes - at));
-  });
+  const size_t filled = std::min(kFilled, static_cast<size_t>(out.nbytes()));
+  std::memcpy(run, element, size);
+  for (size_t have = size; have < filled; have *= 2)
+    std::memcpy(run + have, run, std::min(have, filled - have));
+  walk.run(
+      [&](const auto& pointers, int64_t count) {
+        auto* target = const_cast<std::byte*>(pointers[0]);
+        if (walk.inner_stride(0) != 1) {
+          for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * step, element, size);
+          return;
+        }
+        std::memcpy(target, run, static_cast<size_t>(count) * size);
+      },
+      static_cast<int64_t>(kFilled / size));
 }
 
 }  // namespace pt2::ops

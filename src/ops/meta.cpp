@@ -118,7 +118,8 @@ std::optional<Tensor> ResultMemory::take(const Meta& meta) {
 
 Result<Tensor> allocate(const Meta& meta) {
   if (std::optional<Tensor> memory = ResultMemory::take(meta)) {
-    std::memset(memory->raw_data(), 0, static_cast<size_t>(memory->nbytes()));
+    if (!meta.is_overwritten)
+      std::memset(memory->raw_data(), 0, static_cast<size_t>(memory->nbytes()));
     return *std::move(memory);
   }
   const auto numel = checked_numel(meta.sizes);

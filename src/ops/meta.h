@@ -15,6 +15,8 @@ struct Meta {
   Sizes sizes;
   // Empty means row-major.
   Sizes strides;
+  // The kernel writes all elements, whatever they were.
+  bool is_overwritten = false;
 
   Meta() = default;
   Meta(Dtype dtype_in, Sizes sizes_in, Sizes strides_in = {})
@@ -37,8 +39,9 @@ class AllocationLimit {
   uint64_t outer_;
 };
 
-// A new tensor of this description, zero-filled: kernels that add to their result rely on it. Error
-// `limit` when its bytes exceed AllocationLimit::current().
+// A new tensor of this description, zero-filled: kernels that add to their result rely on it, and
+// only memory of a caller is left as it is where the kernel overwrites it. Error `limit` when its
+// bytes exceed AllocationLimit::current().
 Result<Tensor> allocate(const Meta& meta);
 
 // Error `invalid` without a place; the executor adds the node.

@@ -30,6 +30,11 @@ Dtype dtype_of(const Scalar& value) {
   return kDefaults[static_cast<size_t>(value.category())];
 }
 
+Result<Meta> overwritten(Result<Meta> meta) {
+  if (meta) meta->is_overwritten = true;
+  return meta;
+}
+
 // --- Of a size
 
 Result<Meta> sized_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout,
@@ -47,7 +52,7 @@ void fill_ones(Tensor& out, const Sizes&, OptionalDtype, const OptionalLayout&,
 Result<Meta> full_meta(const Sizes& size, const Scalar& fill_value, OptionalDtype dtype,
                        const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
   PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(dtype_of(fill_value))));
-  return new_meta(size, dtype.value_or(dtype_of(fill_value)), layout);
+  return overwritten(new_meta(size, dtype.value_or(dtype_of(fill_value)), layout));
 }
 void full(Tensor& out, const Sizes&, const Scalar& fill_value, OptionalDtype, const OptionalLayout&,
           const OptionalDevice&, PinMemory) {
@@ -77,7 +82,7 @@ void ones_like(Tensor& out, const Tensor&, OptionalDtype, const OptionalLayout&,
 Result<Meta> full_like_meta(const Tensor& self, const Scalar&, OptionalDtype dtype,
                             const OptionalLayout& layout, const OptionalDevice& device,
                             PinMemory pin_memory, OptionalFormat format) {
-  return like_meta(self, dtype, layout, device, pin_memory, format);
+  return overwritten(like_meta(self, dtype, layout, device, pin_memory, format));
 }
 void full_like(Tensor& out, const Tensor&, const Scalar& fill_value, OptionalDtype,
                const OptionalLayout&, const OptionalDevice&, PinMemory, OptionalFormat) {
@@ -94,7 +99,7 @@ void new_ones(Tensor& out, const Tensor&, const Sizes&, OptionalDtype, const Opt
 Result<Meta> new_full_meta(const Tensor& self, const Sizes& size, const Scalar&,
                            OptionalDtype dtype, const OptionalLayout& layout,
                            const OptionalDevice& device, PinMemory pin_memory) {
-  return new_sized_meta(self, size, dtype, layout, device, pin_memory);
+  return overwritten(new_sized_meta(self, size, dtype, layout, device, pin_memory));
 }
 void new_full(Tensor& out, const Tensor&, const Sizes&, const Scalar& fill_value, OptionalDtype,
               const OptionalLayout&, const OptionalDevice&, PinMemory) {
