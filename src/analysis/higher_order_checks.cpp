@@ -52,8 +52,9 @@ Operands results_of(const Node& node) {
 }
 
 // Whether both may be records of one tensor. Symbols are not compared: a nested graph may have its
-// own.
+// own. A value without a record has no dtype.
 bool may_be_one(const TensorMeta& a, const TensorMeta& b) {
+  if (!a.dtype.dtype() || !b.dtype.dtype()) return true;
   const auto may_be_equal = [](const SymInt& x, const SymInt& y) {
     return x.is_symbolic() || y.is_symbolic() || x.literal() == y.literal();
   };

@@ -70,7 +70,7 @@ const LimitCase kLimitCases[] = {
     {"max_pickle_memory", "1", "run corpus/2.3.1/mlp.pt2"},
     {"max_fake_bytes", "1", "run hostile/run-fake-buffer-copied.pt2"},
     {"max_tensor_bytes", "1", "run corpus/2.15.0/mlp.pt2"},
-    {"max_tensor_ratio", "0", "run hostile/run-scratch-flip-empty-huge-dim.pt2"},
+    {"max_tensor_ratio", "0", "run hostile/run-scratch-embedding-backward.pt2"},
     {"max_work", "1", "run corpus/2.15.0/mlp.pt2"},
     {"max_loop_rounds", "1", "run corpus/2.15.0/map_op.pt2"},
     {"max_new_nodes", "1", "run corpus/2.15.0/forward_derivatives.pt2"},

@@ -1,6 +1,6 @@
 // Convolution as a function, for operators composed of it.
-#ifndef PT2_OPS_LINEAR_CONVOLUTION_H
-#define PT2_OPS_LINEAR_CONVOLUTION_H
+#ifndef PT2_OPS_LINEAR_CONVOLUTION_CONVOLUTION_H
+#define PT2_OPS_LINEAR_CONVOLUTION_CONVOLUTION_H
 
 #include <array>
 #include <optional>
@@ -39,4 +39,4 @@ void convolve(Tensor& out, const Tensor& input, const Tensor& weight,
 
 }  // namespace pt2::ops
 
-#endif  // PT2_OPS_LINEAR_CONVOLUTION_H
+#endif  // PT2_OPS_LINEAR_CONVOLUTION_CONVOLUTION_H

@@ -1,8 +1,8 @@
 // Convolutions of floats over one or two dimensions, by src/kernels.
-#ifndef PT2_OPS_LINEAR_FLOAT_CONVOLUTION_H
-#define PT2_OPS_LINEAR_FLOAT_CONVOLUTION_H
+#ifndef PT2_OPS_LINEAR_CONVOLUTION_FLOAT_CONVOLUTION_H
+#define PT2_OPS_LINEAR_CONVOLUTION_FLOAT_CONVOLUTION_H
 
-#include "ops/linear/convolution.h"
+#include "ops/linear/convolution/convolution.h"
 
 namespace pt2::ops {
 
@@ -26,4 +26,4 @@ void add_weight_gradient(float* gradient, const Sizes& sizes, const Tensor& rows
 
 }  // namespace pt2::ops
 
-#endif  // PT2_OPS_LINEAR_FLOAT_CONVOLUTION_H
+#endif  // PT2_OPS_LINEAR_CONVOLUTION_FLOAT_CONVOLUTION_H

@@ -1,4 +1,4 @@
-#include "ops/linear/float_convolution.h"
+#include "ops/linear/convolution/float_convolution.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 #include "kernels/images/transposed.h"
 #include "kernels/layouts.h"
 #include "ops/dense.h"
-#include "ops/linear/window_operand.h"
+#include "ops/linear/convolution/window_operand.h"
 
 namespace pt2::ops {
 namespace {

@@ -1,10 +1,10 @@
 // The windows of a convolution as an operand of a matrix product, gathered while they are packed.
-#ifndef PT2_OPS_LINEAR_WINDOW_OPERAND_H
-#define PT2_OPS_LINEAR_WINDOW_OPERAND_H
+#ifndef PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
+#define PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 
 #include <vector>
 
-#include "ops/linear/convolution.h"
+#include "ops/linear/convolution/convolution.h"
 #include "ops/linear/gemm.h"
 
 namespace pt2::ops {
@@ -92,4 +92,4 @@ class TransposedOperand : public GemmOperand<C> {
 
 }  // namespace pt2::ops
 
-#endif  // PT2_OPS_LINEAR_WINDOW_OPERAND_H
+#endif  // PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H

@@ -1,5 +1,5 @@
 // The convolution operators: the many ways to spell stride, padding and batch.
-#include "ops/linear/convolution.h"
+#include "ops/linear/convolution/convolution.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 
 #include "ops/checks.h"
 #include "ops/dense.h"
-#include "ops/linear/float_convolution.h"
-#include "ops/linear/window_operand.h"
+#include "ops/linear/convolution/float_convolution.h"
+#include "ops/linear/convolution/window_operand.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
