@@ -128,6 +128,9 @@ T left_shifted(T x, T by) {
   else
     return static_cast<T>(bits << (count % kBits) & inside);
 }
+// A number that holds a byte of T, and of which vectors are shifted.
+template <class T>
+using Wide = std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>;
 template <class T>
 T right_shifted(T x, T by) {
   using U = std::make_unsigned_t<T>;
@@ -136,14 +139,24 @@ T right_shifted(T x, T by) {
   const T beyond = static_cast<T>(x < 0 ? -1 : 0);
   const U inside = static_cast<U>(-static_cast<U>(count < kBits));
   T moved = 0;
-  if constexpr (sizeof(T) == 1) {
-    using Wide = std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>;
-    moved = static_cast<T>(shift_by_digits(Wide{x}, count, [](Wide b, int n) { return b >> n; }));
-  } else {
+  if constexpr (sizeof(T) == 1)
+    moved =
+        static_cast<T>(shift_by_digits(Wide<T>{x}, count, [](Wide<T> b, int n) { return b >> n; }));
+  else
     moved = static_cast<T>(x >> (count % kBits));
-  }
   return static_cast<T>((static_cast<U>(moved) & inside) |
                         (static_cast<U>(beyond) & static_cast<U>(~inside)));
+}
+template <class T>
+bool run_right_shift(const TypedLoop& loop) {
+  const auto is_broadcast = [](int64_t stride) { return stride == 0; };
+  if constexpr (sizeof(T) == 1)
+    if (std::ranges::all_of(loop.b.strides, is_broadcast)) {
+      // One count for all; 15 leave nothing but the sign.
+      const int count = std::min<int>(*static_cast<const uint8_t*>(loop.b.data), 15);
+      return run<T, T>(loop, [count](T x, T) { return static_cast<T>(Wide<T>{x} >> count); });
+    }
+  return run<T, T>(loop, [](T x, T by) { return right_shifted(x, by); });
 }
 
 // The first operand between the two others, which are one for all of a row as a rule.
@@ -178,7 +191,7 @@ bool compute_signed(const TypedLoop& loop) {
     case TypedFunction::shift_left:
       return run<T, T>(loop, [](T a, T b) { return left_shifted(a, b); });
     case TypedFunction::shift_right:
-      return run<T, T>(loop, [](T a, T b) { return right_shifted(a, b); });
+      return run_right_shift<T>(loop);
     case TypedFunction::order:
       return run<T, T>(loop, [](T a, T b) { return (a > b) - (a < b); });
     case TypedFunction::magnitude:
