@@ -55,7 +55,8 @@ Error at(Error error, std::string_view step) {
 }
 
 Error in_file(Error error, std::string_view path) {
-  return at(std::move(error), std::string(path) + (error.where.empty() ? "" : "!"));
+  if (!error.where.empty()) error.where.insert(0, "!");
+  return at(std::move(error), path);
 }
 
 void check_failed(const char* condition, const char* file, int line) {

@@ -110,7 +110,8 @@ std::string node_place(const Graph& graph, const Node& node) {
 }
 
 Error at_node(Error error, const Graph& graph, const Node& node) {
-  return at(std::move(error), node_place(graph, node) + (error.where.empty() ? "" : " > "));
+  if (!error.where.empty()) error.where.insert(0, " > ");
+  return at(std::move(error), node_place(graph, node));
 }
 
 }  // namespace pt2

@@ -30,7 +30,7 @@ struct Known {
 // Of double to a few units of the last digit, of float to half of one where the argument is exact.
 void check(Handle function, std::initializer_list<Known> known, std::optional<int64_t> order = {}) {
   for (const auto& [x, y] : known) {
-    EXPECT_NEAR(of_one(function, x, Dtype::float64, order) / y, 1, 2e-15) << x;
+    EXPECT_NEAR(of_one(function, x, Dtype::float64, order) / y, 1, 4e-15) << x;
     if (static_cast<double>(static_cast<float>(x)) != x) continue;
     EXPECT_NEAR(of_one(function, x, Dtype::float32, order) / y, 1, 6.1e-8) << x;
   }
