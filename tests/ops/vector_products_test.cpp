@@ -145,6 +145,23 @@ TEST(VectorProducts, AreSumsOfProducts) {
         }
 }
 
+// Tiles of whole numbers wrap as sums along one vector do.
+TEST(VectorProducts, AreTheColumnsOfMatrices) {
+  std::mt19937 random(10);
+  for (const Dtype dtype : {Dtype::int64, Dtype::int32, Dtype::int16, Dtype::uint8})
+    for (const int64_t depth : {1, 7, 129, 300})
+      for (const Lying lying : {Lying::densely, Lying::turned, Lying::apart, Lying::all_one}) {
+        const Tensor matrix = operand(random, dtype, {6, depth}, lying, false);
+        const Tensor other = operand(random, dtype, {depth, 11}, lying, false);
+        const auto product = apply(aten<"mm.default">, {matrix, other});
+        ASSERT_TRUE(product) << product.error().text();
+        for (int64_t column = 0; column < 11; ++column)
+          ASSERT_NO_FATAL_FAILURE(expect_sums(*apply(aten<"select.int">, {*product, 1, column}),
+                                              matrix,
+                                              *apply(aten<"select.int">, {other, 1, column})));
+      }
+}
+
 TEST(VectorProducts, OuterOnesAreAdded) {
   std::mt19937 random(9);
   for (const Dtype dtype : {Dtype::float64, Dtype::int32, Dtype::bool_})

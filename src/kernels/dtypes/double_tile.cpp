@@ -53,6 +53,25 @@ void multiply(int64_t depth, const double* left, const double* right, double* ti
       multiply_part(depth, left + i, right + j, tile + i * kDoubleTileColumns + j);
 }
 
+// Plain loops, which compilers turn into vectors of each target.
+template <class Number>
+void multiply_wholes(int64_t depth, const Number* left, const Number* right, Number* tile) {
+  Number sums[kWholeTileRows * kWholeTileColumns] = {};
+  for (int64_t k = 0; k < depth; ++k, left += kWholeTileRows, right += kWholeTileColumns)
+    for (int64_t i = 0; i < kWholeTileRows; ++i)
+      for (int64_t j = 0; j < kWholeTileColumns; ++j)
+        sums[i * kWholeTileColumns + j] += left[i] * right[j];
+  std::copy_n(sums, kWholeTileRows * kWholeTileColumns, tile);
+}
+void multiply_wholes_32(int64_t depth, const uint32_t* left, const uint32_t* right,
+                        uint32_t* tile) {
+  multiply_wholes(depth, left, right, tile);
+}
+void multiply_wholes_64(int64_t depth, const uint64_t* left, const uint64_t* right,
+                        uint64_t* tile) {
+  multiply_wholes(depth, left, right, tile);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace pt2::kernels
 HWY_AFTER_NAMESPACE();
@@ -60,9 +79,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pt2::kernels {
 PT2_EXPORT(multiply);
+PT2_EXPORT(multiply_wholes_32);
+PT2_EXPORT(multiply_wholes_64);
 
 void multiply_double_tile(int64_t depth, const double* left, const double* right, double* tile) {
   PT2_DISPATCH(multiply)(depth, left, right, tile);
+}
+
+void multiply_whole_tile(int64_t depth, const uint32_t* left, const uint32_t* right,
+                         uint32_t* tile) {
+  PT2_DISPATCH(multiply_wholes_32)(depth, left, right, tile);
+}
+void multiply_whole_tile(int64_t depth, const uint64_t* left, const uint64_t* right,
+                         uint64_t* tile) {
+  PT2_DISPATCH(multiply_wholes_64)(depth, left, right, tile);
 }
 
 }  // namespace pt2::kernels

@@ -1,4 +1,4 @@
-// The innermost part of products of doubles: one tile of results in registers.
+// The innermost part of products of doubles and whole numbers: one tile of results in registers.
 #ifndef PT2_KERNELS_DTYPES_DOUBLE_TILE_H
 #define PT2_KERNELS_DTYPES_DOUBLE_TILE_H
 
@@ -12,6 +12,14 @@ inline constexpr int64_t kDoubleTileColumns = 16;
 // tile[i * kDoubleTileColumns + j] = the sum over k < depth of left[k * kDoubleTileRows + i] *
 // right[k * kDoubleTileColumns + j].
 void multiply_double_tile(int64_t depth, const double* left, const double* right, double* tile);
+
+// The same of whole numbers, which wrap, in tiles of kWholeTileRows x kWholeTileColumns.
+inline constexpr int64_t kWholeTileRows = 4;
+inline constexpr int64_t kWholeTileColumns = 8;
+void multiply_whole_tile(int64_t depth, const uint32_t* left, const uint32_t* right,
+                         uint32_t* tile);
+void multiply_whole_tile(int64_t depth, const uint64_t* left, const uint64_t* right,
+                         uint64_t* tile);
 
 }  // namespace pt2::kernels
 

@@ -29,22 +29,21 @@ struct Tiling<double> {
 };
 
 // Integers wrap, as in PyTorch; C++ defines that for unsigned types only.
-template <>
-struct Tiling<int64_t> {
-  using Part = int64_t;
-  static constexpr int64_t kRows = 4;
-  static constexpr int64_t kColumns = 8;
+template <class Unsigned>
+struct WholeTiling {
+  using Part = Unsigned;
+  static constexpr int64_t kRows = kernels::kWholeTileRows;
+  static constexpr int64_t kColumns = kernels::kWholeTileColumns;
   static constexpr int64_t kParts = 1;
-  static void multiply(int64_t depth, const int64_t* left, const int64_t* right, int64_t* tile) {
-    uint64_t sum[kRows * kColumns] = {};
-    for (int64_t k = 0; k < depth; ++k)
-      for (int64_t i = 0; i < kRows; ++i)
-        for (int64_t j = 0; j < kColumns; ++j)
-          sum[i * kColumns + j] += static_cast<uint64_t>(left[k * kRows + i]) *
-                                   static_cast<uint64_t>(right[k * kColumns + j]);
-    for (int64_t i = 0; i < kRows * kColumns; ++i) tile[i] = static_cast<int64_t>(sum[i]);
+  static void multiply(int64_t depth, const Unsigned* left, const Unsigned* right, int64_t* tile) {
+    Unsigned sums[kRows * kColumns];
+    kernels::multiply_whole_tile(depth, left, right, sums);
+    for (int64_t i = 0; i < kRows * kColumns; ++i)
+      tile[i] = static_cast<std::make_signed_t<Unsigned>>(sums[i]);
   }
 };
+template <>
+struct Tiling<int64_t> : WholeTiling<uint64_t> {};
 
 // Complex panels are the real parts, then the imaginary ones: a tile is four of doubles.
 template <>
@@ -61,10 +60,10 @@ struct Tiling<Complex> : Tiling<double> {
   }
 };
 
-// Loads a panel as the tiles of C read it.
-template <class C>
+// Loads a panel as tiles read it.
+template <class C, class Part>
 void load_panel(const GemmOperand<C>& operand, int64_t first_line, int64_t lines, int64_t first_k,
-                int64_t depth, int64_t width, typename Tiling<C>::Part* panel) {
+                int64_t depth, int64_t width, Part* panel) {
   if constexpr (std::is_same_v<C, Complex>) {
     Complex numbers[kDepth * kernels::kDoubleTileColumns];
     operand.load(first_line, lines, first_k, depth, width, numbers);
@@ -73,6 +72,12 @@ void load_panel(const GemmOperand<C>& operand, int64_t first_line, int64_t lines
         panel[k * width + line] = numbers[k * width + line].real();
         panel[(depth + k) * width + line] = numbers[k * width + line].imag();
       }
+  } else if constexpr (std::is_integral_v<C>) {
+    C numbers[kDepth * kernels::kWholeTileColumns];
+    operand.load(first_line, lines, first_k, depth, width, numbers);
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t line = 0; line < lines; ++line)
+        panel[k * width + line] = static_cast<Part>(numbers[k * width + line]);
   } else {
     operand.load(first_line, lines, first_k, depth, width, panel);
   }
@@ -135,23 +140,12 @@ bool MatrixOperand<C>::load_rows(int64_t first_line, int64_t lines, int64_t firs
   return true;
 }
 
-template <class C>
-void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
-          const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride) {
-  MemoryAccount::count_loops({rows, columns, depth}, MemoryAccount::kScalarSteps);
-  using Tiles = Tiling<C>;
+// Of at least one element along the depth.
+template <class Tiles, class C>
+void multiply_tiles(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
+                    const GemmOperand<C>& right, const Target<C>& target) {
   constexpr int64_t kRows = Tiles::kRows, kColumns = Tiles::kColumns;
-  const Target<C> target{out, row_stride, column_stride};
   C tile[kRows * kColumns] = {};
-  if (depth == 0) {
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) target.store(i, 1, j, 1, tile, true);
-    return;
-  }
-  if constexpr (!std::is_same_v<C, Complex>) {
-    if (rows == 1 && multiply_vector(right, left, columns, depth, out, column_stride)) return;
-    if (columns == 1 && multiply_vector(left, right, rows, depth, out, row_stride)) return;
-  }
   const int64_t widest = std::min(columns, kColumnBlock) + kColumns;
   const int64_t deepest = Tiles::kParts * std::min(depth, kDepth);
   Scratch<typename Tiles::Part> right_panels(static_cast<size_t>(widest * deepest));
@@ -174,6 +168,32 @@ void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& le
       }
     }
   }
+}
+
+// Whether both have elements of 32 bits, so that as many of each sum are wanted.
+bool are_short(const GemmOperand<int64_t>& left, const GemmOperand<int64_t>& right) {
+  const auto a = left.in_place(), b = right.in_place();
+  return a && b && is_short_integer(a->dtype) && is_short_integer(b->dtype);
+}
+
+template <class C>
+void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
+          const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride) {
+  MemoryAccount::count_loops({rows, columns, depth}, MemoryAccount::kScalarSteps);
+  const Target<C> target{out, row_stride, column_stride};
+  if (depth == 0) {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) out[i * row_stride + j * column_stride] = C{};
+    return;
+  }
+  if constexpr (!std::is_same_v<C, Complex>) {
+    if (rows == 1 && multiply_vector(right, left, columns, depth, out, column_stride)) return;
+    if (columns == 1 && multiply_vector(left, right, rows, depth, out, row_stride)) return;
+  }
+  if constexpr (std::is_same_v<C, int64_t>)
+    if (are_short(left, right))
+      return multiply_tiles<WholeTiling<uint32_t>>(rows, columns, depth, left, right, target);
+  multiply_tiles<Tiling<C>>(rows, columns, depth, left, right, target);
 }
 
 template class MatrixOperand<float>;

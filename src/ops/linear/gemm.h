@@ -25,6 +25,11 @@ struct OperandMemory {
   }
 };
 
+// Whether sums of products of such elements are right in 32 bits, which are all that is kept.
+inline bool is_short_integer(Dtype dtype) {
+  return dtype_category(dtype) == DtypeCategory::integer && dtype_size(dtype) == 4;
+}
+
 // An operand of a product: `lines` (rows of the left matrix, columns of the right one), each as
 // long as the product's depth.
 template <class C>

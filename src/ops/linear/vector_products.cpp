@@ -146,7 +146,7 @@ bool multiply_vector(const GemmOperand<C>& matrix, const GemmOperand<C>& vector,
   const auto memory = matrix.in_place();
   if (!memory) return false;
   if constexpr (std::is_same_v<C, int64_t>) {
-    if (are_parts<uint32_t>(memory->dtype))
+    if (is_short_integer(memory->dtype))
       multiply_parts<uint32_t>(*memory, vector, lines, depth, out, stride);
     else
       multiply_parts<uint64_t>(*memory, vector, lines, depth, out, stride);
