@@ -20,10 +20,83 @@ void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {
     for (int64_t i = 0; i < area; ++i) out[channel * area + i] += bias[channel];
 }
 
+// The indices i of one dim for which i * stride + offset is an index of the other.
+struct IndexRange {
+  int64_t begin, end;
+};
+IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset) {
+  const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  const int64_t end = offset >= out ? 0 : (out - offset - 1) / stride + 1;
+  return {begin, std::min(in, end)};
+}
+
+// Where place `k` of the kernel joins positions of `narrow` (the output, or the input of a
+// transposed convolution) with those of `wide`, which lie a stride apart: visit(i, j, count) for
+// each row of them, that begins at element i of the one and j of the other.
+template <class Visit>
+void join_rows(const Window& narrow, const Window& wide, const Window& k,
+               const ConvolutionShape& shape, const Visit& visit) {
+  Window offset;
+  std::array<IndexRange, 3> ranges;
+  for (size_t dim = 0; dim < 3; ++dim) {
+    offset[dim] = k[dim] * shape.dilation[dim] - shape.padding[dim];
+    ranges[dim] = range_within(narrow[dim], wide[dim], shape.stride[dim], offset[dim]);
+  }
+  const auto [begin, end] = ranges[2];
+  if (begin >= end) return;
+  for (int64_t d = ranges[0].begin; d < ranges[0].end; ++d)
+    for (int64_t h = ranges[1].begin; h < ranges[1].end; ++h) {
+      const int64_t row =
+          (d * shape.stride[0] + offset[0]) * wide[1] + h * shape.stride[1] + offset[1];
+      visit((d * narrow[1] + h) * narrow[2] + begin,
+            row * wide[2] + begin * shape.stride[2] + offset[2], end - begin);
+    }
+}
+
+Window place_in(const Window& kernel, int64_t k) {
+  return {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
+}
+
+// Integers wrap.
+template <class C>
+C multiply_add_wrapping(C sum, C a, C b) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(sum) +
+                                static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return sum + a * b;
+}
+
+// One channel of the result, row by row for each number of its kernel: of so few channels a product
+// would be mostly empty.
+template <class C>
+void convolve_channel(C* y, const Window& sizes, const C* image, const Window& in, int64_t channels,
+                      const C* weight, const Window& kernel, const ConvolutionShape& shape) {
+  std::fill_n(y, product(sizes), C{});
+  const int64_t step = shape.stride[2];
+  for (int64_t channel = 0; channel < channels; ++channel, image += product(in))
+    for (int64_t k = 0; k < product(kernel); ++k) {
+      const C factor = *weight++;
+      join_rows(sizes, in, place_in(kernel, k), shape,
+                [&](int64_t to, int64_t from, int64_t count) {
+                  C* sums = y + to;
+                  const C* row = image + from;
+                  if (step == 1)
+                    for (int64_t i = 0; i < count; ++i)
+                      sums[i] = multiply_add_wrapping(sums[i], factor, row[i]);
+                  else
+                    for (int64_t i = 0; i < count; ++i)
+                      sums[i] = multiply_add_wrapping(sums[i], factor, row[i * step]);
+                });
+    }
+}
+
 // `y` is the dense result, whose sizes are those of `out`.
 template <class C>
 void convolve_windows(C* y, const Tensor& out, const Tensor& input, const Tensor& weight,
                       const ConvolutionShape& shape) {
+  // Longer sums are better made in blocks.
+  constexpr int64_t kFewChannels = 2, kShortSum = 128;
   const Window in = spatial_sizes(input, shape.spatial);
   const Window sizes = spatial_sizes(out, shape.spatial);
   const Window kernel = spatial_sizes(weight, shape.spatial);
@@ -41,42 +114,27 @@ void convolve_windows(C* y, const Tensor& out, const Tensor& input, const Tensor
     for (int64_t n = 0; n < input.size(0); ++n) {
       const C* image = x.data() + (n * groups + group) * in_channels * product(in);
       C* target = y + (n * groups + group) * out_channels * product(sizes);
+      if (out_channels <= kFewChannels && depth <= kShortSum) {
+        MemoryAccount::count_loops({out_channels, product(sizes), depth},
+                                   MemoryAccount::kScalarSteps);
+        for (int64_t o = 0; o < out_channels; ++o)
+          convolve_channel(target + o * product(sizes), sizes, image, in, in_channels,
+                           left + o * depth, kernel, shape);
+        continue;
+      }
       gemm<C>(out_channels, product(sizes), depth, rows,
               WindowOperand<C>(image, in, sizes, kernel, shape), target, product(sizes), 1);
     }
   }
 }
 
-// The indices i of an input dim for which i * stride + offset is an index of the output.
-struct IndexRange {
-  int64_t begin, end;
-};
-IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset) {
-  const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-  const int64_t end = offset >= out ? 0 : (out - offset - 1) / stride + 1;
-  return {begin, std::min(in, end)};
-}
-
 // Adds what each input position gives to one place of the kernel, `k`, where it goes in the output.
 template <class C>
 void scatter(const C* from, const Window& in, const Window& k, const ConvolutionShape& shape, C* to,
              const Window& out) {
-  Window offset;
-  std::array<IndexRange, 3> ranges;
-  for (size_t dim = 0; dim < 3; ++dim) {
-    offset[dim] = k[dim] * shape.dilation[dim] - shape.padding[dim];
-    ranges[dim] = range_within(in[dim], out[dim], shape.stride[dim], offset[dim]);
-  }
-  for (int64_t d = ranges[0].begin; d < ranges[0].end; ++d)
-    for (int64_t h = ranges[1].begin; h < ranges[1].end; ++h) {
-      const C* row = from + (d * in[1] + h) * in[2];
-      C* target =
-          to +
-          ((d * shape.stride[0] + offset[0]) * out[1] + h * shape.stride[1] + offset[1]) * out[2] +
-          offset[2];
-      for (int64_t w = ranges[2].begin; w < ranges[2].end; ++w)
-        target[w * shape.stride[2]] += row[w];
-    }
+  join_rows(in, out, k, shape, [&](int64_t i, int64_t j, int64_t count) {
+    for (int64_t w = 0; w < count; ++w) to[j + w * shape.stride[2]] += from[i + w];
+  });
 }
 
 // A product of the kernels with the input gives what each position adds to its window of the output
@@ -111,9 +169,7 @@ void convolve_transposed(C* y, const Tensor& out, const Tensor& input, const Ten
         const C* next = made.data();
         for (int64_t channel = o; channel < o + channels; ++channel)
           for (int64_t k = 0; k < area; ++k, next += positions)
-            scatter(next, in,
-                    {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]}, shape,
-                    target + channel * product(sizes), sizes);
+            scatter(next, in, place_in(kernel, k), shape, target + channel * product(sizes), sizes);
       }
     }
 }
