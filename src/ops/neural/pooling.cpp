@@ -201,6 +201,52 @@ void max_over(Tensor& values, Tensor& indices, const Tensor& self, const Window&
   });
 }
 
+// One tap of a row of windows: elements that lie `step` apart, the first of them at `at`.
+template <class C>
+void maximum_of_tap(const C* plane, int64_t at, int64_t step, int64_t count, C* values,
+                    int64_t* indices) {
+  for (int64_t i = 0; i < count; ++i) {
+    const C x = plane[at + i * step];
+    const bool is_larger = (x > values[i]) | (x != x);
+    values[i] = is_larger ? x : values[i];
+    indices[i] = is_larger ? at + i * step : indices[i];
+  }
+}
+
+// The maxima of a row of windows, which begins at `position`, as maximum_of gives them: all windows
+// take one tap after the other.
+template <class C>
+void maximum_of_row(const C* plane, const Pool& pool, const Window& position, C* values,
+                    int64_t* indices) {
+  const int64_t length = pool.in[2], count = pool.out[2], stride = pool.stride[2],
+                dilation = pool.dilation[2], padding = pool.padding[2];
+  const Range rows = window_range(pool, position);
+  const int64_t first_row = (rows.begin[0] * pool.in[1] + rows.begin[1]) * length;
+  std::fill_n(values, count, lowest<C>());
+  for (int64_t i = 0; i < count; ++i)
+    indices[i] = first_row + window_range(pool, {position[0], position[1], i}).begin[2];
+  // Taps that lie in the padding for each window may be more than anybody counted.
+  const auto divided_up = [](int64_t a, int64_t b) { return a <= 0 ? 0 : (a - 1) / b + 1; };
+  const int64_t first_tap = divided_up(padding - (count - 1) * stride, dilation),
+                last_tap = std::min(pool.kernel[2] - 1, (length - 1 + padding) / dilation);
+  for (int64_t d = rows.begin[0]; d < rows.end[0]; d += rows.step[0])
+    for (int64_t h = rows.begin[1]; h < rows.end[1]; h += rows.step[1])
+      for (int64_t tap = first_tap; tap <= last_tap; ++tap) {
+        const int64_t offset = tap * dilation - padding;
+        const int64_t begin = divided_up(-offset, stride),
+                      end = std::min(count, divided_up(length - offset, stride));
+        if (begin >= end) continue;
+        const int64_t at = (d * pool.in[1] + h) * length + offset + begin * stride;
+        // Steps that are constants become vectors.
+        if (stride == 1)
+          maximum_of_tap(plane, at, 1, end - begin, values + begin, indices + begin);
+        else if (stride == 2)
+          maximum_of_tap(plane, at, 2, end - begin, values + begin, indices + begin);
+        else
+          maximum_of_tap(plane, at, stride, end - begin, values + begin, indices + begin);
+      }
+}
+
 template <int64_t Spatial>
 Result<std::array<Meta, 2>> max_pool_meta(const Tensor& self, const Sizes& kernel,
                                           const Sizes& stride, const Sizes& padding,
@@ -220,8 +266,18 @@ Result<void> max_pool_kernel(Tensor& values, Tensor& indices, const Tensor& self
   PT2_TRY(const Pool pool,
           make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
   count_windows(values, pool);
-  max_over(values, indices, self, pool.in, pool.out,
-           [&](const Window& position) { return window_range(pool, position); });
+  with_real_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    Output<C> y(values);
+    Output<int64_t> where(indices);
+    const Window rows{pool.out[0], pool.out[1], 1};
+    for_each_output(values.numel() / product(pool.out), rows,
+                    [&](int64_t plane, const Window& position, int64_t row) {
+                      maximum_of_row(x.data() + plane * product(pool.in), pool, position,
+                                     y.data() + row * pool.out[2],
+                                     where.data() + row * pool.out[2]);
+                    });
+  });
   return {};
 }
 
