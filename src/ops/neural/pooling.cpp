@@ -222,11 +222,13 @@ void maximum_of_row(const C* plane, const Pool& pool, const Window& position, C*
                 dilation = pool.dilation[2], padding = pool.padding[2];
   const Range rows = window_range(pool, position);
   const int64_t first_row = (rows.begin[0] * pool.in[1] + rows.begin[1]) * length;
-  std::fill_n(values, count, lowest<C>());
-  for (int64_t i = 0; i < count; ++i)
-    indices[i] = first_row + window_range(pool, {position[0], position[1], i}).begin[2];
-  // Taps that lie in the padding for each window may be more than anybody counted.
   const auto divided_up = [](int64_t a, int64_t b) { return a <= 0 ? 0 : (a - 1) / b + 1; };
+  std::fill_n(values, count, lowest<C>());
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = i * stride - padding;
+    indices[i] = first_row + (begin >= 0 ? begin : begin + divided_up(-begin, dilation) * dilation);
+  }
+  // Taps that lie in the padding for each window may be more than anybody counted.
   const int64_t first_tap = divided_up(padding - (count - 1) * stride, dilation),
                 last_tap = std::min(pool.kernel[2] - 1, (length - 1 + padding) / dilation);
   for (int64_t d = rows.begin[0]; d < rows.end[0]; d += rows.step[0])
