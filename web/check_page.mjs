@@ -182,6 +182,7 @@ async function graph() {
   check(await frame.evaluate('program.boxes.filter((box) => box.isNode).length') > 10, 'the graph has no nodes');
   const colours = `new Set(new Uint32Array(document.getElementById('canvas').getContext('2d').getImageData(0, 0,
     document.getElementById('canvas').width, document.getElementById('canvas').height).data.buffer)).size`;
+  await frame.until("document.getElementById('canvas').width > 0");
   await frame.until(`${colours} > 10`);
   await picture('graph', async () => {
     const width = await page.evaluate("document.querySelector('iframe').clientWidth");
