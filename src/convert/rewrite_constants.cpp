@@ -1,5 +1,4 @@
 // Constants among inputs and arguments that a release does not accept as they are.
-#include <array>
 #include <cmath>
 #include <complex>
 
@@ -71,12 +70,9 @@ class ComplexScalarRewriter {
   // PyTorch makes a number that is too large for elements infinite in a product, and refuses it in
   // `scalar_tensor`.
   ValueId make_part(double number, Dtype dtype, NodeId before) {
-    std::array<std::byte, sizeof(double)> element{};
-    ops::store_elements(&number, 1, dtype, 1, element.data());
-    if (double stored = 0; std::isfinite(number)) {
-      ops::load_elements(element.data(), 1, dtype, 1, &stored);
-      if (std::isinf(stored)) number = stored;
-    }
+    double stored = number;
+    ops::round_elements(dtype, 1, &stored);
+    if (std::isinf(stored)) number = stored;
     const ScalarType type{dtype_info(dtype).schema_number};
     return NewNodes(graph_, before)
         .call("torch.ops.aten.scalar_tensor.default", "scalar_tensor", meta_of(dtype),

@@ -293,10 +293,7 @@ float step_count(int64_t quant_min, int64_t quant_max) {
 }
 // The value after a store to a half dtype; other dtypes keep it.
 float rounded_as(Dtype dtype, float value) {
-  if (dtype != Dtype::float16 && dtype != Dtype::bfloat16) return value;
-  std::array<std::byte, 2> half;
-  store_elements<float>(&value, 1, dtype, 1, half.data());
-  load_elements<float>(half.data(), 1, dtype, 1, &value);
+  if (dtype == Dtype::float16 || dtype == Dtype::bfloat16) round_elements(dtype, 1, &value);
   return value;
 }
 // (torch/ao/quantization/utils.py determine_qparams)

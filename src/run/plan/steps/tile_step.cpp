@@ -66,10 +66,7 @@ constexpr struct {
 
 // A number as PyTorch makes an element of it.
 TileSource as_element(Dtype dtype, TileSource source) {
-  if (source.from != TileSource::From::number) return source;
-  std::array<std::byte, 8> element{};
-  ops::store_elements(&source.number, 1, dtype, 1, element.data());
-  ops::load_elements(element.data(), 1, dtype, 1, &source.number);
+  if (source.from == TileSource::From::number) ops::round_elements(dtype, 1, &source.number);
   return source;
 }
 
