@@ -94,12 +94,17 @@ void copy_plane(const Dim& row, const Dim& column, const std::byte* from, std::b
 // One element `count` times.
 template <size_t N>
 void fill_line(const std::byte* from, int64_t count, std::byte* to) {
-  constexpr size_t kFilled = 256;
-  std::byte run[kFilled];
+  // Whole elements of any size; what is copied again stays in the first cache.
+  constexpr size_t kFirst = 256, kAtOnce = 8192;
+  std::byte first[kFirst];
   const auto bytes = static_cast<size_t>(count) * N;
-  for (size_t i = 0; i < std::min(kFilled, bytes); i += N) copy_element<N>(from, run + i);
-  for (size_t at = 0; at < bytes; at += kFilled)
-    std::memcpy(to + at, run, std::min(kFilled, bytes - at));
+  size_t have = std::min(kFirst, bytes);
+  for (size_t i = 0; i < have; i += N) copy_element<N>(from, first + i);
+  std::memcpy(to, first, have);
+  for (size_t more; have < bytes; have += more) {
+    more = std::min({have, kAtOnce, bytes - have});
+    std::memcpy(to + have, to, more);
+  }
 }
 
 template <size_t N>

@@ -9,8 +9,8 @@
 namespace pt2 {
 
 // Copies the elements of `sizes`, each of `element_size` bytes (1, 2, 4, 8 or 16), from one memory
-// to another; strides count elements, and may be negative in the source. The two must not overlap. Transposed layouts are copied in
-// blocks that fit into the cache. Linear.
+// to another; strides count elements, and may be negative or 0 in the source. The two must not
+// overlap. Transposed layouts are copied in blocks that fit into the cache. Linear.
 void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from,
                   const Sizes& from_strides, std::byte* to, const Sizes& to_strides);
 

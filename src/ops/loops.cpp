@@ -176,8 +176,6 @@ void copy_elements(Tensor& out, const Tensor& source) {
   });
 }
 
-constexpr size_t kFilled = 8192;  // bytes, whole elements of any size
-
 void fill_elements(Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
   std::byte element[16];
@@ -203,26 +201,8 @@ void fill_elements(Tensor& out, const Scalar& value) {
       break;
     }
   }
-  const auto size = static_cast<size_t>(dtype_size(out.dtype()));
-  const Tensor* operand = &out;
-  const StridedWalk walk(std::span(&operand, 1));
-  const int64_t step = walk.inner_stride(0) * static_cast<int64_t>(size);
-  // Elements side by side are copied together.
-  std::byte run[kFilled];
-  const size_t filled = std::min(kFilled, static_cast<size_t>(out.nbytes()));
-  std::memcpy(run, element, size);
-  for (size_t have = size; have < filled; have *= 2)
-    std::memcpy(run + have, run, std::min(have, filled - have));
-  walk.run(
-      [&](const auto& pointers, int64_t count) {
-        auto* target = const_cast<std::byte*>(pointers[0]);
-        if (walk.inner_stride(0) != 1) {
-          for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * step, element, size);
-          return;
-        }
-        std::memcpy(target, run, static_cast<size_t>(count) * size);
-      },
-      static_cast<int64_t>(kFilled / size));
+  copy_strided(out.sizes(), static_cast<size_t>(dtype_size(out.dtype())), element,
+               Sizes(out.sizes().size(), 0), out.raw_data(), out.strides());
 }
 
 }  // namespace pt2::ops
