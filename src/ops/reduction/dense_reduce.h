@@ -70,16 +70,12 @@ struct FoldSum {
 };
 // NaN counts for nothing.
 template <class A>
-struct FoldNumberSum {
-  using Sum = A;
-  static constexpr int64_t kLanes = 16;
+struct FoldNumberSum : FoldSum<A> {
   static constexpr bool kWidens = false;
-  static constexpr A kNone{};
   template <class T>
   static A of(T x) {
     return x == x ? static_cast<A>(x) : A{};
   }
-  static A join(A a, A b) { return a + b; }
 };
 template <class A>
 struct FoldProduct {
