@@ -336,7 +336,9 @@ void Printer::value_type(const GraphValue& value) {
 }
 
 void note_expressions(ExpressionPrinter& expressions, const Graph& graph) {
-  for (const ValueId id : graph.values()) {
+  // The order that the program read from the text has, too: where hints of a symbol disagree, the
+  // first counts.
+  for (const ValueId id : order_of_definition(graph)) {
     std::visit(
         [&]<class T>(const T& meta) {
           if constexpr (std::is_same_v<T, TensorMeta>) {

@@ -103,6 +103,17 @@ TEST(ProgramText, ExpressionsKeepTheFilesText) {
   EXPECT_EQ(size.hint(), 4);
 }
 
+// A file lists tensors before numbers; the text gives them as the nodes do.
+TEST(ProgramText, HintsThatDisagreeAreKept) {
+  const auto program = parse(with_body(
+      "%n: SymInt[s0{-2}] = _operator.add(1)\n%y: f32[s0] = aten.relu.default(%x)\nreturn %n, %y",
+      "symbol s0 = 10\n"));
+  ASSERT_TRUE(program) << program.error().text();
+  const auto from_file = test::read_program(test::json_of(*program));
+  ASSERT_TRUE(from_file) << from_file.error().text();
+  EXPECT_EQ(test::round_trip_fault(*from_file), "");
+}
+
 TEST(ProgramText, SignaturesThatDoNotFitStandApart) {
   auto program = parse(with_body("return %x"));
   ASSERT_TRUE(program) << program.error().text();
