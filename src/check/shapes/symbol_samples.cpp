@@ -75,10 +75,18 @@ class Search {
     }
   }
 
-  // One choice within the ranges alone.
+  // One choice within the ranges alone. A symbol's depends on its name and not on the others, so
+  // that a program is judged alike before and after a pass.
   SymbolBindings draw_all(uint32_t round) {
+    for (size_t i = 0; i < symbols_; ++i) {
+      const SymbolId symbol{static_cast<uint32_t>(i)};
+      const std::string name = program_.expressions->symbol_name(symbol);
+      std::seed_seq seed(name.begin(), name.end());
+      random_.seed(seed);
+      random_.discard(round);
+      draw(symbol, round % kStyles);
+    }
     random_.seed(round + 1);
-    for (size_t i = 0; i < symbols_; ++i) draw(SymbolId{static_cast<uint32_t>(i)}, round % kStyles);
     return bindings_;
   }
 
