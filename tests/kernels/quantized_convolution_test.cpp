@@ -27,7 +27,7 @@ struct QuantizedImages {
     for (int8_t& level : kernels) level = static_cast<int8_t>(random.whole(-128, 127));
     factors = random.numbers(shape.out_channels);
     out = random.numbers(pixels() * shape.out_channels);
-    scratch.resize(static_cast<size_t>(quantized_convolution_scratch_size(shape)));
+    scratch.resize(static_cast<size_t>(quantized_convolution_scratch_size(shape, 0)));
     operands.is_signed = random.whole(0, 1) == 1;
     operands.scale = 0.25f;
     operands.zero = random.whole(0, 255) - (operands.is_signed ? 128 : 0);
@@ -117,6 +117,85 @@ TEST(QuantizedConvolutions, AreEqualToTheBitForAnyNumberOfThreads) {
       const std::vector<float> alone = plain.out;
       plain.convolve(&pool);
       ASSERT_TRUE(test::equal_bits(plain.out, alone));
+    }
+  });
+}
+
+TEST(QuantizedConvolutions, MayBecomeLevels) {
+  const Requantization to{{}, {0.01f, 100, -100, 155, 0, 0}};
+  test::on_every_target([&] {
+    Random random(3);
+    for (int i = 0; i < 10; ++i) {
+      QuantizedImages plain(random, random_shape(random));
+      plain.convolve();
+      std::vector<uint8_t> expected(plain.out.size()), levels(plain.out.size());
+      requantize(to, plain.out.data(), static_cast<int64_t>(expected.size()), expected.data());
+      plain.operands.requantization = &to;
+      plain.operands.out_levels = levels.data();
+      plain.scratch.resize(static_cast<size_t>(quantized_convolution_scratch_size(plain.shape, 1)));
+      plain.operands.scratch = plain.scratch.data();
+      plain.convolve();
+      ASSERT_EQ(levels, expected);
+    }
+  });
+}
+
+// What convolve() makes of the floats of all levels, whatever rows are computed together.
+TEST(LevelConvolutions, AreThoseOfFloats) {
+  const Requantization to{{}, {1, 100, -100, 155, 0, 0}};
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(5);
+    for (int i = 0; i < 12; ++i) {
+      // The last are more than one part.
+      const bool is_large = i >= 10;
+      test::ConvolutionCase floats(
+          random, test::ConvolutionCase::random_shape(
+                      random, is_large ? 90 : random.whole(2, 40), random.whole(0, 1) == 1 ? 1 : 4,
+                      random.whole(0, 1) == 1 ? 1 : 4, false, 5, is_large ? 60 : 12));
+      const Convolution& shape = floats.shape;
+      const int64_t in_row = shape.in_width * shape.in_channels,
+                    count = shape.batch * shape.in_height * in_row,
+                    results = floats.pixels() * shape.out_channels;
+      std::vector<uint8_t> images(static_cast<size_t>(count));
+      for (uint8_t& level : images) level = static_cast<uint8_t>(random.whole(0, 255));
+      LevelConvolution operands;
+      operands.images = images.data();
+      operands.is_signed = random.whole(0, 1) == 1;
+      operands.numbers.scale = 0.25f;
+      operands.numbers.back_zero = 7;
+      std::vector<float> numbers(images.size());
+      if (operands.is_signed)
+        from_levels(reinterpret_cast<const int8_t*>(images.data()), count, operands.numbers,
+                    numbers.data());
+      else
+        from_levels(images.data(), count, operands.numbers, numbers.data());
+      std::vector<float> packed(static_cast<size_t>(packed_kernels_size(shape)));
+      pack_kernels(shape, floats.kernels.data(), packed.data());
+      std::vector<float> expected(static_cast<size_t>(results)), out(expected.size());
+      ConvolutionOperands plain;
+      plain.images = {.data = numbers.data(),
+                      .image_stride = shape.in_height * in_row,
+                      .row_stride = in_row,
+                      .pixel_stride = shape.in_channels};
+      plain.packed = operands.packed = packed.data();
+      plain.out = expected.data();
+      plain.out_stride = shape.out_channels;
+      plain.epilogue = operands.epilogue = floats.epilogue;
+      convolve(shape, plain);
+
+      std::vector<float> scratch(static_cast<size_t>(level_convolution_scratch_size(shape, 3)));
+      operands.scratch = scratch.data();
+      operands.out = out.data();
+      convolve_levels(shape, operands, &pool);
+      ASSERT_TRUE(test::equal_bits(out, expected));
+
+      std::vector<uint8_t> levels(out.size()), expected_levels(out.size());
+      requantize(to, expected.data(), results, expected_levels.data());
+      operands.requantization = &to;
+      operands.out_levels = levels.data();
+      convolve_levels(shape, operands);
+      ASSERT_EQ(levels, expected_levels);
     }
   });
 }

@@ -288,7 +288,7 @@ TEST(PlanQuantization, ConvolutionsTakeLevels) {
   // Sums in another order may be a level away.
   residual.graph.tolerance = 0.011;
   EXPECT_EQ(residual.graph.check(),
-            (Names{"quantization", "dequantization", "convolution", "quantization"}));
+            (Names{"quantization", "dequantization", "convolution", "dequantization"}));
 
   LevelConvolution grouped({8, 16, 3, 3}, 32);
   grouped.graph.output(grouped.convolution(grouped.images(), 2));
@@ -329,11 +329,52 @@ TEST(PlanQuantization, BiasesMayBeQuantized) {
   EXPECT_EQ(each.graph.check().back(), "convolution");
 }
 
-// Each channel by itself is faster with floats, of which there are few.
-TEST(PlanQuantization, DepthwiseConvolutionsTakeFloats) {
+// Each channel by itself is faster with floats, of which there are a few rows at a time.
+TEST(PlanQuantization, DepthwiseConvolutionsTakeLevels) {
   LevelConvolution each({18, 1, 3, 3});
   each.graph.output(each.convolution(each.images(), 18));
   EXPECT_EQ(each.graph.check(), (Names{"quantization", "convolution"}));
+}
+
+// What stands between two of them, in the order of X86InductorQuantizer and of XNNPACKQuantizer.
+TEST(PlanQuantization, OneOperatorsLevelsAreTheNextOnes) {
+  const auto relu6 = [](Case& graph, ValueId x) {
+    return graph.call("hardtanh.default",
+                      {named("self", x), named("min_val", 0.0), named("max_val", 6.0)});
+  };
+  const auto there_and_back = [](Case& graph, ValueId x, const Parameters& p) {
+    return call(graph, "dequantize", call(graph, "quantize", x, p), p);
+  };
+  for (const Parameters& p :
+       {Parameters{0.01, 77, 0, 255, Dtype::uint8}, Parameters{0.02, -3, -128, 127, Dtype::int8}})
+    for (const bool rounds_sums : {false, true}) {
+      LevelConvolution each({18, 18, 3, 3});
+      each.p = p;
+      ValueId x = each.convolution(each.images());
+      if (rounds_sums) x = there_and_back(each.graph, x, p);
+      x = there_and_back(each.graph, relu6(each.graph, x), p);
+      const ValueId kernels = each.graph.weight({18, 1, 3, 3});
+      x = each.graph.call("conv2d.default",
+                          {named("input", x), named("weight", kernels), named("padding", ints({1})),
+                           named("groups", int64_t{18})});
+      x = there_and_back(each.graph, x, p);
+      each.graph.output(
+          each.graph.call("mean.dim", {named("self", x), named("dim", ints({2, 3}))}));
+      each.graph.tolerance = 0.05;  // a level
+      EXPECT_EQ(each.graph.check(),
+                (Names{"quantization", "convolution", "convolution", "dequantization", "mean"}));
+    }
+
+  const Parameters p{0.01, 3, 0, 255, Dtype::uint8};
+  for (const int64_t rows : {3, 40}) {
+    LevelProduct product(rows);
+    product.x = there_and_back(product.graph, product.x, p);
+    const ValueId sums = product.linear(product.per_channel(0));
+    const ValueId relu = product.graph.call("relu.default", {named("self", sums)});
+    product.graph.tolerance = 0.011;
+    EXPECT_EQ(product.steps(there_and_back(product.graph, relu, p)),
+              (Names{"quantization", "product", "dequantization"}));
+  }
 }
 
 // Where a product cannot have them, or somebody else has floats, they are made once.

@@ -40,17 +40,25 @@ void round_span(const float* in, int64_t count, const Levels& levels, float* out
            [&](V x) HWY_ATTR { return hn::Mul(hn::Sub(rounding.level(x), back_zero), scale); });
 }
 
-template <class Level>
-void store_levels(const float* in, int64_t count, const Levels& levels, Level* out) {
+// Either dtype has the same bytes.
+void store_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out) {
   const LevelRounding rounding(levels);
-  const hn::Rebind<Level, Floats> bytes;
+  const hn::Rebind<uint8_t, Floats> bytes;
+  const hn::Rebind<uint32_t, Floats> words;
+  // The lowest byte of `whole` is 0, so that of a sum with it is the whole number's.
+  const auto zero = hn::Set(words, static_cast<uint32_t>(static_cast<int32_t>(levels.zero)));
   const auto level = [&](V x) HWY_ATTR {
-    return hn::DemoteTo(bytes, hn::ConvertTo(Ints(), rounding.level(x)));
+    const V scaled = hn::Mul(x, rounding.inverse);
+    const V rounded =
+        hn::Add(hn::Min(hn::Max(scaled, rounding.low), rounding.high), rounding.whole);
+    const auto sum = hn::Add(hn::BitCast(words, rounded), zero);
+    return hn::TruncateTo(bytes,
+                          hn::IfThenElseZero(hn::RebindMask(words, hn::Eq(scaled, scaled)), sum));
   };
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) hn::StoreU(level(load(in + i)), bytes, out + i);
   if (i == count) return;
-  std::array<Level, kLanes> last;
+  std::array<uint8_t, kLanes> last;
   hn::StoreU(level(load_first(in + i, count - i)), bytes, last.data());
   std::copy_n(last.data(), count - i, out + i);
 }
@@ -71,17 +79,20 @@ void load_levels(const Level* in, int64_t count, const Levels& levels, float* ou
   store_first(number(last.data()), out + i, count - i);
 }
 
-void store_unsigned(const float* in, int64_t count, const Levels& levels, uint8_t* out) {
-  store_levels(in, count, levels, out);
-}
-void store_signed(const float* in, int64_t count, const Levels& levels, int8_t* out) {
-  store_levels(in, count, levels, out);
-}
 void load_unsigned(const uint8_t* in, int64_t count, const Levels& levels, float* out) {
   load_levels(in, count, levels, out);
 }
 void load_signed(const int8_t* in, int64_t count, const Levels& levels, float* out) {
   load_levels(in, count, levels, out);
+}
+
+void requantize_span(const Requantization& to, float* numbers, int64_t count, uint8_t* out) {
+  for (const Requantization::Rounding& rounding : to.roundings) {
+    round_span(numbers, count, rounding.levels, numbers);
+    if (rounding.activation != Activation::none)
+      activate_span(rounding.activation, numbers, numbers, count);
+  }
+  store_levels(numbers, count, to.last, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -91,10 +102,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pt2::kernels {
 PT2_EXPORT(round_span);
-PT2_EXPORT(store_unsigned);
-PT2_EXPORT(store_signed);
+PT2_EXPORT(store_levels);
 PT2_EXPORT(load_unsigned);
 PT2_EXPORT(load_signed);
+PT2_EXPORT(requantize_span);
 
 namespace {
 
@@ -116,11 +127,7 @@ void round_to_levels(const float* in, int64_t count, const Levels& levels, float
 }
 void to_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out,
                ThreadPool* pool) {
-  run_spans(in, count, levels, out, pool, PT2_DISPATCH(store_unsigned));
-}
-void to_levels(const float* in, int64_t count, const Levels& levels, int8_t* out,
-               ThreadPool* pool) {
-  run_spans(in, count, levels, out, pool, PT2_DISPATCH(store_signed));
+  run_spans(in, count, levels, out, pool, PT2_DISPATCH(store_levels));
 }
 void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool) {
@@ -129,6 +136,11 @@ void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* 
 void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool) {
   run_spans(in, count, levels, out, pool, PT2_DISPATCH(load_signed));
+}
+void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out) {
+  constexpr int64_t kSpan = int64_t{1} << 12;  // for the first cache
+  for (int64_t begin = 0; begin < count; begin += kSpan) PT2_DISPATCH(requantize_span)
+  (requantization, numbers + begin, std::min(kSpan, count - begin), out + begin);
 }
 
 }  // namespace pt2::kernels

@@ -3,7 +3,9 @@
 #define PT2_KERNELS_DTYPES_LEVELS_H
 
 #include <cstdint>
+#include <vector>
 
+#include "kernels/activation.h"
 #include "kernels/threads.h"
 
 namespace pt2::kernels {
@@ -23,16 +25,31 @@ struct Levels {
 void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out,
                      ThreadPool* pool = nullptr);
 
-// The levels, of uint8 or int8, which must have those from low + zero to high + zero.
+// The levels, of uint8 or int8, which must have those from low + zero to high + zero: their bytes
+// are the same.
 void to_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out,
                ThreadPool* pool = nullptr);
-void to_levels(const float* in, int64_t count, const Levels& levels, int8_t* out,
-               ThreadPool* pool = nullptr);
+inline void to_levels(const float* in, int64_t count, const Levels& levels, int8_t* out,
+                      ThreadPool* pool = nullptr) {
+  to_levels(in, count, levels, reinterpret_cast<uint8_t*>(out), pool);
+}
 // Their numbers; only scale and back_zero of `levels` are read.
 void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool = nullptr);
 void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool = nullptr);
+
+// How sums become levels of another tensor, as PT2E writes it behind an operator.
+struct Requantization {
+  struct Rounding {
+    Levels levels;
+    Activation activation = Activation::none;  // of the rounded numbers
+  };
+  std::vector<Rounding> roundings;  // one after the other, before the last
+  Levels last{};
+};
+// Overwrites `numbers`.
+void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out);
 
 }  // namespace pt2::kernels
 

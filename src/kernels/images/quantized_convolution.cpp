@@ -71,14 +71,72 @@ void copy_windows(const void* source, int64_t first_row, int64_t rows, int64_t f
   }
 }
 
+// Output rows of one image that are computed at once, and the image rows that they read.
+struct RowParts {
+  int64_t rows, in_rows, count;  // count for each image
+  int64_t in_row, out_row;       // floats of a row
+  explicit RowParts(const Convolution& shape)
+      : in_row(shape.in_width * shape.in_channels), out_row(shape.out_width * shape.out_channels) {
+    constexpr int64_t kFloats = int64_t{1} << 17;  // half of a second cache of 1 MB
+    const int64_t reach = (shape.kernel_height - 1) * shape.dilation_y + 1;
+    const auto reads = [&](int64_t out_rows) {
+      return std::min(shape.in_height, (out_rows - 1) * shape.stride_y + reach);
+    };
+    rows = std::clamp<int64_t>((kFloats - reach * in_row) / (shape.stride_y * in_row + out_row), 1,
+                               shape.out_height);
+    in_rows = reads(rows);
+    count = (shape.out_height + rows - 1) / rows;
+  }
+  int64_t floats() const { return in_rows * in_row + rows * out_row; }
+};
+
+void convolve_rows(const Convolution& shape, const LevelConvolution& operands,
+                   const RowParts& parts, int64_t task, float* scratch) {
+  const int64_t image = task / parts.count, first = task % parts.count * parts.rows;
+  Convolution part = shape;
+  part.batch = 1;
+  part.out_height = std::min(parts.rows, shape.out_height - first);
+  // The rows from `top` on that the image has.
+  const int64_t top = first * shape.stride_y - shape.pad_top;
+  const int64_t reach = (shape.kernel_height - 1) * shape.dilation_y + 1;
+  const int64_t end =
+      std::clamp<int64_t>(top + (part.out_height - 1) * shape.stride_y + reach, 0, shape.in_height);
+  const int64_t begin = std::clamp<int64_t>(top, 0, end);
+  part.pad_top = begin - top;
+  part.in_height = end - begin;
+  const uint8_t* levels = operands.images + (image * shape.in_height + begin) * parts.in_row;
+  if (operands.is_signed)
+    from_levels(reinterpret_cast<const int8_t*>(levels), part.in_height * parts.in_row,
+                operands.numbers, scratch);
+  else
+    from_levels(levels, part.in_height * parts.in_row, operands.numbers, scratch);
+  const int64_t out = (image * shape.out_height + first) * parts.out_row;
+  ConvolutionOperands floats;
+  floats.images = {.data = scratch,
+                   .image_stride = part.in_height * parts.in_row,
+                   .row_stride = parts.in_row,
+                   .pixel_stride = shape.in_channels};
+  floats.packed = operands.packed;
+  floats.out = operands.requantization == nullptr ? operands.out + out
+                                                  : scratch + parts.in_rows * parts.in_row;
+  floats.out_stride = shape.out_channels;
+  floats.epilogue = operands.epilogue;
+  if (floats.epilogue.addend != nullptr)
+    floats.epilogue.addend += out / shape.out_channels * floats.epilogue.addend_stride;
+  convolve(part, floats, nullptr);
+  if (operands.requantization != nullptr)
+    requantize(*operands.requantization, floats.out, part.out_height * parts.out_row,
+               operands.out_levels + out);
+}
+
 }  // namespace
 
 int64_t packed_level_kernels_size(const Convolution& convolution) {
   return convolution.groups * group_size(convolution);
 }
 
-int64_t quantized_convolution_scratch_size(const Convolution& convolution) {
-  return quantized_scratch_size(group_depth(convolution), group_columns(convolution));
+int64_t quantized_convolution_scratch_size(const Convolution& convolution, int threads) {
+  return quantized_scratch_size(group_depth(convolution), group_columns(convolution), threads);
 }
 
 void pack_level_kernels(const Convolution& convolution, const int8_t* kernels, int8_t* packed,
@@ -120,10 +178,14 @@ void convolve_quantized(const Convolution& convolution, const QuantizedConvoluti
   product.scale = operands.scale;
   product.zero = operands.zero;
   product.out_stride = convolution.out_channels;
+  product.requantization = operands.requantization;
   product.scratch = operands.scratch;
   for (int64_t group = 0; group < convolution.groups; ++group) {
     windows.images = pixels.data = operands.images + group * group_channels(convolution);
-    product.out = operands.out + group * columns;
+    if (product.requantization == nullptr)
+      product.out = operands.out + group * columns;
+    else
+      product.out_levels = operands.out_levels + group * columns;
     product.epilogue = operands.epilogue;
     if (product.epilogue.bias != nullptr) product.epilogue.bias += group * columns;
     if (product.epilogue.addend != nullptr) product.epilogue.addend += group * columns;
@@ -133,6 +195,18 @@ void convolve_quantized(const Convolution& convolution, const QuantizedConvoluti
                         .factors = operands.factors + group * columns},
                        operands.packed + group * group_size(convolution), pool);
   }
+}
+
+int64_t level_convolution_scratch_size(const Convolution& convolution, int threads) {
+  return threads * RowParts(convolution).floats();
+}
+
+void convolve_levels(const Convolution& convolution, const LevelConvolution& operands,
+                     ThreadPool* pool) {
+  const RowParts parts(convolution);
+  run_tasks(pool, convolution.batch * parts.count, [&](int64_t task, int thread) {
+    convolve_rows(convolution, operands, parts, task, operands.scratch + thread * parts.floats());
+  });
 }
 
 }  // namespace pt2::kernels

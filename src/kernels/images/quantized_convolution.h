@@ -29,12 +29,33 @@ struct QuantizedConvolution {
   const float* factors = nullptr;  // scales of the output channels' kernels
   float* out = nullptr;            // dense
   Epilogue epilogue;               // columns are output channels, rows output pixels
-  float* scratch = nullptr;        // quantized_convolution_scratch_size floats
+  // Or null. Else results become these levels, out_levels, in place of `out`, part by part.
+  const Requantization* requantization = nullptr;
+  uint8_t* out_levels = nullptr;  // dense
+  float* scratch = nullptr;       // quantized_convolution_scratch_size floats
 };
-int64_t quantized_convolution_scratch_size(const Convolution& convolution);
+// `threads` is 0 where results stay floats.
+int64_t quantized_convolution_scratch_size(const Convolution& convolution, int threads);
 // `convolution` is not planar.
 void convolve_quantized(const Convolution& convolution, const QuantizedConvolution& operands,
                         ThreadPool* pool = nullptr);
+
+// The same with kernels of floats, packed as pack_kernels() does, where sums of whole numbers would
+// be short: some rows of the images become floats at a time.
+struct LevelConvolution {
+  const uint8_t* images = nullptr;
+  bool is_signed = false;
+  Levels numbers{};  // scale and back_zero
+  const float* packed = nullptr;
+  float* out = nullptr;
+  Epilogue epilogue;
+  const Requantization* requantization = nullptr;
+  uint8_t* out_levels = nullptr;
+  float* scratch = nullptr;  // level_convolution_scratch_size floats
+};
+int64_t level_convolution_scratch_size(const Convolution& convolution, int threads);
+void convolve_levels(const Convolution& convolution, const LevelConvolution& operands,
+                     ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/quantized_products.cpp"
@@ -23,9 +24,45 @@ namespace HWY_NAMESPACE {
 inline int64_t levels_of_slot() { return has_quad_dot() ? 4 : PT2_PAIR_DOT ? 2 : 1; }
 
 #if PT2_PAIR_DOT
+// Sums of the whole depth with a bias and a bound at most, which stay in registers: where the depth
+// is short, as in the networks for small devices, a product's time is here.
+template <int kRows, int kVectors>
+HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows][kVectors],
+                               const hn::Vec<Ints> (&shifts)[kVectors]) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const V low = set(results.activation == Activation::none ? -kInfinity : 0.0f),
+          high = set(results.activation == Activation::relu6 ? 6.0f : kInfinity);
+  V factors[kVectors], bias[kVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t count = results.columns - v * kLanes;
+    factors[v] = bias[v] = hn::Zero(Floats());
+    if (count <= 0) continue;
+    factors[v] = load_first(results.factors + v * kLanes, count);
+    if (results.start != nullptr) bias[v] = load_first(results.start + v * kLanes, count);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t count = results.columns - v * kLanes;
+      if (count <= 0) break;
+      const V sum = hn::ConvertTo(Floats(), hn::Sub(integers_of(sums[r][v]), shifts[v]));
+      V out = hn::MulAdd(sum, factors[v], bias[v]);
+      if (results.addend != nullptr)
+        out = hn::Add(out,
+                      load_first(results.addend + r * results.addend_stride + v * kLanes, count));
+      store_first(at_most(at_least(out, low), high),
+                  results.out + r * results.out_stride + v * kLanes, count);
+    }
+}
+
 template <int kRows, int kVectors>
 HWY_INLINE void finish_integers(const Results& results, const Sums (&sums)[kRows][kVectors],
                                 const hn::Vec<Ints> (&shifts)[kVectors]) {
+  const bool is_whole = results.start == nullptr || results.start_stride == 0;
+  if (is_whole && results.activation <= Activation::relu6)
+    return finish_bounded<kRows, kVectors>(results, sums, shifts);
   V finished[kRows][kVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r)
@@ -42,7 +79,8 @@ void fill_quads(const void* source, int64_t first_row, int64_t rows, int64_t fir
   constexpr int64_t kPitch = kTilePitch * 4;
   auto* to = reinterpret_cast<uint8_t*>(tile);
   const auto& product = *static_cast<const QuantizedProduct*>(source);
-  product.left.copy(product.left.source, first_row, rows, first_depth, depth, to, kPitch);
+  product.left.copy(product.left.source, product.first_row + first_row, rows, first_depth, depth,
+                    to, kPitch);
   const int64_t padding = (4 - depth % 4) % 4;
   for (int64_t r = 0; r < rows; ++r, to += kPitch) {
     // The instruction takes uint8: levels of int8 are moved up.
@@ -112,7 +150,8 @@ void fill_shifted(const void* source, int64_t first_row, int64_t rows, int64_t f
   constexpr int64_t kPitch = kTileDepth * kSlot;
   const auto& product = *static_cast<const QuantizedProduct*>(source);
   uint8_t levels[kTileRows * kPitch];
-  product.left.copy(product.left.source, first_row, rows, first_depth, depth, levels, kPitch);
+  product.left.copy(product.left.source, product.first_row + first_row, rows, first_depth, depth,
+                    levels, kPitch);
   const auto zero = static_cast<int16_t>(product.zero);
   for (int64_t r = 0; r < rows; ++r) {
     const uint8_t* from = levels + r * kPitch;
@@ -263,6 +302,13 @@ int64_t panels_size(int64_t depth, int64_t columns) {
 }
 int64_t sum_count(int64_t depth, int64_t columns) { return (depth / kTileDepth + 1) * columns; }
 
+// How many rows become levels at once: few enough for the second cache beside the weights, several
+// tiles.
+int64_t part_rows(int64_t columns) {
+  constexpr int64_t kFloats = int64_t{1} << 15, kLeast = 28;
+  return std::max(kLeast, kFloats / std::max<int64_t>(columns, 1));
+}
+
 }  // namespace
 
 LevelRows LevelMatrix::rows() const { return {&copy_matrix, this}; }
@@ -272,8 +318,9 @@ int64_t packed_quantized_size(int64_t depth, int64_t columns) {
          sum_count(depth, columns) * static_cast<int64_t>(sizeof(int32_t));
 }
 
-int64_t quantized_scratch_size(int64_t depth, int64_t columns) {
-  return columns + sum_count(depth, columns);
+int64_t quantized_scratch_size(int64_t depth, int64_t columns, int threads) {
+  const int64_t shifts = sum_count(depth, columns);
+  return columns + (threads == 0 ? shifts : threads * (shifts + part_rows(columns) * columns));
 }
 
 void pack_quantized(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
@@ -283,20 +330,52 @@ void pack_quantized(const LevelWeights& weights, int8_t* packed, ThreadPool* poo
 
 void multiply_quantized(const QuantizedProduct& product, const LevelWeights& weights,
                         const int8_t* packed, ThreadPool* pool) {
+  const int64_t columns = weights.columns;
   float* const factors = product.scratch;
-  for (int64_t n = 0; n < weights.columns; ++n) factors[n] = weights.factors[n] * product.scale;
-  Product whole;
-  whole.rows = product.rows;
-  whole.columns = whole.packed_columns = weights.columns;
-  whole.depth = weights.depth;
-  whole.out = product.out;
-  whole.out_stride = product.out_stride;
-  whole.epilogue = product.epilogue;
-  whole.factors = factors;
+  for (int64_t n = 0; n < columns; ++n) factors[n] = weights.factors[n] * product.scale;
   static_assert(sizeof(int32_t) == sizeof(float));
-  PT2_DISPATCH(multiply_quantized_panels)
-  (product, whole, packed, packed + panels_size(weights.depth, weights.columns),
-   reinterpret_cast<int32_t*>(factors + weights.columns), pool);
+  const auto multiply = [&](const QuantizedProduct& part, float* shifts, ThreadPool* threads) {
+    Product whole;
+    whole.rows = part.rows;
+    whole.columns = whole.packed_columns = columns;
+    whole.depth = weights.depth;
+    whole.out = part.out;
+    whole.out_stride = part.out_stride;
+    whole.epilogue = part.epilogue;
+    whole.factors = factors;
+    PT2_DISPATCH(multiply_quantized_panels)
+    (part, whole, packed, packed + panels_size(weights.depth, columns),
+     reinterpret_cast<int32_t*>(shifts), threads);
+  };
+  float* const room = factors + columns;
+  if (product.requantization == nullptr) return multiply(product, room, pool);
+
+  const int64_t size = part_rows(columns), count = (product.rows + size - 1) / size;
+  const int64_t shifts = sum_count(weights.depth, columns);
+  const auto run_part = [&](int64_t index, float* own, ThreadPool* threads) {
+    const int64_t first = index * size;
+    QuantizedProduct part = product;
+    part.first_row += first;
+    part.rows = std::min(size, product.rows - first);
+    part.out = own + shifts;
+    part.out_stride = columns;
+    if (part.epilogue.addend != nullptr)
+      part.epilogue.addend += first * part.epilogue.addend_stride;
+    multiply(part, own, threads);
+    uint8_t* levels = product.out_levels + first * product.out_stride;
+    if (product.out_stride == columns)
+      return requantize(*product.requantization, part.out, part.rows * columns, levels);
+    for (int64_t r = 0; r < part.rows; ++r, levels += product.out_stride)
+      requantize(*product.requantization, part.out + r * columns, columns, levels);
+  };
+  // Parts are dealt out where there are enough of them; a few are computed by all threads each.
+  if (count >= 2 * thread_count(pool)) {
+    run_tasks(pool, count, [&](int64_t index, int thread) {
+      run_part(index, room + thread * (shifts + size * columns), nullptr);
+    });
+  } else {
+    for (int64_t index = 0; index < count; ++index) run_part(index, room, pool);
+  }
 }
 
 }  // namespace pt2::kernels

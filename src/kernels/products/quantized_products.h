@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/dtypes/levels.h"
 #include "kernels/products/level_products.h"
 #include "kernels/products/product.h"
 #include "kernels/threads.h"
@@ -32,6 +33,7 @@ struct LevelMatrix {
 };
 
 struct QuantizedProduct {
+  int64_t first_row = 0;  // of `left`
   int64_t rows = 0;
   LevelRows left;
   bool is_signed = false;  // of int8, else of uint8
@@ -41,9 +43,13 @@ struct QuantizedProduct {
   float* out = nullptr;  // row r begins at out + r * out_stride
   int64_t out_stride = 0;
   Epilogue epilogue;
+  // Or null. Else results become these levels, out_levels, in place of `out`, part by part.
+  const Requantization* requantization = nullptr;
+  uint8_t* out_levels = nullptr;
   float* scratch = nullptr;  // quantized_scratch_size floats
 };
-int64_t quantized_scratch_size(int64_t depth, int64_t columns);
+// `threads` is 0 where results stay floats.
+int64_t quantized_scratch_size(int64_t depth, int64_t columns, int threads);
 
 // How many bytes packed weights take.
 int64_t packed_quantized_size(int64_t depth, int64_t columns);

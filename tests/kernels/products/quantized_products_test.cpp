@@ -50,7 +50,7 @@ struct QuantizedCase {
     product.epilogue.addend = addend.empty() ? nullptr : addend.data();
     product.epilogue.addend_stride = columns;
     product.epilogue.activation = Activation::relu;
-    scratch.resize(static_cast<size_t>(quantized_scratch_size(depth, columns)));
+    scratch.resize(static_cast<size_t>(quantized_scratch_size(depth, columns, 0)));
     product.scratch = scratch.data();
   }
   QuantizedCase(const QuantizedCase&) = delete;
@@ -103,6 +103,35 @@ TEST(QuantizedProducts, EqualAPlainLoop) {
       plain.multiply();
       plain.check(before);
     }
+  });
+}
+
+// Part by part, alone and with others: the levels that the floats have.
+TEST(QuantizedProducts, MayBecomeLevels) {
+  const Levels rough{0.01f, 3, -120, 120, 100, 3}, fine{0.02f, 100, -100, 155, 0, 0};
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(4);
+    for (const Requantization& to :
+         {Requantization{{}, fine}, Requantization{{{rough, Activation::relu}}, fine}})
+      for (const int64_t rows : {1, 30, 5000}) {
+        QuantizedCase plain(random, rows, random.whole(1, 40), random.whole(0, 20));
+        const int64_t columns = plain.weights.columns, stride = plain.product.out_stride;
+        plain.multiply();
+        std::vector<uint8_t> expected(plain.out.size(), 77);
+        for (int64_t r = 0; r < rows; ++r)
+          requantize(to, plain.out.data() + r * stride, columns, expected.data() + r * stride);
+        plain.product.requantization = &to;
+        for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+          std::vector<uint8_t> levels(plain.out.size(), 77);
+          plain.product.out_levels = levels.data();
+          plain.scratch.resize(static_cast<size_t>(
+              quantized_scratch_size(plain.weights.depth, columns, thread_count(threads))));
+          plain.product.scratch = plain.scratch.data();
+          plain.multiply(threads);
+          ASSERT_EQ(levels, expected) << rows << " " << columns;
+        }
+      }
   });
 }
 

@@ -132,4 +132,24 @@ std::optional<ConvolutionKernels::Call> ConvolutionKernels::call(const Tensor& i
   return out;
 }
 
+Tensor ConvolutionKernels::changed_weight() const {
+  if (changes.scale.empty()) return weight;
+  Tensor scaled = Tensor::zeros(Dtype::float32, weight.sizes());
+  const int64_t count = weight.numel() / static_cast<int64_t>(changes.scale.size());
+  for (int64_t i = 0; i < weight.numel(); ++i)
+    scaled.data<float>()[i] =
+        static_cast<float>(weight.data<float>()[i] * changes.scale[static_cast<size_t>(i / count)]);
+  return scaled;
+}
+
+PackedMemory ConvolutionKernels::memory(const std::shared_ptr<WeightCopies>& copies,
+                                        std::string_view order) const {
+  if (!changes.scale.empty()) return PackedMemory(copies);
+  Sizes numbers = weight.sizes();
+  for (const int64_t number :
+       {shape.groups, shape.stride_y, shape.stride_x, shape.dilation_y, shape.dilation_x})
+    numbers.push_back(number);
+  return {copies, {order, weight.raw_data(), std::move(numbers)}};
+}
+
 }  // namespace pt2::run

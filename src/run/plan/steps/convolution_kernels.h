@@ -6,6 +6,7 @@
 
 #include "kernels/images/convolution.h"
 #include "run/plan/batch_norm.h"
+#include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -22,6 +23,12 @@ struct ConvolutionKernels {
     Sizes sizes;
   };
   std::optional<Call> call(const Tensor& input) const;
+
+  // The floats of the weight with the scales of `changes` in them, [out, in / groups, spatial...].
+  Tensor changed_weight() const;
+  // For these in the order that `order` says. Kernels that nothing changes are the same wherever a
+  // program applies them.
+  PackedMemory memory(const std::shared_ptr<WeightCopies>& copies, std::string_view order) const;
 };
 
 // Those of a node whose weight has the elements of `weight`; nothing where they are not known, or

@@ -22,9 +22,9 @@ class ConvolutionStep final : public Step {
         kernels_(std::move(kernels)),
         addend_(tail.addend),
         activation_(tail.activation),
-        channels_last_(memory(copies, "channels last")),
-        planar_(memory(copies, "planar")),
-        winograd_(memory(copies, "winograd")) {}
+        channels_last_(kernels_.memory(copies, "channels last")),
+        planar_(kernels_.memory(copies, "planar")),
+        winograd_(kernels_.memory(copies, "winograd")) {}
 
   std::string_view name() const override { return "convolution"; }
 
@@ -99,20 +99,9 @@ class ConvolutionStep final : public Step {
     return true;
   }
 
-  // Kernels into which nothing is folded are the same wherever a program applies them.
-  PackedMemory memory(const std::shared_ptr<WeightCopies>& copies, std::string_view order) const {
-    if (!kernels_.changes.scale.empty()) return PackedMemory(copies);
-    Sizes numbers = kernels_.weight.sizes();
-    const kernels::Convolution& shape = kernels_.shape;
-    for (const int64_t number :
-         {shape.groups, shape.stride_y, shape.stride_x, shape.dilation_y, shape.dilation_x})
-      numbers.push_back(number);
-    return {copies, {order, kernels_.weight.data<float>(), std::move(numbers)}};
-  }
-
   auto plain_packing(const kernels::Convolution& shape, kernels::ThreadPool* threads) const {
     return [this, &shape, threads](float* memory) {
-      kernels::pack_kernels(shape, changed_kernels().data<float>(), memory, threads);
+      kernels::pack_kernels(shape, kernels_.changed_weight().data<float>(), memory, threads);
       leave_file(kernels_.weight);
     };
   }
@@ -124,7 +113,8 @@ class ConvolutionStep final : public Step {
   const float* winograd_kernels(const kernels::Convolution& shape,
                                 kernels::ThreadPool* threads) const {
     return winograd_.get(kernels::winograd_kernels_size(shape), [&](float* memory) {
-      kernels::pack_winograd_kernels(shape, changed_kernels().data<float>(), memory, threads);
+      kernels::pack_winograd_kernels(shape, kernels_.changed_weight().data<float>(), memory,
+                                     threads);
       leave_file(kernels_.weight);
     });
   }
@@ -138,18 +128,6 @@ class ConvolutionStep final : public Step {
     operands.packed = channels_last_.get(kernels::packed_kernels_size(shape),
                                          plain_packing(shape, threads), once);
     kernels::convolve(shape, operands, threads);
-  }
-
-  // With what follows on each channel folded in.
-  Tensor changed_kernels() const {
-    const Tensor& weight = kernels_.weight;
-    if (kernels_.changes.scale.empty()) return weight;
-    Tensor scaled = Tensor::zeros(Dtype::float32, weight.sizes());
-    const int64_t count = weight.numel() / static_cast<int64_t>(kernels_.changes.scale.size());
-    for (int64_t i = 0; i < weight.numel(); ++i)
-      scaled.data<float>()[i] = static_cast<float>(
-          weight.data<float>()[i] * kernels_.changes.scale[static_cast<size_t>(i / count)]);
-    return scaled;
   }
 
   const BoundArgument& input_;

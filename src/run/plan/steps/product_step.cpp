@@ -12,6 +12,7 @@
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
 #include "run/plan/steps/product_weights.h"
+#include "run/plan/steps/quantized/requantization.h"
 
 namespace pt2::run {
 namespace {
@@ -19,10 +20,12 @@ namespace {
 class ProductStep final : public Step {
  public:
   ProductStep(Nodes nodes, const BoundArgument& input, ProductWeights weights, const Tail& tail,
-              const std::shared_ptr<WeightCopies>& copies)
+              LevelTail level_tail, const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         input_(input),
-        product_(this->nodes().size() - 1 - tail.nodes.size()),
+        level_tail_(std::move(level_tail)),
+        numbers_end_(this->nodes().size() - level_tail_.nodes.size()),
+        product_(numbers_end_ - 1 - tail.nodes.size()),
         rank_(product_ranks(*this->nodes()[product_]).left),
         weights_(std::move(weights)),
         has_levels_(weights_.tensor.dtype() == Dtype::int8),
@@ -53,7 +56,8 @@ class ProductStep final : public Step {
     if (packed == nullptr && !lies_well) return false;
     Sizes sizes = input->sizes();
     sizes.back() = weights_.columns;
-    Tensor out = frame.make(std::move(sizes));
+    Tensor out = frame.make(std::move(sizes), {},
+                            level_tail_.has_levels() ? level_tail_.dtype : Dtype::float32);
     Tensor addend;
     PT2_TRY(const std::optional<Tensor> result, reshaped(frame, out, addend));
     if (!result) return false;
@@ -74,7 +78,7 @@ class ProductStep final : public Step {
   // addend on the way; nothing where that has other sizes than what it is added to.
   Result<std::optional<Tensor>> reshaped(Frame& frame, const Tensor& out, Tensor& addend) const {
     Tensor seen = out;
-    for (size_t i = product_; i + 1 < nodes().size(); ++i) {
+    for (size_t i = product_; i + 1 < numbers_end_; ++i) {
       const ValueId made = *nodes()[i]->node->outputs[0].get_if<ValueId>();
       frame.set(made, seen, false);
       const BoundNode& next = *nodes()[i + 1];
@@ -212,15 +216,22 @@ class ProductStep final : public Step {
     MemoryAccount::count_products({out.numel(), weights_.depth});
     const auto place = weights_.rows->numbers.place(frame);
     if (!place || packed == nullptr) return false;
-    Tensor scratch =
-        frame.make({kernels::quantized_scratch_size(weights_.depth, weights_.columns)});
-    const kernels::QuantizedProduct product{.rows = rows.rows,
-                                            .left = {},
-                                            .is_signed = weights_.rows->dtype == Dtype::int8,
-                                            .out = out.data<float>(),
-                                            .out_stride = weights_.columns,
-                                            .epilogue = epilogue,
-                                            .scratch = scratch.data<float>()};
+    const bool gives_levels = level_tail_.has_levels();
+    Tensor scratch = frame.make({kernels::quantized_scratch_size(
+        weights_.depth, weights_.columns,
+        gives_levels ? kernels::thread_count(frame.threads()) : 0)});
+    kernels::QuantizedProduct product;
+    product.rows = rows.rows;
+    product.is_signed = weights_.rows->dtype == Dtype::int8;
+    product.out_stride = weights_.columns;
+    product.epilogue = epilogue;
+    product.scratch = scratch.data<float>();
+    if (gives_levels) {
+      product.requantization = &level_tail_.requantization;
+      product.out_levels = reinterpret_cast<uint8_t*>(out.raw_data());
+    } else {
+      product.out = out.data<float>();
+    }
     return frame.launch(
         [product, place = *place, weights = levels(),
          packed = reinterpret_cast<const int8_t*>(packed),
@@ -239,8 +250,10 @@ class ProductStep final : public Step {
   }
 
   const BoundArgument& input_;
-  size_t product_;  // which of the nodes multiplies
-  int64_t rank_;    // of its rows
+  LevelTail level_tail_;  // of products of levels
+  size_t numbers_end_;    // of the nodes before it
+  size_t product_;        // which of the nodes multiplies
+  int64_t rank_;          // of its rows
   ProductWeights weights_;
   bool has_levels_;
   const BoundArgument* addend_;
@@ -264,8 +277,11 @@ StepPointer make_product(const Planner& planner, const BoundNode& node) {
   std::ranges::sort(nodes);  // bound nodes lie in the order of the program
   nodes.push_back(&node);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
+  LevelTail levels;
+  if (weights->rows) levels = match_level_tail(planner, *nodes.back());
+  nodes.insert(nodes.end(), levels.nodes.begin(), levels.nodes.end());
   return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail,
-                                       planner.copies());
+                                       std::move(levels), planner.copies());
 }
 
 }  // namespace pt2::run

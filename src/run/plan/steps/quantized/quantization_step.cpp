@@ -1,49 +1,10 @@
 // Numbers that become levels of a quantized type, levels that become numbers, and both at once, as
 // PT2E writes it around every operator.
-#include "kernels/dtypes/levels.h"
 #include "run/plan/layout.h"
-#include "run/plan/planner.h"
-#include "run/plan/steps/quantized/dequantization.h"
+#include "run/plan/steps/quantized/requantization.h"
 
 namespace pt2::run {
 namespace {
-
-// What a node quantize_per_tensor says.
-struct Quantization {
-  Dtype dtype = Dtype::uint8;
-  int64_t low = 0, high = 0;
-  LevelNumbers numbers;
-};
-std::optional<Quantization> find_quantization(const Planner& planner, const BoundNode& node) {
-  if (!is_operator(node, "quantized_decomposed::quantize_per_tensor") &&
-      !is_operator(node, "quantized_decomposed::quantize_per_tensor", "tensor"))
-    return std::nullopt;
-  const auto dtype = planner.dtype(node, "dtype");
-  const auto low = planner.integer(node, "quant_min"), high = planner.integer(node, "quant_max");
-  if (!dtype || !has_levels(*dtype) || !low || !high || *low > *high) return std::nullopt;
-  // Levels beyond the dtype are an error.
-  if (!is_level(*low, *dtype) || !is_level(*high, *dtype)) return std::nullopt;
-  std::optional<LevelNumbers> numbers = LevelNumbers::find(planner, node);
-  if (!numbers) return std::nullopt;
-  return Quantization{*dtype, *low, *high, *std::move(numbers)};
-}
-
-// How kernels compute it; nothing for zeros with which sums are not whole, which are left to the
-// kernels of the operators.
-std::optional<kernels::Levels> to_levels_of(const Quantization& to, LevelNumbers::Numbers numbers) {
-  constexpr int64_t kLargest = kernels::Levels::kLargestZero;
-  if (numbers.zero < -kLargest || numbers.zero > kLargest) return std::nullopt;
-  kernels::Levels out{};
-  out.inverse = static_cast<float>(1.0 / numbers.scale);
-  out.zero = static_cast<float>(numbers.zero);
-  out.low = static_cast<float>(to.low - numbers.zero);
-  out.high = static_cast<float>(to.high - numbers.zero);
-  return out;
-}
-void add_way_back(LevelNumbers::Numbers numbers, kernels::Levels& levels) {
-  levels.scale = static_cast<float>(numbers.scale);
-  levels.back_zero = static_cast<float>(numbers.zero);
-}
 
 // The elements of an argument as they lie, in the order of the program or another one; null where
 // there are gaps among them.
@@ -98,10 +59,7 @@ class QuantizationStep final : public Step {
                       count = a->numel(), threads = frame.threads()] {
           const auto levels = to_levels_of(to_, place.read());
           if (!levels) return false;
-          if (to_.dtype == Dtype::int8)
-            kernels::to_levels(in, count, *levels, reinterpret_cast<int8_t*>(to), threads);
-          else
-            kernels::to_levels(in, count, *levels, reinterpret_cast<uint8_t*>(to), threads);
+          kernels::to_levels(in, count, *levels, reinterpret_cast<uint8_t*>(to), threads);
           return true;
         });
     if (done) frame.set(result(), std::move(out), is_rearranged);

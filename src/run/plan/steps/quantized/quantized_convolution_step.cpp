@@ -1,4 +1,6 @@
-// Convolutions of quantized images with quantized kernels, which take levels as they are.
+// Convolutions of quantized images, which take levels as they are, and give levels where the
+// program makes them of the results: with quantized kernels, or with kernels of floats where sums
+// are short.
 #include <algorithm>
 
 #include "base/memory_account.h"
@@ -7,54 +9,107 @@
 #include "run/plan/packed_memory.h"
 #include "run/plan/steps/convolution_kernels.h"
 #include "run/plan/steps/product_weights.h"
+#include "run/plan/steps/quantized/requantization.h"
 
 namespace pt2::run {
 namespace {
 
-class QuantizedConvolutionStep final : public Step {
+// What both kinds share: operands and results of a call.
+class LevelImagesStep : public Step {
  public:
-  QuantizedConvolutionStep(Nodes nodes, ConvolutionKernels kernels, Dequantization images,
-                           Tensor factors, const Tail& tail,
-                           const std::shared_ptr<WeightCopies>& copies)
-      : Step(std::move(nodes)),
-        kernels_(std::move(kernels)),
-        images_(std::move(images)),
-        factors_(std::move(factors)),
-        addend_(tail.addend),
-        activation_(tail.activation),
-        packed_(copies, {"quantized kernels", kernels_.weight.raw_data(), numbers()}) {}
+  struct Parts {
+    ConvolutionKernels kernels;
+    Dequantization images;
+    Tail tail;
+    LevelTail levels;
+  };
 
   std::string_view name() const override { return "convolution"; }
 
-  Result<bool> run(Frame& frame) const override {
+ protected:
+  LevelImagesStep(Nodes nodes, Parts parts)
+      : Step(std::move(nodes)),
+        kernels_(std::move(parts.kernels)),
+        images_(std::move(parts.images)),
+        addend_(parts.tail.addend),
+        activation_(parts.tail.activation),
+        levels_(std::move(parts.levels)) {}
+
+  struct Operands {
+    kernels::Convolution shape;
+    LevelNumbers::Place numbers;
+    Tensor images, addend, out;
+    kernels::Epilogue epilogue;
+  };
+  std::optional<Operands> prepare(Frame& frame) const {
     const Tensor* levels = images_.find(frame);
-    const auto call = levels == nullptr ? std::nullopt : kernels_.call(*levels);
-    const auto place = images_.numbers.place(frame);
-    if (!call || !place) return false;
+    auto call = levels == nullptr ? std::nullopt : kernels_.call(*levels);
+    auto place = images_.numbers.place(frame);
+    if (!call || !place) return std::nullopt;
     if (addend_ != nullptr) {
       const Tensor* addend = frame.tensor(*addend_);
-      if (!is_float(addend) || addend->sizes() != call->sizes) return false;
+      if (!is_float(addend) || addend->sizes() != call->sizes) return std::nullopt;
     }
+    Operands out{.shape = call->shape, .numbers = *std::move(place)};
+    out.images = channels_last_value(frame, *images_.levels);
+    if (addend_ != nullptr) out.addend = channels_last_value(frame, *addend_);
+    out.out =
+        make_images(frame, call->sizes, levels_.has_levels() ? levels_.dtype : Dtype::float32);
+    MemoryAccount::count_products({out.out.numel(), group_depth(out.shape)});
+    out.epilogue = {.bias = kernels_.changes.bias_or_null(),
+                    .addend = addend_ == nullptr ? nullptr : out.addend.data<float>(),
+                    .addend_stride = out.shape.out_channels,
+                    .activation = activation_};
+    return out;
+  }
+
+  // How many threads need room for floats that become levels.
+  int requantizing_threads(Frame& frame) const {
+    return levels_.has_levels() ? kernels::thread_count(frame.threads()) : 0;
+  }
+  // What either kind of operands has alike.
+  template <class Kernel>
+  Kernel filled(Operands& from, Tensor& scratch) const {
+    Kernel to;
+    to.images = reinterpret_cast<const uint8_t*>(from.images.raw_data());
+    to.is_signed = images_.dtype == Dtype::int8;
+    to.epilogue = from.epilogue;
+    if (levels_.has_levels()) {
+      to.requantization = &levels_.requantization;
+      to.out_levels = reinterpret_cast<uint8_t*>(from.out.raw_data());
+    } else {
+      to.out = from.out.data<float>();
+    }
+    to.scratch = scratch.data<float>();
+    return to;
+  }
+
+  ConvolutionKernels kernels_;
+  Dequantization images_;
+  const BoundArgument* addend_;
+  kernels::Activation activation_;
+  LevelTail levels_;
+};
+
+class QuantizedConvolutionStep final : public LevelImagesStep {
+ public:
+  QuantizedConvolutionStep(Nodes nodes, Parts parts, Tensor factors,
+                           const std::shared_ptr<WeightCopies>& copies)
+      : LevelImagesStep(std::move(nodes), std::move(parts)),
+        factors_(std::move(factors)),
+        packed_(copies, {"quantized kernels", kernels_.weight.raw_data(), numbers()}) {}
+
+  Result<bool> run(Frame& frame) const override {
     const float* packed = pack(frame);
-    if (packed == nullptr) return false;
-    const Tensor images = channels_last_value(frame, *images_.levels);
-    const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
-    Tensor scratch = frame.make({kernels::quantized_convolution_scratch_size(call->shape)});
-    Tensor out = make_images(frame, call->sizes);
-    MemoryAccount::count_products({out.numel(), group_depth(call->shape)});
-    const kernels::QuantizedConvolution operands{
-        .images = reinterpret_cast<const uint8_t*>(images.raw_data()),
-        .is_signed = images_.dtype == Dtype::int8,
-        .packed = reinterpret_cast<const int8_t*>(packed),
-        .factors = factors_.data<float>(),
-        .out = out.data<float>(),
-        .epilogue = {.bias = kernels_.changes.bias_or_null(),
-                     .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
-                     .addend_stride = call->shape.out_channels,
-                     .activation = activation_},
-        .scratch = scratch.data<float>()};
+    std::optional<Operands> call = packed == nullptr ? std::nullopt : prepare(frame);
+    if (!call) return false;
+    Tensor scratch = frame.make(
+        {kernels::quantized_convolution_scratch_size(call->shape, requantizing_threads(frame))});
+    auto operands = filled<kernels::QuantizedConvolution>(*call, scratch);
+    operands.packed = reinterpret_cast<const int8_t*>(packed);
+    operands.factors = factors_.data<float>();
     const bool done =
-        frame.launch([operands, place = *place, shape = call->shape, dtype = images_.dtype,
+        frame.launch([operands, place = call->numbers, shape = call->shape, dtype = images_.dtype,
                       factors = factors_, threads = frame.threads()] {
           const LevelNumbers::Numbers numbers = place.read();
           if (!may_multiply(numbers, dtype, factors)) return false;
@@ -64,7 +119,7 @@ class QuantizedConvolutionStep final : public Step {
           kernels::convolve_quantized(shape, all, threads);
           return true;
         });
-    if (done) frame.set(result(), std::move(out), true);
+    if (done) frame.set(result(), std::move(call->out), true);
     return done;
   }
 
@@ -86,11 +141,42 @@ class QuantizedConvolutionStep final : public Step {
     });
   }
 
-  ConvolutionKernels kernels_;
-  Dequantization images_;
   Tensor factors_;
-  const BoundArgument* addend_;
-  kernels::Activation activation_;
+  PackedMemory packed_;
+};
+
+class LevelConvolutionStep final : public LevelImagesStep {
+ public:
+  LevelConvolutionStep(Nodes nodes, Parts parts, const std::shared_ptr<WeightCopies>& copies)
+      : LevelImagesStep(std::move(nodes), std::move(parts)),
+        packed_(kernels_.memory(copies, "channels last")) {}
+
+  Result<bool> run(Frame& frame) const override {
+    const float* packed = pack(frame);
+    std::optional<Operands> call = packed == nullptr ? std::nullopt : prepare(frame);
+    if (!call) return false;
+    Tensor scratch = frame.make({kernels::level_convolution_scratch_size(
+        call->shape, kernels::thread_count(frame.threads()))});
+    auto operands = filled<kernels::LevelConvolution>(*call, scratch);
+    operands.packed = packed;
+    frame.launch([operands, place = call->numbers, shape = call->shape, threads = frame.threads()] {
+      kernels::LevelConvolution all = operands;
+      add_way_back(place.read(), all.numbers);
+      kernels::convolve_levels(shape, all, threads);
+    });
+    frame.set(result(), std::move(call->out), true);
+    return true;
+  }
+
+ private:
+  const float* pack(Frame& frame) const {
+    return packed_.get(kernels::packed_kernels_size(kernels_.shape), [&](float* memory) {
+      kernels::pack_kernels(kernels_.shape, kernels_.changed_weight().data<float>(), memory,
+                            frame.threads());
+      leave_file(kernels_.weight);
+    });
+  }
+
   PackedMemory packed_;
 };
 
@@ -121,24 +207,38 @@ Step::Nodes nodes_of_kernel_levels(const Planner& planner, const BoundNode& node
 
 StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node) {
   std::optional<QuantizedKernels> found = find_levels_and_kernels(planner, node);
-  if (!found) return nullptr;
-  auto& [kernels, weights] = *found;
-  std::optional<Dequantization> images = quantized_rows(planner, node);
-  Step::Nodes nodes = weights.made_by;
+  std::optional<ConvolutionKernels> kernels;
+  Step::Nodes nodes;
+  if (found) {
+    kernels = std::move(found->kernels);
+    nodes = found->weights.made_by;
+  } else if (const Tensor* weight = planner.floats(node, "weight")) {
+    const auto dense = planner.row_major(*weight);
+    if (dense) kernels = find_kernels(planner, node, *dense);
+    if (kernels && !has_few_channels(kernels->shape)) return nullptr;
+  }
+  std::optional<Dequantization> images;
+  if (kernels) images = quantized_rows(planner, node);
+  if (!images) return nullptr;
   nodes.push_back(images->node);
   std::ranges::sort(nodes);  // bound nodes lie in the order of the program
   nodes.push_back(&node);
-  fold_changes(planner, kernels.weight.sizes().size() - 2, kernels.shape.out_channels, nodes,
-               kernels.changes);
+  fold_changes(planner, kernels->weight.sizes().size() - 2, kernels->shape.out_channels, nodes,
+               kernels->changes);
   const Tail tail = match_tail(planner, *nodes.back(), false);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
-  Tensor factors = weights.factors->clone();
-  for (size_t i = 0; i < kernels.changes.scale.size(); ++i)
-    factors.data<float>()[i] =
-        static_cast<float>(factors.data<float>()[i] * kernels.changes.scale[i]);
-  return std::make_unique<QuantizedConvolutionStep>(std::move(nodes), std::move(kernels),
-                                                    *std::move(images), std::move(factors), tail,
-                                                    planner.copies());
+  LevelTail levels = match_level_tail(planner, *nodes.back());
+  nodes.insert(nodes.end(), levels.nodes.begin(), levels.nodes.end());
+  LevelImagesStep::Parts parts{*std::move(kernels), *std::move(images), tail, std::move(levels)};
+  if (!found)
+    return std::make_unique<LevelConvolutionStep>(std::move(nodes), std::move(parts),
+                                                  planner.copies());
+  Tensor factors = found->weights.factors->clone();
+  const std::vector<double>& scales = parts.kernels.changes.scale;
+  for (size_t i = 0; i < scales.size(); ++i)
+    factors.data<float>()[i] = static_cast<float>(factors.data<float>()[i] * scales[i]);
+  return std::make_unique<QuantizedConvolutionStep>(std::move(nodes), std::move(parts),
+                                                    std::move(factors), planner.copies());
 }
 
 }  // namespace pt2::run
