@@ -118,7 +118,7 @@ class Profile {
       if (shown++ == kSlowestNodes) break;
       nodes.add({printable(node->target), std::string(entry.kernel),
                  std::to_string(entry.nodes.size()), per_call(entry.time), share(entry.time),
-                 printable(module_path(*node))});
+                 printable(module_of(entry.nodes))});
     }
     return "\n" + kernels.text() + "\n" + nodes.text();
   }
@@ -155,6 +155,13 @@ class Profile {
   }
 
  private:
+  // What quantizers and passes add is of no module.
+  static std::string module_of(const std::vector<const Node*>& nodes) {
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
+      if (std::string path = module_path(**node); !path.empty()) return path;
+    return {};
+  }
+
   double total_ = 0;
   std::map<std::string, Entry> kernels_;
   std::map<const Node*, Entry> nodes_;
