@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Quantized weights beside float32 and eager mode: `PYTHON bench/quantized_bench.py build/release/tools/pt2`.
 
-Eight linear layers as torchao writes them (int8 weights alone, and inputs quantized in each call), and the same and ResNet-50
+Eight linear layers as torchao writes them (int8 weights alone, and inputs quantized in each call), and the same and two networks
 with the operators that PT2E writes, scales of weights for each channel. Prints the fastest calls of rounds in turn, one
 thread each. Needs torchao and torchvision; fails where a quantized program is slower than eager mode or than 1.1 times
 float32.
@@ -69,13 +69,14 @@ def with_torchao(config):
 
 def cases():
     row, image = torch.randn(1, 1024), torch.randn(1, 3, 224, 224)
-    resnet = torchvision.models.resnet50
+    networks = {"ResNet-50": torchvision.models.resnet50, "MobileNetV2": torchvision.models.mobilenet_v2}
     for rows in (1, 64):
         plain = ("linear layers", layers())
         yield plain, "torchao, weights", with_torchao(Int8WeightOnlyConfig()), row.repeat(rows, 1)
         yield plain, "torchao, dynamic", with_torchao(Int8DynamicActivationInt8WeightConfig()), row.repeat(rows, 1)
         yield plain, "PT2E", quantize_layers(layers()), row.repeat(rows, 1)
-    yield ("ResNet-50", resnet().eval()), "PT2E", quantize_layers(resnet().eval()), image
+    for name, network in networks.items():
+        yield (name, network().eval()), "PT2E", quantize_layers(network().eval()), image
 
 
 def fastest(command, module, x, rounds):
