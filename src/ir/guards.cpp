@@ -43,6 +43,15 @@ std::string side_text(const Guard& guard, Expr expr) {
   });
 }
 
+// A file's guard may be of any length.
+std::string shortened(std::string text) {
+  constexpr size_t kShownBytes = 500;
+  if (text.size() <= kShownBytes) return text;
+  size_t end = kShownBytes;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // a character of UTF-8 stays whole
+  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
+}
+
 }  // namespace
 
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
@@ -65,7 +74,10 @@ Result<void> check_guard(const Guard& guard, const GuardLookup& lookup) {
   for (const GuardSource& source : guard.sources)
     found += fmt::format("{} {} is {}", found.empty() ? ", but" : ",", print(source),
                          print(*lookup(source)));
-  return Error{ErrorCode::argument, fmt::format("guard failed: {}{}", print(guard), found), {}};
+  return Error{
+      ErrorCode::argument,
+      fmt::format("guard failed: {}{}", shortened(print(guard)), shortened(std::move(found))),
+      {}};
 }
 
 std::string print(const GuardSource& source) {

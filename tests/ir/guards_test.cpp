@@ -1,5 +1,6 @@
 #include "pt2/ir/guards.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/program_texts.h"
@@ -137,6 +138,19 @@ TEST(Guards, FailInWords) {
             "guard failed: size 0 of x must equal 2*(size 1 of y), but size 0 of x is 6, "
             "size 1 of y is 4");
   EXPECT_TRUE(check_guard(*parse_guard(pool, "L['n'] == 3"), lookup));
+}
+
+TEST(Guards, OfAnyLengthFailInAFewWords) {
+  ExprPool pool;
+  std::string text = "Max(L['n']";
+  for (int i = 1; i < 200; ++i) text += fmt::format(", {}*L['n']", i);
+  const auto guard = parse_guard(pool, text + ") == 3");
+  ASSERT_TRUE(guard) << guard.error().text();
+  const auto checked = check_guard(*guard, lookup);
+  ASSERT_FALSE(checked);
+  EXPECT_LT(checked.error().message.size(), 600u);
+  EXPECT_NE(checked.error().message.find(" bytes), but n is 3"), std::string::npos)
+      << checked.error().message;
 }
 
 TEST(Guards, FailWithoutValues) {
