@@ -220,6 +220,25 @@ TEST(PlanQuantization, RowsMayBeConstant) {
   EXPECT_EQ(each.graph.check().back(), "product");
 }
 
+// As torchao writes it, with levels moved up for processors that take uint8.
+TEST(PlanQuantization, WholeNumbersAreMultipliedAsTheyAre) {
+  for (const bool is_turned : {true, false}) {
+    LevelProduct each(40, !is_turned);
+    const ValueId weight =
+        is_turned ? each.graph.call("t.default", {named("self", each.levels)}) : each.levels;
+    const auto to = [&](ValueId x, Dtype dtype) {
+      return each.graph.call("to.dtype", {named("self", x), named("dtype", scalar_type(dtype))});
+    };
+    const ValueId rows = to(each.graph.call("relu.default", {named("self", each.x)}), Dtype::uint8);
+    each.graph.output(
+        to(each.graph.call("_int_mm.default", {named("self", rows), named("mat2", weight)}),
+           Dtype::float32));
+    each.graph.tolerance = 0;
+    const Names steps = each.graph.check();
+    EXPECT_EQ(std::ranges::count(steps, "product"), 1);
+  }
+}
+
 // Scales that each call finds for itself.
 TEST(PlanQuantization, ScalesMayBeOfTheCall) {
   LevelProduct each(9);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/threads.h"
+
 namespace pt2::kernels {
 
 struct IntegerProduct {
@@ -20,7 +22,7 @@ struct IntegerProduct {
   int32_t* out = nullptr;  // row r at out + r * out_stride
   int64_t out_stride = 0;
 };
-void multiply_integers(const IntegerProduct& product);
+void multiply_integers(const IntegerProduct& product, ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

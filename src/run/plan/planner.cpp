@@ -24,6 +24,7 @@ constexpr struct {
     {"aten::matmul", "", make_product},
     {"aten::bmm", "", make_batch_product},
     {"aten::mv", "", make_batch_product},
+    {"aten::_int_mm", "", make_integer_product, true},
     {"aten::conv1d", "", make_convolution},
     {"aten::conv2d", "", make_convolution},
     {"aten::conv3d", "", make_volume_convolution},

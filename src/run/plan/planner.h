@@ -226,6 +226,7 @@ StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_group_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node);
 StepPointer make_typed(const Planner& planner, const BoundNode& node);
+StepPointer make_integer_product(const Planner& planner, const BoundNode& node);
 StepPointer make_quantization(const Planner& planner, const BoundNode& node);
 StepPointer make_mapped(const Planner& planner, const BoundNode& node);
 StepPointer make_tiles(const Planner& planner, const BoundNode& node);

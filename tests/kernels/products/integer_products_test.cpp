@@ -7,7 +7,8 @@ namespace {
 
 using test::Random;
 
-void check(Random& random, int64_t rows, int64_t columns, int64_t depth, bool is_unsigned) {
+void check(Random& random, int64_t rows, int64_t columns, int64_t depth, bool is_unsigned,
+           ThreadPool* pool = nullptr) {
   IntegerProduct product{.rows = rows,
                          .columns = columns,
                          .depth = depth,
@@ -27,7 +28,7 @@ void check(Random& random, int64_t rows, int64_t columns, int64_t depth, bool is
   product.left = left.data();
   product.right = right.data();
   product.out = out.data();
-  multiply_integers(product);
+  multiply_integers(product, pool);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t n = 0; n < product.out_stride; ++n) {
       int64_t sum = n < columns ? 0 : 12345;
@@ -47,6 +48,14 @@ TEST(IntegerProductTest, EqualsAPlainLoop) {
     for (int i = 0; i < 120; ++i)
       check(random, random.whole(1, 9), random.whole(1, 20),
             random.whole(0, i % 10 == 0 ? 3000 : 150), i % 2 == 0);
+  });
+}
+
+TEST(IntegerProductTest, ThreadsShareTheColumns) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(2);
+    for (const int64_t columns : {1, 50, 131}) check(random, 40, columns, 150, true, &pool);
   });
 }
 
