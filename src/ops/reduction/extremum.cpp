@@ -33,10 +33,10 @@ void extreme_over(Tensor& out, const Tensor& self, const Sizes& dims) {
         if constexpr (std::is_same_v<T, BoolElement>) {
           return false;
         } else {
-          using Number = std::conditional_t<std::is_same_v<T, HalfElement>, float, T>;
-          using C = std::conditional_t<std::is_floating_point_v<Number>, Number, int64_t>;
-          return fold_dense<FoldExtreme<Largest, Number>, T>(
-              out, self, dims, [](Number x) { return static_cast<C>(x); });
+          using Compared = std::conditional_t<std::is_same_v<T, HalfElement>, float, T>;
+          using C = std::conditional_t<std::is_floating_point_v<Compared>, Compared, int64_t>;
+          return fold_dense<FoldExtreme<Largest, Compared>, T>(
+              out, self, dims, [](Compared x) { return static_cast<C>(x); });
         }
       }))
     return;
