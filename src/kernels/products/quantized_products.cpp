@@ -25,44 +25,55 @@ inline int64_t levels_of_slot() { return has_quad_dot() ? 4 : PT2_PAIR_DOT ? 2 :
 
 #if PT2_PAIR_DOT
 // Sums of the whole depth with a bias and a bound at most, which stay in registers: where the depth
-// is short, as in the networks for small devices, a product's time is here.
+// is short, as in the networks for small devices, a product's time is here. Its code is long, so
+// that the targets which few processors stop at go without.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 template <int kRows, int kVectors>
 HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows][kVectors],
                                const hn::Vec<Ints> (&shifts)[kVectors]) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const V low = set(results.activation == Activation::none ? -kInfinity : 0.0f),
           high = set(results.activation == Activation::relu6 ? 6.0f : kInfinity);
-  V factors[kVectors], bias[kVectors];
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
-    const int64_t count = results.columns - v * kLanes;
-    factors[v] = bias[v] = hn::Zero(Floats());
-    if (count <= 0) continue;
-    factors[v] = load_first(results.factors + v * kLanes, count);
-    if (results.start != nullptr) bias[v] = load_first(results.start + v * kLanes, count);
-  }
+    const int64_t count = std::min(kLanes, results.columns - v * kLanes);
+    if (count <= 0) break;
+    const auto present = hn::FirstN(Floats(), static_cast<size_t>(count));
+    const auto take = [&](const float* from)
+                          HWY_ATTR { return hn::MaskedLoad(present, Floats(), from + v * kLanes); };
+    const V factors = take(results.factors),
+            bias = results.start == nullptr ? hn::Zero(Floats()) : take(results.start);
+    V out[kRows];
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      const int64_t count = results.columns - v * kLanes;
-      if (count <= 0) break;
-      const V sum = hn::ConvertTo(Floats(), hn::Sub(integers_of(sums[r][v]), shifts[v]));
-      V out = hn::MulAdd(sum, factors[v], bias[v]);
-      if (results.addend != nullptr)
-        out = hn::Add(out,
-                      load_first(results.addend + r * results.addend_stride + v * kLanes, count));
-      store_first(at_most(at_least(out, low), high),
-                  results.out + r * results.out_stride + v * kLanes, count);
+    for (int r = 0; r < kRows; ++r)
+      out[r] = hn::MulAdd(hn::ConvertTo(Floats(), hn::Sub(integers_of(sums[r][v]), shifts[v])),
+                          factors, bias);
+    if (results.addend != nullptr)
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r)
+        out[r] = hn::Add(out[r], take(results.addend + r * results.addend_stride));
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V bounded = at_most(at_least(out[r], low), high);
+      float* to = results.out + r * results.out_stride + v * kLanes;
+      // Processors without AVX-512 may be slow to store some lanes.
+      if (HWY_TARGET == HWY_AVX3)
+        hn::BlendedStore(bounded, present, Floats(), to);
+      else
+        store_first(bounded, to, count);
     }
+  }
 }
+#endif
 
 template <int kRows, int kVectors>
 HWY_INLINE void finish_integers(const Results& results, const Sums (&sums)[kRows][kVectors],
                                 const hn::Vec<Ints> (&shifts)[kVectors]) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   const bool is_whole = results.start == nullptr || results.start_stride == 0;
   if (is_whole && results.activation <= Activation::relu6)
     return finish_bounded<kRows, kVectors>(results, sums, shifts);
+#endif
   V finished[kRows][kVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r)
