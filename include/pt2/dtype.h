@@ -31,7 +31,14 @@ struct DtypeInfo {
 
 std::span<const DtypeInfo> dtypes();
 const DtypeInfo& dtype_info(Dtype dtype);
-inline int64_t dtype_size(Dtype dtype) { return dtype_info(dtype).size; }
+// Inline, as every access to a tensor's elements asks for it.
+constexpr int64_t dtype_size(Dtype dtype) {
+  constexpr uint8_t kSizes[] = {
+#define PT2_DTYPE(name, short_name, schema_number, size, category, safetensors, numpy) size,
+#include "pt2/dtype.def"
+  };
+  return kSizes[static_cast<size_t>(dtype)];
+}
 inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
 inline DtypeCategory dtype_category(Dtype dtype) { return dtype_info(dtype).category; }
 // The dtype of the parts of a complex dtype; a real dtype is its own (c10::toRealValueType).

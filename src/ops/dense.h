@@ -5,6 +5,7 @@
 #define PT2_OPS_DENSE_H
 
 #include <span>
+#include <utility>
 
 #include "ops/convert.h"
 #include "ops/meta.h"
@@ -33,12 +34,13 @@ class Input {
  public:
   explicit Input(const Tensor& tensor) : Input(tensor, tensor.dtype()) {}
   Input(const Tensor& tensor, Dtype dtype) : dense_(to_dense(tensor, dtype, kDtypeOf<C>)) {}
-  const C* data() const { return dense_.data<C>(); }
-  const C& operator[](int64_t index) const { return data()[index]; }
+  const C* data() const { return elements_; }
+  const C& operator[](int64_t index) const { return elements_[index]; }
   int64_t size() const { return dense_.numel(); }
 
  private:
   Tensor dense_;
+  const C* elements_ = std::as_const(dense_).template data<C>();  // found once: loops ask for each
 };
 
 // The destructor of Output writes the elements to the tensor.
@@ -49,12 +51,13 @@ class Output {
   ~Output() { finish_dense(out_, dense_); }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
-  C* data() { return dense_.data<C>(); }
-  C& operator[](int64_t index) { return data()[index]; }
+  C* data() { return elements_; }
+  C& operator[](int64_t index) { return elements_[index]; }
 
  private:
   Tensor out_;
   Tensor dense_;
+  C* elements_ = dense_.template data<C>();
 };
 
 // A view with `dims` (wrapped, distinct) moved to the end, in the order given.

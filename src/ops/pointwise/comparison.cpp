@@ -1,4 +1,6 @@
 // Comparisons, logic, and selection between two operands.
+#include <cstring>
+
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
@@ -41,9 +43,8 @@ bool equal(const Tensor& self, const Tensor& other) {
   if (self.sizes() != other.sizes()) return false;
   Tensor same = Tensor::zeros(Dtype::bool_, self.sizes());
   equality<kEq>(same, self, other);
-  for (int64_t i = 0; i < same.numel(); ++i)
-    if (same.data<uint8_t>()[i] == 0) return false;
-  return true;
+  return same.numel() == 0 ||
+         std::memchr(same.raw_data(), 0, static_cast<size_t>(same.numel())) == nullptr;
 }
 
 // --- where

@@ -364,8 +364,8 @@ Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
   for (int64_t size : sizes)
     if (size < 0) return operator_error("num_classes: found a negative number, expected 1 or more");
   PT2_TRY(Tensor out, allocate({Dtype::int64, std::move(sizes)}));
-  for (size_t i = 0; i < values.size(); ++i)
-    out.data<int64_t>()[static_cast<int64_t>(i) * num_classes + values[i]] = 1;
+  auto* row = out.data<int64_t>();
+  for (size_t i = 0; i < values.size(); ++i, row += num_classes) row[values[i]] = 1;
   return out;
 }
 

@@ -165,6 +165,7 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
   PT2_TRY(Tensor wide, allocate({Dtype::complex128, self.sizes()}));
   PT2_TRY(const Tensor source, copy_as(grad, Dtype::complex128, MemoryFormat::contiguous));
   auto* sums = wide.data<Complex>();
+  const auto* grads = source.data<Complex>();
   for_each_offset(source.sizes(), source.strides(), [&](int64_t i, int64_t offset) {
     int64_t rest = i;
     int64_t target = 0;
@@ -173,7 +174,7 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
       rest /= source.sizes()[dim];
       target += border(position, self.sizes()[dim]) * wide.strides()[dim];
     }
-    sums[target] += source.data<Complex>()[offset];
+    sums[target] += grads[offset];
   });
   PT2_TRY(Tensor out, allocate({grad.dtype(), self.sizes(),
                                 format_strides(self.sizes(), suggest_memory_format(self))}));

@@ -136,9 +136,10 @@ Tensor ConvolutionKernels::changed_weight() const {
   if (changes.scale.empty()) return weight;
   Tensor scaled = Tensor::zeros(Dtype::float32, weight.sizes());
   const int64_t count = weight.numel() / static_cast<int64_t>(changes.scale.size());
-  for (int64_t i = 0; i < weight.numel(); ++i)
-    scaled.data<float>()[i] =
-        static_cast<float>(weight.data<float>()[i] * changes.scale[static_cast<size_t>(i / count)]);
+  const float* from = weight.data<float>();
+  float* to = scaled.data<float>();
+  for (const double scale : changes.scale)
+    for (int64_t i = 0; i < count; ++i) *to++ = static_cast<float>(*from++ * scale);
   return scaled;
 }
 

@@ -72,11 +72,12 @@ class TransposedConvolutionStep final : public Step {
       return kernels::pack_transposed(shape, weight_.data<float>(), memory, threads);
     const auto channels = shape.out_channels / shape.groups, in = shape.in_channels / shape.groups;
     const int64_t area = weight_.numel() / (shape.in_channels * channels);
+    const float* weight = weight_.data<float>();
     std::vector<float> scaled(static_cast<size_t>(weight_.numel()));
     for (int64_t i = 0; i < weight_.numel(); ++i) {
       const int64_t channel = i / area % channels + i / (area * channels * in) * channels;
-      scaled[static_cast<size_t>(i)] = static_cast<float>(
-          weight_.data<float>()[i] * changes_.scale[static_cast<size_t>(channel)]);
+      scaled[static_cast<size_t>(i)] =
+          static_cast<float>(weight[i] * changes_.scale[static_cast<size_t>(channel)]);
     }
     kernels::pack_transposed(shape, scaled.data(), memory, threads);
   }

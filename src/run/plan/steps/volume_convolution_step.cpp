@@ -185,6 +185,7 @@ class VolumeConvolutionStep final : public Step {
     const int64_t each = packed_slice_size(shape, winograd), depth = weight_.size(2);
     const int64_t area = weight_.size(3) * weight_.size(4),
                   rows = weight_.size(0) * weight_.size(1);
+    const float* weight = weight_.data<float>();
     std::vector<float> slice(static_cast<size_t>(rows * area));
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t row = 0; row < rows; ++row) {
@@ -192,7 +193,7 @@ class VolumeConvolutionStep final : public Step {
         const double scale = changes_.scale.empty() ? 1 : changes_.scale[channel];
         for (int64_t i = 0; i < area; ++i)
           slice[static_cast<size_t>(row * area + i)] =
-              static_cast<float>(weight_.data<float>()[(row * depth + k) * area + i] * scale);
+              static_cast<float>(weight[(row * depth + k) * area + i] * scale);
       }
       (winograd ? kernels::pack_winograd_kernels : kernels::pack_kernels)(
           shape, slice.data(), memory + k * each, threads);
