@@ -1,5 +1,6 @@
 // Operators whose results depend on which elements are true.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "ops/checks.h"
@@ -80,18 +81,24 @@ Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tens
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
   copy_elements(out, self);
-  const Input<int64_t> chosen(broadcast_to(mask, sizes));
+  const Scratch<uint8_t> flags = true_flags(broadcast_to(mask, sizes));
   const Tensor values = source.contiguous();
-  const int64_t element = dtype_size(self.dtype());
-  int64_t next = 0;
-  for (int64_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i] == 0) continue;
-    if (next == values.numel())
-      return operator_error("source: found " + std::to_string(next) +
-                            " elements, expected one for each true of the mask");
-    std::memcpy(out.raw_data() + i * element, values.raw_data() + next++ * element,
-                static_cast<size_t>(element));
-  }
+  const int64_t count = count_of(flags);
+  if (count > values.numel())
+    return operator_error("source: found " + std::to_string(values.numel()) +
+                          " elements, expected one for each true of the mask");
+  with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+    const std::byte* next = values.raw_data();
+    const std::byte* const end = next + static_cast<size_t>(count) * N;
+    std::byte* target = out.raw_data();
+    // Without branches: what is guessed wrong takes longer than a copy.
+    for (size_t i = 0; next < end; ++i, target += N) {
+      std::array<std::byte, N> element;
+      std::memcpy(element.data(), flags[i] != 0 ? next : target, N);
+      std::memcpy(target, element.data(), N);
+      next += flags[i] * N;
+    }
+  });
   return out;
 }
 

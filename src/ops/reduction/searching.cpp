@@ -254,7 +254,11 @@ Distinct distinct_rows(const C* rows, int64_t count, int64_t length, bool sorted
   };
   std::vector<int64_t> order(static_cast<size_t>(count));
   std::iota(order.begin(), order.end(), int64_t{0});
-  if (sorted) std::ranges::stable_sort(order, row_less);
+  const auto element_less = [&](int64_t a, int64_t b) { return less<C>(rows[a], rows[b]); };
+  if (sorted && length == 1)
+    std::ranges::stable_sort(order, element_less);
+  else if (sorted)
+    std::ranges::stable_sort(order, row_less);
   Distinct out;
   out.inverse.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
