@@ -17,6 +17,9 @@ struct Case {
     shape.groups = random.whole(1, 3) == 3 ? 2 : 1;
     shape.in_channels = shape.groups * random.whole(1, most_channels);
     shape.out_channels = shape.groups * random.whole(1, most_channels);
+    // Each channel by itself.
+    if (random.whole(1, 4) == 4)
+      shape.groups = shape.in_channels = shape.out_channels = random.whole(1, 20);
     for (int64_t i = 0; i < rank; ++i) {
       // A signal runs along the height.
       const auto dim = static_cast<size_t>(rank == 1 ? 1 : 3 - rank + i);

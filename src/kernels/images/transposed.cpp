@@ -15,15 +15,17 @@
 namespace pt2::kernels {
 namespace {
 
-// The windows of some rows of an image and one group's kernels.
+// The windows of some rows of an image and one group's kernels; or the image itself, where each
+// channel has a kernel of its own.
 struct Band {
   const TransposedConvolution& shape;
   int64_t first_row, end_row;  // of the image; depth and height counted as one
   int64_t channels;            // of the result's group
   int64_t columns;             // floats that a pixel gives
   const float* windows;
-  float* out;         // of the image, from the group's first channel on
-  const float* bias;  // likewise
+  const float* kernels;  // of the channels of the image, tap by tap; null for windows
+  float* out;            // of the image, from the group's first channel on
+  const float* bias;     // likewise
   bool is_first, is_last;
   Activation activation;
 };
@@ -48,17 +50,38 @@ HWY_INLINE void add_span(const float* from, float* to, int64_t count) {
                 count - i);
 }
 
-// Adds what one row of the image gives to a row of the result by one row of the kernels.
-void add_row(const Band& band, const float* windows, float* to) {
+HWY_INLINE void add_products(const float* from, const float* kernel, float* to, int64_t count) {
+  if (count < 4) {
+    for (int64_t i = 0; i < count; ++i) to[i] += from[i] * kernel[i];
+    return;
+  }
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    store(hn::MulAdd(load(from + i), load(kernel + i), load(to + i)), to + i);
+  if (i < count)
+    store_first(hn::MulAdd(load_first(from + i, count - i), load_first(kernel + i, count - i),
+                           load_first(to + i, count - i)),
+                to + i, count - i);
+}
+
+// Adds what one row of the image gives to a row of the result by one row of the kernels, whose
+// first tap is `tap`.
+void add_row(const Band& band, const float* windows, int64_t tap, float* to) {
   const TransposedConvolution& shape = band.shape;
   const int64_t in = shape.in[2], out = shape.out[2], stride = shape.stride[2];
   for (int64_t k = 0; k < shape.kernel[2]; ++k) {
     const int64_t offset = k * shape.dilation[2] - shape.pad[2];
     const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
     const int64_t end = offset >= out ? 0 : std::min(in, (out - 1 - offset) / stride + 1);
-    for (int64_t x = begin; x < end; ++x)
-      add_span(windows + x * band.columns + k * band.channels,
-               to + (x * stride + offset) * shape.out_channels, band.channels);
+    const int64_t first = (tap + k) * band.channels;
+    for (int64_t x = begin; x < end; ++x) {
+      const float* from = windows + x * band.columns;
+      float* pixel = to + (x * stride + offset) * shape.out_channels;
+      if (band.kernels != nullptr)
+        add_products(from, band.kernels + first, pixel, band.channels);
+      else
+        add_span(from + first, pixel, band.channels);
+    }
   }
 }
 
@@ -84,11 +107,8 @@ void gather_row(const Band& band, int64_t row) {
     for (int64_t ky = 0; ky < shape.kernel[1]; ++ky) {
       const int64_t y = source(1, ky), from = z * shape.in[1] + y;
       if (y < 0 || from < band.first_row || from >= band.end_row) continue;
-      const int64_t tap = (kz * shape.kernel[1] + ky) * shape.kernel[2];
-      add_row(
-          band,
-          band.windows + (from - band.first_row) * shape.in[2] * band.columns + tap * band.channels,
-          to);
+      add_row(band, band.windows + (from - band.first_row) * shape.in[2] * band.columns,
+              (kz * shape.kernel[1] + ky) * shape.kernel[2], to);
     }
   }
   if (!band.is_last || band.activation == Activation::none) return;
@@ -116,6 +136,9 @@ int64_t columns_of(const TransposedConvolution& shape) {
   return volume(shape.kernel) * (shape.out_channels / shape.groups);
 }
 int64_t image_rows(const TransposedConvolution& shape) { return shape.in[0] * shape.in[1]; }
+bool is_channelwise(const TransposedConvolution& shape) {
+  return shape.groups == shape.in_channels && shape.groups == shape.out_channels;
+}
 
 // Windows of so many rows are computed at a time: they should stay in the second cache.
 int64_t rows_at_once(const TransposedConvolution& shape) {
@@ -154,16 +177,23 @@ void add_band(const Band& band, ThreadPool* pool) {
 }  // namespace
 
 int64_t packed_transposed_size(const TransposedConvolution& shape) {
+  if (is_channelwise(shape)) return volume(shape.kernel) * shape.groups;
   return shape.groups * packed_size(shape.in_channels / shape.groups, columns_of(shape));
 }
 
 int64_t transposed_scratch_size(const TransposedConvolution& shape) {
+  if (is_channelwise(shape)) return 0;
   return rows_at_once(shape) * shape.in[2] * columns_of(shape);
 }
 
 void pack_transposed(const TransposedConvolution& shape, const float* kernels, float* packed,
                      ThreadPool* pool) {
   const int64_t area = volume(shape.kernel), channels = shape.out_channels / shape.groups;
+  if (is_channelwise(shape)) {
+    for (int64_t tap = 0; tap < area; ++tap)
+      for (int64_t c = 0; c < shape.groups; ++c) *packed++ = kernels[c * area + tap];
+    return;
+  }
   Packing packing;
   packing.depth = shape.in_channels / shape.groups;
   packing.columns = columns_of(shape);
@@ -186,7 +216,26 @@ void pack_transposed(const TransposedConvolution& shape, const float* kernels, f
 void convolve_transposed(const TransposedConvolution& shape, const float* images,
                          const float* packed, const float* bias, Activation activation, float* out,
                          float* scratch, ThreadPool* pool) {
-  const int64_t rows = image_rows(shape), step = rows_at_once(shape), width = shape.in[2];
+  const int64_t rows = image_rows(shape), width = shape.in[2];
+  if (is_channelwise(shape)) {
+    const int64_t channels = shape.groups;
+    for (int64_t image = 0; image < shape.batch; ++image)
+      add_band({.shape = shape,
+                .first_row = 0,
+                .end_row = rows,
+                .channels = channels,
+                .columns = channels,
+                .windows = images + image * rows * width * channels,
+                .kernels = packed,
+                .out = out + image * volume(shape.out) * channels,
+                .bias = bias,
+                .is_first = true,
+                .is_last = true,
+                .activation = activation},
+               pool);
+    return;
+  }
+  const int64_t step = rows_at_once(shape);
   Product product;
   product.columns = columns_of(shape);
   product.depth = shape.in_channels / shape.groups;
@@ -209,6 +258,7 @@ void convolve_transposed(const TransposedConvolution& shape, const float* images
                   .channels = channels,
                   .columns = product.columns,
                   .windows = scratch,
+                  .kernels = nullptr,
                   .out = out + image * volume(shape.out) * shape.out_channels + group * channels,
                   .bias = bias == nullptr ? nullptr : bias + group * channels,
                   .is_first = row == 0,

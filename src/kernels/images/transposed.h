@@ -1,6 +1,7 @@
 // Transposed convolutions of float32 signals, images and volumes, channels last on both sides: each
 // pixel gives a window of the result, and windows are added where they overlap. The windows of some
-// rows are a product of the pixels and the kernels; each pixel of the result gathers its sum.
+// rows are a product of the pixels and the kernels; each pixel of the result gathers its sum. Where
+// each channel has a kernel of its own, it gathers products.
 #ifndef PT2_KERNELS_IMAGES_TRANSPOSED_H
 #define PT2_KERNELS_IMAGES_TRANSPOSED_H
 
