@@ -270,7 +270,7 @@ void bench_quantized_products(const Bench& bench) {
     const Floats factors = make_floats(columns);
     const Floats packed = make_floats(kernels::packed_quantized_size(depth, columns) / 4 + 1);
     const Floats out = make_floats(rows * columns);
-    const Floats scratch = make_floats(kernels::quantized_scratch_size(depth, columns, 0));
+    const Floats scratch = make_floats(kernels::quantized_scratch_size(rows, depth, columns, 0));
     const kernels::LevelWeights weights{.depth = depth,
                                         .columns = columns,
                                         .right = right.data(),

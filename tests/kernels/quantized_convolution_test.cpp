@@ -123,18 +123,22 @@ TEST(QuantizedConvolutions, AreEqualToTheBitForAnyNumberOfThreads) {
 
 TEST(QuantizedConvolutions, MayBecomeLevels) {
   const Requantization to{{}, {0.01f, 100, -100, 155, 0, 0}};
+  ThreadPool pool(3);
   test::on_every_target([&] {
     Random random(3);
-    for (int i = 0; i < 10; ++i) {
-      QuantizedImages plain(random, random_shape(random));
+    for (int i = 0; i < 14; ++i) {
+      // The last are more than one part for each thread.
+      QuantizedImages plain(random, i < 10 ? random_shape(random)
+                                           : test::ConvolutionCase::random_shape(
+                                                 random, random.whole(1, 3), 2, 80, false, 3, 120));
       plain.convolve();
       std::vector<uint8_t> expected(plain.out.size()), levels(plain.out.size());
       requantize(to, plain.out.data(), static_cast<int64_t>(expected.size()), expected.data());
       plain.operands.requantization = &to;
       plain.operands.out_levels = levels.data();
-      plain.scratch.resize(static_cast<size_t>(quantized_convolution_scratch_size(plain.shape, 1)));
+      plain.scratch.resize(static_cast<size_t>(quantized_convolution_scratch_size(plain.shape, 3)));
       plain.operands.scratch = plain.scratch.data();
-      plain.convolve();
+      plain.convolve(&pool);
       ASSERT_EQ(levels, expected);
     }
   });
@@ -194,6 +198,8 @@ TEST(LevelConvolutions, AreThoseOfFloats) {
       requantize(to, expected.data(), results, expected_levels.data());
       operands.requantization = &to;
       operands.out_levels = levels.data();
+      scratch.resize(static_cast<size_t>(level_convolution_scratch_size(shape, 1)));
+      operands.scratch = scratch.data();
       convolve_levels(shape, operands);
       ASSERT_EQ(levels, expected_levels);
     }

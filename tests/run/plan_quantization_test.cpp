@@ -396,6 +396,26 @@ TEST(PlanQuantization, OneOperatorsLevelsAreTheNextOnes) {
   }
 }
 
+// A caller's memory of bytes, and signals as well as images.
+TEST(PlanQuantization, LevelsMayBeResults) {
+  LevelConvolution images({20, 18, 3, 3});
+  images.graph.output(
+      call(images.graph, "quantize", images.convolution(images.images()), images.p));
+  images.graph.tolerance = 1;
+  EXPECT_EQ(images.graph.check(), (Names{"quantization", "convolution"}));
+
+  const Parameters p{0.05, -9, -128, 127, Dtype::int8};
+  Case signals;
+  const ValueId x = signals.input({2, 12, 40}), kernels = signals.weight({12, 1, 3});
+  const ValueId numbers = call(signals, "dequantize", call(signals, "quantize", x, p), p);
+  const ValueId sums = signals.call(
+      "conv1d.default",
+      {named("input", numbers), named("weight", kernels), named("groups", int64_t{12})});
+  signals.output(call(signals, "quantize", sums, p));
+  signals.tolerance = 1;
+  EXPECT_EQ(signals.check(), (Names{"quantization", "convolution"}));
+}
+
 // Where a product cannot have them, or somebody else has floats, they are made once.
 TEST(PlanQuantization, OtherLevelsOfWeightsBecomeFloatsOnce) {
   LevelProduct shifted(3);

@@ -137,10 +137,14 @@ void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* o
                  ThreadPool* pool) {
   run_spans(in, count, levels, out, pool, PT2_DISPATCH(load_signed));
 }
-void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out) {
+void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out,
+                ThreadPool* pool) {
   constexpr int64_t kSpan = int64_t{1} << 12;  // for the first cache
-  for (int64_t begin = 0; begin < count; begin += kSpan) PT2_DISPATCH(requantize_span)
-  (requantization, numbers + begin, std::min(kSpan, count - begin), out + begin);
+  run_tasks(pool, (count + kSpan - 1) / kSpan, [&](int64_t task, int) {
+    const int64_t begin = task * kSpan;
+    PT2_DISPATCH(requantize_span)
+    (requantization, numbers + begin, std::min(kSpan, count - begin), out + begin);
+  });
 }
 
 }  // namespace pt2::kernels

@@ -38,6 +38,14 @@ void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* 
                  ThreadPool* pool = nullptr);
 void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool = nullptr);
+// Of bytes whose dtype only the call knows.
+inline void from_levels(const void* in, bool is_signed, int64_t count, const Levels& levels,
+                        float* out, ThreadPool* pool = nullptr) {
+  if (is_signed)
+    from_levels(static_cast<const int8_t*>(in), count, levels, out, pool);
+  else
+    from_levels(static_cast<const uint8_t*>(in), count, levels, out, pool);
+}
 
 // How sums become levels of another tensor, as PT2E writes it behind an operator.
 struct Requantization {
@@ -49,7 +57,8 @@ struct Requantization {
   Levels last{};
 };
 // Overwrites `numbers`.
-void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out);
+void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out,
+                ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

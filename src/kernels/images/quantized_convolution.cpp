@@ -71,45 +71,44 @@ void copy_windows(const void* source, int64_t first_row, int64_t rows, int64_t f
   }
 }
 
-// Output rows of one image that are computed at once, and the image rows that they read.
+// Output rows of one image that are computed at once, and the image rows that they read. Parts are
+// dealt out where there are enough of them; a few are computed by all threads each, in one room.
 struct RowParts {
+  int64_t reach;                 // image rows that one row reads
   int64_t rows, in_rows, count;  // count for each image
   int64_t in_row, out_row;       // floats of a row
-  explicit RowParts(const Convolution& shape)
-      : in_row(shape.in_width * shape.in_channels), out_row(shape.out_width * shape.out_channels) {
+  bool are_dealt_out;
+  RowParts(const Convolution& shape, int threads)
+      : reach((shape.kernel_height - 1) * shape.dilation_y + 1),
+        in_row(shape.in_width * shape.in_channels),
+        out_row(shape.out_width * shape.out_channels) {
     constexpr int64_t kFloats = int64_t{1} << 17;  // half of a second cache of 1 MB
-    const int64_t reach = (shape.kernel_height - 1) * shape.dilation_y + 1;
-    const auto reads = [&](int64_t out_rows) {
-      return std::min(shape.in_height, (out_rows - 1) * shape.stride_y + reach);
-    };
-    rows = std::clamp<int64_t>((kFloats - reach * in_row) / (shape.stride_y * in_row + out_row), 1,
-                               shape.out_height);
-    in_rows = reads(rows);
+    const int64_t fitting = (kFloats - reach * in_row) / (shape.stride_y * in_row + out_row);
+    const int64_t shares = shape.batch * shape.out_height / (2 * threads);
+    rows = std::clamp<int64_t>(std::min(fitting, shares), 1, shape.out_height);
+    in_rows = std::min(shape.in_height, (rows - 1) * shape.stride_y + reach);
     count = (shape.out_height + rows - 1) / rows;
+    are_dealt_out = shape.batch * count >= 2 * threads;
   }
   int64_t floats() const { return in_rows * in_row + rows * out_row; }
 };
 
-void convolve_rows(const Convolution& shape, const LevelConvolution& operands,
-                   const RowParts& parts, int64_t task, float* scratch) {
+void convolve_part(const Convolution& shape, const LevelConvolution& operands,
+                   const RowParts& parts, int64_t task, float* scratch, ThreadPool* pool) {
   const int64_t image = task / parts.count, first = task % parts.count * parts.rows;
   Convolution part = shape;
   part.batch = 1;
   part.out_height = std::min(parts.rows, shape.out_height - first);
   // The rows from `top` on that the image has.
   const int64_t top = first * shape.stride_y - shape.pad_top;
-  const int64_t reach = (shape.kernel_height - 1) * shape.dilation_y + 1;
-  const int64_t end =
-      std::clamp<int64_t>(top + (part.out_height - 1) * shape.stride_y + reach, 0, shape.in_height);
+  const int64_t end = std::clamp<int64_t>(
+      top + (part.out_height - 1) * shape.stride_y + parts.reach, 0, shape.in_height);
   const int64_t begin = std::clamp<int64_t>(top, 0, end);
   part.pad_top = begin - top;
   part.in_height = end - begin;
   const uint8_t* levels = operands.images + (image * shape.in_height + begin) * parts.in_row;
-  if (operands.is_signed)
-    from_levels(reinterpret_cast<const int8_t*>(levels), part.in_height * parts.in_row,
-                operands.numbers, scratch);
-  else
-    from_levels(levels, part.in_height * parts.in_row, operands.numbers, scratch);
+  from_levels(levels, operands.is_signed, part.in_height * parts.in_row, operands.numbers, scratch,
+              pool);
   const int64_t out = (image * shape.out_height + first) * parts.out_row;
   ConvolutionOperands floats;
   floats.images = {.data = scratch,
@@ -123,10 +122,10 @@ void convolve_rows(const Convolution& shape, const LevelConvolution& operands,
   floats.epilogue = operands.epilogue;
   if (floats.epilogue.addend != nullptr)
     floats.epilogue.addend += out / shape.out_channels * floats.epilogue.addend_stride;
-  convolve(part, floats, nullptr);
+  convolve(part, floats, pool);
   if (operands.requantization != nullptr)
     requantize(*operands.requantization, floats.out, part.out_height * parts.out_row,
-               operands.out_levels + out);
+               operands.out_levels + out, pool);
 }
 
 }  // namespace
@@ -136,7 +135,8 @@ int64_t packed_level_kernels_size(const Convolution& convolution) {
 }
 
 int64_t quantized_convolution_scratch_size(const Convolution& convolution, int threads) {
-  return quantized_scratch_size(group_depth(convolution), group_columns(convolution), threads);
+  return quantized_scratch_size(convolution.batch * convolution.out_height * convolution.out_width,
+                                group_depth(convolution), group_columns(convolution), threads);
 }
 
 void pack_level_kernels(const Convolution& convolution, const int8_t* kernels, int8_t* packed,
@@ -198,15 +198,23 @@ void convolve_quantized(const Convolution& convolution, const QuantizedConvoluti
 }
 
 int64_t level_convolution_scratch_size(const Convolution& convolution, int threads) {
-  return threads * RowParts(convolution).floats();
+  const RowParts parts(convolution, threads);
+  return (parts.are_dealt_out ? threads : 1) * parts.floats();
 }
 
 void convolve_levels(const Convolution& convolution, const LevelConvolution& operands,
                      ThreadPool* pool) {
-  const RowParts parts(convolution);
-  run_tasks(pool, convolution.batch * parts.count, [&](int64_t task, int thread) {
-    convolve_rows(convolution, operands, parts, task, operands.scratch + thread * parts.floats());
-  });
+  const RowParts parts(convolution, thread_count(pool));
+  const int64_t count = convolution.batch * parts.count;
+  if (parts.are_dealt_out) {
+    run_tasks(pool, count, [&](int64_t task, int thread) {
+      convolve_part(convolution, operands, parts, task, operands.scratch + thread * parts.floats(),
+                    nullptr);
+    });
+  } else {
+    for (int64_t task = 0; task < count; ++task)
+      convolve_part(convolution, operands, parts, task, operands.scratch, pool);
+  }
 }
 
 }  // namespace pt2::kernels

@@ -1,5 +1,6 @@
-// Convolutions of quantized images with quantized kernels, both levels of one byte, to floats.
-// Images and results lie channels last. As convolution.h, on the products of quantized_products.h.
+// Convolutions of quantized images, levels of one byte, with quantized kernels or with floats, to
+// floats or to other levels. Images and results lie channels last. As convolution.h, on the
+// products of quantized_products.h.
 #ifndef PT2_KERNELS_IMAGES_QUANTIZED_CONVOLUTION_H
 #define PT2_KERNELS_IMAGES_QUANTIZED_CONVOLUTION_H
 

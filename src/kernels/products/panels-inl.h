@@ -32,7 +32,7 @@ struct Results {
   const float* addend;  // null, or added as well
   int64_t addend_stride;
   Activation activation;
-  const float* factors = nullptr;  // of finish_stored_sums alone: what sums are multiplied with
+  const float* factors = nullptr;  // what sums are multiplied with; finish_sums has none
 };
 
 // Branches out of the loops: where depth is small, a product's time is here.

@@ -24,9 +24,9 @@ namespace HWY_NAMESPACE {
 inline int64_t levels_of_slot() { return has_quad_dot() ? 4 : PT2_PAIR_DOT ? 2 : 1; }
 
 #if PT2_PAIR_DOT
-// Sums of the whole depth with a bias and a bound at most, which stay in registers: where the depth
-// is short, as in the networks for small devices, a product's time is here. Its code is long, so
-// that the targets which few processors stop at go without.
+// Sums to which no earlier ones are added, and which are no more than bounded, stay in registers:
+// where the depth is short, as in the networks for small devices, a product's time is here. Its
+// code is long, so that the targets which few processors stop at go without.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 template <int kRows, int kVectors>
 HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows][kVectors],
@@ -313,12 +313,19 @@ int64_t panels_size(int64_t depth, int64_t columns) {
 }
 int64_t sum_count(int64_t depth, int64_t columns) { return (depth / kTileDepth + 1) * columns; }
 
-// How many rows become levels at once: few enough for the second cache beside the weights, several
-// tiles.
-int64_t part_rows(int64_t columns) {
-  constexpr int64_t kFloats = int64_t{1} << 15, kLeast = 28;
-  return std::max(kLeast, kFloats / std::max<int64_t>(columns, 1));
-}
+// Rows that become levels at once: few enough for the second cache beside the weights, several
+// tiles. Parts are dealt out where there are enough of them; a few are computed by all threads
+// each, in one room.
+struct Parts {
+  int64_t rows, count;
+  bool are_dealt_out;
+  Parts(int64_t all_rows, int64_t columns, int threads) {
+    constexpr int64_t kFloats = int64_t{1} << 15, kLeast = 28;
+    rows = std::min(all_rows, std::max(kLeast, kFloats / std::max<int64_t>(columns, 1)));
+    count = rows == 0 ? 0 : (all_rows + rows - 1) / rows;
+    are_dealt_out = count >= 2 * threads;
+  }
+};
 
 }  // namespace
 
@@ -329,9 +336,11 @@ int64_t packed_quantized_size(int64_t depth, int64_t columns) {
          sum_count(depth, columns) * static_cast<int64_t>(sizeof(int32_t));
 }
 
-int64_t quantized_scratch_size(int64_t depth, int64_t columns, int threads) {
+int64_t quantized_scratch_size(int64_t rows, int64_t depth, int64_t columns, int threads) {
   const int64_t shifts = sum_count(depth, columns);
-  return columns + (threads == 0 ? shifts : threads * (shifts + part_rows(columns) * columns));
+  if (threads == 0) return columns + shifts;
+  const Parts parts(rows, columns, threads);
+  return columns + (parts.are_dealt_out ? threads : 1) * (shifts + parts.rows * columns);
 }
 
 void pack_quantized(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
@@ -361,13 +370,13 @@ void multiply_quantized(const QuantizedProduct& product, const LevelWeights& wei
   float* const room = factors + columns;
   if (product.requantization == nullptr) return multiply(product, room, pool);
 
-  const int64_t size = part_rows(columns), count = (product.rows + size - 1) / size;
+  const Parts parts(product.rows, columns, thread_count(pool));
   const int64_t shifts = sum_count(weights.depth, columns);
   const auto run_part = [&](int64_t index, float* own, ThreadPool* threads) {
-    const int64_t first = index * size;
+    const int64_t first = index * parts.rows;
     QuantizedProduct part = product;
     part.first_row += first;
-    part.rows = std::min(size, product.rows - first);
+    part.rows = std::min(parts.rows, product.rows - first);
     part.out = own + shifts;
     part.out_stride = columns;
     if (part.epilogue.addend != nullptr)
@@ -375,17 +384,16 @@ void multiply_quantized(const QuantizedProduct& product, const LevelWeights& wei
     multiply(part, own, threads);
     uint8_t* levels = product.out_levels + first * product.out_stride;
     if (product.out_stride == columns)
-      return requantize(*product.requantization, part.out, part.rows * columns, levels);
+      return requantize(*product.requantization, part.out, part.rows * columns, levels, threads);
     for (int64_t r = 0; r < part.rows; ++r, levels += product.out_stride)
       requantize(*product.requantization, part.out + r * columns, columns, levels);
   };
-  // Parts are dealt out where there are enough of them; a few are computed by all threads each.
-  if (count >= 2 * thread_count(pool)) {
-    run_tasks(pool, count, [&](int64_t index, int thread) {
-      run_part(index, room + thread * (shifts + size * columns), nullptr);
+  if (parts.are_dealt_out) {
+    run_tasks(pool, parts.count, [&](int64_t index, int thread) {
+      run_part(index, room + thread * (shifts + parts.rows * columns), nullptr);
     });
   } else {
-    for (int64_t index = 0; index < count; ++index) run_part(index, room, pool);
+    for (int64_t index = 0; index < parts.count; ++index) run_part(index, room, pool);
   }
 }
 

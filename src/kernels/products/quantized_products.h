@@ -1,6 +1,6 @@
-// Products of quantized rows with quantized weights, both levels of one byte, to floats: whole
-// numbers are summed exactly along the depth, in blocks of at most 1024, and become floats before
-// anything else is done.
+// Products of quantized rows with quantized weights, both levels of one byte, to floats or to other
+// levels: whole numbers are summed exactly along the depth, in blocks of at most 1024, and become
+// floats before anything else is done.
 //
 // Processors with instructions for dot products of four bytes (AVX512_VNNI) take them, others of
 // x86 multiply pairs of int16, the rest floats.
@@ -49,7 +49,7 @@ struct QuantizedProduct {
   float* scratch = nullptr;  // quantized_scratch_size floats
 };
 // `threads` is 0 where results stay floats.
-int64_t quantized_scratch_size(int64_t depth, int64_t columns, int threads);
+int64_t quantized_scratch_size(int64_t rows, int64_t depth, int64_t columns, int threads);
 
 // How many bytes packed weights take.
 int64_t packed_quantized_size(int64_t depth, int64_t columns);

@@ -216,7 +216,7 @@ StepPointer make_half(const Planner& planner, const BoundNode& node, const StepM
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 inline constexpr std::string_view kBatchProduct = "batch_product";
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
-// Of levels with levels; null for others.
+// Of levels, with levels or with floats where sums are short; null for others.
 StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node);
 // The nodes that make its kernels of levels, in the order of the program.
 Step::Nodes nodes_of_kernel_levels(const Planner& planner, const BoundNode& node);

@@ -50,7 +50,7 @@ struct QuantizedCase {
     product.epilogue.addend = addend.empty() ? nullptr : addend.data();
     product.epilogue.addend_stride = columns;
     product.epilogue.activation = Activation::relu;
-    scratch.resize(static_cast<size_t>(quantized_scratch_size(depth, columns, 0)));
+    scratch.resize(static_cast<size_t>(quantized_scratch_size(rows, depth, columns, 0)));
     product.scratch = scratch.data();
   }
   QuantizedCase(const QuantizedCase&) = delete;
@@ -126,7 +126,7 @@ TEST(QuantizedProducts, MayBecomeLevels) {
           std::vector<uint8_t> levels(plain.out.size(), 77);
           plain.product.out_levels = levels.data();
           plain.scratch.resize(static_cast<size_t>(
-              quantized_scratch_size(plain.weights.depth, columns, thread_count(threads))));
+              quantized_scratch_size(rows, plain.weights.depth, columns, thread_count(threads))));
           plain.product.scratch = plain.scratch.data();
           plain.multiply(threads);
           ASSERT_EQ(levels, expected) << rows << " " << columns;

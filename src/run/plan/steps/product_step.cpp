@@ -218,7 +218,7 @@ class ProductStep final : public Step {
     if (!place || packed == nullptr) return false;
     const bool gives_levels = level_tail_.has_levels();
     Tensor scratch = frame.make({kernels::quantized_scratch_size(
-        weights_.depth, weights_.columns,
+        rows.rows, weights_.depth, weights_.columns,
         gives_levels ? kernels::thread_count(frame.threads()) : 0)});
     kernels::QuantizedProduct product;
     product.rows = rows.rows;

@@ -85,10 +85,7 @@ class DequantizationStep final : public Step {
                   is_signed = from_.dtype == Dtype::int8, threads = frame.threads()] {
       kernels::Levels levels{};
       add_way_back(place.read(), levels);
-      if (is_signed)
-        kernels::from_levels(reinterpret_cast<const int8_t*>(in), count, levels, to, threads);
-      else
-        kernels::from_levels(reinterpret_cast<const uint8_t*>(in), count, levels, to, threads);
+      kernels::from_levels(in, is_signed, count, levels, to, threads);
     });
     frame.set(result(), std::move(out), is_rearranged);
     return true;

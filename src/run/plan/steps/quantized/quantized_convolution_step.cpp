@@ -206,20 +206,22 @@ Step::Nodes nodes_of_kernel_levels(const Planner& planner, const BoundNode& node
 }
 
 StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node) {
+  std::optional<Dequantization> images = quantized_rows(planner, node);
+  if (!images) return nullptr;
   std::optional<QuantizedKernels> found = find_levels_and_kernels(planner, node);
   std::optional<ConvolutionKernels> kernels;
   Step::Nodes nodes;
   if (found) {
     kernels = std::move(found->kernels);
     nodes = found->weights.made_by;
-  } else if (const Tensor* weight = planner.floats(node, "weight")) {
-    const auto dense = planner.row_major(*weight);
-    if (dense) kernels = find_kernels(planner, node, *dense);
-    if (kernels && !has_few_channels(kernels->shape)) return nullptr;
+  } else {
+    const Tensor* weight = planner.floats(node, "weight");
+    if (weight != nullptr) kernels = find_kernels(planner, node, *weight);
+    if (!kernels || !has_few_channels(kernels->shape)) return nullptr;
+    std::optional<Tensor> dense = planner.row_major(*weight);
+    if (!dense) return nullptr;
+    kernels->weight = *std::move(dense);
   }
-  std::optional<Dequantization> images;
-  if (kernels) images = quantized_rows(planner, node);
-  if (!images) return nullptr;
   nodes.push_back(images->node);
   std::ranges::sort(nodes);  // bound nodes lie in the order of the program
   nodes.push_back(&node);

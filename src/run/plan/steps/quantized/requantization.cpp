@@ -46,20 +46,24 @@ void add_way_back(LevelNumbers::Numbers numbers, kernels::Levels& levels) {
 
 LevelTail match_level_tail(const Planner& planner, const BoundNode& node) {
   LevelTail tail;
-  Step::Nodes nodes;  // perhaps without an end yet
-  std::vector<kernels::Requantization::Rounding> roundings;
+  Step::Nodes& nodes = tail.nodes;
+  std::vector<kernels::Requantization::Rounding>& roundings = tail.requantization.roundings;
+  size_t end = 0, rounded = 0;  // of the nodes and roundings before the last levels
   for (const BoundNode* last = &node;;) {
     const BoundNode* to = planner.only_user(*last);
     Dtype dtype{};
     std::optional<kernels::Levels> levels =
         to == nullptr ? std::nullopt : fixed_levels(planner, *to, dtype);
-    if (!levels) return tail;
+    if (!levels) break;
     nodes.push_back(to);
-    tail = {nodes, {roundings, *levels}, dtype};
+    end = nodes.size();
+    rounded = roundings.size();
+    tail.requantization.last = *levels;
+    tail.dtype = dtype;
 
     const BoundNode* back = planner.only_user(*to);
     const auto from = back == nullptr ? std::nullopt : find_dequantization(planner, *back);
-    if (!from || from->dtype != dtype || !from->numbers.fixed()) return tail;
+    if (!from || from->dtype != dtype || !from->numbers.fixed()) break;
     add_way_back(*from->numbers.fixed(), *levels);
     nodes.push_back(back);
     kernels::Requantization::Rounding rounding{*levels};
@@ -71,6 +75,9 @@ LevelTail match_level_tail(const Planner& planner, const BoundNode& node) {
     }
     roundings.push_back(rounding);
   }
+  nodes.resize(end);
+  roundings.resize(rounded);
+  return tail;
 }
 
 }  // namespace pt2::run
