@@ -74,8 +74,9 @@ void take_apart(std::optional<Program>& out, const Program& program, const NodeB
   const OperatorSet kept{
       .all_but = {"torch.ops.aten.einsum.default", "torch.ops.aten.outer.default",
                   "torch.ops.aten.addr.default", "torch.ops.aten.kron.default",
-                  "torch.ops.aten.rot90.default", "torch.ops.aten.stft.default",
-                  "torch.ops.aten.stft.center", "torch.ops.aten.cosine_similarity.default",
+                  "torch.ops.aten.glu.default", "torch.ops.aten.rot90.default",
+                  "torch.ops.aten.stft.default", "torch.ops.aten.stft.center",
+                  "torch.ops.aten.cosine_similarity.default",
                   "torch.ops.aten.pairwise_distance.default", "torch.ops.aten.l1_loss.default",
                   "torch.ops.aten.binary_cross_entropy_with_logits.default",
                   "torch.ops.aten.soft_margin_loss.default",
