@@ -26,7 +26,7 @@ inline int64_t levels_of_slot() { return has_quad_dot() ? 4 : PT2_PAIR_DOT ? 2 :
 #if PT2_PAIR_DOT
 // Sums to which no earlier ones are added, and which are no more than bounded, stay in registers:
 // where the depth is short, as in the networks for small devices, a product's time is here. Its
-// code is long, so that the targets which few processors stop at go without.
+// code is long, so that what few processors run goes without: dot_quads and AVX2 have it.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 template <int kRows, int kVectors>
 HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows][kVectors],
@@ -66,13 +66,15 @@ HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows]
 }
 #endif
 
-template <int kRows, int kVectors>
+template <bool kMayStay, int kRows, int kVectors>
 HWY_INLINE void finish_integers(const Results& results, const Sums (&sums)[kRows][kVectors],
                                 const hn::Vec<Ints> (&shifts)[kVectors]) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  const bool is_whole = results.start == nullptr || results.start_stride == 0;
-  if (is_whole && results.activation <= Activation::relu6)
-    return finish_bounded<kRows, kVectors>(results, sums, shifts);
+  if constexpr (kMayStay) {
+    const bool is_whole = results.start == nullptr || results.start_stride == 0;
+    if (is_whole && results.activation <= Activation::relu6)
+      return finish_bounded<kRows, kVectors>(results, sums, shifts);
+  }
 #endif
   V finished[kRows][kVectors];
 #pragma GCC unroll 16
@@ -137,7 +139,7 @@ void dot_quads(const Tile<int8_t>& tile) {
       shifts[v] = hn::MaskedLoad(hn::FirstN(Ints(), static_cast<size_t>(count)), Ints(),
                                  tile.shifts + v * kLanes);
   }
-  finish_integers<kRows, kVectors>(tile.results, sums, shifts);
+  finish_integers<true, kRows, kVectors>(tile.results, sums, shifts);
 }
 #pragma GCC pop_options
 
@@ -214,7 +216,7 @@ void dot_pairs(const Tile<int8_t>& tile) {
   }
   hn::Vec<Ints> none[kVectors];
   for (auto& shift : none) shift = hn::Zero(Ints());
-  finish_integers<kRows, kVectors>(tile.results, sums, none);
+  finish_integers<HWY_TARGET == HWY_AVX2, kRows, kVectors>(tile.results, sums, none);
 }
 
 struct PairKind {
