@@ -25,10 +25,13 @@ struct LevelRounding {
         low(set(levels.low)),
         high(set(levels.high)) {}
 
+  // The whole number beside `whole`.
+  HWY_INLINE V raised(V scaled) const {
+    return hn::Add(hn::Min(hn::Max(scaled, low), high), whole);
+  }
   HWY_INLINE V level(V x) const {
     const V scaled = hn::Mul(x, inverse);
-    const V bounded = hn::Min(hn::Max(scaled, low), high);
-    const V rounded = hn::Sub(hn::Add(bounded, whole), whole);
+    const V rounded = hn::Sub(raised(scaled), whole);
     return hn::IfThenElseZero(hn::Eq(scaled, scaled), hn::Add(rounded, zero));
   }
 };
@@ -49,9 +52,7 @@ void store_levels(const float* in, int64_t count, const Levels& levels, uint8_t*
   const auto zero = hn::Set(words, static_cast<uint32_t>(static_cast<int32_t>(levels.zero)));
   const auto level = [&](V x) HWY_ATTR {
     const V scaled = hn::Mul(x, rounding.inverse);
-    const V rounded =
-        hn::Add(hn::Min(hn::Max(scaled, rounding.low), rounding.high), rounding.whole);
-    const auto sum = hn::Add(hn::BitCast(words, rounded), zero);
+    const auto sum = hn::Add(hn::BitCast(words, rounding.raised(scaled)), zero);
     return hn::TruncateTo(bytes,
                           hn::IfThenElseZero(hn::RebindMask(words, hn::Eq(scaled, scaled)), sum));
   };
