@@ -71,13 +71,11 @@ void copy_windows(const void* source, int64_t first_row, int64_t rows, int64_t f
   }
 }
 
-// Output rows of one image that are computed at once, and the image rows that they read. Parts are
-// dealt out where there are enough of them; a few are computed by all threads each, in one room.
+// Output rows of one image that are computed at once, and the image rows that they read.
 struct RowParts {
   int64_t reach;                 // image rows that one row reads
   int64_t rows, in_rows, count;  // count for each image
   int64_t in_row, out_row;       // floats of a row
-  bool are_dealt_out;
   RowParts(const Convolution& shape, int threads)
       : reach((shape.kernel_height - 1) * shape.dilation_y + 1),
         in_row(shape.in_width * shape.in_channels),
@@ -88,7 +86,6 @@ struct RowParts {
     rows = std::clamp<int64_t>(std::min(fitting, shares), 1, shape.out_height);
     in_rows = std::min(shape.in_height, (rows - 1) * shape.stride_y + reach);
     count = (shape.out_height + rows - 1) / rows;
-    are_dealt_out = shape.batch * count >= 2 * threads;
   }
   int64_t floats() const { return in_rows * in_row + rows * out_row; }
 };
@@ -199,22 +196,17 @@ void convolve_quantized(const Convolution& convolution, const QuantizedConvoluti
 
 int64_t level_convolution_scratch_size(const Convolution& convolution, int threads) {
   const RowParts parts(convolution, threads);
-  return (parts.are_dealt_out ? threads : 1) * parts.floats();
+  return room_count(convolution.batch * parts.count, threads) * parts.floats();
 }
 
 void convolve_levels(const Convolution& convolution, const LevelConvolution& operands,
                      ThreadPool* pool) {
   const RowParts parts(convolution, thread_count(pool));
-  const int64_t count = convolution.batch * parts.count;
-  if (parts.are_dealt_out) {
-    run_tasks(pool, count, [&](int64_t task, int thread) {
-      convolve_part(convolution, operands, parts, task, operands.scratch + thread * parts.floats(),
-                    nullptr);
-    });
-  } else {
-    for (int64_t task = 0; task < count; ++task)
-      convolve_part(convolution, operands, parts, task, operands.scratch, pool);
-  }
+  run_parts(pool, convolution.batch * parts.count,
+            [&](int64_t task, int64_t room, ThreadPool* threads) {
+              convolve_part(convolution, operands, parts, task,
+                            operands.scratch + room * parts.floats(), threads);
+            });
 }
 
 }  // namespace pt2::kernels

@@ -316,16 +316,13 @@ int64_t panels_size(int64_t depth, int64_t columns) {
 int64_t sum_count(int64_t depth, int64_t columns) { return (depth / kTileDepth + 1) * columns; }
 
 // Rows that become levels at once: few enough for the second cache beside the weights, several
-// tiles. Parts are dealt out where there are enough of them; a few are computed by all threads
-// each, in one room.
+// tiles.
 struct Parts {
   int64_t rows, count;
-  bool are_dealt_out;
-  Parts(int64_t all_rows, int64_t columns, int threads) {
+  Parts(int64_t all_rows, int64_t columns) {
     constexpr int64_t kFloats = int64_t{1} << 15, kLeast = 28;
     rows = std::min(all_rows, std::max(kLeast, kFloats / std::max<int64_t>(columns, 1)));
     count = rows == 0 ? 0 : (all_rows + rows - 1) / rows;
-    are_dealt_out = count >= 2 * threads;
   }
 };
 
@@ -341,8 +338,8 @@ int64_t packed_quantized_size(int64_t depth, int64_t columns) {
 int64_t quantized_scratch_size(int64_t rows, int64_t depth, int64_t columns, int threads) {
   const int64_t shifts = sum_count(depth, columns);
   if (threads == 0) return columns + shifts;
-  const Parts parts(rows, columns, threads);
-  return columns + (parts.are_dealt_out ? threads : 1) * (shifts + parts.rows * columns);
+  const Parts parts(rows, columns);
+  return columns + room_count(parts.count, threads) * (shifts + parts.rows * columns);
 }
 
 void pack_quantized(const LevelWeights& weights, int8_t* packed, ThreadPool* pool) {
@@ -372,9 +369,10 @@ void multiply_quantized(const QuantizedProduct& product, const LevelWeights& wei
   float* const room = factors + columns;
   if (product.requantization == nullptr) return multiply(product, room, pool);
 
-  const Parts parts(product.rows, columns, thread_count(pool));
+  const Parts parts(product.rows, columns);
   const int64_t shifts = sum_count(weights.depth, columns);
-  const auto run_part = [&](int64_t index, float* own, ThreadPool* threads) {
+  run_parts(pool, parts.count, [&](int64_t index, int64_t place, ThreadPool* threads) {
+    float* const own = room + place * (shifts + parts.rows * columns);
     const int64_t first = index * parts.rows;
     QuantizedProduct part = product;
     part.first_row += first;
@@ -389,14 +387,7 @@ void multiply_quantized(const QuantizedProduct& product, const LevelWeights& wei
       return requantize(*product.requantization, part.out, part.rows * columns, levels, threads);
     for (int64_t r = 0; r < part.rows; ++r, levels += product.out_stride)
       requantize(*product.requantization, part.out + r * columns, columns, levels);
-  };
-  if (parts.are_dealt_out) {
-    run_tasks(pool, parts.count, [&](int64_t index, int thread) {
-      run_part(index, room + thread * (shifts + parts.rows * columns), nullptr);
-    });
-  } else {
-    for (int64_t index = 0; index < parts.count; ++index) run_part(index, room, pool);
-  }
+  });
 }
 
 }  // namespace pt2::kernels

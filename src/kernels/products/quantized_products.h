@@ -32,6 +32,21 @@ struct LevelMatrix {
   LevelRows rows() const;
 };
 
+// Parts of results that need room before they become levels. Many are dealt out, with a room for
+// each thread; a few are computed by all threads each, in one room.
+inline int64_t room_count(int64_t parts, int threads) { return parts >= 2 * threads ? threads : 1; }
+// Calls function(part, room, pool) for each, with the pool that a part may use.
+template <class Function>
+void run_parts(ThreadPool* pool, int64_t parts, const Function& function) {
+  if (room_count(parts, thread_count(pool)) == 1) {
+    for (int64_t part = 0; part < parts; ++part) function(part, 0, pool);
+    return;
+  }
+  run_tasks(pool, parts, [&](int64_t part, int thread) {
+    function(part, thread, static_cast<ThreadPool*>(nullptr));
+  });
+}
+
 struct QuantizedProduct {
   int64_t first_row = 0;  // of `left`
   int64_t rows = 0;
