@@ -30,15 +30,12 @@ SUPPORT = HERE / "support.json"
 ORIGINALS = HERE / "originals.json"
 WORKERS = os.cpu_count() or 1
 CONVERT_SECONDS = 60
-# (source release, target release, program, part of the error): the reason. "" is every release, "=" the source itself:
-# such files are not converted.
+# (source release, target release, program, part of the error): the reason. "" is every release.
 KNOWN = {
     ("", "", "keyword_names", "invalid syntax"): "a name that is a Python keyword: the module's code does not parse",
-    ("", "=", "no_grad_region", "missing val field"): "a region without results: the loader makes a node without metadata",
     ("", "2.5", "while_loop", "must be a tuple"): "carried inputs come back as a list, which 2.5 refuses",
     ("", "2.6", "while_loop", "must be a tuple"): "carried inputs come back as a list, which 2.6 refuses",
     ("2.6", "", "pytree_containers", "1 results, expected 2"): "2.6 saves a defaultdict as a dict without its entry",
-    ("2.7", "=", "sym_float_arithmetic", "math.trunc"): "2.7 saves math.trunc, which it cannot load",
     ("2.3", "2.5", "unbacked_split", "KeyError"): "2.3 writes sizes of symbols that it does not define before their use",
     ("2.3", "2.6", "unbacked_split", "KeyError"): "2.3 writes sizes of symbols that it does not define before their use",
     ("2.1", "", "dynamic_range", "shape[1]"): "a recorded call is outside of the range; only the module of 2.1 lets it",
@@ -82,7 +79,7 @@ def excuse(path, target, error, originals):
     the original, or for the same program exported by the target."""
     source = short(path.parent.name)
     for (sources, targets, program, part), reason in KNOWN.items():
-        meant = sources in ("", source) and targets in ("", target, "=" if source == target else target)
+        meant = sources in ("", source) and targets in ("", target)
         if meant and program == path.stem and part in error:
             fails = (originals.get(release, {}).get("fails", {}).get(program) for release in (source, target))
             if any(each and part in each["error"] for each in fails):

@@ -99,33 +99,33 @@ class PackageConverter {
                .where = model});
     if (!out_.blockers.empty()) return {};
     PT2_TRY(out_.contents, package_contents(package_));
-    if (is_there_already()) return {};
     for (SavedProgram& saved : out_.contents.programs) PT2_TRY_VOID(convert_program(saved));
     const auto add = [this](Blocker blocker) { block(std::move(blocker)); };
     return convert_payloads(out_.contents, out_.target.release->era, add);
   }
 
  private:
-  bool is_there_already() const {
-    if (out_.contents.era != out_.target.release->era) return false;
-    return std::ranges::all_of(out_.contents.programs, [&](const SavedProgram& saved) {
-      const auto program = package_.program(saved.name);
-      return program && version_number((*program)->schema_version) == out_.target.schema &&
-             release_of(**program).number == out_.target.release->number;
-    });
+  bool is_there_already(const Program& program) const {
+    return out_.contents.era == out_.target.release->era &&
+           version_number(program.schema_version) == out_.target.schema &&
+           release_of(program).number == out_.target.release->number;
   }
 
   Result<void> convert_program(SavedProgram& saved) {
     PT2_TRY(const Program* original, package_.program(saved.name));
     Converter converter(*original, out_.target, options_,
                         [&] { return read_payloads_in_place(package_, saved.name); });
+    bool changed = false;
     for (size_t i = 0; i < std::size(kRewrites); ++i) {
       converter.changed = false;
       PT2_TRY_VOID(kRewriteFunctions[i](converter));
+      changed |= converter.changed;
       if (converter.changed &&
           std::ranges::find(out_.rewritten, kRewrites[i].name) == out_.rewritten.end())
         out_.rewritten.push_back(kRewrites[i].name);
     }
+    // The file's own text may hold what this library does not write again.
+    if (!changed && is_there_already(*original)) return {};
     const auto add = [&](Blocker blocker) { converter.block(std::move(blocker)); };
     // A rewriting that leaves a function's nodes in place has already added the blocker that says
     // why.

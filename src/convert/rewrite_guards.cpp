@@ -1,4 +1,4 @@
-// Guards for releases without a field for them.
+// Guards as the release that loads the program can check them.
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
@@ -9,6 +9,28 @@
 namespace pt2 {
 namespace {
 
+// The guard's text for the input alone: "L['flat_args'][2]" of "L['flat_args'][2].size()[0]".
+std::string_view input_text(const GuardSource& source) {
+  using Property = GuardSource::Property;
+  const std::string_view text = source.symbol->name;
+  if (source.property == Property::value) return text;
+  return text.substr(0, text.rfind(source.property == Property::size     ? ".size()"
+                                   : source.property == Property::stride ? ".stride()"
+                                                                         : ".storage_offset()"));
+}
+
+void replace_input(std::string& text, std::string_view from, std::string_view to) {
+  const auto continues = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) {
+    const size_t end = at + from.size();
+    const bool is_whole = end == text.size() || !continues(text[end]);
+    if (is_whole) text.replace(at, from.size(), to);
+    at += is_whole ? to.size() : from.size();
+  }
+}
+
 class GuardReader {
  public:
   explicit GuardReader(Program& program)
@@ -16,6 +38,7 @@ class GuardReader {
         pool_(*program.expressions),
         input_names_(user_input_names(program)),
         names_(input_names_),
+        paths_(guard_paths(program)),
         specs_(program.signature.user_inputs()),
         ranges_(program.range_constraints) {}
 
@@ -40,6 +63,21 @@ class GuardReader {
     const auto id = program_.graph.find_value(spec->name);
     const auto number = id ? property(program_.graph.value(*id), source) : std::nullopt;
     return number ? std::optional(GuardOperand{*id, *number}) : std::nullopt;
+  }
+
+  // The guard's text with the paths of the inputs that it names: only the newest readers understand
+  // flat positions and elements of *args, and none understands elements of **kwargs. Nothing where
+  // an input has no path that is sure to be understood.
+  std::optional<std::string> with_paths(const Guard& guard) const {
+    std::string text = guard.text;
+    for (const GuardSource& source : guard.sources) {
+      const auto found = names_.find(source);
+      if (!found || found->input >= paths_.size()) continue;
+      const std::string& path = paths_[found->input];
+      if (path.empty()) return std::nullopt;
+      if (const std::string from(input_text(source)); from != path) replace_input(text, from, path);
+    }
+    return text;
   }
 
  private:
@@ -79,74 +117,35 @@ class GuardReader {
   ExprPool& pool_;
   std::vector<std::string> input_names_;
   GuardNames names_;
+  std::vector<std::string> paths_;
   std::vector<ArgumentSpec> specs_;
   SymbolRanges ranges_;
 };
-
-// The guard's text for the input alone: "L['flat_args'][2]" of "L['flat_args'][2].size()[0]".
-std::string_view input_text(const GuardSource& source) {
-  using Property = GuardSource::Property;
-  const std::string_view text = source.symbol->name;
-  if (source.property == Property::value) return text;
-  return text.substr(0, text.rfind(source.property == Property::size     ? ".size()"
-                                   : source.property == Property::stride ? ".stride()"
-                                                                         : ".storage_offset()"));
-}
-
-bool replace_input(std::string& text, std::string_view from, std::string_view to) {
-  const auto continues = [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  bool replaced = false;
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) {
-    const size_t end = at + from.size();
-    const bool is_whole = end == text.size() || !continues(text[end]);
-    if (is_whole) text.replace(at, from.size(), to);
-    at += is_whole ? to.size() : from.size();
-    replaced |= is_whole;
-  }
-  return replaced;
-}
-
-// Only the newest readers understand flat positions and elements of *args; no reader understands
-// elements of **kwargs.
-void rename_inputs(Converter& converter) {
-  Program& program = converter.program;
-  const std::vector<std::string> input_names = user_input_names(program);
-  const std::vector<std::string> paths = guard_paths(program);
-  const GuardNames names(input_names);
-  for (std::string& text : program.guards_code) {
-    const auto guard = parse_guard(*program.expressions, text);
-    if (!guard) continue;
-    for (const GuardSource& source : guard->sources) {
-      const auto found = names.find(source);
-      if (!found || found->input >= paths.size()) continue;
-      const std::string from(input_text(source));
-      if (from == paths[found->input]) continue;
-      converter.changed |= replace_input(text, from, paths[found->input]);
-    }
-  }
-}
 
 }  // namespace
 
 Result<void> rewrite_guards(Converter& converter) {
   Program& program = converter.program;
   if (program.guards_code.empty()) return {};
-  if (converter.to >= kFirstWithGuards) {
-    rename_inputs(converter);
-    return {};
-  }
+  const bool has_field = converter.to >= kFirstWithGuards;
   const GuardReader reader(program);
   // After the nodes of earlier guards, before all other nodes.
   const auto nodes = program.graph.nodes();
   const auto front = nodes.empty() ? std::nullopt : std::optional(nodes.front());
+  const auto find = [&](const GuardSource& source) { return reader.operand(source); };
+  std::vector<std::string> kept;
   for (size_t i = 0; i < program.guards_code.size(); ++i) {
-    const std::string& text = program.guards_code[i];
+    std::string& text = program.guards_code[i];
     const std::string where = ".guards_code[" + std::to_string(i) + "]";
-    const auto find = [&](const GuardSource& source) { return reader.operand(source); };
     const auto guard = parse_guard(*program.expressions, text);
     const Release* first = first_release_with(kFirstWithGuards);
+    if (guard && has_field) {
+      if (auto named = reader.with_paths(*guard)) {
+        converter.changed |= *named != text;
+        kept.push_back(*std::move(named));
+        continue;
+      }
+    }
     if (guard) {
       const bool is_implied = reader.is_implied(*guard);
       if (!is_implied) {
@@ -159,9 +158,12 @@ Result<void> rewrite_guards(Converter& converter) {
         continue;
       }
     }
-    converter.block({.kind = BlockerKind::guard, .text = text, .where = where, .first = first});
+    if (has_field)
+      kept.push_back(std::move(text));
+    else
+      converter.block({.kind = BlockerKind::guard, .text = text, .where = where, .first = first});
   }
-  program.guards_code.clear();
+  program.guards_code = std::move(kept);
   return {};
 }
 

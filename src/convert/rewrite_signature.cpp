@@ -298,10 +298,10 @@ Result<void> rewrite_dialect(Converter& converter) {
 
 Result<void> rewrite_version(Converter& converter) {
   Program& program = converter.program;
+  const bool changes_release = converter.source.number != converter.target.release->number;
+  converter.changed = changes_release || converter.from != converter.to;
   program.schema_version = {.major = converter.to / 100, .minor = converter.to % 100};
-  if (converter.source.number != converter.target.release->number)
-    program.torch_version = converter.target.release->torch_version;
-  converter.changed = true;
+  if (changes_release) program.torch_version = converter.target.release->torch_version;
   return {};
 }
 

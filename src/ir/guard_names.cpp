@@ -40,10 +40,12 @@ std::string key_step(const TreeSpec& spec, size_t child) {
   return fmt::format("[{}]", key.is_text ? print_python_string(key.text) : key.text);
 }
 
+// An empty path has no text for any input below it.
 void collect(const TreeSpec& spec, const std::string& path, std::vector<std::string>& paths) {
   if (spec.is_leaf()) paths.push_back(path);
+  const bool is_sure = !path.empty() && spec.kind != TreeKind::registered;
   for (size_t i = 0; i < spec.children.size(); ++i)
-    collect(spec.children[i], path + key_step(spec, i), paths);
+    collect(spec.children[i], is_sure ? path + key_step(spec, i) : "", paths);
 }
 
 }  // namespace

@@ -10,6 +10,9 @@
 namespace pt2 {
 
 // For each user input, the text in guards that PyTorch replaces by it: "L['xs'][0]", "L['p'].bias".
+// Empty for an input inside of a registered class: the process that loads the program decides
+// between ".low" (torch.export.register_dataclass) and "['low']"
+// (torch._export.utils.register_dataclass_as_pytree_node).
 std::vector<std::string> guard_paths(const Program& program);
 
 }  // namespace pt2

