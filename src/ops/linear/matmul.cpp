@@ -285,17 +285,6 @@ Result<Meta> outer_meta(const Tensor& self, const Tensor& vec2) {
   return Meta(Promotion().add(self).add(vec2).result(), {self.size(0), vec2.size(0)});
 }
 
-template <class C>
-C wrapping_product(C a, C b) {
-  return scaled_sum(a, b, C(0), C(0));
-}
-
-void outer(Tensor& out, const Tensor& self, const Tensor& vec2) {
-  with_compute_type(out.dtype(), [&]<class C>() {
-    elementwise<C>(out, out.dtype(), wrapping_product<C>, as_column(self), vec2);
-  });
-}
-
 Result<Meta> addr_meta(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
                        const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(Meta product, outer_meta(vec1, vec2));
@@ -534,8 +523,8 @@ constexpr OpDef kMatmulOps[] = {
     op<"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addmv_meta, addmv>,
     op<"aten::dot(Tensor self, Tensor tensor) -> Tensor", dot_meta, dot>,
-    op<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer, outer_formula>,
-    op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer, outer_formula>,
+    composed<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer_formula>,
+    composed<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer_formula>,
     op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addr>,
     composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul, matmul_formula>.with({.autocast = AutocastRule::lower_precision}),

@@ -253,23 +253,20 @@ Result<Meta> glu_meta(const Tensor& self, int64_t dim) {
   PT2_TRY(const auto halves, glu_halves(self, dim));
   return elementwise_meta(self.dtype(), {&halves.first, &halves.second});
 }
-Result<void> glu(Tensor& out, const Tensor& self, int64_t dim) {
-  PT2_TRY(const auto halves, glu_halves(self, dim));
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    elementwise<C>(
-        out, out.dtype(), [](C a, C b) { return a / (C(1) + std::exp(-b)); }, halves.first,
-        halves.second);
-  });
-  return {};
-}
-
 Result<Tensor> glu_formula(Emitter& e, const Tensor& self, int64_t dim) {
   PT2_TRY_VOID(glu_halves(self, dim));
   PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
   const int64_t half = self.size(axis) / 2;
-  const auto gate =
-      e(aten<"sigmoid.default">, {e(aten<"narrow.default">, {self, axis, half, half})});
-  return e(aten<"mul.Tensor">, {e(aten<"narrow.default">, {self, axis, int64_t{0}, half}), gate});
+  // Halves are rounded once, at the end.
+  const Dtype wide = wide_dtype(self.dtype());
+  const auto cast = [&](const Result<Tensor>& x, Dtype dtype) {
+    return wide == self.dtype() ? x : e(aten<"_to_copy.default">, {x, dtype});
+  };
+  const auto part = [&](int64_t from) {
+    return cast(e(aten<"narrow.default">, {self, axis, from, half}), wide);
+  };
+  const auto gate = e(aten<"sigmoid.default">, {part(half)});
+  return cast(e(aten<"mul.Tensor">, {part(0), gate}), self.dtype());
 }
 Result<Tensor> relu6_formula(Emitter& e, const Tensor& self) {
   return e(aten<"hardtanh.default">, {self, 0.0, 6.0});
@@ -381,7 +378,7 @@ constexpr OpDef kActivationOps[] = {
     op<"aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor", glu_backward_jvp>.with({.slope = Slope::linear, .linear_in = "dgrad_glu dx"}),
     op<"aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu>,
     op<"aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", add_relu_number>,
-    op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu, glu_formula>,
+    composed<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu_formula>,
     op<"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", float_with_number, hardshrink>,
     op<"aten::hardsigmoid(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardsigmoid>>,
     op<"aten::hardswish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardswish>>,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
+#include <string>
 #include <unordered_set>
 
 #include "base/memory_account.h"
@@ -11,6 +13,7 @@
 #include "lower/pass.h"
 #include "ops/table.h"
 #include "run/plan/plan.h"
+#include "run/plan/planner.h"
 #include "run/reference/reference_engine.h"
 
 #if defined(__GLIBC__)
@@ -69,34 +72,17 @@ enum class Writes : uint8_t {
   large,  // or of unknown sizes
 };
 
-// What has no kernel as a whole, but steps that compute its parts.
-void take_apart(std::optional<Program>& out, const Program& program, const NodeBudget& budget) {
-  const OperatorSet kept{
-      .all_but = {"torch.ops.aten.einsum.default", "torch.ops.aten.outer.default",
-                  "torch.ops.aten.addr.default", "torch.ops.aten.kron.default",
-                  "torch.ops.aten.glu.default", "torch.ops.aten.rot90.default",
-                  "torch.ops.aten.stft.default", "torch.ops.aten.stft.center",
-                  "torch.ops.aten.cosine_similarity.default",
-                  "torch.ops.aten.pairwise_distance.default", "torch.ops.aten.l1_loss.default",
-                  "torch.ops.aten.binary_cross_entropy_with_logits.default",
-                  "torch.ops.aten.soft_margin_loss.default",
-                  "torch.ops.aten.poisson_nll_loss.default", "torch.ops.aten.kl_div.default",
-                  "torch.ops.aten.cross_entropy_loss.default"}};
-  const Program& now = out ? *out : program;
-  const auto is_one = [&](const PlacedGraph& placed) {
-    const auto has_target = [&](NodeId id) {
-      return kept.all_but.contains(placed.graph->node(id).target);
-    };
-    return std::ranges::any_of(placed.graph->nodes(), has_target);
-  };
-  if (std::ranges::none_of(placed_graphs(now), is_one) ||
-      !has_form(now.graph, Form::without_vmap_regions))
-    return;
-  Program changed = now;
-  if (!out) note_sources(changed);
-  Pipeline pipeline{.budget = budget};
-  decompose_to(kept, changed, pipeline);
-  out = std::move(changed);
+// The operators of formulas that the plan leaves to the reference executor: it may have steps for
+// what they are made of.
+void add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targets) {
+  for (const StepPointer& step : plan.steps) {
+    if (step->name() != kReference) continue;
+    const BoundNode& node = *step->nodes()[0];
+    const ops::OpDef* row = own_row(node);
+    if (row != nullptr && row->formula != nullptr && row->function == nullptr)
+      targets.insert(node.node->target);
+  }
+  for (const auto& [graph, nested] : plan.nested) add_formulas(*nested, targets);
 }
 
 // The program in the form that plans are best made of; nothing where it has that already. What a
@@ -126,7 +112,6 @@ std::optional<Program> prepared(const Program& program, Writes writes, const Lim
         changed.graph.inputs().size() == program.graph.inputs().size())
       out = std::move(changed);
   }
-  take_apart(out, program, budget);
   return out;
 }
 
@@ -154,9 +139,10 @@ class PlannedEngine final : public Engine {
     may_record_ = writes != Writes::large;
     has_state_ = writes != Writes::none;
     lowered_ = prepared(source_.program, writes, source_.limits);
-    PT2_TRY(bound_,
-            bind_graph(lowered_ ? lowered_->graph : source_.program.graph, source_.operators));
-    PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
+    PT2_TRY_VOID(bind_and_plan());
+    // What a formula is made of may be formulas again.
+    constexpr int kMostRounds = 3;
+    for (int i = 0; i < kMostRounds && take_apart(); ++i) PT2_TRY_VOID(bind_and_plan());
     return {};
   }
 
@@ -235,6 +221,29 @@ class PlannedEngine final : public Engine {
   }
 
  private:
+  const Program& program() const { return lowered_ ? *lowered_ : source_.program; }
+
+  Result<void> bind_and_plan() {
+    plan_ = nullptr;  // which refers to what was bound
+    PT2_TRY(bound_, bind_graph(program().graph, source_.operators));
+    PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
+    return {};
+  }
+
+  // Decomposes the operators of formulas that have no step; false where there is none.
+  bool take_apart() {
+    OperatorSet kept;
+    add_formulas(*plan_, kept.all_but);
+    if (kept.all_but.empty() || !has_form(program().graph, Form::without_vmap_regions))
+      return false;
+    Program changed = program();
+    if (!lowered_) note_sources(changed);
+    Pipeline pipeline{.budget = NodeBudget(source_.limits.max_new_nodes)};
+    if (!decompose_to(kept, changed, pipeline).changed) return false;
+    lowered_ = std::move(changed);
+    return true;
+  }
+
   // Weights that get a new value behind the last node, and those that share a storage with one that
   // is written to, are no constants either: each session has its own.
   void find_state() {
