@@ -1,14 +1,18 @@
 // Reductions of tensors as they lie beside those of tensors with room between their elements, which
-// are copied into rows first; and what else has a way of its own for elements that lie side by
-// side.
+// are copied into rows first; what else has a way of its own for elements that lie side by side;
+// and the order of numbers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
+#include <vector>
 
 #include "ops/compose.h"
 #include "ops/loops.h"
+#include "ops/reduction/order.h"
 
 namespace pt2::ops {
 namespace {
@@ -193,6 +197,71 @@ TEST(Reductions, NumbersAreCounted) {
       Tensor::of<float>({9}, {-1, -0.5f, 0, 0.49f, 0.5f, 1, 1.01f, NAN, kInfinity});
   EXPECT_EQ(numbers_in(*apply(aten<"histc.default">, {points, 4, -1, 1})),
             (std::vector<double>{1, 1, 2, 2}));
+}
+
+template <class C>
+bool is_less(C a, C b) {
+  if constexpr (std::is_floating_point_v<C>) {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+  }
+  return a < b;
+}
+
+template <class C>
+void expect_stable_order(const std::vector<C>& numbers) {
+  for (const bool descending : {false, true}) {
+    std::vector<int64_t> expected(numbers.size()), found;
+    std::iota(expected.begin(), expected.end(), int64_t{0});
+    std::ranges::stable_sort(expected, [&](int64_t a, int64_t b) {
+      const C x = numbers[static_cast<size_t>(a)], y = numbers[static_cast<size_t>(b)];
+      return descending ? is_less(y, x) : is_less(x, y);
+    });
+    StableOrder<C> order(std::ssize(numbers));
+    order.for_each(numbers.data(), descending, [&](int64_t i, int64_t place) {
+      EXPECT_EQ(i, std::ssize(found));
+      found.push_back(place);
+    });
+    EXPECT_EQ(found, expected) << numbers.size() << " numbers";
+  }
+}
+
+// Few and many numbers, most of them several times.
+template <class C>
+void expect_stable_orders(const std::vector<C>& of) {
+  std::mt19937 random(7);
+  for (const size_t count : {0, 1, 2, 63, 64, 65, 300, 5000}) {
+    std::vector<C> numbers(count);
+    for (C& number : numbers) number = of[random() % of.size()];
+    expect_stable_order(numbers);
+  }
+}
+
+template <class F>
+std::vector<F> special_floats() {
+  using Limits = std::numeric_limits<F>;
+  std::vector<F> out{F(0),
+                     -F(0),
+                     F(1),
+                     F(-1),
+                     Limits::max(),
+                     Limits::lowest(),
+                     Limits::min(),
+                     Limits::denorm_min(),
+                     -Limits::denorm_min(),
+                     Limits::infinity(),
+                     -Limits::infinity(),
+                     Limits::quiet_NaN(),
+                     -Limits::quiet_NaN()};
+  for (int i = 0; i < 100; ++i) out.push_back(std::sin(F(i)) * std::pow(F(10), F(i % 20 - 10)));
+  return out;
+}
+
+TEST(StableOrder, OfFloats) { expect_stable_orders(special_floats<float>()); }
+TEST(StableOrder, OfDoubles) { expect_stable_orders(special_floats<double>()); }
+TEST(StableOrder, OfWholeNumbers) {
+  using Limits = std::numeric_limits<int64_t>;
+  expect_stable_orders<int64_t>({0, 1, -1, 255, 256, -256, Limits::max(), Limits::min(), 1 << 20});
+  expect_stable_orders<int64_t>({3, 1, 2});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/reduction/order.h"
 
 namespace pt2::ops {
 namespace {
@@ -254,9 +255,9 @@ Distinct distinct_rows(const C* rows, int64_t count, int64_t length, bool sorted
   };
   std::vector<int64_t> order(static_cast<size_t>(count));
   std::iota(order.begin(), order.end(), int64_t{0});
-  const auto element_less = [&](int64_t a, int64_t b) { return less<C>(rows[a], rows[b]); };
   if (sorted && length == 1)
-    std::ranges::stable_sort(order, element_less);
+    StableOrder<C>(count).for_each(
+        rows, false, [&](int64_t i, int64_t place) { order[static_cast<size_t>(i)] = place; });
   else if (sorted)
     std::ranges::stable_sort(order, row_less);
   Distinct out;

@@ -13,6 +13,7 @@
 #include "ops/linear/gemm.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/reduction/order.h"
 
 namespace pt2::ops {
 namespace {
@@ -60,12 +61,10 @@ Result<Tensor> nms(const Tensor& dets, const Tensor& scores, double iou_threshol
   PT2_TRY_VOID(check_sizes(scores, {dets.size(0)}, "scores"));
   PT2_TRY_VOID(check_same_dtype(scores, dets, "scores"));
   const Input<double> score(scores);
-  std::vector<int64_t> order(static_cast<size_t>(score.size()));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) {
-    const bool nan_a = std::isnan(score[a]);
-    const bool nan_b = std::isnan(score[b]);
-    return nan_a != nan_b ? nan_a : score[a] > score[b];
+  std::vector<int64_t> order;
+  order.reserve(static_cast<size_t>(score.size()));
+  StableOrder<double>(score.size()).for_each(score.data(), true, [&](int64_t, int64_t place) {
+    order.push_back(place);
   });
   std::vector<int64_t> kept;
   with_float_compute_type(
