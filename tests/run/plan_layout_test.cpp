@@ -241,6 +241,30 @@ TEST(PlanLayout, SignalsArePooled) {
   EXPECT_EQ(graph.check(), Names(4, "pooling"));
 }
 
+TEST(PlanLayout, VolumesArePooled) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 7, 8, 9});
+  const auto pool = [&](const char* target, std::vector<NamedArgument> more) {
+    more.insert(more.begin(), self(x));
+    graph.output(graph.call(target, more));
+  };
+  pool("max_pool3d.default", {named("kernel_size", ints({2, 3, 3})),
+                              named("stride", ints({1, 2, 2})), named("padding", ints({1, 1, 0}))});
+  pool("max_pool3d.default", {named("kernel_size", ints({3})), named("stride", ints({2})),
+                              named("ceil_mode", Argument(true))});
+  pool("max_pool3d.default",
+       {named("kernel_size", ints({2, 2, 3})), named("dilation", ints({2, 1, 3})),
+        named("stride", ints({1, 1, 1}))});
+  for (const bool counts : {false, true})
+    pool("avg_pool3d.default",
+         {named("kernel_size", ints({3, 2, 3})), named("stride", ints({2, 3, 2})),
+          named("padding", ints({1, 1, 1})), named("ceil_mode", Argument(true)),
+          named("count_include_pad", Argument(counts))});
+  pool("adaptive_avg_pool3d.default", {named("output_size", ints({3, 5, 4}))});
+  pool("adaptive_avg_pool3d.default", {named("output_size", ints({1, 1, 1}))});
+  EXPECT_EQ(graph.check(), Names(7, "pooling"));
+}
+
 TEST(PlanLayout, SlopesForEachChannel) {
   Case graph;
   const ValueId image = rearranged(graph, {2, 5, 4, 3}), rows = graph.input({6, 5});

@@ -1,8 +1,9 @@
-// Pooling of images and signals.
+// Pooling of signals, images and volumes.
 #include <algorithm>
 
 #include "base/memory_account.h"
 #include "kernels/images/pooling.h"
+#include "ops/reduction/reduce.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -24,10 +25,14 @@ void launch_pooling(Frame& frame, const Pooling& shape, const Tensor& images, Te
       });
 }
 
+// WindowsAlong of a volume are windows of its planes, and then windows of what became of these: the
+// largest of the largest, and the mean of means of equally many.
 class PoolingStep final : public Step {
  public:
-  PoolingStep(const BoundNode& node, size_t spatial, const Pooling& pooling, bool rounds_up)
-      : Step({&node}), spatial_(spatial), pooling_(pooling), rounds_up_(rounds_up) {}
+  // `depth` has windows of the height alone.
+  PoolingStep(const BoundNode& node, size_t spatial, const Pooling& plane, const Pooling& depth,
+              bool rounds_up)
+      : Step({&node}), spatial_(spatial), plane_(plane), depth_(depth), rounds_up_(rounds_up) {}
 
   std::string_view name() const override { return "pooling"; }
 
@@ -35,52 +40,124 @@ class PoolingStep final : public Step {
     const BoundArgument& argument = first().arguments[0];
     const Tensor* input = frame.tensor(argument);
     if (!is_float(input) || input->sizes().size() != spatial_ + 2) return false;
-    Pooling shape = pooling_;
-    shape.batch = input->size(0);
-    shape.channels = input->size(1);
-    shape.in_height = spatial_ == 2 ? input->size(2) : 1;
-    shape.in_width = input->sizes().back();
-    if (!shape.adaptive) {
-      shape.out_height = window_count(shape.in_height, shape.kernel_height, shape.stride_y,
-                                      shape.dilation_y, shape.pad_y, rounds_up_);
-      shape.out_width = window_count(shape.in_width, shape.kernel_width, shape.stride_x,
-                                     shape.dilation_x, shape.pad_x, rounds_up_);
-      if (shape.out_height < 1 || shape.out_width < 1) return false;
+    const Sizes& in = input->sizes();
+    Pooling plane = plane_, depth = depth_;
+    plane.batch = in[0];
+    plane.channels = depth.channels = in[1];
+    if (spatial_ == 3) plane.batch *= depth.in_height = in[2];
+    if (spatial_ >= 2) plane.in_height = in[spatial_];
+    plane.in_width = in[spatial_ + 1];
+    if (!find_windows(plane) || (spatial_ == 3 && !find_windows(depth))) return false;
+    depth.batch = in[0];
+    depth.in_width = depth.out_width = plane.out_height * plane.out_width;
+
+    const bool is_whole = plane.adaptive && plane.out_height * plane.out_width == 1 &&
+                          (spatial_ < 3 || depth.out_height == 1);
+    if (is_whole && input->is_contiguous() && !is_channels_last(*input)) {
+      set_means(frame, *input);
+      return true;
     }
     const Tensor images = channels_last_value(frame, argument);
-    Sizes sizes{shape.batch, shape.channels, shape.out_height, shape.out_width};
-    if (spatial_ == 1) sizes.erase(sizes.begin() + 2);
+    Sizes sizes{in[0], in[1]};
+    if (spatial_ == 3) sizes.push_back(depth.out_height);
+    if (spatial_ >= 2) sizes.push_back(plane.out_height);
+    sizes.push_back(plane.out_width);
     Tensor out = make_images(frame, sizes);
-    // Adaptive windows hardly overlap.
-    if (!shape.adaptive)
-      MemoryAccount::count_loops({out.numel(), std::min(shape.kernel_height, shape.in_height),
-                                  std::min(shape.kernel_width, shape.in_width)},
-                                 MemoryAccount::kScalarSteps);
-    launch_pooling(frame, shape, images, out);
+    if (spatial_ == 3) {
+      const Tensor planes =
+          make_images(frame, {plane.batch, in[1], plane.out_height, plane.out_width});
+      pool(frame, plane, images, planes);
+      pool(frame, depth, planes, out);
+    } else {
+      pool(frame, plane, images, out);
+    }
     frame.set(result(), std::move(out), true);
     return true;
   }
 
  private:
+  // One window with everything, of what lies in the order of its dimensions.
+  void set_means(Frame& frame, const Tensor& from) const {
+    Sizes sizes = from.sizes();
+    Sizes dims;
+    for (size_t i = 2; i < sizes.size(); ++i) {
+      dims.push_back(static_cast<int64_t>(i));
+      sizes[i] = 1;
+    }
+    Tensor out = frame.make(sizes);
+    frame.launch(
+        [from, dims,
+         means = out.with_view({sizes[0], sizes[1]}, {sizes[1], 1}, out.storage_offset())] {
+          Tensor to = means;
+          return ops::reduce_floats(kernels::Reduction::mean, to, from, dims);
+        });
+    frame.set(result(), std::move(out), false);
+  }
+
+  // How many there are; false for none.
+  bool find_windows(Pooling& shape) const {
+    if (shape.adaptive) return true;
+    shape.out_height = window_count(shape.in_height, shape.kernel_height, shape.stride_y,
+                                    shape.dilation_y, shape.pad_y, rounds_up_);
+    shape.out_width = window_count(shape.in_width, shape.kernel_width, shape.stride_x,
+                                   shape.dilation_x, shape.pad_x, rounds_up_);
+    return shape.out_height >= 1 && shape.out_width >= 1;
+  }
+
+  static void pool(Frame& frame, const Pooling& shape, const Tensor& from, const Tensor& to) {
+    // Adaptive windows hardly overlap.
+    if (!shape.adaptive)
+      MemoryAccount::count_loops({to.numel(), std::min(shape.kernel_height, shape.in_height),
+                                  std::min(shape.kernel_width, shape.in_width)},
+                                 MemoryAccount::kScalarSteps);
+    Tensor out = to;
+    launch_pooling(frame, shape, from, out);
+  }
+
   size_t spatial_;  // a signal is an image of one row
-  Pooling pooling_;
+  Pooling plane_;
+  Pooling depth_;
   bool rounds_up_;
 };
+
+// The windows along one dimension: of the width, or of the height.
+struct WindowsAlong {
+  int64_t kernel = 1, stride = 1, dilation = 1, padding = 0;
+};
+void set_width(Pooling& pooling, const WindowsAlong& windows) {
+  pooling.kernel_width = windows.kernel;
+  pooling.stride_x = windows.stride;
+  pooling.dilation_x = windows.dilation;
+  pooling.pad_x = windows.padding;
+}
+void set_height(Pooling& pooling, const WindowsAlong& windows) {
+  pooling.kernel_height = windows.kernel;
+  pooling.stride_y = windows.stride;
+  pooling.dilation_y = windows.dilation;
+  pooling.pad_y = windows.padding;
+}
+
+size_t spatial_dims(std::string_view name) {
+  if (name.find("1d") != name.npos) return 1;
+  return name.find("2d") != name.npos ? 2 : 3;
+}
 
 }  // namespace
 
 StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
   const std::string_view name = node.op.def->signature->name;
   if (!planner.only_first_result_used(node)) return nullptr;
-  Pooling pooling{.kind = Pooling::Kind::average};
-  const size_t spatial = name.find("1d") == std::string_view::npos ? 2 : 1;
+  const size_t spatial = spatial_dims(name);
+  Pooling plane{.kind = Pooling::Kind::average}, depth = plane;
   if (name.find("adaptive") != std::string_view::npos) {
     const auto out = planner.integers(node, "output_size", spatial);
     if (!out || std::ranges::min(*out) < 1) return nullptr;
-    pooling.adaptive = true;
-    pooling.out_height = spatial == 2 ? (*out)[0] : 1;
-    pooling.out_width = out->back();
-    return std::make_unique<PoolingStep>(node, spatial, pooling, false);
+    plane.adaptive = true;
+    plane.out_width = out->back();
+    if (spatial >= 2) plane.out_height = (*out)[spatial - 2];
+    depth = plane;
+    depth.out_height = (*out)[0];
+    return std::make_unique<PoolingStep>(node, spatial, plane, depth, false);
   }
   const auto kernel = planner.integers(node, "kernel_size", spatial);
   const auto padding = planner.integers(node, "padding", spatial);
@@ -93,8 +170,8 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
   Sizes dilation(spatial, 1);
   if (name.starts_with("aten::avg_pool")) {
     const auto counts = planner.flag(node, "count_include_pad");
-    if (!counts || (spatial == 2 && !planner.is_none(node, "divisor_override"))) return nullptr;
-    pooling.count_padding = *counts;
+    if (!counts || (spatial >= 2 && !planner.is_none(node, "divisor_override"))) return nullptr;
+    plane.count_padding = depth.count_padding = *counts;
   } else {
     const auto found = planner.integers(node, "dilation", spatial);
     if (!found) return nullptr;
@@ -102,25 +179,23 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
     // A window with gaps may lie beside a small image.
     for (size_t i = 0; i < spatial; ++i)
       if (dilation[i] > 1 && (*padding)[i] > 0) return nullptr;
-    pooling.kind = Pooling::Kind::maximum;
+    plane.kind = depth.kind = Pooling::Kind::maximum;
   }
   constexpr int64_t kMost = 1 << 20;
-  for (size_t i = 0; i < spatial; ++i)
-    if ((*kernel)[i] < 1 || (*kernel)[i] > kMost || (*stride)[i] < 1 || (*stride)[i] > kMost ||
-        dilation[i] < 1 || dilation[i] > kMost || (*padding)[i] < 0 ||
-        (*padding)[i] > (*kernel)[i] / 2)
+  const auto along = [&](size_t i) {
+    return WindowsAlong{(*kernel)[i], (*stride)[i], dilation[i], (*padding)[i]};
+  };
+  for (size_t i = 0; i < spatial; ++i) {
+    const WindowsAlong windows = along(i);
+    if (windows.kernel < 1 || windows.kernel > kMost || windows.stride < 1 ||
+        windows.stride > kMost || windows.dilation < 1 || windows.dilation > kMost ||
+        windows.padding < 0 || windows.padding > windows.kernel / 2)
       return nullptr;
-  pooling.kernel_width = kernel->back();
-  pooling.stride_x = stride->back();
-  pooling.dilation_x = dilation.back();
-  pooling.pad_x = padding->back();
-  if (spatial == 2) {
-    pooling.kernel_height = (*kernel)[0];
-    pooling.stride_y = (*stride)[0];
-    pooling.dilation_y = dilation[0];
-    pooling.pad_y = (*padding)[0];
   }
-  return std::make_unique<PoolingStep>(node, spatial, pooling, *rounds_up);
+  set_width(plane, along(spatial - 1));
+  if (spatial >= 2) set_height(plane, along(spatial - 2));
+  set_height(depth, along(0));
+  return std::make_unique<PoolingStep>(node, spatial, plane, depth, *rounds_up);
 }
 
 }  // namespace pt2::run
