@@ -106,7 +106,37 @@ void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
 Dtype factor_dtype(const Tensor& out, const Tensor& other) {
   return other.dim() == 0 ? wide_dtype(out.dtype()) : out.dtype();
 }
+// complex64 by complex64 in float32, as c10::complex multiplies: most of what a program with
+// complex numbers computes (rotary embeddings, convolutions by Fourier transforms). False for
+// others.
+bool multiply_complex_floats(Tensor& out, const Tensor& self, const Tensor& other) {
+  constexpr auto kDtype = Dtype::complex64;
+  if (out.dtype() != kDtype || self.dtype() != kDtype || other.dtype() != kDtype) return false;
+  const Tensor a = broadcast_to(self, out.sizes()), b = broadcast_to(other, out.sizes());
+  const Tensor* operands[] = {&out, &a, &b};
+  for (const Tensor* operand : operands)
+    if (reinterpret_cast<uintptr_t>(operand->raw_data()) % alignof(float) != 0) return false;
+  const StridedWalk walk(operands);
+  walk.run([&](const auto& pointers, int64_t count) {
+    auto* __restrict product = reinterpret_cast<float*>(const_cast<std::byte*>(pointers[0]));
+    const auto* x = reinterpret_cast<const float*>(pointers[1]);
+    const auto* y = reinterpret_cast<const float*>(pointers[2]);
+    const int64_t step = 2 * walk.inner_stride(0), x_step = 2 * walk.inner_stride(1),
+                  y_step = 2 * walk.inner_stride(2);
+    const auto multiply = [&](int64_t to, int64_t i, int64_t j) {
+      const float real = x[i] * y[j] - x[i + 1] * y[j + 1];
+      product[to + 1] = x[i] * y[j + 1] + x[i + 1] * y[j];
+      product[to] = real;
+    };
+    if (step == 2 && x_step == 2 && y_step == 2)
+      for (int64_t i = 0; i < 2 * count; i += 2) multiply(i, i, i);
+    else
+      for (int64_t i = 0; i < count; ++i) multiply(i * step, i * x_step, i * y_step);
+  });
+  return true;
+}
 void mul(Tensor& out, const Tensor& self, const Tensor& other) {
+  if (multiply_complex_floats(out, self, other)) return;
   binary(
       out, factor_dtype(out, other), []<class C>(C a, C b) { return times(a, b); }, self, other);
 }
