@@ -2,6 +2,8 @@
 // exponentials.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "ops/reduction/reduce.h"
 #include "run/plan/halves.h"
@@ -30,6 +32,30 @@ void reduce(Frame& frame, Reduction reduction, const Tensor& from, const Sizes& 
     Tensor to = out;
     return ops::reduce_floats(reduction, to, from, dims);
   });
+}
+
+// A copy without gaps or overlaps. Its innermost dimension is one whose elements lie side by side,
+// the longest of them: windows of a signal are copied as whole signals.
+Tensor to_block(Frame& frame, const Tensor& tensor) {
+  const auto distance = [&](size_t dim) {
+    const int64_t stride = tensor.strides()[dim];
+    return stride == 0 ? std::numeric_limits<int64_t>::max() : stride;
+  };
+  std::vector<size_t> order(tensor.sizes().size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    if (distance(a) != distance(b)) return distance(a) > distance(b);
+    return tensor.sizes()[a] < tensor.sizes()[b];
+  });
+  Sizes sizes, strides;
+  for (const size_t dim : order) {
+    sizes.push_back(tensor.sizes()[dim]);
+    strides.push_back(tensor.strides()[dim]);
+  }
+  const Tensor copy =
+      to_row_major(frame, tensor.with_view(sizes, strides, tensor.storage_offset()));
+  for (size_t i = 0; i < order.size(); ++i) strides[order[i]] = copy.strides()[i];
+  return copy.with_view(tensor.sizes(), std::move(strides), copy.storage_offset());
 }
 
 // Tensors that broadcast to `out`.
@@ -83,7 +109,7 @@ class ReductionStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(first().arguments[0]);
     if (!is_float(input) || input->dim() == 0) return false;
-    const Tensor lying = fills_block(*input) ? *input : to_row_major(frame, *input);
+    const Tensor lying = fills_block(*input) ? *input : to_block(frame, *input);
     const auto reduced = reduced_dims(lying.dim());
     if (!reduced) return false;
     // As the dimensions lie in memory.

@@ -621,7 +621,9 @@ class TileStep final : public Step {
     for (size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].sizes() == sizes) {
         const auto id = Frame::value_id(*operands_[i].value);
-        rearranged = id && frame.is_rearranged(*id) && is_channels_last(tensors[i]);
+        rearranged = is_channels_last(tensors[i]) &&
+                     ((id && frame.is_rearranged(*id)) ||
+                      (!tensors[i].is_contiguous() && may_lie_channels_last(tensors, sizes)));
         break;
       }
     const Sizes strides = rearranged ? channels_last_strides(sizes) : contiguous_strides(sizes);
@@ -679,6 +681,17 @@ class TileStep final : public Step {
   }
 
   // Whether neighbours in the result are none in the operand.
+  // Whether a photograph's bytes, say, which lie channels last in the program, become images that
+  // do.
+  bool may_lie_channels_last(std::span<const Tensor> tensors, const Sizes& sizes) const {
+    if (dtype_ != Dtype::float32) return false;
+    const Sizes strides = channels_last_strides(sizes);
+    return std::ranges::none_of(tensors, [&](const Tensor& tensor) {
+      return tensor.sizes() == sizes ? !is_channels_last(tensor)
+                                     : lies_across(tensor, sizes, strides);
+    });
+  }
+
   static bool lies_across(const Tensor& tensor, const Sizes& sizes, const Sizes& strides) {
     const size_t inner = innermost(sizes, strides);
     return inner < sizes.size() && stride_along(tensor, inner, sizes.size()) > 1;
