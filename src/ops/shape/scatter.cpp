@@ -213,6 +213,19 @@ C combine(Reduction reduction, C a, C b) {
   return a;
 }
 
+template <class C>
+C neutral(Reduction reduction) {
+  if (reduction == Reduction::product) return C(1);
+  if constexpr (!std::is_same_v<C, Complex>) {
+    using Limits = std::numeric_limits<C>;
+    if (reduction == Reduction::maximum)
+      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    if (reduction == Reduction::minimum)
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  return C(0);
+}
+
 // Integer division rounds down, as in torch.
 template <class C>
 C divided(C sum, int64_t count) {
@@ -239,27 +252,29 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
     Tensor totals = in_place ? out : Tensor::zeros(kDtypeOf<C>, self.sizes());
     if (!in_place) copy_elements(totals, self);
     C* total = totals.data<C>();
-    if (reduction == Reduction::sum && include_self) {
-      const C* value = values.data();
-      PT2_TRY_VOID(
-          for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
-            for (int64_t j = 0; j < count; ++j)
-              total[offset + j] = combine(Reduction::sum, total[offset + j], value[i + j]);
-          }));
-    } else {
+    const C* value = values.data();
+    // What takes no part in the results makes way for a number that changes none.
+    if (!include_self)
+      PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t, int64_t offset, int64_t count) {
+        std::fill_n(total + offset, count, neutral<C>(reduction));
+      }));
+    const bool adds = reduction == Reduction::sum || reduction == Reduction::mean;
+    PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+      C* place = total + offset;
+      if (adds)
+        for (int64_t j = 0; j < count; ++j)
+          place[j] = combine(Reduction::sum, place[j], value[i + j]);
+      else
+        for (int64_t j = 0; j < count; ++j) place[j] = combine(reduction, place[j], value[i + j]);
+    }));
+    if (reduction == Reduction::mean) {
       Scratch<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
-      PT2_TRY_VOID(
-          for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t length) {
-            for (int64_t j = 0; j < length; ++j) {
-              int64_t& count = counts[static_cast<size_t>(offset + j)];
-              C& place = total[offset + j];
-              place = count == 0 ? values[i + j] : combine(reduction, place, values[i + j]);
-              ++count;
-            }
-          }));
-      if (reduction == Reduction::mean)
-        for (int64_t i = 0; i < totals.numel(); ++i)
-          total[i] = divided(total[i], std::max<int64_t>(counts[static_cast<size_t>(i)], 1));
+      PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t, int64_t offset, int64_t count) {
+        for (int64_t j = 0; j < count; ++j) ++counts[static_cast<size_t>(offset + j)];
+      }));
+      for (int64_t i = 0; i < totals.numel(); ++i)
+        if (const int64_t count = counts[static_cast<size_t>(i)]; count > 1)
+          total[i] = divided(total[i], count);
     }
     if (!in_place) copy_elements(out, totals);
     return {};

@@ -72,17 +72,20 @@ enum class Writes : uint8_t {
   large,  // or of unknown sizes
 };
 
-// The operators of formulas that the plan leaves to the reference executor: it may have steps for
-// what they are made of.
-void add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targets) {
+// Adds the operators of formulas that the plan leaves to the reference executor: it may have steps
+// for what they are made of. Returns how many nodes call them.
+uint64_t add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targets) {
+  uint64_t count = 0;
   for (const StepPointer& step : plan.steps) {
     if (step->name() != kReference) continue;
     const BoundNode& node = *step->nodes()[0];
     const ops::OpDef* row = own_row(node);
-    if (row != nullptr && row->formula != nullptr && row->function == nullptr)
-      targets.insert(node.node->target);
+    if (row == nullptr || row->formula == nullptr || row->function != nullptr) continue;
+    targets.insert(node.node->target);
+    ++count;
   }
-  for (const auto& [graph, nested] : plan.nested) add_formulas(*nested, targets);
+  for (const auto& [graph, nested] : plan.nested) count += add_formulas(*nested, targets);
+  return count;
 }
 
 // The program in the form that plans are best made of; nothing where it has that already. What a
@@ -232,13 +235,16 @@ class PlannedEngine final : public Engine {
 
   // Decomposes the operators of formulas that have no step; false where there is none.
   bool take_apart() {
+    // A network over packed sequences is a formula, too, of a dozen nodes for each time step.
+    constexpr uint64_t kMostParts = 64;
     OperatorSet kept;
-    add_formulas(*plan_, kept.all_but);
+    const uint64_t count = add_formulas(*plan_, kept.all_but);
     if (kept.all_but.empty() || !has_form(program().graph, Form::without_vmap_regions))
       return false;
     Program changed = program();
     if (!lowered_) note_sources(changed);
-    Pipeline pipeline{.budget = NodeBudget(source_.limits.max_new_nodes)};
+    Pipeline pipeline{.budget =
+                          NodeBudget(std::min(source_.limits.max_new_nodes, kMostParts * count))};
     if (!decompose_to(kept, changed, pipeline).changed) return false;
     lowered_ = std::move(changed);
     return true;
