@@ -4,6 +4,7 @@
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
+#include "ir/higher_order.h"
 #include "ir/target.h"
 #include "ops/table.h"
 
@@ -157,16 +158,10 @@ bool lower_results(Graph& graph, NodeId id, int to) {
   return changes;
 }
 
-// Calls that only set a mode for the nodes of their region.
-bool sets_a_mode(std::string_view target) {
-  const std::string_view name = last_part(target);
-  return is_higher_order(target) &&
-         (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast");
-}
-
 // Whether the call computes nothing and has no results.
 bool is_empty_region(const Graph& graph, const Node& node) {
-  if (!sets_a_mode(node.target) || !node.outputs.empty()) return false;
+  const HigherOrderRow* row = find_higher_order_operator(node.target);
+  if (row == nullptr || !row->has(HigherOrderRow::kSetsMode) || !node.outputs.empty()) return false;
   bool is_empty = true;
   for (const NamedArgument& input : node.inputs)
     for_each_subgraph(input.arg, [&](SubgraphId id) {

@@ -1,8 +1,11 @@
 // Rewritings that run passes (src/lower) for the releases that need them.
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
 #include "convert/converter.h"
+#include "ir/graph_place.h"
+#include "ir/higher_order.h"
 #include "lower/functional/functionalize.h"
 
 namespace pt2 {
@@ -42,6 +45,19 @@ Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter&
   return refused;
 }
 
+// Whether a region of another mode takes a symbolic number as an input.
+bool has_number_region(const Program& program) {
+  return std::ranges::any_of(placed_graphs(program), [&](const PlacedGraph& placed) {
+    if (placed.caller == nullptr) return false;
+    const HigherOrderRow* row = find_higher_order_operator(placed.caller->target);
+    if (row == nullptr || !row->has(HigherOrderRow::kSetsMode)) return false;
+    return std::ranges::any_of(placed.graph->inputs(), [&](const Argument& input) {
+      const auto* id = input.get_if<ValueId>();
+      return id != nullptr && placed.graph->value(*id).kind() == ValueKind::sym_int;
+    });
+  });
+}
+
 // Rewrites the functions of torch.func that are nodes from 2.13 on.
 void rewrite_functions(Converter& converter, Pass pass) {
   const Release* first = find_release("2.13");
@@ -77,6 +93,23 @@ Result<void> rewrite_gradient_regions(Converter& converter) {
   const Pass pass =
       release < kFirstWithRegions ? Pass::inline_regions : Pass::inline_writing_regions;
   converter.changed = run_pass(pass, converter.program, converter.pipeline).changed;
+  return {};
+}
+
+// Regions of autocast that are off, around rotary embeddings and quantizers, take sizes where these
+// are dynamic.
+Result<void> rewrite_number_regions(Converter& converter) {
+  constexpr int kFirstWithNumbers = 207;
+  if (converter.target.release->number >= kFirstWithNumbers ||
+      !has_number_region(converter.program))
+    return {};
+  for (const Pass pass : {Pass::explicit_autocast, Pass::inline_regions}) {
+    Program changed = converter.program;
+    const PassResult result = run_pass(pass, changed, converter.pipeline);
+    if (!result.failures.empty() || !result.changed) continue;
+    converter.program = std::move(changed);
+    converter.changed = true;
+  }
   return {};
 }
 

@@ -26,6 +26,7 @@ struct HigherOrderRow {
     kCopiesArguments = 2,   // the operator called writes to copies, not to the arguments
     kOwnOperands = 4,       // its graphs do not take the operands one by one
     kSlices = 8,            // its graphs take slices of operands, or give slices of results
+    kSetsMode = 16,         // its graph is run as it is, in another mode
   };
   bool has(Trait trait) const { return (traits & trait) != 0; }
 };

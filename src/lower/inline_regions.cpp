@@ -43,6 +43,26 @@ struct RegionCall {
   std::vector<ValueId> results{};
 };
 
+bool is_number(const GraphValue& value) {
+  return value.kind() != ValueKind::tensor && value.kind() != ValueKind::custom_obj;
+}
+
+// Whether a region's result is a symbolic number that can stand for the call's: nobody outside of
+// the program knows that one by its name.
+bool gives_number(const Graph& graph, const Node& node, const RegionCall& call, size_t i) {
+  const Graph& inner = graph.subgraph(call.region);
+  const auto* id = inner.outputs()[i].get_if<ValueId>();
+  if (id == nullptr || !is_number(inner.value(*id)) ||
+      inner.value(*id).kind() != graph.value(call.results[i]).kind())
+    return false;
+  const Definition& definition = inner.value(*id).definition;
+  if (definition.by == Definition::By::graph_input &&
+      !node.inputs[definition.index + call.first_operand].arg.is<ValueId>())
+    return false;
+  return std::ranges::all_of(graph.uses(call.results[i]),
+                             [](const Use& use) { return use.node.has_value(); });
+}
+
 std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
   const HigherOrderRow& row = *find_higher_order_operator(node.target);
   if (node.inputs.size() < row.first_operand) return std::nullopt;
@@ -61,8 +81,7 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
     return tensor_meta(inner, output) != nullptr;
   };
   if (inner.inputs().size() != node.inputs.size() - call.first_operand ||
-      inner.outputs().size() != call.results.size() ||
-      !std::ranges::all_of(inner.outputs(), is_tensor))
+      inner.outputs().size() != call.results.size())
     return std::nullopt;
   // A file may pass a number, or a graph, where its region takes a tensor.
   // What is passed by keyword is no operand.
@@ -72,6 +91,8 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
         (is_tensor(inner.inputs()[i]) && tensor_meta(graph, operand.arg) == nullptr))
       return std::nullopt;
   }
+  for (size_t i = 0; i < call.results.size(); ++i)
+    if (!is_tensor(inner.outputs()[i]) && !gives_number(graph, node, call, i)) return std::nullopt;
   return call;
 }
 
@@ -92,15 +113,25 @@ class Inliner {
         outer_.emplace(*id, passed[i + region_.first_operand].arg);
     for (const NodeId id : inner_.nodes()) copy(inner_.node(id));
     const Metadata metadata = graph_.node(call_).metadata;
-    graph_.set_node_outputs(call_, {});
-    for (size_t i = 0; i < region_.results.size(); ++i)
+    // Numbers stay the call's, and go with it.
+    std::vector<Argument> numbers;
+    for (const ValueId result : region_.results)
+      if (is_number(graph_.value(result))) numbers.emplace_back(result);
+    graph_.set_node_outputs(call_, std::move(numbers));
+    for (size_t i = 0; i < region_.results.size(); ++i) {
+      const ValueId result = region_.results[i];
+      if (is_number(graph_.value(result))) {
+        graph_.replace_all_uses(result, *translated(inner_.outputs()[i]).get_if<ValueId>());
+        continue;
+      }
       graph_.insert_node({.target = region_.detaches ? "torch.ops.aten.detach.default"
                                                      : "torch.ops.aten.alias.default",
                           .inputs = {{.name = "self", .arg = translated(inner_.outputs()[i])}},
-                          .outputs = {Argument(region_.results[i])},
+                          .outputs = {Argument(result)},
                           .metadata = metadata},
                          call_);
-    // The call has no results left.
+    }
+    // Nobody uses a result that is left.
     (void)graph_.erase_node(call_);
   }
 
@@ -174,7 +205,8 @@ void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResul
     } else {
       result.failures.push_back(
           {.node = describe_node(graph, node),
-           .text = "a region whose graph does not fit its call, or gives what is not a tensor"});
+           .text =
+               "a region whose graph does not fit its call, or gives what cannot be handed on"});
     }
   }
 }

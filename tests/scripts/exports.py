@@ -66,6 +66,15 @@ def other_autocast(self, x):
         return x @ x
 
 
+def sizes_without_autocast(self, x):
+    n = x.shape[0]
+    positions = torch.arange(n)
+    with torch.autocast("cpu", enabled=False):
+        angles = positions[:, None] * x[:, :2].reshape(n, 2)
+        half = n // 2
+    return angles + x[half : half + 1, :2], half + positions
+
+
 def unsigned_product(self, a, b):
     return torch._int_mm(a, b)
 
@@ -120,6 +129,7 @@ PROGRAMS = {
     "while_symbol": (sym_carried, (x(4, 3), torch.tensor(3)), {}, None, True),
     "hints_unused": (unused_operand, (x(4, 3), x(4, 3)), {}, None, True),
     "autocast_absent": (other_autocast, (x(3, 3),), {}, None, True),
+    "autocast_sizes": (sizes_without_autocast, (x(6, 3),), {}, (D,), False),
     "int_mm_unsigned": (unsigned_product, (torch.full((20, 16), 255, dtype=torch.uint8), torch.full((16, 8), -128, dtype=torch.int8)), {}, None, True),
     "strict_keywords": (keywords, (x(4, 3),), mask, {"x": D, "kw": {"mask": D, "scale": D}}, True),
     "keywords": (keywords, (x(4, 3),), mask, {"x": D, "kw": {"mask": D, "scale": D}}, False),
