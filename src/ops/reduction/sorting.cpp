@@ -28,29 +28,39 @@ struct Descending {
 template <class C>
 using Pair = std::pair<C, int64_t>;
 
+// Calls function(numbers, value, index): all rows of `self` one behind another, and what the rows
+// of the results become.
+template <class F>
+void with_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& function) {
+  if (self.numel() == 0) return;  // a row may have any length then
+  with_real_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> numbers(dim_last(self, dim));
+    Tensor value_view = dim_last(values, dim);
+    Tensor index_view = dim_last(indices, dim);
+    Output<C> value(value_view);
+    Output<int64_t> index(index_view);
+    function(numbers, value, index);
+  });
+}
+
 // Calls order(pairs) for every row and writes its first `kept` pairs to values and indices.
 template <class F>
 void order_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, int64_t kept,
                 F&& order) {
   const int64_t length = length_of(self, dim);
-  if (self.numel() == 0) return;  // a row may have any length then
-  with_real_compute_type(self.dtype(), [&]<class C>() {
-    const Input<C> rows(dim_last(self, dim));
-    Tensor value_view = dim_last(values, dim);
-    Tensor index_view = dim_last(indices, dim);
-    Output<C> value(value_view);
-    Output<int64_t> index(index_view);
-    Scratch<Pair<C>> pairs(static_cast<size_t>(length));
-    for (int64_t row = 0; row < row_count(self.numel(), length); ++row) {
-      for (int64_t i = 0; i < length; ++i)
-        pairs[static_cast<size_t>(i)] = {rows[row * length + i], i};
-      order(pairs);
-      for (int64_t i = 0; i < kept; ++i) {
-        value[row * kept + i] = pairs[static_cast<size_t>(i)].first;
-        index[row * kept + i] = pairs[static_cast<size_t>(i)].second;
-      }
-    }
-  });
+  with_rows(values, indices, self, dim,
+            [&]<class C>(const Input<C>& rows, auto& value, auto& index) {
+              Scratch<Pair<C>> pairs(static_cast<size_t>(length));
+              for (int64_t row = 0; row < row_count(self.numel(), length); ++row) {
+                for (int64_t i = 0; i < length; ++i)
+                  pairs[static_cast<size_t>(i)] = {rows[row * length + i], i};
+                order(pairs);
+                for (int64_t i = 0; i < kept; ++i) {
+                  value[row * kept + i] = pairs[static_cast<size_t>(i)].first;
+                  index[row * kept + i] = pairs[static_cast<size_t>(i)].second;
+                }
+              }
+            });
 }
 
 // Calls function(less), where less compares pairs in the requested order.
@@ -78,20 +88,15 @@ void sort_stable(Tensor& values, Tensor& indices, const Tensor& self, const std:
                  int64_t dim, bool descending) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());
   const int64_t length = length_of(self, wrapped);
-  if (self.numel() == 0) return;  // a row may have any length then
-  with_real_compute_type(self.dtype(), [&]<class C>() {
-    const Input<C> numbers(dim_last(self, wrapped));
-    Tensor value_view = dim_last(values, wrapped);
-    Tensor index_view = dim_last(indices, wrapped);
-    Output<C> value(value_view);
-    Output<int64_t> index(index_view);
-    StableOrder<C> order(length);
-    for (int64_t first = 0; first < self.numel(); first += length)
-      order.for_each(numbers.data() + first, descending, [&](int64_t i, int64_t place) {
-        value[first + i] = numbers[first + place];
-        index[first + i] = place;
-      });
-  });
+  with_rows(values, indices, self, wrapped,
+            [&]<class C>(const Input<C>& numbers, auto& value, auto& index) {
+              StableOrder<C> order(length);
+              for (int64_t first = 0; first < self.numel(); first += length)
+                order.for_each(numbers.data() + first, descending, [&](int64_t i, int64_t place) {
+                  value[first + i] = numbers[first + place];
+                  index[first + i] = place;
+                });
+            });
 }
 
 Result<SortMetas> sort_meta(const Tensor& self, int64_t dim, bool descending) {
