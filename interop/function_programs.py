@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from record_calls import record
 from safetensors.torch import save_file
 from torch import nn
 
@@ -444,20 +445,6 @@ class Program(nn.Module):
         return self.function(*inputs)
 
 
-def record(module, inputs, k, tensors):
-    """Adds a call to the tensors, and returns its description."""
-
-    def stored(values, what):
-        out = []
-        for i, value in enumerate(values):
-            tensors[f"call{k}.{what}.{i}"] = value.detach().contiguous().clone()
-            out.append({"tensor": f"call{k}.{what}.{i}"})
-        return out
-
-    leaves = torch.utils._pytree.tree_leaves(module(*inputs))
-    return {"in": stored(inputs, "in"), "out": stored(leaves, "out")}
-
-
 def takes(exported, inputs):
     """torch.export may find that a function takes one size only, and guards it."""
     try:
@@ -484,7 +471,7 @@ def save(name, function, folder, is_dynamic):
     batch_may_change = is_dynamic and takes(exported, other)
     torch.export.save(exported, folder / f"{name}.pt2")
     tensors = {}
-    calls = [record(module, each, k, tensors) for k, each in enumerate([one, other] if batch_may_change else [one])]
+    calls = [record(module, each, {}, k, tensors) for k, each in enumerate([one, other] if batch_may_change else [one])]
     save_file(tensors, folder / f"{name}.safetensors", {"calls": json.dumps(calls)})
 
 

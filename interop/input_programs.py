@@ -6,10 +6,12 @@
 Keyword arguments, nested containers, dataclasses and dynamic dimensions that must be equal: strict export writes guards
 that name such inputs by position or by path, differently from release to release. Each program is exported strictly and
 not, and recorded (docs/recorded-calls.md) with the sizes of the export and with others. FOLDER gets a folder for the
-release of this torch. What torch.export refuses, or loads and then cannot run itself, is printed and left out.
+release of this torch. What torch.export refuses is printed and left out; where PyTorch cannot run what it saved, the
+results are those of the original module.
 """
 
 import copy
+import inspect
 import io
 import json
 import sys
@@ -19,6 +21,7 @@ from pathlib import Path
 
 import torch
 import torch.utils._pytree as pytree
+from record_calls import record
 from run_recorded import Box, Pair, register_classes
 from safetensors.torch import save_file
 from torch import nn
@@ -222,43 +225,23 @@ def dynamic_sizes(tree):
     return of(tree)
 
 
-def stored(values, key, tensors):
-    """The values of a call as docs/recorded-calls.md writes them."""
-    out = []
-    for i, value in enumerate(values):
-        if isinstance(value, torch.Tensor):
-            tensors[f"{key}.{i}"] = value.detach().contiguous().clone()
-            out.append({"tensor": f"{key}.{i}"})
-        else:
-            out.append({"none": True} if value is None else {type(value).__name__: value})
-    return out
-
-
-def record(module, args, kwargs, k, tensors):
-    """Adds a call to the tensors, and returns its description."""
-    leaves = pytree.tree_leaves((args, kwargs))
-    before = stored(leaves, f"call{k}.in", tensors)
-    results = stored(pytree.tree_leaves(module(*args, **kwargs)), f"call{k}.out", tensors)
-    written = {
-        str(i): stored([leaf], f"call{k}.mutin{i}", tensors)[0]
-        for i, leaf in enumerate(leaves)
-        if isinstance(leaf, torch.Tensor) and not torch.equal(leaf, tensors[f"call{k}.in.{i}"])
-    }
-    return {"in": before, "out": results, "mutin": written, "kwargs": list(kwargs)}
-
-
 def save(cls, args, kwargs, is_strict, path):
     torch.manual_seed(0)
     one = (made(args, BATCH), made(kwargs, BATCH))
     other = (made(args, OTHER_BATCH), made(kwargs, OTHER_BATCH))
     shapes = (dynamic_sizes(args), dynamic_sizes(kwargs))
-    named = cls.forward.__code__.co_varnames[1 : cls.forward.__code__.co_argcount]
-    has_variadic = cls.forward.__code__.co_flags & 0x04
-    dynamic = {**({"xs": shapes[0]} if has_variadic else dict(zip(named, shapes[0])))}
-    if cls.forward.__code__.co_flags & 0x08:
-        dynamic["kw"] = shapes[1]
-    else:
-        dynamic.update(shapes[1])
+    # The parameters after self: *xs takes all positions, **kw all keywords, others one each.
+    dynamic = {}
+    positions = iter(shapes[0])
+    for parameter in list(inspect.signature(cls.forward).parameters.values())[1:]:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            dynamic[parameter.name] = tuple(positions)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            dynamic[parameter.name] = shapes[1]
+        elif parameter.kind is not parameter.KEYWORD_ONLY:
+            dynamic[parameter.name] = next(positions)
+        elif parameter.name in shapes[1]:
+            dynamic[parameter.name] = shapes[1][parameter.name]
     original = cls()
     exported = torch.export.export(original, *one, dynamic_shapes=dynamic, strict=is_strict)
     buffer = io.BytesIO()
