@@ -124,7 +124,8 @@ class DimFreer {
     check::ShapeCheck shape(graph_, node, op);
     Trials trials;
     for (const int64_t size : trials_) {
-      PT2_TRY(std::vector<Value> values, shape.infer(binding(size)));
+      const SymbolBindings bindings = binding(size);
+      PT2_TRY(std::vector<Value> values, shape.infer(check::by_record(bindings)));
       trials.push_back(std::move(values));
     }
     return trials;

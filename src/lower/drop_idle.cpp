@@ -2,7 +2,9 @@
 // conversion to the dtype that a tensor has. Between two nodes they hide that these could be
 // computed in one go.
 #include "base/check.h"
-#include "lower/forms.h"
+#include "check/shapes/proven_dtypes.h"
+#include "check/shapes/symbol_samples.h"
+#include "ir/graph_place.h"
 #include "lower/functional/views.h"
 #include "lower/pass.h"
 
@@ -10,12 +12,15 @@ namespace pt2 {
 namespace {
 
 struct Idle {
+  NodeId node{};
   ValueId argument{};
   ValueId result{};
+  bool converts = false;  // to the dtype that is recorded of the argument
 };
 
 // A result of the program stays: it has a name for its callers.
-std::optional<Idle> find_idle(const Graph& graph, const Node& node) {
+std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
   const ops::Operator op = ops::find_operator(node.target);
   const auto* result = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
   if (!op || result == nullptr) return std::nullopt;
@@ -25,25 +30,46 @@ std::optional<Idle> find_idle(const Graph& graph, const Node& node) {
   if (argument == nullptr) return std::nullopt;
   for (const Use& use : graph.uses(*result))
     if (!use.node) return std::nullopt;
-  return Idle{*argument, *result};
+  return Idle{.node = id,
+              .argument = *argument,
+              .result = *result,
+              .converts = op.def != nullptr && op.def->facts.sharing == ops::Sharing::unless_cast};
+}
+
+// Of nodes that convert, those whose argument has the dtype for certain: a file may record another.
+void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
+                    std::vector<Idle>& idle) {
+  std::vector<bool> wanted(graph.value_count(), false);
+  for (const Idle& each : idle)
+    if (each.converts) wanted[static_cast<size_t>(each.argument)] = true;
+  if (std::ranges::find(wanted, true) == wanted.end()) return;
+  const std::vector<bool> proven =
+      check::proven_dtypes(graph, hints, inputs_hold, std::move(wanted));
+  std::erase_if(idle, [&](const Idle& each) {
+    return each.converts && !proven[static_cast<size_t>(each.argument)];
+  });
 }
 
 }  // namespace
 
-bool has_no_idle_node(const Graph& graph) {
-  for (const NodeId id : graph.nodes())
-    if (find_idle(graph, graph.node(id))) return false;
-  return true;
-}
-
 PassResult drop_idle(Program& program, Pipeline&) {
+  // What autocast converts is not among the nodes.
+  const bool tells_dtypes = has_form(program.graph, Form::without_autocast);
+  const SymbolBindings hints = check::hint_bindings(placed_graphs(program));
   bool changed = false;
   for_each_graph(program.graph, [&](Graph& graph) {
-    for (const NodeId id : graph.nodes()) {
-      const std::optional<Idle> idle = find_idle(graph, graph.node(id));
-      if (!idle) continue;
-      graph.replace_all_uses(idle->result, idle->argument);
-      PT2_CHECK(graph.erase_node(id).has_value());  // nobody uses its result
+    std::vector<Idle> idle;
+    for (const NodeId id : graph.nodes())
+      if (const std::optional<Idle> found = find_idle(graph, id))
+        if (tells_dtypes || !found->converts) idle.push_back(*found);
+    // Callers of a nested graph may give it other dtypes than it records.
+    leave_unproven(graph, hints, &graph == &program.graph, idle);
+    for (const Idle& each : idle) {
+      // The argument may have been the result of one that made way.
+      const std::optional<Idle> now = find_idle(graph, each.node);
+      if (!now) continue;
+      graph.replace_all_uses(now->result, now->argument);
+      PT2_CHECK(graph.erase_node(now->node).has_value());  // nobody uses its result
       changed = true;
     }
   });

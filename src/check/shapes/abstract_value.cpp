@@ -94,6 +94,10 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
   return std::optional<Value>(Value(std::move(items)));
 }
 
+Abstraction by_record(const SymbolBindings& bindings) {
+  return [&](const GraphValue& value) { return abstract_value(value, bindings); };
+}
+
 std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
                                                      const ops::Signature& signature,
                                                      const Abstraction& abstraction) {
@@ -117,14 +121,6 @@ std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const N
     arguments[i] = *std::move(value);
   }
   return arguments;
-}
-
-std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
-                                                     const ops::Signature& signature,
-                                                     const SymbolBindings& bindings) {
-  return abstract_arguments(graph, node, signature, [&](const GraphValue& value) {
-    return abstract_value(value, bindings);
-  });
 }
 
 }  // namespace pt2::check

@@ -20,6 +20,8 @@ std::optional<Value> abstract_value(const GraphValue& value, const SymbolBinding
 std::optional<Value> abstract_value_of_ones(const GraphValue& value);
 // How a value of the graph is abstracted; nothing when it is unknown.
 using Abstraction = std::function<std::optional<Value>(const GraphValue&)>;
+// As abstract_value does under these bindings, which must outlive it.
+Abstraction by_record(const SymbolBindings& bindings);
 // The same of an argument; error `unsupported` for what no operator here takes.
 Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
                                             const Abstraction& abstraction);
@@ -29,9 +31,6 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
 std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
                                                      const ops::Signature& signature,
                                                      const Abstraction& abstraction);
-std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
-                                                     const ops::Signature& signature,
-                                                     const SymbolBindings& bindings);
 
 }  // namespace pt2::check
 

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/memory_account.h"
-#include "check/shapes/abstract_value.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
 
@@ -150,7 +149,7 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   };
   if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
   if (!has_rule()) return unknown("the operator has no shape rule");
-  if (!bind(bindings)) return unknown("an operand is not known");
+  if (!bind(by_record(bindings))) return unknown("an operand is not known");
   auto computed = results();
   if (!computed) {
     if (computed.error().code != ErrorCode::invalid) return unknown("it depends on data");
@@ -163,13 +162,13 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   return verdict;
 }
 
-Result<std::vector<Value>> ShapeCheck::infer(const SymbolBindings& bindings) {
+Result<std::vector<Value>> ShapeCheck::infer(const Abstraction& abstraction) {
   const auto unknown = [](std::string text) {
     return Error{ErrorCode::unsupported, std::move(text), ""};
   };
   if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
   if (!has_rule()) return unknown("the operator has no shape rule");
-  if (!bind(bindings)) return unknown("an operand is not known");
+  if (!bind(abstraction)) return unknown("an operand is not known");
   return results();
 }
 
@@ -178,8 +177,8 @@ bool ShapeCheck::has_rule() const {
                                  (op_.def->looks_at_sizes_alone() || op_.def->is_predictable()));
 }
 
-bool ShapeCheck::bind(const SymbolBindings& bindings) {
-  auto arguments = abstract_arguments(graph_, node_, signature_, bindings);
+bool ShapeCheck::bind(const Abstraction& abstraction) {
+  auto arguments = abstract_arguments(graph_, node_, signature_, abstraction);
   if (arguments) arguments_ = *std::move(arguments);
   return arguments.has_value();
 }

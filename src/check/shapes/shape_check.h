@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/shapes/abstract_value.h"
 #include "ops/table.h"
 #include "pt2/diagnostics.h"
 #include "pt2/ir/graph.h"
@@ -39,9 +40,9 @@ class ShapeCheck {
 
   // Linear in the sizes of the values; no tensor is allocated.
   ShapeVerdict judge(const SymbolBindings& bindings);
-  // What the operator gives for the operands' sizes, whatever is recorded of its results: tensors
-  // without elements. Error `unsupported` where that is not known; else the operator's own.
-  Result<std::vector<Value>> infer(const SymbolBindings& bindings);
+  // What the operator gives for the operands, whatever is recorded of its results: tensors without
+  // elements. Error `unsupported` where that is not known; else the operator's own.
+  Result<std::vector<Value>> infer(const Abstraction& abstraction);
   // Those that its operands are made of.
   std::vector<SymbolId> symbols() const;
   // How much there is to evaluate in a judgement: a small number unless its values' sizes are long
@@ -57,7 +58,7 @@ class ShapeCheck {
 
  private:
   bool has_rule() const;
-  bool bind(const SymbolBindings& bindings);
+  bool bind(const Abstraction& abstraction);
   Result<std::vector<Value>> results() const;
   Result<std::vector<Value>> compute() const;
   size_t recorded_values() const;

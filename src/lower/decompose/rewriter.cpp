@@ -86,7 +86,7 @@ Result<void> NodeRewriter::run(std::span<const SymbolBindings> choices,
 Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
                                                  const Recorder::Expands& expands) const {
   const ops::Signature& signature = op_.signature();
-  auto arguments = check::abstract_arguments(graph_, node_, signature, choice);
+  auto arguments = check::abstract_arguments(graph_, node_, signature, check::by_record(choice));
   if (!arguments) return unsupported("an operand is not known");
   Trace trace{&choice, *std::move(arguments), {}, {}};
   const auto given = given_arguments(node_, signature);

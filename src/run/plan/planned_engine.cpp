@@ -88,11 +88,25 @@ uint64_t add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targ
   return count;
 }
 
+// A call's own inputs are checked, weights are what the file has.
+bool weights_have_recorded_dtypes(const EngineSource& source) {
+  const std::span<const Argument> inputs = source.program.graph.inputs();
+  for (size_t i = 0; i < source.weights.size(); ++i) {
+    const auto* id = inputs[i].get_if<ValueId>();
+    const auto* weight = source.weights[i].get_if<Tensor>();
+    if (id == nullptr || weight == nullptr || !weight->defined()) continue;
+    const TensorMeta* meta = source.program.graph.value(*id).tensor();
+    if (meta == nullptr || meta->dtype.dtype() != weight->dtype()) return false;
+  }
+  return true;
+}
+
 // The program in the form that plans are best made of; nothing where it has that already. What a
 // pass cannot do stays as it is.
-std::optional<Program> prepared(const Program& program, Writes writes, const Limits& limits) {
+std::optional<Program> prepared(const EngineSource& source, Writes writes) {
+  const Program& program = source.program;
   std::optional<Program> out;
-  const NodeBudget budget(limits.max_new_nodes);
+  const NodeBudget budget(source.limits.max_new_nodes);
   for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast, Pass::inline_regions,
                           Pass::functionalize, Pass::drop_idle}) {
     const Program& now = out ? *out : program;
@@ -100,8 +114,9 @@ std::optional<Program> prepared(const Program& program, Writes writes, const Lim
     if (pass == Pass::functionalize && writes != Writes::none &&
         (writes == Writes::large || !updates_statistics(now.graph)))
       continue;
-    if (!has_form(now.graph, pass_info(pass).needs) || has_form(now.graph, pass_info(pass).gives))
-      continue;
+    const auto& [needs, gives] = std::pair(pass_info(pass).needs, pass_info(pass).gives);
+    if (!has_form(now.graph, needs) || (gives != Form::any && has_form(now.graph, gives))) continue;
+    if (pass == Pass::drop_idle && !weights_have_recorded_dtypes(source)) continue;
     Program changed = now;
     if (!out) note_sources(changed);
     if (pass == Pass::functionalize && writes != Writes::none) {
@@ -110,7 +125,7 @@ std::optional<Program> prepared(const Program& program, Writes writes, const Lim
     }
     Pipeline pipeline{.budget = budget};
     const PassResult result = run_pass(pass, changed, pipeline);
-    if (result.failures.empty() &&
+    if (result.changed && result.failures.empty() &&
         changed.graph.outputs().size() == program.graph.outputs().size() &&
         changed.graph.inputs().size() == program.graph.inputs().size())
       out = std::move(changed);
@@ -141,7 +156,7 @@ class PlannedEngine final : public Engine {
     const Writes writes = writes_of_program();
     may_record_ = writes != Writes::large;
     has_state_ = writes != Writes::none;
-    lowered_ = prepared(source_.program, writes, source_.limits);
+    lowered_ = prepared(source_, writes);
     PT2_TRY_VOID(bind_and_plan());
     // What a formula is made of may be formulas again.
     constexpr int kMostRounds = 3;

@@ -1,0 +1,78 @@
+#include "check/shapes/proven_dtypes.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "check/shapes/abstract_value.h"
+#include "check/shapes/shape_check.h"
+#include "ops/table.h"
+
+namespace pt2::check {
+namespace {
+
+bool has_recorded_dtype(const Graph& graph, const Argument& output, const Value& computed) {
+  if (const auto* id = output.get_if<ValueId>()) {
+    const TensorMeta* meta = graph.value(*id).tensor();
+    const auto* tensor = computed.get_if<Tensor>();
+    return meta != nullptr && tensor != nullptr && meta->dtype.dtype() == tensor->dtype();
+  }
+  const auto* list = output.get_if<ArgumentList>();
+  const auto* items = computed.get_if<Value::List>();
+  if (list == nullptr || items == nullptr || list->items.size() != items->size()) return false;
+  for (size_t i = 0; i < items->size(); ++i)
+    if (!has_recorded_dtype(graph, list->items[i], (*items)[i])) return false;
+  return true;
+}
+
+// For operands of the recorded dtypes.
+bool gives_recorded_dtypes(const Graph& graph, const Node& node, const SymbolBindings& hints) {
+  const ops::Operator op = ops::find_operator(node.target);
+  if (!op || op.def == nullptr) return false;
+  ShapeCheck check(graph, node, op);
+  auto results = check.infer(by_record(hints));
+  // Of sizes that no example shows; rank and dtypes decide the dtypes of results.
+  if (!results) results = check.infer(abstract_value_of_ones);
+  if (!results || results->size() != node.outputs.size()) return false;
+  for (size_t i = 0; i < results->size(); ++i)
+    if (!has_recorded_dtype(graph, node.outputs[i], (*results)[i])) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
+                                std::vector<bool> wanted) {
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  std::vector<NodeId> asked;
+  for (const NodeId id : nodes | std::views::reverse) {
+    const Node& node = graph.node(id);
+    bool is_asked = false;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId value) {
+        is_asked = is_asked || wanted[static_cast<size_t>(value)];
+      });
+    if (!is_asked) continue;
+    asked.push_back(id);
+    for (const NamedArgument& input : node.inputs)
+      for_each_value(input.arg, [&](ValueId value) { wanted[static_cast<size_t>(value)] = true; });
+  }
+  std::vector<bool> proven(graph.value_count(), false);
+  for (const Argument& input : graph.inputs())
+    for_each_value(input, [&](ValueId value) { proven[static_cast<size_t>(value)] = inputs_hold; });
+  for (const NodeId id : asked | std::views::reverse) {
+    const Node& node = graph.node(id);
+    bool holds = true;
+    for (const NamedArgument& input : node.inputs)
+      for_each_value(input.arg, [&](ValueId value) {
+        // Whatever number a symbol stands for, the record says its kind.
+        holds =
+            holds && (graph.value(value).tensor() == nullptr || proven[static_cast<size_t>(value)]);
+      });
+    if (!holds || !gives_recorded_dtypes(graph, node, hints)) continue;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId value) { proven[static_cast<size_t>(value)] = true; });
+  }
+  return proven;
+}
+
+}  // namespace pt2::check
