@@ -15,7 +15,10 @@ struct Idle {
   NodeId node{};
   ValueId argument{};
   ValueId result{};
-  bool converts = false;  // to the dtype that is recorded of the argument
+  ops::Sharing sharing{};
+  // To the dtype that is recorded of the argument.
+  bool converts() const { return sharing == ops::Sharing::unless_cast; }
+  bool straightens() const { return sharing == ops::Sharing::unless_contiguous; }
 };
 
 // A result of the program stays: it has a name for its callers.
@@ -30,10 +33,19 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
   if (argument == nullptr) return std::nullopt;
   for (const Use& use : graph.uses(*result))
     if (!use.node) return std::nullopt;
-  return Idle{.node = id,
-              .argument = *argument,
-              .result = *result,
-              .converts = op.def != nullptr && op.def->facts.sharing == ops::Sharing::unless_cast};
+  return Idle{id, *argument, *result, op.def->facts.sharing};
+}
+
+// Recorded strides need not be those of the value.
+bool has_strides_looked_at(Program& program) {
+  bool found = false;
+  for_each_graph(program.graph, [&](const Graph& graph) {
+    for (const NodeId id : graph.nodes()) {
+      const ops::Operator op = ops::find_operator(graph.node(id).target);
+      found = found || (op && looks_at_strides(op));
+    }
+  });
+  return found;
 }
 
 // Of nodes that convert, those whose argument has the dtype for certain: a file may record another.
@@ -41,12 +53,12 @@ void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs
                     std::vector<Idle>& idle) {
   std::vector<bool> wanted(graph.value_count(), false);
   for (const Idle& each : idle)
-    if (each.converts) wanted[static_cast<size_t>(each.argument)] = true;
+    if (each.converts()) wanted[static_cast<size_t>(each.argument)] = true;
   if (std::ranges::find(wanted, true) == wanted.end()) return;
   const std::vector<bool> proven =
       check::proven_dtypes(graph, hints, inputs_hold, std::move(wanted));
   std::erase_if(idle, [&](const Idle& each) {
-    return each.converts && !proven[static_cast<size_t>(each.argument)];
+    return each.converts() && !proven[static_cast<size_t>(each.argument)];
   });
 }
 
@@ -55,13 +67,15 @@ void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs
 PassResult drop_idle(Program& program, Pipeline&) {
   // What autocast converts is not among the nodes.
   const bool tells_dtypes = has_form(program.graph, Form::without_autocast);
+  const bool keeps_strides = has_strides_looked_at(program);
   const SymbolBindings hints = check::hint_bindings(placed_graphs(program));
   bool changed = false;
   for_each_graph(program.graph, [&](Graph& graph) {
     std::vector<Idle> idle;
     for (const NodeId id : graph.nodes())
       if (const std::optional<Idle> found = find_idle(graph, id))
-        if (tells_dtypes || !found->converts) idle.push_back(*found);
+        if ((tells_dtypes || !found->converts()) && (!keeps_strides || !found->straightens()))
+          idle.push_back(*found);
     // Callers of a nested graph may give it other dtypes than it records.
     leave_unproven(graph, hints, &graph == &program.graph, idle);
     for (const Idle& each : idle) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "lower/functional/views.h"
 #include "ops/loops.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
@@ -95,15 +96,6 @@ class ReferenceStep final : public Step {
   Result<bool> run(Frame&) const override { return false; }
   std::string_view name() const override { return kReference; }
 };
-
-// What depends on strides, or on the order in which nodes run beyond the values that they take.
-bool looks_at_strides(const BoundNode& node) {
-  constexpr std::string_view kLooking[] = {"aten::as_strided",         "aten::stride",
-                                           "aten::sym_stride",         "aten::sym_storage_offset",
-                                           "aten::as_strided_scatter", "aten::is_contiguous",
-                                           "aten::sym_is_contiguous"};
-  return node.op && std::ranges::find(kLooking, node.op.signature().name) != std::end(kLooking);
-}
 
 // For each value the nodes that may write to its storage. Weights may share theirs from the
 // beginning.
@@ -582,7 +574,8 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     plan.given.push_back(is_value && weights[i].is_none());
     plan.changing.push_back(is_value && (weights[i].is_none() || !known[i]));
   }
-  const bool keeps_strides = std::ranges::any_of(graph.nodes, looks_at_strides);
+  const bool keeps_strides = std::ranges::any_of(
+      graph.nodes, [](const BoundNode& node) { return node.op && looks_at_strides(node.op); });
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
 
   std::vector<Value> constants(graph.graph->value_count());
