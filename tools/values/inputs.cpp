@@ -126,9 +126,10 @@ class InputReader {
     }
     if (is_json_path(argument)) return add_json(argument);
     if (is_tensor_path(argument)) return add_file(argument);
+    if (argument.starts_with('[')) return add_array(argument);
     return usage_error(
-        fmt::format("found '{}', expected NAME=VALUE, random or a file that ends in .npy, "
-                    ".npz, .safetensors or .json{}",
+        fmt::format("found '{}', expected NAME=VALUE, [[1, 2], [3, 4]], random or a file that ends "
+                    "in .npy, .npz, .safetensors or .json{}",
                     printable(argument), all_inputs()));
   }
 
@@ -283,17 +284,25 @@ class InputReader {
                                    printable(name), printable(path), tensors.size()));
   }
 
+  Result<void> add_array(const std::string& text) {
+    const auto index = first_missing_tensor();
+    return index ? add_at(*index, text) : one_too_many(text);
+  }
+
   Result<void> add_file(const std::string& path) {
     PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
     for (auto& [name, tensor] : tensors) {
       const auto index = name.empty() ? first_missing_tensor() : find(name);
-      if (!index && name.empty())
-        return usage_error(fmt::format("{}: every tensor input is given already{}", printable(path),
-                                       all_inputs()));
+      if (!index && name.empty()) return one_too_many(path);
       if (!index) return unknown(name);
       PT2_TRY_VOID(set_tensor(*index, std::move(tensor)));
     }
     return {};
+  }
+
+  Error one_too_many(const std::string& argument) const {
+    return usage_error(fmt::format("{}: every tensor input is given already{}", printable(argument),
+                                   all_inputs()));
   }
 
   std::optional<size_t> first_missing_tensor() const {
@@ -336,6 +345,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
       line.add_option("-i,--input", inputs.arguments,
                       "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
                       "random for all others, or a FILE of inputs by name;\n"
+                      "[[1,2],[3,4]] or a FILE of one tensor is the first input that is missing;\n"
                       "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
                       "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
                       "without -i, the file's own sample inputs are taken")
