@@ -10,6 +10,8 @@
 #include <functional>
 #include <system_error>
 
+#include "base/platform.h"
+
 namespace pt2 {
 namespace {
 
@@ -87,11 +89,12 @@ MappedFile::~MappedFile() {
 MappedFile::Identity MappedFile::identity_of(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return {};
+  const TimeOfChange changed = time_of_change(status);
   return {.device = status.st_dev,
           .number = status.st_ino,
           .size = status.st_size,
-          .modified_seconds = status.st_mtim.tv_sec,
-          .modified_nanoseconds = status.st_mtim.tv_nsec};
+          .modified_seconds = changed.seconds,
+          .modified_nanoseconds = changed.nanoseconds};
 }
 
 int MappedFile::reopen() const {

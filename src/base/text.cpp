@@ -9,6 +9,8 @@
 #include <iterator>
 #include <limits>
 
+#include "base/platform.h"
+
 namespace pt2 {
 namespace {
 
@@ -233,11 +235,7 @@ bool is_json_number(std::string_view text) {
 }
 
 std::optional<double> parse_float(std::string_view text) {
-  if (!is_json_number(text)) return {};
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
+  return is_json_number(text) ? decimal_value(text) : std::nullopt;
 }
 
 std::optional<int64_t> parse_int(std::string_view text) {

@@ -1,11 +1,11 @@
 #include "ops/bind.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 
 #include "base/check.h"
+#include "base/platform.h"
 #include "base/random_state.h"
 #include "base/text.h"
 #include "ops/loops.h"
@@ -112,11 +112,8 @@ std::optional<Value> parse_number(std::string_view text) {
   if (const auto integer = parse_int(text)) return Value(*integer);
   // The number of at::Reduction::Mean.
   if (text == "Mean") return Value(int64_t{1});
-  double number = 0;  // "1." and "inf" are among them
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return Value(number);
+  const auto number = decimal_value(text);  // "1." and "inf" are among them
+  return number ? std::optional(Value(*number)) : std::nullopt;
 }
 
 std::optional<Value> parse_default_element(BaseType base, std::string_view text) {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 
+#include "base/platform.h"
 #include "ir/number.h"
 #include "ir/symbols/symbols_internal.h"
 
@@ -175,8 +175,7 @@ Result<Number> evaluate_round_decimal(Arguments args) {
     const double unit = std::pow(10.0, static_cast<double>(-digits));
     return Number(std::nearbyint(value / unit) * unit);
   }
-  const std::string text = fmt::format("{:.{}f}", value, digits);
-  return Number(std::strtod(text.c_str(), nullptr));
+  return Number(decimal_value(fmt::format("{:.{}f}", value, digits)).value_or(value));
 }
 
 // The Trunc of 2.1 to 2.3, which keeps whole numbers.

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/platform.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "ir/number.h"
@@ -349,12 +350,9 @@ class Parser {
   }
 
   Result<Expr> float_literal(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-      return Error{ErrorCode::malformed, fmt::format("'{}' is not a float", text), {}};
-    }
-    return literal(value);
+    const auto value = decimal_value(text);
+    if (!value) return Error{ErrorCode::malformed, fmt::format("'{}' is not a float", text), {}};
+    return literal(*value);
   }
 
   // The rest of Symbol('s77', positive=True, integer=True), Float('2.5', precision=53),

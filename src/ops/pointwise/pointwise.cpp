@@ -19,12 +19,6 @@ double inverse_erf(double y) {
 
 }  // namespace
 
-double log_gamma(double x) {
-  // std::lgamma writes the global signgam; this form does not.
-  int sign = 0;
-  return std::isinf(x) ? HUGE_VAL : ::lgamma_r(x, &sign);
-}
-
 // Recurrence up to 10, then the asymptotic series; reflection below 0.
 double digamma_of(double x) {
   if (x == 0) return std::copysign(HUGE_VAL, -x);

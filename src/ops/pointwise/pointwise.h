@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "base/platform.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 
@@ -119,7 +120,6 @@ std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
 // (ATen/native/cpu/LogAddExp.h).
 Complex log_add_exp(Complex a, Complex b);
 
-double log_gamma(double x);
 double digamma_of(double x);
 // The number below which a normally distributed one lies with probability 1/2 + `q`, for |q| up to
 // 0.425, and the one above which it lies with the given probability, for the others up to 1/2.

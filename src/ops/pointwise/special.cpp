@@ -226,10 +226,6 @@ double zeta_of(double s, double q) {
   }
   return sum;
 }
-double log_gamma_of(double x) {
-  int sign = 0;
-  return std::isinf(x) ? HUGE_VAL : ::lgamma_r(x, &sign);
-}
 // The regularised lower incomplete gamma function: its series below a + 1, the continued fraction
 // of the upper one beyond (Lentz).
 double lower_gamma(double a, double x) {
@@ -239,7 +235,7 @@ double lower_gamma(double a, double x) {
   if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
   if (std::isinf(x)) return 1;
   constexpr int kMaxTerms = 4000;
-  const double scale = std::exp(a * std::log(x) - x - log_gamma_of(a));
+  const double scale = std::exp(a * std::log(x) - x - log_gamma(a));
   if (x < a + 1) {
     double term = 1 / a;
     double sum = term;
@@ -276,7 +272,7 @@ double upper_gamma(double a, double x) {
     // Near 1 the difference has few digits: the fraction itself, once more.
     double f = 0;
     for (int k = 600; k > 0; --k) f = k * (k - a) / (x + 2 * k + 1 - a - f);
-    return std::exp(a * std::log(x) - x - log_gamma_of(a)) / (x + 1 - a - f);
+    return std::exp(a * std::log(x) - x - log_gamma(a)) / (x + 1 - a - f);
   }
   return 1 - lower_gamma(a, x);
 }
@@ -347,7 +343,7 @@ Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
     return {};
   }
   const double order = static_cast<double>(n) + 1;
-  const double factor = (n % 2 != 0 ? 1 : -1) * std::exp(log_gamma_of(order));
+  const double factor = (n % 2 != 0 ? 1 : -1) * std::exp(log_gamma(order));
   with_float_compute_type(out.dtype(), [&]<class C>() {
     elementwise<C>(
         out, out.dtype(),
@@ -374,7 +370,7 @@ void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {
         [=](C x) {
           double sum = dims * (dims - 1) / 4 * std::log(std::numbers::pi);
           for (int64_t j = 0; j < p; ++j)
-            sum += log_gamma_of(static_cast<double>(x) - static_cast<double>(j) / 2);
+            sum += log_gamma(static_cast<double>(x) - static_cast<double>(j) / 2);
           return static_cast<C>(sum);
         },
         self);

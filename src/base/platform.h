@@ -1,0 +1,32 @@
+// What differs from one operating system or standard library to the next, a function each. Nothing
+// else may ask which one it is compiled for (tests/structure/portable.sh).
+#ifndef PT2_BASE_PLATFORM_H
+#define PT2_BASE_PLATFORM_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+struct stat;
+
+namespace pt2 {
+
+// The double nearest to a decimal number, as std::from_chars reads it: no space, no '+', no
+// hexadecimal digits; "1.", ".5", "inf" and "nan" are among them. Nothing where anything follows,
+// or where it is beyond the doubles. libc++ has no std::from_chars for them before release 20.
+std::optional<double> decimal_value(std::string_view text);
+
+// The logarithm of the absolute value of the gamma function. std::lgamma writes a global variable
+// where POSIX wants it; this may be called by several threads.
+double log_gamma(double x);
+
+struct TimeOfChange {
+  int64_t seconds = 0;
+  int64_t nanoseconds = 0;
+};
+// When a file's contents were changed last.
+TimeOfChange time_of_change(const struct stat& status);
+
+}  // namespace pt2
+
+#endif  // PT2_BASE_PLATFORM_H
