@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <utility>
 
 #include "base/printable.h"
+#include "convert/package_operators.h"
 #include "pt2/conversion.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
@@ -94,6 +96,23 @@ Result<bool> is_sound(const ConvertArguments& options, const Package& package,
   return sound;
 }
 
+// Of package operators PyTorch says no more than that it does not know them.
+Result<void> warn_of_package_operators(const Package& package, Environment& environment) {
+  constexpr size_t kMostNames = 5;
+  for (const std::string& model : package.models()) {
+    PT2_TRY(const Program* program, package.program(model));
+    std::vector<std::string> names = package_operators(*program);
+    if (names.empty()) continue;
+    const size_t others = names.size() - std::min(names.size(), kMostNames);
+    names.resize(names.size() - others);
+    print_warning(environment,
+                  fmt::format("PyTorch can open this only after importing what registers {}{}",
+                              printable(fmt::format("{}", fmt::join(names, ", ")), 500),
+                              others == 0 ? "" : fmt::format(" and {} more", others)));
+  }
+  return {};
+}
+
 Result<int> convert_file(const ConvertArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   print_foreign_code(environment, package);
@@ -118,6 +137,7 @@ Result<int> convert_file(const ConvertArguments& options, Environment& environme
   PT2_TRY(const bool sound, is_sound(options, package, conversion, environment));
   if (!sound) return kBlocked;
   PT2_TRY_VOID(save_written(conversion.contents, options.output, environment));
+  PT2_TRY_VOID(warn_of_package_operators(package, environment));
   if (!options.json) print(report, report_text(options, conversion));
   return kOk;
 }

@@ -1,0 +1,48 @@
+#include "convert/package_operators.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "ir/graph_place.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kOperatorTarget = "torch.ops.";
+
+// What `import torch` registers in 2.6 to 2.15 (torch._C._jit_get_all_schemas), and higher-order
+// operators, which have no schema. Names that begin with '_' belong to PyTorch's own parts.
+constexpr std::string_view kOfPyTorch[] = {"aten",           "c10d",
+                                           "cuda",           "debugprims",
+                                           "export",         "fsdp",
+                                           "higher_order",   "inductor",
+                                           "inductor_prims", "mkl",
+                                           "mkldnn",         "mkldnn_prepacked",
+                                           "onednn",         "onnx",
+                                           "prim",           "prims",
+                                           "profiler",       "quantization",
+                                           "quantized",      "rngprims",
+                                           "sparse",         "static_runtime",
+                                           "symm_mem"};
+
+bool belongs_to_package(std::string_view target) {
+  if (!target.starts_with(kOperatorTarget)) return false;
+  target.remove_prefix(kOperatorTarget.size());
+  const std::string_view library = target.substr(0, target.find('.'));
+  return !library.starts_with('_') &&
+         std::ranges::find(kOfPyTorch, library) == std::end(kOfPyTorch);
+}
+
+}  // namespace
+
+std::vector<std::string> package_operators(const Program& program) {
+  std::set<std::string> found;
+  for (const PlacedGraph& placed : placed_graphs(program))
+    for (const NodeId id : placed.graph->nodes())
+      if (const std::string& target = placed.graph->node(id).target; belongs_to_package(target))
+        found.insert(target);
+  return {found.begin(), found.end()};
+}
+
+}  // namespace pt2
