@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# hostile.sh PT2: every line of tests/data/hostile/cases.txt ends as it says, within 10 s of processor time and
+# 1 GB of memory. The tests of the dev preset cannot tell: there sanitizers take most of both.
+set -uo pipefail
+pt2=$(realpath "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/../data" || exit 1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# Stacks of threads count as memory, though hardly any of theirs is touched.
+kilobytes=$((1024 * 1024 + 8192 * $(nproc)))
+faults=0
+
+# expect "ARGUMENTS" EXIT TEXT
+expect() {
+  local said code words
+  read -ra words <<<"$1"
+  said=$(
+    ulimit -t 10 -d "$kilobytes"
+    "$pt2" "${words[@]}" 2>&1 </dev/null | tr -d '\0'  # which Bash keeps in no variable
+    exit "${PIPESTATUS[0]}"
+  )
+  code=$?
+  if [ "$code" != "$2" ] || [[ $said != *"$3"* ]]; then
+    echo "pt2 $1: exit $code, expected $2 and \"$3\"; it says:"
+    head -c 2000 <<<"$said"
+    faults=1
+  fi
+}
+
+count=0
+while IFS='|' read -r command code text; do
+  [[ -z $command || $command == '#'* ]] && continue
+  for suffix in pt2 npy npz safetensors; do
+    name=\$${suffix^^}
+    [ "$suffix" = pt2 ] && name=\$OUT
+    command=${command//"$name"/"$folder/out.$suffix"}
+  done
+  [[ $command == *" -o "* ]] && rm -f "$folder"/out.*
+  read -r code <<<"$code"
+  text=${text#"${text%%[! ]*}"}
+  expect "$command" "$code" "${text%"${text##*[! ]}"}"
+  count=$((count + 1))
+done <hostile/cases.txt
+[ "$count" -gt 20 ] || { echo "found $count cases"; faults=1; }
+
+# As many nodes as a megabyte or more of JSON can hold, stored as it is.
+nodes=100000
+{
+  echo 'program schema 8.20 { graph() {'
+  yes 'aten.f.default()' | head -n "$nodes"
+  echo 'return } }'
+} >"$folder/nodes.txt"
+expect "as $folder/nodes.txt -o $folder/nodes.pt2" 0 ""
+expect "info $folder/nodes.pt2" 0 "$nodes"
+expect "verify $folder/nodes.pt2" 1 "1 error, $nodes warnings"
+exit $faults
