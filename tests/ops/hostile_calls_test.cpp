@@ -51,6 +51,28 @@ TEST(HostileCalls, EmptyTensorsOfHugeDimsNeedNoMemory) {
   EXPECT_EQ(difference->sizes(), (Sizes{0, kHuge - 100}));
 }
 
+TEST(HostileCalls, EmptyMatricesOfHugeDimsNeedNoMemory) {
+  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHuge});
+  const auto flipped = apply_within(kBudget, aten<"fliplr.default">, {empty});
+  ASSERT_TRUE(flipped) << flipped.error().text();
+  EXPECT_EQ(flipped->sizes(), (Sizes{0, kHuge}));
+  const auto inverse = apply_within(kBudget, aten<"pinverse.default">, {empty});
+  ASSERT_TRUE(inverse) << inverse.error().text();
+  EXPECT_EQ(inverse->sizes(), (Sizes{kHuge, 0}));
+  const auto rank = apply_within(kBudget, aten<"linalg_matrix_rank.default">, {empty, 0.5});
+  EXPECT_EQ(elements<int64_t>(rank), std::vector<int64_t>{0});
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kBudget));
+  const auto unpacked =
+      apply_all(aten<"lu_unpack.default">, {empty, Tensor::zeros(Dtype::int32, {0})});
+  ASSERT_TRUE(unpacked) << unpacked.error().text();
+  EXPECT_EQ((*unpacked)[0].get_if<Tensor>()->sizes(), (Sizes{0, 0}));
+  EXPECT_EQ((*unpacked)[2].get_if<Tensor>()->sizes(), (Sizes{0, kHuge}));
+  const Tensor right = Tensor::zeros(Dtype::float32, {0, 0});
+  const auto solved = apply_all(aten<"linalg_lstsq.default">, {empty, right});
+  ASSERT_TRUE(solved) << solved.error().text();
+  EXPECT_EQ((*solved)[0].get_if<Tensor>()->sizes(), (Sizes{kHuge, 0}));
+}
+
 TEST(HostileCalls, WorkingMemoryIsCounted) {
   const Tensor rows = Tensor::zeros(Dtype::int64, {0});
   const Tensor grad = Tensor::zeros(Dtype::float32, {0, 0});
@@ -62,6 +84,11 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
                    {Tensor::zeros(Dtype::float32, {1}).with_view({kHuge}, {0}, 0)}),
       apply_within(kBudget, aten<"embedding_dense_backward.default">,
                    {grad, rows, Value(kHuge), Value(int64_t{-1}), Value(false)}),
+      apply_within(kBudget, aten<"embedding_dense_backward.default">,
+                   {grad, rows, Value(int64_t{1} << 61), Value(int64_t{-1}), Value(false)}),
+      apply_within(
+          kBudget, aten<"linalg_lstsq.default">,
+          {Tensor::zeros(Dtype::float32, {0, kHuge}), Tensor::zeros(Dtype::float32, {0, 1})}),
       apply_within(kBudget, aten<"combinations.default">, {few, int64_t{100}}),
       apply_within(kBudget, aten<"combinations.default">, {few, int64_t{5}, true})};
   for (size_t i = 0; i < std::size(results); ++i) {

@@ -31,6 +31,20 @@ Graph doubled() {
   return std::move(maker.graph);
 }
 
+Graph identity() {
+  GraphMaker maker;
+  maker.graph.set_outputs({Argument(maker.input("x"))});
+  return std::move(maker.graph);
+}
+
+Graph first_of_two() {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  maker.input("y");
+  maker.graph.set_outputs({Argument(x)});
+  return std::move(maker.graph);
+}
+
 Graph loop_of(const std::string& target, double bound) {
   GraphMaker maker;
   const ValueId x = maker.input("x");
@@ -122,6 +136,32 @@ TEST(Regions, ScanGoesBackwardsAlongADimension) {
   ASSERT_TRUE(outputs) << outputs.error().text();
   EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{6, 25}));
   EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{6, 25, 5, 21, 3, 16}));
+}
+
+// What loops gather takes memory, even where no round makes a tensor: here each gives what it got.
+TEST(Regions, WhatLoopsGatherIsCounted) {
+  constexpr int64_t kRounds = 10'000;
+  const Value many(Tensor::zeros(Dtype::float32, {1}).with_view({kRounds}, {0}, 0));
+  const auto error_of = [&](const std::string& name, Graph body, bool over_elements) {
+    GraphMaker maker;
+    const ValueId x = maker.input("x");
+    const SubgraphId graph = maker.graph.add_subgraph(std::move(body));
+    std::vector<NamedArgument> inputs{named("", graph)};
+    if (!over_elements) inputs.push_back(named("", maker.graph.add_subgraph(identity())));
+    if (name == "scan") inputs.push_back(named("", tensors({})));
+    inputs.push_back(named("", tensors({Argument(x)})));
+    inputs.push_back(named("", tensors({})));
+    const ValueId result = maker.call("torch.ops.higher_order." + name, std::move(inputs));
+    maker.graph.set_outputs({Argument(result)});
+    const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 20));
+    const auto outputs = within_memory(
+        [&] { return execute(maker.graph, {over_elements ? many : Value(floats({}, {0}))}); });
+    return outputs ? std::optional<ErrorCode>() : outputs.error().code;
+  };
+  EXPECT_EQ(error_of("map_impl", identity(), true), ErrorCode::limit);
+  EXPECT_EQ(error_of("scan", identity(), true), ErrorCode::limit);
+  EXPECT_EQ(error_of("associative_scan", first_of_two(), true), ErrorCode::limit);
+  EXPECT_EQ(error_of("while_loop_stack_output", less_than(20), false), ErrorCode::limit);
 }
 
 // A vmap region over input "x" with the nodes that `body` adds; its result's batch dimension is 0.
