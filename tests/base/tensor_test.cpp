@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace pt2 {
 namespace {
 
@@ -15,6 +19,19 @@ TEST(Tensor, ViewOfRefusesWhatReachesOutside) {
       Tensor::view_of(storage, Dtype::float32, {int64_t{1} << 62, int64_t{1} << 62}, {0, 0}, 0));
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2}, {INT64_MAX}, 4));
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2}, {1, 1}, 0));
+}
+
+// Otherwise no test would notice a kernel that reads a little too far.
+TEST(Storage, EndsWhereASanitizerSeesIt) {
+#if defined(__SANITIZE_ADDRESS__)
+  for (const size_t bytes : {size_t{4}, size_t{7}, size_t{64}}) {
+    const auto storage = Storage::allocate(bytes);
+    EXPECT_TRUE(__asan_address_is_poisoned(storage->data() + bytes)) << bytes;
+    EXPECT_EQ(__asan_region_is_poisoned(storage->data(), bytes), nullptr) << bytes;
+  }
+#else
+  GTEST_SKIP() << "not built for the address sanitizer";
+#endif
 }
 
 TEST(Tensor, CopiesStridedElementsRowMajor) {
