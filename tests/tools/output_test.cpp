@@ -8,6 +8,7 @@
 #include "pt2/package.h"
 #include "pt2/tensor_file.h"
 #include "temporary_folder.h"
+#include "tools/writing.h"
 
 namespace pt2::test {
 namespace {
@@ -40,6 +41,44 @@ TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
   EXPECT_TRUE(package->warnings().empty());
   EXPECT_EQ(package->program().value()->torch_version, "2.9.1");
   EXPECT_TRUE(stream_text(environment.err).starts_with(path + ": for PyTorch 2.9"));
+}
+
+// A fault of this library's own, which `convert` and the verbs that change files then refuse to
+// write.
+TEST(ChangedOutput, BreaksNoRuleThatTheInputKeeps) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2";
+  const Package package = Package::open(path).value();
+  PackageContents contents = package_contents(package).value();
+  ASSERT_EQ(contents.programs.size(), 1u);
+  SavedProgram& program = contents.programs[0];
+  const auto same = tools::new_findings(package, program, Limits());
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_TRUE(same->empty());
+
+  const std::string kept = "torch.ops.aten.relu.default", wrong = "torch.ops.aten.cumsum.default";
+  const size_t at = program.json.find(kept);
+  ASSERT_NE(at, std::string::npos);
+  program.json.replace(at, kept.size(), wrong);
+  const auto found = tools::new_findings(package, program, Limits());
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_FALSE(found->empty());
+
+  const TemporaryFolder folder;
+  tools::Environment environment{.out = std::tmpfile(), .err = std::tmpfile()};
+  const tools::Writing writing{.source = {}, .output = folder.file("changed.pt2")};
+  const auto code = tools::write_changed(writing, package, contents, {"a change"}, environment);
+  ASSERT_TRUE(code) << code.error().text();
+  EXPECT_EQ(*code, 3);
+  EXPECT_FALSE(std::filesystem::exists(writing.output));
+  EXPECT_EQ(stream_text(environment.out), "");
+  EXPECT_TRUE(stream_text(environment.err)
+                  .starts_with("pt2: the new program breaks rules that the old one keeps; nothing "
+                               "was written\npt2: V601 error"));
+
+  // What the input breaks, too, is the user's to know.
+  ASSERT_TRUE(save_package(contents, folder.file("broken.pt2")));
+  const Package broken = Package::open(folder.file("broken.pt2")).value();
+  EXPECT_TRUE(tools::new_findings(broken, program, Limits()).value().empty());
 }
 
 TEST(RunOutput, OfResultsIsAFileOfTensorsAndNothingElse) {
