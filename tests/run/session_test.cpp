@@ -146,6 +146,26 @@ TEST(Session, RefusesATensorWithoutMemory) {
   EXPECT_EQ(outputs.error().text(), "input 'y': found a tensor without elements");
 }
 
+// Where there is nothing to write, no memory is missing.
+TEST(Session, TakesEmptyTensorsWithoutMemory) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/hostile/run-empty-written-input.pt2";
+  for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
+    const Model model = Model::load(path, {.engine = engine}).value();
+    for (const Tensor& empty : {Tensor(), Tensor::without_elements(Dtype::float32, {0})}) {
+      Session session(model);
+      std::vector<Value> inputs{Value(empty)};
+      const auto outputs = session.run(inputs);
+      ASSERT_TRUE(outputs) << outputs.error().text();
+      EXPECT_EQ((*outputs)[0].get_if<Tensor>()->sizes(), Sizes{0});
+      EXPECT_EQ(inputs[0].get_if<Tensor>()->sizes(), Sizes{0});
+      std::vector<Value> memory{Value(empty)};
+      const auto filled = session.run_into(inputs, memory);
+      ASSERT_TRUE(filled) << filled.error().text();
+      EXPECT_EQ(memory[0].get_if<Tensor>()->sizes(), Sizes{0});
+    }
+  }
+}
+
 // --- the caller's memory
 
 TEST(RunInto, FillsStridedMemory) {
