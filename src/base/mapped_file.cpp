@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <memory>
 #include <system_error>
+#include <vector>
 
 #include "base/platform.h"
 
@@ -132,24 +134,40 @@ Result<void> MappedFile::map(int descriptor, uint64_t size) {
   return {};
 }
 
+// In pieces that go as they are joined: a buffer that grows would be there twice. The largest have
+// the size from which on every allocator gives memory back to the system.
 Result<void> MappedFile::read_all(int descriptor, uint64_t max_bytes) {
-  constexpr size_t kChunk = 1 << 16;
-  const uint64_t most = std::min<uint64_t>(max_bytes, SIZE_MAX - kChunk) + kChunk;
-  size_t used = 0;
+  constexpr size_t kSmallest = size_t{1} << 16, kLargest = size_t{32} << 20;
+  struct Piece {
+    std::unique_ptr<char[]> bytes;
+    size_t size = 0;
+  };
+  std::vector<Piece> pieces;
+  size_t total = 0, room = 0;
   for (;;) {
-    if (read_.size() - used < kChunk) read_.resize(std::min<uint64_t>(used * 2 + kChunk, most));
-    const ssize_t count = ::read(descriptor, read_.data() + used, read_.size() - used);
+    if (room == 0) {
+      room = std::clamp(total, kSmallest, kLargest);
+      pieces.push_back({std::make_unique_for_overwrite<char[]>(room), 0});
+    }
+    Piece& piece = pieces.back();
+    const ssize_t count = ::read(descriptor, piece.bytes.get() + piece.size, room);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(errno);
     if (count == 0) break;
-    used += static_cast<size_t>(count);
-    if (used > max_bytes)
+    piece.size += static_cast<size_t>(count);
+    room -= static_cast<size_t>(count);
+    total += static_cast<size_t>(count);
+    if (total > max_bytes)
       return Error{ErrorCode::limit,
                    "found more than " + std::to_string(max_bytes) +
                        " bytes (max_stream_bytes) in a pipe or device, which is read into memory",
                    ""};
   }
-  read_.resize(used);
+  read_.reserve(total);
+  for (Piece& piece : pieces) {
+    read_.append(piece.bytes.get(), piece.size);
+    piece.bytes.reset();
+  }
   bytes_ = std::as_bytes(std::span(read_));
   return {};
 }

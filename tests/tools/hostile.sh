@@ -43,6 +43,9 @@ while IFS='|' read -r command code text; do
 done <hostile/cases.txt
 [ "$count" -gt 20 ] || { echo "found $count cases"; faults=1; }
 
+# A growing buffer would take twice what it holds.
+expect "info /dev/zero --limit max_stream_bytes=800000000" 5 max_stream_bytes
+
 # As many nodes as a megabyte or more of JSON can hold, stored as it is.
 nodes=100000
 {
