@@ -46,7 +46,7 @@ done <hostile/cases.txt
 # A growing buffer would take twice what it holds.
 expect "info /dev/zero --limit max_stream_bytes=800000000" 5 max_stream_bytes
 
-# As many nodes as a megabyte or more of JSON can hold, stored as it is.
+# More nodes than any real program has, each with a finding.
 nodes=100000
 {
   echo 'program schema 8.20 { graph() {'
@@ -56,4 +56,14 @@ nodes=100000
 expect "as $folder/nodes.txt -o $folder/nodes.pt2" 0 ""
 expect "info $folder/nodes.pt2" 0 "$nodes"
 expect "verify $folder/nodes.pt2" 1 "1 error, $nodes warnings"
+
+# As many as a megabyte of JSON can hold.
+{
+  printf '{"graph_module": {"graph": {"inputs": [], "outputs": [], "nodes": [{}'
+  yes ',{}' | head -n 333000 | tr -d '\n'
+  printf ']}}}'
+} >"$folder/nodes.json"
+for verb in info verify; do
+  expect "$verb $folder/nodes.json" 3 'nodes[0]: Node has no field "target"'
+done
 exit $faults
