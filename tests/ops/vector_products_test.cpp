@@ -1,4 +1,5 @@
-// Products with vectors, whatever their strides, beside plain loops over their elements.
+// Products with vectors, whatever their strides, beside plain loops over their elements; products
+// with packed weights.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -194,6 +195,41 @@ TEST(VectorProducts, OuterOnesAreAdded) {
                                   static_cast<uint64_t>(alpha) * static_cast<uint64_t>(q[i / 5]) *
                                       static_cast<uint64_t>(r[i % 5])));
     }
+}
+
+// What is packed here is what products take here, whatever number of rows is left over.
+TEST(PackedProducts, TakeWeightsAsTheyArePacked) {
+  constexpr int64_t kDepth = 6;
+  std::vector<float> ones;
+  for (int64_t i = 0; i < kDepth * kDepth; ++i) ones.push_back(i % (kDepth + 1) == 0 ? 1.0F : 0.0F);
+  const Tensor unit = Tensor::from<float>(Dtype::float32, {kDepth, kDepth}, ones);
+  for (int64_t rows = 16; rows <= 128; rows += 16) {
+    SCOPED_TRACE(rows);
+    Tensor weight = Tensor::zeros(Dtype::int32, {rows, kDepth});
+    Tensor parameters = Tensor::zeros(Dtype::float32, {1, rows, 2});
+    for (int64_t i = 0; i < rows; ++i) parameters.data<float>()[2 * i] = 1;
+    for (int64_t i = 0; i < weight.numel(); ++i)
+      weight.data<int32_t>()[i] = static_cast<int32_t>(i * i % 31 % 16);
+    const auto packed = apply(aten<"_convert_weight_to_int4pack_for_cpu.default">, {weight, 2});
+    ASSERT_TRUE(packed) << packed.error().text();
+    const auto product =
+        apply(aten<"_weight_int4pack_mm_for_cpu.default">, {unit, *packed, kDepth, parameters});
+    ASSERT_TRUE(product) << product.error().text();
+    for (int64_t i = 0; i < weight.numel(); ++i)
+      ASSERT_EQ(product->data<float>()[i % kDepth * rows + i / kDepth],
+                static_cast<float>(weight.data<int32_t>()[i] - 8));
+  }
+}
+
+// As PyTorch 2.15 packs them with AVX-512.
+TEST(PackedProducts, SixtyFourRowsLieInHalves) {
+  Tensor weight = Tensor::zeros(Dtype::int32, {64, 2});
+  weight.data<int32_t>()[1 * 2 + 0] = 5;
+  weight.data<int32_t>()[34 * 2 + 1] = 7;
+  const auto packed = apply(aten<"_convert_weight_to_int4pack_for_cpu.default">, {weight, 2});
+  ASSERT_TRUE(packed) << packed.error().text();
+  for (int64_t i = 0; i < packed->numel(); ++i)
+    EXPECT_EQ(packed->data<uint8_t>()[i], i == 1 ? 0x05 : i == 32 + 2 ? 0x70 : 0) << i;
 }
 
 }  // namespace

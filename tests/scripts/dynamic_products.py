@@ -10,6 +10,18 @@ import torch
 from record_op_calls import File, Recorder, find_overload
 
 OVERLOADS = ["aten._dyn_quant_pack_4bit_weight.default", "aten._dyn_quant_matmul_4bit.default"]
+CONVERT = "aten._convert_weight_to_int4pack_for_cpu.default"
+
+
+def converted():
+    """Up to 48 rows: of more the order of elements is that of the processor (packed_products.cpp), here AVX2."""
+    func, file = find_overload(CONVERT), File(CONVERT)
+    for rows, columns in ((16, 6), (32, 4), (48, 2), (0, 2), (16, 0)):
+        file.record(func, (torch.randint(0, 16, (rows, columns), dtype=torch.int32), 2), {})
+    file.record(func, (torch.randint(-40, 40, (4, 16), dtype=torch.int32).t(), 0), {})
+    for rows, columns, dtype in ((8, 4, torch.int32), (16, 3, torch.int32), (16, 2, torch.int64)):
+        file.record(func, (torch.ones(rows, columns, dtype=dtype), 2), {})
+    return func, file
 
 
 def main():
@@ -27,6 +39,8 @@ def main():
             packed = aten._dyn_quant_pack_4bit_weight(weights, scales, bias, block, columns, rows)
             for x in (torch.randn(3, columns), torch.rand(2, columns) + 1, torch.zeros(1, columns)):
                 aten._dyn_quant_matmul_4bit(x, packed, block, columns, rows)
+    func, file = converted()
+    files[func] = file
     for func, file in files.items():
         file.write(pathlib.Path(sys.argv[1]), str(func._schema))
 

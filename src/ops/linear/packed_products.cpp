@@ -76,9 +76,9 @@ void int8pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, const Tens
   });
 }
 
-constexpr int64_t kInt4Pack = 32;
+constexpr int64_t kInt4Pack = 16;
 
-// Two 4-bit numbers per byte. Within blocks of 32 rows or 64 columns the order of elements is
+// Two 4-bit numbers per byte. Within blocks of 64, 32 or 16 rows the order of elements is
 // PyTorch's own (ATen/native/cpu/int4mm_kernel.cpp weight_to_int4pack_kernel).
 Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group_size,
                            const Tensor& scale_and_zeros) {
@@ -94,20 +94,61 @@ Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group
   PT2_TRY_VOID(check_sizes(mat2, {columns, depth / 2}, "mat2"));
   PT2_TRY_VOID(check_sizes(scale_and_zeros, {depth / group_size, columns, 2}, "qScaleAndZeros"));
   if (columns % kInt4Pack != 0 || depth % 2 != 0)
-    return operator_error("mat2: found " + mat2.type_text() + ", expected a multiple of 32 rows");
+    return operator_error("mat2: found " + mat2.type_text() + ", expected a multiple of 16 rows");
   return Meta(self.dtype(), {self.size(0), columns});
 }
 
-// The bytes of one block of rows are stored depth by depth. In a full block of 64 rows byte j holds
-// rows j and j + 32; in a block of 32 rows, rows j and j + 16.
-int64_t int4_value(const uint8_t* packed, int64_t columns, int64_t depth, int64_t column,
-                   int64_t k) {
-  const int64_t block = column / 64 * 64;
-  const int64_t width = std::min<int64_t>(64, columns - block);
+// Where the numbers of a row are: byte `begin` + k * `step` holds number k.
+struct Int4Row {
+  int64_t begin, step;
+  bool is_high;  // in the higher halves of the bytes
+};
+
+// The bytes of one block of rows are stored depth by depth. PyTorch's order depends on the
+// processor, and no file says which it was: a full block of 64 rows, of which byte j holds rows j
+// and j + 32, is that of AVX-512; of the rows behind it a block of 32, with rows j and j + 16 in a
+// byte, is that of AVX2; in a last block of 16 rows neighbours share a byte everywhere.
+Int4Row int4_row(int64_t rows, int64_t depth, int64_t row) {
+  int64_t width = 64;
+  while (rows - row / width * width < width) width /= 2;
+  const int64_t block = row / width * width;
   const int64_t half = width / 2;
-  const int64_t inside = column - block;
-  const uint8_t byte = packed[block * depth / 2 + k * half + inside % half];
-  return inside < half ? byte & 0xf : byte >> 4;
+  const int64_t inside = row - block;
+  const int64_t begin = block * depth / 2;
+  if (width == kInt4Pack) return {begin + inside / 2, half, inside % 2 != 0};
+  return {begin + inside % half, half, inside >= half};
+}
+
+int64_t int4_value(const uint8_t* packed, const Int4Row& row, int64_t k) {
+  const uint8_t byte = packed[row.begin + k * row.step];
+  return row.is_high ? byte >> 4 : byte & 0xf;
+}
+
+Result<Meta> convert_int4pack_meta(const Tensor& self, int64_t) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_dtype(self, Dtype::int32, "self"));
+  if (self.size(0) % kInt4Pack != 0 || self.size(1) % 2 != 0)
+    return operator_error("self: found " + self.type_text() +
+                          ", expected a multiple of 16 rows and of 2 columns");
+  return Meta(Dtype::uint8, {self.size(0), self.size(1) / 2});
+}
+
+// The lower of two numbers keeps what is above its 4 bits, as in PyTorch.
+void convert_int4pack(Tensor& out, const Tensor& self, int64_t) {
+  const int64_t rows = self.size(0), depth = self.size(1);
+  const Input<int64_t> values(self);
+  Tensor packed = dense_result(out, Dtype::uint8);
+  auto* bytes = packed.data<uint8_t>();
+  std::fill_n(bytes, packed.numel(), uint8_t{0});
+  for (int64_t row = 0; row < rows; ++row) {
+    const Int4Row place = int4_row(rows, depth, row);
+    for (int64_t k = 0; k < depth; ++k) {
+      const auto value = static_cast<uint32_t>(values[row * depth + k]);
+      bytes[place.begin + k * place.step] |=
+          static_cast<uint8_t>(place.is_high ? value << 4 : value);
+    }
+  }
+  finish_dense(out, packed);
 }
 
 void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t group_size,
@@ -118,18 +159,20 @@ void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t gr
   const Input<double> parameters(scale_and_zeros);
   MemoryAccount::count_loops({out.numel(), depth}, 1);
   const Tensor packed = mat2.contiguous();
+  const auto* bytes = packed.data<uint8_t>();
   Output<double> y(out);
-  for (int64_t column = 0; column < columns; ++column)
+  for (int64_t column = 0; column < columns; ++column) {
+    const Int4Row place = int4_row(columns, depth, column);
     for (int64_t row = 0; row < self.size(0); ++row) {
       double sum = 0;
       for (int64_t k = 0; k < depth; ++k) {
         const double* parameter = parameters.data() + (k / group_size * columns + column) * 2;
-        const auto value =
-            static_cast<double>(int4_value(packed.data<uint8_t>(), columns, depth, column, k) - 8);
+        const auto value = static_cast<double>(int4_value(bytes, place, k) - 8);
         sum += x[row * depth + k] * (value * parameter[0] + parameter[1]);
       }
       y[row * columns + column] = sum;
     }
+  }
 }
 
 // w = v * g / |v|; the norm is over all dims but `dim`, which is the first or the last.
@@ -167,6 +210,7 @@ constexpr OpDef kPackedProductsOps[] = {
     op<"aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_meta, int8pack_mm>,
     op<"aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
        int4pack_meta, int4pack_mm>,
+    op<"aten::_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor", convert_int4pack_meta, convert_int4pack>,
     op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm_meta, weight_norm_interface>,
 };
 // clang-format on
