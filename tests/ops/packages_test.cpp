@@ -1,5 +1,5 @@
 // Operators of packages other than PyTorch, compared with those packages' results (torchao 0.18;
-// torchaudio's loop computed by hand).
+// torchaudio's loop and executorch's levels computed by hand).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -125,6 +125,35 @@ TEST(Torchaudio, FiltersEachChannel) {
   EXPECT_EQ(elements<float>(Value(waveform)), (Floats{0, 1, 1.5, 2.25, 0, 1, 2, 3}));
   EXPECT_EQ(elements<float>(done->at(0)), elements<float>(Value(waveform)));
   EXPECT_FALSE(run(target, {windows, coefficients, Tensor::zeros(Dtype::float32, {1, 2, 3})}));
+}
+
+const char* const kFourBits = "torch.ops.quantized_decomposed.embedding_4bit.default";
+const char* const kTwoBits = "torch.ops.quantized_decomposed.embedding_2bit.default";
+
+TEST(Executorch, UnpacksTheRowsThatAreLookedUp) {
+  const Tensor weight = Tensor::of<uint8_t>({2, 1}, {0, 0xe4}),
+               rows = Tensor::of<int64_t>({1}, {1});
+  const Tensor scales = Tensor::of<float>({2, 2}, {9, 9, 0.5, 2}),
+               zeros = Tensor::of<float>({2, 2}, {9, 9, 1, 0});
+  // Levels 0, 1, 2, 3 from the lowest bits on, less 2.
+  const auto twos = run(kTwoBits, {weight, scales, zeros, -2, 1, rows});
+  ASSERT_TRUE(twos) << twos.error().text();
+  EXPECT_EQ(elements<float>((*twos)[0]), (Floats{-1.5, -1, 0, 2}));
+  // Levels 14 and 4, less 8.
+  const auto fours =
+      run(kFourBits, {weight, Tensor::of<float>({2}, {9, 0.5}), Value(), -8, 7, rows});
+  ASSERT_TRUE(fours) << fours.error().text();
+  EXPECT_EQ(elements<float>((*fours)[0]), (Floats{3, -2}));
+}
+
+TEST(Executorch, RefusesColumnsThatAreTooMany) {
+  const Tensor weight = Tensor::zeros(Dtype::uint8, {0, int64_t{1} << 61}),
+               none = Tensor::zeros(Dtype::float32, {0}), rows = Tensor::zeros(Dtype::int64, {0});
+  EXPECT_FALSE(run(kTwoBits, {weight, none, Value(), -2, 1, rows}));
+  // So do rows of one byte that are looked up too often.
+  const Tensor row = Tensor::zeros(Dtype::uint8, {1}).with_view({1, int64_t{1} << 40}, {0, 0}, 0);
+  EXPECT_FALSE(run(kTwoBits, {row, Tensor::zeros(Dtype::float32, {1}), Value(), -2, 1,
+                              Tensor::zeros(Dtype::int64, {1})}));
 }
 
 }  // namespace

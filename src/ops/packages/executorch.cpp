@@ -1,0 +1,193 @@
+// Look-ups of quantised rows, which executorch adds to PyTorch's quantized_decomposed
+// (exir/passes/_quant_patterns_and_replacements.py). There the whole matrix becomes numbers before
+// rows are looked up; here only the rows that are looked up do, which rounds alike.
+#include <limits>
+#include <string>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+// The matrix [rows, columns] as it is after unpacking; each row falls into groups with a scale.
+struct QuantizedRows {
+  int64_t columns = 0;
+  int64_t groups = 0;
+};
+
+Result<void> check_levels_dtype(const Tensor& weight) {
+  if (weight.dtype() == Dtype::int8 || weight.dtype() == Dtype::uint8) return {};
+  return operator_error("weight: found " + weight.type_text() + ", expected int8 or uint8");
+}
+
+// One number a row, or one for each of its groups.
+Result<void> check_row_parameters(const Tensor& tensor, int64_t rows, std::string_view what) {
+  if ((tensor.dim() != 1 && tensor.dim() != 2) || tensor.size(0) != rows)
+    return operator_error(std::string(what) + ": found " + tensor.type_text() +
+                          ", expected 1 or 2 dimensions, the first of size " +
+                          std::to_string(rows));
+  return {};
+}
+
+Result<void> check_scales(const Tensor& weight, const Tensor& scales) {
+  if (scales.dtype() != Dtype::float32 && scales.dtype() != Dtype::float16 &&
+      scales.dtype() != Dtype::bfloat16)
+    return operator_error("weight_scales: found " + scales.type_text() +
+                          ", expected float16, float32 or bfloat16");
+  return check_row_parameters(scales, weight.size(0), "weight_scales");
+}
+
+// Of a single row one zero point may stand for all groups.
+Result<void> check_zero_points(const Tensor& weight, const Tensor& scales, const Tensor& zeros) {
+  PT2_TRY_VOID(check_same_dtype(zeros, scales, "weight_zero_points"));
+  PT2_TRY_VOID(check_row_parameters(zeros, weight.size(0), "weight_zero_points"));
+  const int64_t groups = scales.dim() == 2 ? scales.size(1) : 1;
+  const int64_t found = zeros.dim() == 2 ? zeros.size(1) : 1;
+  if (found == groups || zeros.numel() == 1) return {};
+  return operator_error("weight_zero_points: found " + zeros.type_text() + ", expected " +
+                        std::to_string(groups) + " for each row, as there are weight_scales");
+}
+
+// Only levels of less than a byte have a range that is looked at.
+template <int Bits>
+Result<void> check_range(int64_t quant_min, int64_t quant_max) {
+  constexpr int64_t kHalf = int64_t{1} << (Bits - 1);
+  if (Bits == 8 || (quant_min == -kHalf && quant_max == kHalf - 1)) return {};
+  return operator_error("found the range [" + std::to_string(quant_min) + ", " +
+                        std::to_string(quant_max) + "], expected [" + std::to_string(-kHalf) +
+                        ", " + std::to_string(kHalf - 1) + "]");
+}
+
+template <int Bits>
+Result<QuantizedRows> rows_of(const Tensor& weight, const Tensor& scales,
+                              const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_range<Bits>(quant_min, quant_max));
+  PT2_TRY_VOID(check_levels_dtype(weight));
+  PT2_TRY_VOID(check_rank(weight, 2, "weight"));
+  PT2_TRY_VOID(check_scales(weight, scales));
+  if (zeros) PT2_TRY_VOID(check_zero_points(weight, scales, *zeros));
+  QuantizedRows out;
+  PT2_TRY(out.columns, multiply_add(weight.size(1), 8 / Bits));
+  out.groups = scales.dim() == 2 ? scales.size(1) : 1;
+  if (out.groups < 1 || out.columns % out.groups != 0 || out.columns / out.groups < 2)
+    return operator_error("weight_scales: found " + std::to_string(out.groups) +
+                          " for each row, expected groups of 2 or more of " +
+                          std::to_string(out.columns) + " columns");
+  return out;
+}
+
+template <int Bits>
+Result<Meta> embedding_rule(const Tensor& weight, const Tensor& scales, const OptionalTensor& zeros,
+                            int64_t quant_min, int64_t quant_max, const Tensor& indices) {
+  PT2_TRY(const QuantizedRows rows, rows_of<Bits>(weight, scales, zeros, quant_min, quant_max));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  Sizes sizes = indices.sizes();
+  sizes.push_back(rows.columns);
+  return Meta(scales.dtype(), std::move(sizes));
+}
+template <int Bits>
+Result<Meta> embedding_dtype_rule(const Tensor& weight, const Tensor& scales,
+                                  const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max,
+                                  const Tensor& indices, OptionalDtype dtype) {
+  PT2_TRY(Meta meta, embedding_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices));
+  // The default is none, and there PyTorch has no kernel to call.
+  if (!dtype) return operator_error("dtype: found none, expected one");
+  return Meta(*dtype, meta.sizes);
+}
+
+// The first of two 4-bit levels is in the higher half of a byte, the first of four 2-bit levels in
+// the lowest quarter. An int8 keeps its sign in the highest level, as it does in PyTorch.
+template <int Bits>
+void unpack_levels(int byte, int8_t* levels) {
+  if constexpr (Bits == 4) {
+    levels[0] = static_cast<int8_t>(byte / 16 - 8);
+    levels[1] = static_cast<int8_t>((byte & 15) - 8);
+  } else {
+    for (int i = 0; i < 3; ++i) levels[i] = static_cast<int8_t>(((byte >> (2 * i)) & 3) - 2);
+    levels[3] = static_cast<int8_t>((byte >> 6) - 2);
+  }
+}
+
+template <int Bits>
+Result<Tensor> unpacked(const Tensor& packed, const QuantizedRows& rows) {
+  if constexpr (Bits == 8) return packed;
+  Sizes sizes = packed.sizes();
+  sizes.back() = rows.columns;
+  PT2_TRY(Tensor out, allocate(Meta(Dtype::int8, std::move(sizes))));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(packed.raw_data());
+  const bool is_signed = packed.dtype() == Dtype::int8;
+  for (int64_t i = 0; i < packed.numel(); ++i) {
+    const int byte = is_signed ? static_cast<int8_t>(bytes[i]) : bytes[i];
+    unpack_levels<Bits>(byte, out.data<int8_t>() + i * (8 / Bits));
+  }
+  return out;
+}
+
+// The parameters of the rows that are looked up, a group each.
+Result<Tensor> looked_up(const Tensor& parameters, const Tensor& indices) {
+  PT2_TRY(
+      const Tensor table,
+      reshape(parameters, {parameters.size(0), parameters.dim() == 2 ? parameters.size(1) : 1}));
+  PT2_TRY(const Tensor found, apply(aten<"embedding.default">, {table, indices}));
+  return reshape(found, {found.numel(), 1});
+}
+
+template <int Bits>
+Result<Tensor> dequantized_rows(const Tensor& weight, const Tensor& scales,
+                                const OptionalTensor& zeros, const Tensor& indices,
+                                const QuantizedRows& rows, const Meta& meta) {
+  PT2_TRY(const Tensor packed, apply(aten<"embedding.default">, {weight, indices}));
+  PT2_TRY(const Tensor levels, unpacked<Bits>(packed, rows));
+  PT2_TRY(const Tensor factors, looked_up(scales, indices));
+  PT2_TRY(Tensor values, reshape(levels, {factors.numel(), rows.columns / rows.groups}));
+  if (zeros && zeros->numel() == 1) {
+    PT2_TRY(const Tensor zero, reshape(*zeros, {1, 1}));
+    PT2_TRY(values, apply(aten<"sub.Tensor">, {values, zero}));
+  } else if (zeros) {
+    PT2_TRY(const Tensor moved, looked_up(*zeros, indices));
+    PT2_TRY(values, apply(aten<"sub.Tensor">, {values, moved}));
+  }
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {values, factors}));
+  PT2_TRY(const Tensor whole, reshape(scaled, meta.sizes));
+  return apply(aten<"to.dtype">, {whole, meta.dtype});
+}
+
+template <int Bits>
+Result<Tensor> embedding_levels(const Tensor& weight, const Tensor& scales,
+                                const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max,
+                                const Tensor& indices) {
+  PT2_TRY(const Meta meta,
+          embedding_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices));
+  PT2_TRY(const QuantizedRows rows, rows_of<Bits>(weight, scales, zeros, quant_min, quant_max));
+  return dequantized_rows<Bits>(weight, scales, zeros, indices, rows, meta);
+}
+template <int Bits>
+Result<Tensor> embedding_levels_dtype(const Tensor& weight, const Tensor& scales,
+                                      const OptionalTensor& zeros, int64_t quant_min,
+                                      int64_t quant_max, const Tensor& indices,
+                                      OptionalDtype dtype) {
+  PT2_TRY(const Meta meta,
+          embedding_dtype_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices, dtype));
+  PT2_TRY(const QuantizedRows rows, rows_of<Bits>(weight, scales, zeros, quant_min, quant_max));
+  return dequantized_rows<Bits>(weight, scales, zeros, indices, rows, meta);
+}
+
+// clang-format off
+constexpr OpDef kExecutorchOps[] = {
+    composed<"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", embedding_rule<8>, embedding_levels<8>>,
+    composed<"quantized_decomposed::embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", embedding_dtype_rule<8>, embedding_levels_dtype<8>>,
+    composed<"quantized_decomposed::embedding_4bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", embedding_rule<4>, embedding_levels<4>>,
+    composed<"quantized_decomposed::embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", embedding_dtype_rule<4>, embedding_levels_dtype<4>>,
+    composed<"quantized_decomposed::embedding_2bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", embedding_rule<2>, embedding_levels<2>>,
+    composed<"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", embedding_dtype_rule<2>, embedding_levels_dtype<2>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> executorch_ops() { return kExecutorchOps; }
+
+}  // namespace pt2::ops
