@@ -7,9 +7,11 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "ops/convert.h"
+#include "pt2/tools/run_trace.h"
 
 namespace pt2 {
 namespace {
@@ -19,6 +21,8 @@ using Complex = std::complex<double>;
 constexpr int64_t kChunk = 1024;
 // A result's error may be this many times PyTorch's own.
 constexpr double kErrorFactor = 2;
+// The decibels of noise where a signal of 0 is expected.
+constexpr double kNoSignal = -std::numeric_limits<double>::infinity();
 
 struct ToleranceRow {
   Dtype dtype;
@@ -173,6 +177,72 @@ void compare_with_reference(const Tensor& found, const Tensor& expected, const T
                                  far_error, their_error);
 }
 
+// The Euclidean norm of numbers whose squares may be out of range.
+class Norm {
+ public:
+  void add(double size) {
+    if (size == 0) return;
+    const double ratio = size > scale_ ? scale_ / size : size / scale_;
+    sum_ = size > scale_ ? 1 + sum_ * ratio * ratio : sum_ + ratio * ratio;
+    scale_ = std::max(scale_, size);
+  }
+  bool is_zero() const { return scale_ == 0; }
+  double decibels() const { return 20 * std::log10(scale_) + 10 * std::log10(sum_); }
+
+ private:
+  double scale_ = 0;
+  double sum_ = 0;  // of squares, in units of scale_ * scale_
+};
+
+// As torch.ao.ns.fx.utils.compute_sqnr, but infinite, not NaN, where both norms are 0.
+double signal_to_noise(const Norm& signal, const Norm& noise) {
+  if (noise.is_zero()) return std::numeric_limits<double>::infinity();
+  if (signal.is_zero()) return kNoSignal;
+  const double out = signal.decibels() - noise.decibels();
+  return std::isnan(out) ? kNoSignal : out;  // where differences overflow
+}
+
+// What differs among the elements that are not finite; without such a difference `out` gets the
+// figure.
+template <class T>
+std::string measure_noise(const Tensor& found, const Tensor& expected, Comparison& out) {
+  std::vector<T> ours(kChunk), theirs(kChunk);
+  Differences<T> differences;
+  Norm signal, noise;
+  for (int64_t start = 0; start < found.numel(); start += kChunk) {
+    const int64_t count = std::min(kChunk, found.numel() - start);
+    load(found, start, count, ours.data());
+    load(expected, start, count, theirs.data());
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = ours[static_cast<size_t>(i)], b = theirs[static_cast<size_t>(i)];
+      if (is_finite(a) && is_finite(b)) {
+        signal.add(std::abs(b));
+        noise.add(std::abs(b - a));
+      } else if (!same(a, b)) {
+        differences.add(start + i, a, b, std::abs(a - b));
+      }
+    }
+  }
+  std::string difference = differences.text(found.sizes(), found.numel());
+  if (difference.empty()) out.sqnr = signal_to_noise(signal, noise);
+  return difference;
+}
+
+// With `min_sqnr` the noise is the verdict on elements that were compared one by one; without it,
+// its figure goes with a difference.
+template <class T>
+void judge_noise(const Tensor& found, const Tensor& expected, const CompareOptions& options,
+                 Comparison& out) {
+  if (!options.min_sqnr && out.equal()) return;
+  std::string difference = measure_noise<T>(found, expected, out);
+  if (!options.min_sqnr) return;
+  // Without a signal no noise is small enough.
+  if (out.sqnr && !(*out.sqnr >= *options.min_sqnr && *out.sqnr > kNoSignal))
+    difference = fmt::format("signal to noise is {:.4g} dB, expected at least {:.4g} dB", *out.sqnr,
+                             *options.min_sqnr);
+  out.difference = std::move(difference);
+}
+
 void compare_exact(const Tensor& found, const Tensor& expected, Comparison& out) {
   const auto size = static_cast<size_t>(dtype_size(found.dtype()));
   Differences<int64_t> differences;
@@ -198,8 +268,10 @@ void compare_inexact(const Tensor& found, const Tensor& expected, const CompareO
                      const Tensor* reference, Comparison& out) {
   const ToleranceRow* row = find_tolerance(found.dtype());
   const Tolerance tolerance = chosen_tolerance(options, default_tolerance(found.dtype()));
-  if (reference == nullptr || row == nullptr)
-    return compare_close<T>(found, expected, tolerance, out);
+  if (reference == nullptr || row == nullptr) {
+    compare_close<T>(found, expected, tolerance, out);
+    return judge_noise<T>(found, expected, options, out);
+  }
   if (reference->sizes() != found.sizes() ||
       dtype_category(reference->dtype()) != dtype_category(found.dtype())) {
     out.difference = "the reference is " + reference->type_text();
@@ -207,6 +279,7 @@ void compare_inexact(const Tensor& found, const Tensor& expected, const CompareO
   }
   compare_with_reference<T>(found, expected, reference->contiguous(), tolerance, row->rounding,
                             out);
+  judge_noise<T>(found, expected, options, out);
 }
 
 // The largest element so far, by the rules of torch.argmax: the first of equal ones, and NaN above
@@ -290,6 +363,9 @@ Comparison compare(const Value& found, const Value& expected, const CompareOptio
   if (const auto* tensor = found.get_if<Tensor>())
     return compare_tensors(*tensor, *expected.get_if<Tensor>(), options, reference);
   if (!options.values) return out;
+  // A number is a tensor of one element.
+  if (options.min_sqnr && (found.is<double>() || found.is<Complex>()))
+    return compare_tensors(*as_tensor(found), *as_tensor(expected), options, nullptr);
   const Tolerance tolerance = chosen_tolerance(options, default_tolerance(Dtype::float64));
   bool equal = true;
   if (const auto* number = found.get_if<double>())

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "ir/graph_place.h"
 #include "run/copy_of.h"
 #include "run/model_shared.h"
 
@@ -15,6 +17,23 @@ const Tensor* find_state(const Session& session, const std::string& name) {
   const auto index = session.shared().convention.find_recorded_state(name);
   const auto& specs = session.program().signature.input_specs;
   return index ? session.state(*specs[*index].target) : nullptr;
+}
+
+// Operators that round to steps, for which a tolerance for each element says little.
+bool is_quantizing(std::string_view target) {
+  constexpr std::string_view kNamespaces[] = {"torch.ops.quantized_decomposed.",
+                                              "torch.ops.quantized.", "torch.ops.torchao."};
+  constexpr std::string_view kParts[] = {"quantize", "fake_quant"};
+  const auto is_part = [&](std::string_view part) { return target.find(part) != target.npos; };
+  return std::ranges::any_of(kNamespaces, [&](auto space) { return target.starts_with(space); }) ||
+         (target.starts_with("torch.ops.aten.") && std::ranges::any_of(kParts, is_part));
+}
+
+bool is_quantized(const Program& program) {
+  for (const PlacedGraph& placed : placed_graphs(program))
+    for (const NodeId id : placed.graph->nodes())
+      if (is_quantizing(placed.graph->node(id).target)) return true;
+  return false;
 }
 
 class CallCheck {
@@ -31,11 +50,13 @@ class CallCheck {
                                       expected.reference ? &*expected.reference : nullptr);
     ++report_.compared;
     report_.largest_error = std::max(report_.largest_error, result.largest_error);
+    if (result.sqnr) report_.sqnr = std::min(*result.sqnr, report_.sqnr.value_or(*result.sqnr));
     if (result.found_error && result.found_error >= report_.our_error.value_or(0)) {
       report_.our_error = result.found_error;
       report_.torch_error = result.expected_error;
     }
     if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
+    if (!result.equal() && result.sqnr && !options_.min_sqnr) noisy_ = true;
     return result;
   }
 
@@ -57,11 +78,17 @@ class CallCheck {
     for (const auto& [index, expected] : call.mutated_inputs)
       check(fmt::format("in[{}]", index), index < inputs.size() ? &inputs[index] : nullptr,
             expected);
+    if (noisy_ && is_quantized(session.program()))
+      report_.remarks.push_back(
+          fmt::format("the program is quantized: a rounding may move an element by a whole step; "
+                      "--min-sqnr compares by signal to noise, here {:.4g} dB",
+                      *report_.sqnr));
   }
 
  private:
   const CompareOptions& options_;
   CallReport& report_;
+  bool noisy_ = false;  // a value differs by tolerances that would have a signal-to-noise ratio
 };
 
 // A session writes into the memory of inputs that the program changes, where it may.

@@ -126,5 +126,70 @@ TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
   EXPECT_EQ(compare(torch, torch, {}, &other).difference, "the reference is f64[1]");
 }
 
+TEST(CompareBySignalToNoise, TheRatioOfNormsDecides) {
+  const Tensor expected = floats({3, 4}), found = floats({3, 3.5f});
+  // Norms 5 and 0.5: 20 dB.
+  const Comparison good = compare(found, expected, {.min_sqnr = 19.9});
+  EXPECT_EQ(good.difference, "");
+  EXPECT_NEAR(*good.sqnr, 20, 1e-9);
+  EXPECT_EQ(good.largest_error, 0.5);
+  EXPECT_EQ(difference(found, expected, {.min_sqnr = 20.5}),
+            "signal to noise is 20 dB, expected at least 20.5 dB");
+  EXPECT_EQ(difference(floats({3}), floats({3, 4}), {.min_sqnr = 0}),
+            "found f32[1], expected f32[2]");
+  // The larger of the two as signal: the noise is not measured against what was found.
+  EXPECT_LT(*compare(floats({30, 40}), floats({3, 4}), {.min_sqnr = 0}).sqnr, -19);
+}
+
+TEST(CompareBySignalToNoise, EqualIsInfiniteAndNoiseWithoutSignalFails) {
+  EXPECT_EQ(*compare(floats({1, 2}), floats({1, 2}), {.min_sqnr = 1e9}).sqnr, kInfinity);
+  EXPECT_TRUE(compare(floats({1, 2}), floats({1, 2}), {.min_sqnr = 1e9}).equal());
+  EXPECT_TRUE(compare(floats({0, 0}), floats({0, 0}), {.min_sqnr = 1e9}).equal());
+  EXPECT_EQ(difference(floats({0, 1e-30f}), floats({0, 0}), {.min_sqnr = -kInfinity}),
+            "signal to noise is -inf dB, expected at least -inf dB");
+}
+
+TEST(CompareBySignalToNoise, WhatIsNotFiniteMustBeTheSame) {
+  EXPECT_TRUE(
+      compare(floats({kNan, kInfinity, 1}), floats({kNan, kInfinity, 1.01f}), {.min_sqnr = 20})
+          .equal());
+  for (const float found : {1.0f, kInfinity, -kInfinity}) {
+    const Comparison result = compare(floats({1, found}), floats({1, kNan}), {.min_sqnr = -1e9});
+    EXPECT_FALSE(result.equal());
+    EXPECT_FALSE(result.sqnr);
+  }
+  EXPECT_EQ(difference(floats({1, kInfinity}), floats({1, -kInfinity}), {.min_sqnr = 0}),
+            "1 of 2 elements differ, the most at [1]: found inf, expected -inf");
+  EXPECT_FALSE(compare(floats({1}), floats({1}), {.min_sqnr = kNan}).equal());
+}
+
+TEST(CompareBySignalToNoise, NormsMayBeBeyondTheRangeOfSquares) {
+  const Comparison large =
+      compare(doubles({1e300, 1.1e300}), doubles({1e300, 1e300}), {.min_sqnr = 20});
+  EXPECT_TRUE(large.equal());
+  EXPECT_NEAR(*large.sqnr, 20 + 10 * std::log10(2), 1e-6);
+  EXPECT_NEAR(*compare(doubles({1.1e-300}), doubles({1e-300}), {.min_sqnr = 20}).sqnr, 20, 1e-6);
+  EXPECT_FALSE(
+      compare(doubles({-1.7e308, 1.7e308}), doubles({1.7e308, -1.7e308}), {.min_sqnr = -1e6})
+          .equal());
+}
+
+TEST(CompareBySignalToNoise, NumbersAndComplexCountAndIntegersDoNot) {
+  using Complex = std::complex<double>;
+  EXPECT_TRUE(compare(Value(1.01), Value(1.0), {.min_sqnr = 39}).equal());
+  EXPECT_FALSE(compare(Value(1.01), Value(1.0), {.min_sqnr = 41}).equal());
+  EXPECT_TRUE(compare(Value(Complex(0, 1.01)), Value(Complex(0, 1)), {.min_sqnr = 39}).equal());
+  EXPECT_FALSE(compare(Value(int64_t{100}), Value(int64_t{101}), {.min_sqnr = 1}).equal());
+  const int64_t found[] = {1000000}, expected[] = {1000001};
+  EXPECT_FALSE(compare(Tensor::from<int64_t>(Dtype::int64, {1}, found),
+                       Tensor::from<int64_t>(Dtype::int64, {1}, expected), {.min_sqnr = 1})
+                   .equal());
+}
+
+TEST(CompareBySignalToNoise, TheFigureGoesWithADifferenceOfElements) {
+  EXPECT_NEAR(*compare(floats({3, 3.5f}), floats({3, 4})).sqnr, 20, 1e-9);
+  EXPECT_FALSE(compare(floats({3, 4}), floats({3, 4})).sqnr);
+}
+
 }  // namespace
 }  // namespace pt2

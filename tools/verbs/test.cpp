@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/printable.h"
@@ -24,6 +25,7 @@ struct TestArguments {
   CustomOperators operators;
   std::optional<double> relative;
   std::optional<double> absolute;
+  std::optional<double> min_sqnr;
   std::string model;
   std::string trace;
   uint64_t seed = 0;
@@ -33,6 +35,10 @@ struct TestArguments {
   Limits limits;
   bool json = false;
 };
+
+CompareOptions compare_options(const TestArguments& options) {
+  return {.relative = options.relative, .absolute = options.absolute, .min_sqnr = options.min_sqnr};
+}
 
 // A program and its recorded calls.
 struct Pair {
@@ -128,7 +134,7 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& opti
     engines.emplace(Session(model, threads), Session(reference, threads));
   }
   Session session(model, threads);
-  const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
+  const CompareOptions settings = compare_options(options);
   std::vector<TestedCall> tested;
   for (const RecordedCall& call : calls) {
     TestedCall& each = tested.emplace_back();
@@ -146,6 +152,7 @@ std::string remark_text(const CallReport& report) {
   if (report.our_error)
     out += fmt::format(", against float64 {:.3g} (PyTorch {:.3g})", *report.our_error,
                        *report.torch_error);
+  if (report.sqnr) out += fmt::format(", signal to noise {:.4g} dB", *report.sqnr);
   if (report.argmax_differs > 0)
     out += fmt::format(", argmax differs in {} of {} rows", report.argmax_differs, report.rows);
   else if (report.rows > 0)
@@ -163,6 +170,8 @@ void print_call(const CallReport& call, const std::string& name, Environment& en
         fmt::format("{} {}: {}\n", verdict(environment, call.passed()), name, remark_text(call)));
   for (const std::string& difference : call.differences)
     print(environment.out, "       " + difference + "\n");
+  for (const std::string& remark : call.remarks)
+    print(environment.out, "       note: " + remark + "\n");
 }
 
 void print_report(const FileReport& report, Environment& environment) {
@@ -183,7 +192,11 @@ void write_report(JsonWriter& json, const CallReport& call) {
   const auto write_number = [&](std::string_view key, std::optional<double> number) {
     if (!number) return;
     json.key(key);
-    json.number(*number);
+    // JSON has no infinity.
+    if (std::isfinite(*number))
+      json.number(*number);
+    else
+      json.string(fmt::format("{}", *number));
   };
   write_flag(json, "passed", call.passed());
   write_integer(json, "compared", call.compared);
@@ -194,7 +207,9 @@ void write_report(JsonWriter& json, const CallReport& call) {
     write_integer(json, "rows", static_cast<size_t>(call.rows));
     write_integer(json, "argmax_differs", static_cast<size_t>(call.argmax_differs));
   }
+  write_number("signal_to_noise_db", call.sqnr);
   write_texts(json, "differences", call.differences);
+  if (!call.remarks.empty()) write_texts(json, "remarks", call.remarks);
 }
 
 void write_call(JsonWriter& json, const TestedCall& call) {
@@ -284,8 +299,7 @@ Result<int> find_divergence(const TestArguments& options, Environment& environme
   Session session(model);
   session.seed(options.seed);
   PT2_TRY(const TraceComparison result,
-          compare_with_trace(session, *std::move(inputs), trace,
-                             {.relative = options.relative, .absolute = options.absolute}));
+          compare_with_trace(session, *std::move(inputs), trace, compare_options(options)));
   print(environment.out, options.json ? divergence_json(file, result) : divergence_text(result));
   return result.first ? kDifference : kOk;
 }
@@ -329,10 +343,18 @@ Action setup_test(CommandLine& line) {
                   "programs, each followed by the .safetensors file of its\n"
                   "recorded calls, if that does not lie beside it under its name")
       .required();
-  line.add_option("--rtol", options->relative,
-                  "relative tolerance; if not given, torch.testing's for the dtype")
-      .type_name("X");
-  line.add_option("--atol", options->absolute, "absolute tolerance, likewise").type_name("X");
+  const Option relative =
+      line.add_option("--rtol", options->relative,
+                      "relative tolerance; if not given, torch.testing's for the dtype")
+          .type_name("X");
+  const Option absolute =
+      line.add_option("--atol", options->absolute, "absolute tolerance, likewise").type_name("X");
+  line.add_option("--min-sqnr", options->min_sqnr,
+                  "instead of tolerances, for quantized programs: the least ratio\n"
+                  "of signal to noise of each floating result, in decibels")
+      .type_name("DB")
+      .excludes(relative)
+      .excludes(absolute);
   line.add_option("--first-divergence", options->trace,
                   "instead of recorded calls: run on the inputs of this trace\n"
                   "(docs/traces.md) and name the first node whose value differs")

@@ -24,6 +24,10 @@ struct CompareOptions {
   std::optional<double> relative;  // instead of the dtype's own
   std::optional<double> absolute;
   bool values = true;  // false: dtype and sizes alone, for results of random operators
+  // Decibels. Instead of tolerances for each element, for floating and complex values: the norm of
+  // what is expected over that of the difference, as torch.ao.ns measures it (compute_sqnr). For
+  // quantized programs, where one rounding elsewhere moves an element by a whole step.
+  std::optional<double> min_sqnr{};
 };
 
 struct Comparison {
@@ -34,6 +38,10 @@ struct Comparison {
   // With a reference: the largest errors of `found` and of `expected` against it.
   std::optional<double> found_error;
   std::optional<double> expected_error;
+  // 20 * log10(norm(expected) / norm(expected - found)): with `min_sqnr`, and where floating or
+  // complex elements differ. Infinite without noise, -infinite with noise and no signal; nothing
+  // where elements that are not finite differ, for which there is no such figure.
+  std::optional<double> sqnr{};
   // Of floating tensors whose last dim has at least two elements: the rows along that dim, and the
   // rows whose largest element lies elsewhere than in `expected`. A tie within the tolerance does
   // not count as a difference.
@@ -47,7 +55,8 @@ struct Comparison {
 // compared exactly; NaN equals NaN at the same place. A `reference` (the tensor's sizes, in float64
 // or complex128) has the last word on elements beyond the tolerance: they differ only where their
 // error against it exceeds twice the largest error of `expected` plus one rounding of the largest
-// reference value. Linear in the elements.
+// reference value. With `min_sqnr` neither tolerances nor reference decide: elements that are not
+// finite must be the same, and the noise of the others must be that small. Linear in the elements.
 Comparison compare(const Value& found, const Value& expected, const CompareOptions& options = {},
                    const Tensor* reference = nullptr);
 

@@ -15,10 +15,12 @@ namespace pt2 {
 struct CallReport {
   std::vector<std::string> differences;  // empty: passed
   std::string remark;                    // of a call that is refused as recorded
+  std::vector<std::string> remarks;      // what to know about a verdict, a line each
   size_t compared = 0;
   double largest_error = 0;
   std::optional<double> our_error;  // against float64, of the value where it is largest
   std::optional<double> torch_error;
+  std::optional<double> sqnr;  // Comparison::sqnr, the lowest of the values that have one
   // Of the outputs: does the largest element of each row lie where PyTorch has it (Comparison)?
   int64_t rows = 0;
   int64_t argmax_differs = 0;
