@@ -302,6 +302,8 @@ Result<std::vector<Meta>> converted_meta(std::span<const Value> arguments) {
   for (const Value& argument : arguments.subspan(1)) {
     if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
     if (const auto* other = argument.get_if<Tensor>()) meta.dtype = other->dtype();
+    if (const auto* format = argument.get_if<MemoryFormat>())
+      PT2_TRY_VOID(check_format(meta.sizes, *format));
   }
   return meta_list(std::move(meta));
 }
@@ -394,7 +396,7 @@ constexpr OpDef kCopyingOps[] = {
     composed<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype_layout, to_dtype_layout_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     op<"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta, to_copy>.with({.slope = Slope::linear}),
     op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, clone>.with({.slope = Slope::linear}),
-    composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", like_first, contiguous, contiguous_formula>.with({.sharing = Sharing::unless_contiguous, .slope = Slope::linear}),
+    composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", converted_meta, contiguous, contiguous_formula>.with({.sharing = Sharing::unless_contiguous, .slope = Slope::linear}),
     composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as, type_as_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     op<"aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", chalf>.with({.sharing = Sharing::unless_cast}),
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>.with({.slope = Slope::linear}),
