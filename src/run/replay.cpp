@@ -56,6 +56,7 @@ class CallCheck {
       report_.torch_error = result.expected_error;
     }
     if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
+    if (!result.remark.empty()) report_.remarks.push_back(place + ": " + result.remark);
     if (!result.equal() && result.sqnr && !options_.min_sqnr) noisy_ = true;
     return result;
   }

@@ -126,6 +126,29 @@ TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
   EXPECT_EQ(compare(torch, torch, {}, &other).difference, "the reference is f64[1]");
 }
 
+TEST(Compare, AReferenceFarFromPytorchSaysSo) {
+  const Tensor reference = doubles({0.5, -4});
+  const auto remark = [&](const Tensor& torch, const CompareOptions& options = {}) {
+    return compare(torch, torch, options, &reference).remark;
+  };
+  EXPECT_EQ(remark(floats({0.5f, -2})),
+            "PyTorch's own error against float64 is 2 where the largest value is 4: a rule that "
+            "allows 2 times its error says nothing here");
+  // Twice the error is less than the values: zeros would fail.
+  EXPECT_EQ(remark(floats({0.5f, -2.1f})), "");
+  // A tolerance that is as wide, and a comparison that the rule does not decide.
+  EXPECT_EQ(remark(floats({0.5f, -2}), {.absolute = 2}), "");
+  EXPECT_EQ(remark(floats({0.5f, -2}), {.min_sqnr = 0}), "");
+  // Noise around 0 that is within the tolerance.
+  const Tensor zero = doubles({0, 0});
+  EXPECT_EQ(compare(floats({1e-7f, 0}), floats({1e-7f, 0}), {}, &zero).remark, "");
+  EXPECT_NE(compare(floats({1e-3f, 0}), floats({1e-3f, 0}), {}, &zero).remark, "");
+  // It is a remark and no verdict, of what differs, too.
+  const Comparison far = compare(floats({0.5f, 9}), floats({0.5f, -2}), {}, &reference);
+  EXPECT_FALSE(far.equal());
+  EXPECT_NE(far.remark, "");
+}
+
 TEST(CompareBySignalToNoise, TheRatioOfNormsDecides) {
   const Tensor expected = floats({3, 4}), found = floats({3, 3.5f});
   // Norms 5 and 0.5: 20 dB.

@@ -38,6 +38,8 @@ struct Comparison {
   // With a reference: the largest errors of `found` and of `expected` against it.
   std::optional<double> found_error;
   std::optional<double> expected_error;
+  // Where `expected` is so far from the reference that its rule allows any value: says so.
+  std::string remark{};
   // 20 * log10(norm(expected) / norm(expected - found)): with `min_sqnr`, and where floating or
   // complex elements differ. Infinite without noise, -infinite with noise and no signal; nothing
   // where elements that are not finite differ, for which there is no such figure.
