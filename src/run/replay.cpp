@@ -7,6 +7,7 @@
 
 #include "ir/graph_place.h"
 #include "run/copy_of.h"
+#include "run/index_choices.h"
 #include "run/model_shared.h"
 
 namespace pt2 {
@@ -56,7 +57,7 @@ class CallCheck {
       report_.torch_error = result.expected_error;
     }
     if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
-    if (!result.remark.empty()) report_.remarks.push_back(place + ": " + result.remark);
+    add_remark(place, result.remark);
     if (!result.equal() && result.sqnr && !options_.min_sqnr) noisy_ = true;
     return result;
   }
@@ -66,8 +67,12 @@ class CallCheck {
     if (outputs.size() != call.outputs.size())
       report_.differences.push_back(
           fmt::format("found {} outputs, expected {}", outputs.size(), call.outputs.size()));
+    const std::vector<std::string> choosers = index_choosers(session.program());
     for (size_t i = 0; i < std::min(outputs.size(), call.outputs.size()); ++i) {
-      const Comparison result = check(fmt::format("out[{}]", i), &outputs[i], call.outputs[i]);
+      const std::string place = fmt::format("out[{}]", i);
+      const Comparison result = check(place, &outputs[i], call.outputs[i]);
+      if (!result.equal() && i < choosers.size() && !choosers[i].empty())
+        add_remark(place, choice_remark(choosers[i], outputs[i], call.outputs[i].value));
       report_.rows += result.rows;
       report_.argmax_differs += result.argmax_differs;
     }
@@ -87,6 +92,10 @@ class CallCheck {
   }
 
  private:
+  void add_remark(const std::string& place, const std::string& remark) {
+    if (!remark.empty()) report_.remarks.push_back(place + ": " + remark);
+  }
+
   const CompareOptions& options_;
   CallReport& report_;
   bool noisy_ = false;  // a value differs by tolerances that would have a signal-to-noise ratio

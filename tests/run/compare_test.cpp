@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "run/index_choices.h"
+
 namespace pt2 {
 namespace {
 
@@ -212,6 +214,18 @@ TEST(CompareBySignalToNoise, NumbersAndComplexCountAndIntegersDoNot) {
 TEST(CompareBySignalToNoise, TheFigureGoesWithADifferenceOfElements) {
   EXPECT_NEAR(*compare(floats({3, 3.5f}), floats({3, 4})).sqnr, 20, 1e-9);
   EXPECT_FALSE(compare(floats({3, 4}), floats({3, 4})).sqnr);
+}
+
+TEST(IndexChoices, ARemarkCountsWhatDiffers) {
+  const auto indices = [](std::vector<int64_t> values) {
+    return Value(
+        Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(values.size())}, values));
+  };
+  EXPECT_EQ(choice_remark("aten.topk", indices({0, 2, 1}), indices({2, 0, 1})),
+            "indices chosen by aten.topk: 2 of 3 differ; near ties may choose otherwise");
+  EXPECT_EQ(choice_remark("aten.topk", indices({0, 2}), indices({0})), "");
+  EXPECT_EQ(choice_remark("aten.topk", indices({0}), Value(floats({0}))), "");
+  EXPECT_EQ(choice_remark("aten.topk", indices({0}), Value(int64_t{0})), "");
 }
 
 }  // namespace
