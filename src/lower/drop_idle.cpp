@@ -5,6 +5,7 @@
 #include "check/shapes/proven_dtypes.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
+#include "lower/forms.h"
 #include "lower/functional/views.h"
 #include "lower/pass.h"
 
@@ -54,7 +55,6 @@ void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs
   std::vector<bool> wanted(graph.value_count(), false);
   for (const Idle& each : idle)
     if (each.converts()) wanted[static_cast<size_t>(each.argument)] = true;
-  if (std::ranges::find(wanted, true) == wanted.end()) return;
   const std::vector<bool> proven =
       check::proven_dtypes(graph, hints, inputs_hold, std::move(wanted));
   std::erase_if(idle, [&](const Idle& each) {
@@ -64,11 +64,16 @@ void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs
 
 }  // namespace
 
+bool has_no_idle_node(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(),
+                              [&](NodeId id) { return find_idle(graph, id).has_value(); });
+}
+
 PassResult drop_idle(Program& program, Pipeline&) {
   // What autocast converts is not among the nodes.
   const bool tells_dtypes = has_form(program.graph, Form::without_autocast);
   const bool keeps_strides = has_strides_looked_at(program);
-  const SymbolBindings hints = check::hint_bindings(placed_graphs(program));
+  std::optional<SymbolBindings> hints;
   bool changed = false;
   for_each_graph(program.graph, [&](Graph& graph) {
     std::vector<Idle> idle;
@@ -76,8 +81,11 @@ PassResult drop_idle(Program& program, Pipeline&) {
       if (const std::optional<Idle> found = find_idle(graph, id))
         if ((tells_dtypes || !found->converts()) && (!keeps_strides || !found->straightens()))
           idle.push_back(*found);
-    // Callers of a nested graph may give it other dtypes than it records.
-    leave_unproven(graph, hints, &graph == &program.graph, idle);
+    if (std::ranges::any_of(idle, &Idle::converts)) {
+      if (!hints) hints = check::hint_bindings(placed_graphs(program));
+      // Callers of a nested graph may give it other dtypes than it records.
+      leave_unproven(graph, *hints, &graph == &program.graph, idle);
+    }
     for (const Idle& each : idle) {
       // The argument may have been the result of one that made way.
       const std::optional<Idle> now = find_idle(graph, each.node);

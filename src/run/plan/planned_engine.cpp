@@ -114,8 +114,10 @@ std::optional<Program> prepared(const EngineSource& source, Writes writes) {
     if (pass == Pass::functionalize && writes != Writes::none &&
         (writes == Writes::large || !updates_statistics(now.graph)))
       continue;
-    const auto& [needs, gives] = std::pair(pass_info(pass).needs, pass_info(pass).gives);
-    if (!has_form(now.graph, needs) || (gives != Form::any && has_form(now.graph, gives))) continue;
+    const PassInfo& info = pass_info(pass);
+    // What is left by drop_idle is not proven to be idle: it gives no form.
+    const Form wanted = pass == Pass::drop_idle ? Form::without_idle_nodes : info.gives;
+    if (!has_form(now.graph, info.needs) || has_form(now.graph, wanted)) continue;
     if (pass == Pass::drop_idle && !weights_have_recorded_dtypes(source)) continue;
     Program changed = now;
     if (!out) note_sources(changed);
