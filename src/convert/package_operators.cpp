@@ -5,32 +5,39 @@
 #include <string_view>
 
 #include "ir/graph_place.h"
+#include "ir/target.h"
 
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kOperatorTarget = "torch.ops.";
-
-// What `import torch` registers in 2.6 to 2.15 (torch._C._jit_get_all_schemas), and higher-order
-// operators, which have no schema. Names that begin with '_' belong to PyTorch's own parts.
-constexpr std::string_view kOfPyTorch[] = {"aten",           "c10d",
-                                           "cuda",           "debugprims",
-                                           "export",         "fsdp",
-                                           "higher_order",   "inductor",
-                                           "inductor_prims", "mkl",
-                                           "mkldnn",         "mkldnn_prepacked",
-                                           "onednn",         "onnx",
-                                           "prim",           "prims",
-                                           "profiler",       "quantization",
-                                           "quantized",      "rngprims",
-                                           "sparse",         "static_runtime",
+// What `import torch` registers in 2.6 to 2.15 (torch._C._jit_get_all_schemas). Names that begin
+// with '_' belong to PyTorch's own parts.
+constexpr std::string_view kOfPyTorch[] = {"aten",
+                                           "c10d",
+                                           "cuda",
+                                           "debugprims",
+                                           "export",
+                                           "fsdp",
+                                           "inductor",
+                                           "inductor_prims",
+                                           "mkl",
+                                           "mkldnn",
+                                           "mkldnn_prepacked",
+                                           "onednn",
+                                           "onnx",
+                                           "prim",
+                                           "prims",
+                                           "profiler",
+                                           "quantization",
+                                           "quantized",
+                                           "rngprims",
+                                           "sparse",
+                                           "static_runtime",
                                            "symm_mem"};
 
 bool belongs_to_package(std::string_view target) {
-  if (!target.starts_with(kOperatorTarget)) return false;
-  target.remove_prefix(kOperatorTarget.size());
-  const std::string_view library = target.substr(0, target.find('.'));
-  return !library.starts_with('_') &&
+  const std::string_view library = target_namespace(target);
+  return !library.empty() && !library.starts_with('_') &&
          std::ranges::find(kOfPyTorch, library) == std::end(kOfPyTorch);
 }
 

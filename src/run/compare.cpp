@@ -122,22 +122,28 @@ class Differences {
   double worst_error_ = 0;
 };
 
+// visit(index, element of found, element of expected)
 template <class T>
-void compare_close(const Tensor& found, const Tensor& expected, const Tolerance& tolerance,
-                   Comparison& out) {
+void for_each_pair(const Tensor& found, const Tensor& expected, auto&& visit) {
   std::vector<T> ours(kChunk), theirs(kChunk);
-  Differences<T> differences;
   for (int64_t start = 0; start < found.numel(); start += kChunk) {
     const int64_t count = std::min(kChunk, found.numel() - start);
     load(found, start, count, ours.data());
     load(expected, start, count, theirs.data());
-    for (int64_t i = 0; i < count; ++i) {
-      const T a = ours[static_cast<size_t>(i)], b = theirs[static_cast<size_t>(i)];
-      const double error = same(a, b) ? 0 : std::abs(a - b);
-      if (std::isfinite(error)) add_error(error, std::abs(b), out);
-      if (!is_close(a, b, tolerance)) differences.add(start + i, a, b, error);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      visit(start + i, ours[static_cast<size_t>(i)], theirs[static_cast<size_t>(i)]);
   }
+}
+
+template <class T>
+void compare_close(const Tensor& found, const Tensor& expected, const Tolerance& tolerance,
+                   Comparison& out) {
+  Differences<T> differences;
+  for_each_pair<T>(found, expected, [&](int64_t index, T a, T b) {
+    const double error = same(a, b) ? 0 : std::abs(a - b);
+    if (std::isfinite(error)) add_error(error, std::abs(b), out);
+    if (!is_close(a, b, tolerance)) differences.add(index, a, b, error);
+  });
   out.difference = differences.text(found.sizes(), found.numel());
 }
 
@@ -213,23 +219,16 @@ double signal_to_noise(const Norm& signal, const Norm& noise) {
 // figure.
 template <class T>
 std::string measure_noise(const Tensor& found, const Tensor& expected, Comparison& out) {
-  std::vector<T> ours(kChunk), theirs(kChunk);
   Differences<T> differences;
   Norm signal, noise;
-  for (int64_t start = 0; start < found.numel(); start += kChunk) {
-    const int64_t count = std::min(kChunk, found.numel() - start);
-    load(found, start, count, ours.data());
-    load(expected, start, count, theirs.data());
-    for (int64_t i = 0; i < count; ++i) {
-      const T a = ours[static_cast<size_t>(i)], b = theirs[static_cast<size_t>(i)];
-      if (is_finite(a) && is_finite(b)) {
-        signal.add(std::abs(b));
-        noise.add(std::abs(b - a));
-      } else if (!same(a, b)) {
-        differences.add(start + i, a, b, std::abs(a - b));
-      }
+  for_each_pair<T>(found, expected, [&](int64_t index, T a, T b) {
+    if (is_finite(a) && is_finite(b)) {
+      signal.add(std::abs(b));
+      noise.add(std::abs(b - a));
+    } else if (!same(a, b)) {
+      differences.add(index, a, b, std::abs(a - b));
     }
-  }
+  });
   std::string difference = differences.text(found.sizes(), found.numel());
   if (difference.empty()) out.sqnr = signal_to_noise(signal, noise);
   return difference;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/target.h"
+
 namespace pt2 {
 namespace {
 
@@ -29,12 +31,6 @@ constexpr ChooserRow kChoosers[] = {
 };
 // clang-format on
 
-// "aten.topk" of "torch.ops.aten.topk.default".
-std::string short_name(std::string_view target) {
-  target.remove_prefix(std::string_view("torch.ops.").size());
-  return std::string(target.substr(0, target.rfind('.')));
-}
-
 }  // namespace
 
 std::vector<std::string> index_choosers(const Program& program) {
@@ -45,7 +41,7 @@ std::vector<std::string> index_choosers(const Program& program) {
     const auto* row = std::ranges::find(kChoosers, node.target, &ChooserRow::target);
     if (row == std::end(kChoosers) || row->indices >= node.outputs.size()) continue;
     if (const auto* value = node.outputs[row->indices].get_if<ValueId>())
-      chosen.emplace(graph.value(*value).name, short_name(node.target));
+      chosen.emplace(graph.value(*value).name, fmt::format("aten.{}", operator_name(node.target)));
   }
   std::vector<std::string> out;
   for (const ArgumentSpec& spec : program.signature.user_outputs()) {

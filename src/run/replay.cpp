@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ir/graph_place.h"
+#include "ir/target.h"
 #include "run/copy_of.h"
 #include "run/index_choices.h"
 #include "run/model_shared.h"
@@ -22,12 +23,11 @@ const Tensor* find_state(const Session& session, const std::string& name) {
 
 // Operators that round to steps, for which a tolerance for each element says little.
 bool is_quantizing(std::string_view target) {
-  constexpr std::string_view kNamespaces[] = {"torch.ops.quantized_decomposed.",
-                                              "torch.ops.quantized.", "torch.ops.torchao."};
+  constexpr std::string_view kNamespaces[] = {"quantized_decomposed", "quantized", "torchao"};
   constexpr std::string_view kParts[] = {"quantize", "fake_quant"};
   const auto is_part = [&](std::string_view part) { return target.find(part) != target.npos; };
-  return std::ranges::any_of(kNamespaces, [&](auto space) { return target.starts_with(space); }) ||
-         (target.starts_with("torch.ops.aten.") && std::ranges::any_of(kParts, is_part));
+  return std::ranges::find(kNamespaces, target_namespace(target)) != std::end(kNamespaces) ||
+         (target.starts_with(kAten) && std::ranges::any_of(kParts, is_part));
 }
 
 bool is_quantized(const Program& program) {
