@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <version>

@@ -1,5 +1,5 @@
-// What differs from one operating system or standard library to the next, a function each. Nothing
-// else may ask which one it is compiled for (tests/structure/portable.sh).
+// What one operating system or standard library does otherwise than another, a function each.
+// Others do not call what these stand for (tests/structure/portable.sh).
 #ifndef PT2_BASE_PLATFORM_H
 #define PT2_BASE_PLATFORM_H
 

@@ -1,6 +1,5 @@
 #include "check/shapes/proven_dtypes.h"
 
-#include <algorithm>
 #include <ranges>
 
 #include "check/shapes/abstract_value.h"
