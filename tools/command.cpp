@@ -1,7 +1,6 @@
 #include "tools/command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,8 @@
 
 #include "base/json.h"
 #include "base/memory_account.h"
+#include "base/platform.h"
+#include "base/platform/files.h"
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/format/zip.h"
@@ -164,12 +165,13 @@ int dispatch(std::span<const std::string> arguments, Environment& environment) {
 const std::string_view kVersion = PT2_VERSION;
 
 Environment standard_environment() {
+  prepare_standard_streams();
   // https://no-color.org, and terminals that know no colours.
   const char *no_colour = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
   return {.out = stdout,
           .err = stderr,
-          .out_is_terminal = isatty(STDOUT_FILENO) == 1,
-          .err_is_terminal = isatty(STDERR_FILENO) == 1,
+          .out_is_terminal = files::is_terminal(stdout),
+          .err_is_terminal = files::is_terminal(stderr),
           .plain = (no_colour != nullptr && *no_colour != 0) ||
                    (terminal != nullptr && std::string_view(terminal) == "dumb")};
 }
@@ -178,7 +180,7 @@ int run_command(std::span<const std::string> arguments, Environment& environment
   const int code = dispatch(arguments, environment);
   // A full disk must not look like success.
   if (std::fflush(environment.out) == 0 && !std::ferror(environment.out)) return code;
-  const std::string reason = std::generic_category().message(errno);
+  const std::string reason = files::reason();
   print(environment.err, fmt::format("pt2: io: standard output: {}\n", reason));
   return exit_code(ErrorCode::io);
 }

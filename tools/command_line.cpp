@@ -131,6 +131,7 @@ Option& Option::excludes(const Option& other) {
 
 CommandLine::CommandLine(std::string_view name, std::string_view summary, std::string_view footer)
     : app_(std::make_unique<CLI::App>(std::string(summary), std::string(name))) {
+  app_->allow_windows_style_options(false);  // a name that begins with '/' is a file everywhere
   app_->get_formatter()->column_width(kHelpColumn);
   app_->set_help_flag("-h,--help", "this text");
   app_->get_formatter()->label("REQUIRED", "");

@@ -29,7 +29,7 @@ bool is_made_by_kernel(const fs::path& folder) {
   constexpr std::string_view kFolders[] = {"/dev", "/proc", "/sys"};
   std::error_code unknown;
   const fs::path real = fs::canonical(folder, unknown);
-  return std::ranges::find(kFolders, real.native()) != std::end(kFolders);
+  return std::ranges::find(kFolders, real.generic_string()) != std::end(kFolders);
 }
 
 // The files of one folder and the folders in it. Links to folders are not followed: they may lead

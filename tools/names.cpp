@@ -56,6 +56,26 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+bool matches(std::string_view name, std::string_view pattern) {
+  constexpr size_t kNone = std::string_view::npos;
+  size_t at = 0, next = 0;
+  size_t star = kNone, begin = 0;  // the last *, and where what follows it was tried
+  while (at < name.size()) {
+    if (next < pattern.size() && pattern[next] == '*') {
+      star = next++;
+      begin = at;
+    } else if (next < pattern.size() && (pattern[next] == '?' || pattern[next] == name[at])) {
+      ++next, ++at;
+    } else if (star != kNone) {
+      next = star + 1;
+      at = ++begin;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', next) == kNone;
+}
+
 std::string_view verb_that_means(std::string_view word) {
   const auto* found =
       std::ranges::find(kWords, word, &std::pair<std::string_view, std::string_view>::first);

@@ -28,6 +28,10 @@ std::string nearest_name(std::string_view typed, const Names& names, Text&& text
   return best;
 }
 
+// Whether all of `name` is what `pattern` says, where * is any text and ? any character. Takes
+// name.size() * pattern.size() steps at most.
+bool matches(std::string_view name, std::string_view pattern);
+
 // The verb that does what another tool's word, or a longer one, asks for; "" when there is none.
 std::string_view verb_that_means(std::string_view word);
 

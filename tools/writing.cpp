@@ -1,14 +1,14 @@
 #include "tools/writing.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
 
+#include "base/platform.h"
+#include "base/platform/files.h"
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/model.h"
@@ -50,13 +50,19 @@ Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
   std::error_code ignored;
   const bool is_beside = !fs::exists(output, ignored) || fs::is_regular_file(output, ignored);
   const fs::path folder = is_beside ? output.parent_path() : fs::temp_directory_path(ignored);
-  const std::string path = (folder / fmt::format(".pt2-check-{}.tmp", getpid())).string();
+  const std::string path = (folder / fmt::format(".pt2-check-{}.tmp", process_id())).string();
   const Result<void> saved = save_package(contents, path);
   Result<Package> trial = Package::open(path, writing.source.limits);
   fs::remove(path, ignored);
   if (!saved) return saved.error();
   if (!trial) return std::move(trial).error();
-  return std::make_shared<const Package>(*std::move(trial));
+  // Windows removes no file that is mapped.
+  const auto close = [path](const Package* opened) {
+    delete opened;
+    std::error_code unknown;
+    fs::remove(path, unknown);
+  };
+  return std::shared_ptr<const Package>(new Package(*std::move(trial)), close);
 }
 
 // Inputs and outputs are matched by their place: an edit may have renamed them.
@@ -161,10 +167,8 @@ uint64_t size_of(const std::string& path) {
 }
 
 bool is_written_to(const std::string& path, std::FILE* stream) {
-  struct stat named {
-  }, opened{};
-  return stat(path.c_str(), &named) == 0 && fstat(fileno(stream), &opened) == 0 &&
-         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+  const auto named = files::status(path), opened = files::status(stream);
+  return named && opened && named->is_same_file(*opened);
 }
 
 Result<std::vector<Diagnostic>> new_findings(const Package& package, const SavedProgram& written,

@@ -1,14 +1,12 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "archive/unfinished_file.h"
+#include "base/platform/files.h"
 #include "pt2/format/origin.h"
 #include "pt2/format/zip.h"
 
@@ -16,13 +14,10 @@ namespace pt2 {
 namespace {
 
 constexpr size_t kCopyBuffer = size_t{1} << 18;
-constexpr off_t kDiskBlock = 4096;
 
 Error io_error(std::string message, std::string path) {
   return {ErrorCode::io, std::move(message), std::move(path)};
 }
-
-std::string reason() { return std::generic_category().message(errno); }
 
 }  // namespace
 
@@ -30,21 +25,20 @@ FileSink::FileSink(std::string path, int descriptor)
     : path_(std::move(path)), descriptor_(descriptor) {}
 
 Result<std::unique_ptr<FileSink>> FileSink::create(std::string path) {
-  struct stat there {};
-  const bool is_there = stat(path.c_str(), &there) == 0;
-  if (is_there && !S_ISREG(there.st_mode)) {
-    const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) return io_error(reason(), std::move(path));
+  const std::optional<files::Status> there = files::status(path);
+  if (there && !there->is_regular) {
+    const int descriptor = files::open_to_write(path);
+    if (descriptor < 0) return io_error(files::reason(), std::move(path));
     return std::unique_ptr<FileSink>(new FileSink(std::move(path), descriptor));
   }
   std::error_code failed;
   std::string target = path;
-  if (is_there) {
+  if (there) {
     target = std::filesystem::canonical(path, failed).string();
     if (failed) return io_error(failed.message(), std::move(path));
   } else if (path.empty()) {
     return io_error("the name of the file is empty", std::move(path));
-  } else if (lstat(path.c_str(), &there) == 0) {
+  } else if (files::status_itself(path)) {
     return io_error("this is a link to a file that is not there", std::move(path));
   }
   Result<std::unique_ptr<UnfinishedFile>> file = UnfinishedFile::create(std::move(target));
@@ -55,16 +49,11 @@ Result<std::unique_ptr<FileSink>> FileSink::create(std::string path) {
 }
 
 FileSink::~FileSink() {
-  if (!unfinished_ && descriptor_ >= 0) close(descriptor_);
+  if (!unfinished_ && descriptor_ >= 0) files::close(descriptor_);
 }
 
 Result<void> FileSink::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return io_error("cannot write: " + reason(), path_);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
+  if (!files::write(descriptor_, bytes)) return io_error("cannot write: " + files::reason(), path_);
   return {};
 }
 
@@ -73,10 +62,8 @@ Result<void> FileSink::write_from(const Origin& origin, std::span<const std::byt
     const Origin::Extent extent = origin.first_extent(bytes);
     const std::span<const std::byte> part = bytes.first(extent.size);
     if (extent.is_hole && unfinished_) {
-      const off_t end = lseek(descriptor_, static_cast<off_t>(part.size()), SEEK_CUR);
-      // A file may end with a hole.
-      if (end < 0 || ftruncate(descriptor_, end) != 0)
-        return io_error("cannot write: " + reason(), path_);
+      if (!files::write_hole(descriptor_, part.size()))
+        return io_error("cannot write: " + files::reason(), path_);
     } else {
       PT2_TRY_VOID(copy_from(origin, part));
     }
@@ -85,21 +72,11 @@ Result<void> FileSink::write_from(const Origin& origin, std::span<const std::byt
   return {};
 }
 
-// The kernel copies where blocks are aligned alike in both files, so that it may share them.
-// Elsewhere its copy takes a fifth longer than reading and writing (Linux 6.18, ext4). When the
-// kernel's copy fails, reading and writing takes over and reports the error.
+// Where the system's copy fails or would be slower, reading and writing takes over, and reports the
+// error.
 Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte> bytes) {
-#ifdef __linux__
-  auto from = static_cast<off_t>(origin.offset_of(bytes));
-  const bool is_aligned = (from - lseek(descriptor_, 0, SEEK_CUR)) % kDiskBlock == 0;
-  while (is_aligned && !bytes.empty()) {
-    const ssize_t count =
-        copy_file_range(origin.descriptor(), &from, descriptor_, nullptr, bytes.size(), 0);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-#endif
+  bytes = bytes.subspan(
+      files::copy_shared(origin.descriptor(), origin.offset_of(bytes), descriptor_, bytes.size()));
   std::vector<std::byte> buffer(std::min(bytes.size(), kCopyBuffer));
   while (!bytes.empty()) {
     PT2_TRY(const std::span<const std::byte> part, origin.read(bytes, buffer));
@@ -111,8 +88,8 @@ Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte
 
 Result<void> FileSink::finish() {
   if (!unfinished_) {
-    if (close(std::exchange(descriptor_, -1)) != 0)
-      return io_error("cannot close: " + reason(), path_);
+    if (!files::close(std::exchange(descriptor_, -1)))
+      return io_error("cannot close: " + files::reason(), path_);
     return {};
   }
   if (const Result<void> published = unfinished_->publish(); !published)

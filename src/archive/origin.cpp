@@ -1,16 +1,12 @@
 #include "pt2/format/origin.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <functional>
-#include <system_error>
 
 #include "archive/crc32.h"
 #include "archive/zip_directory.h"
 #include "base/mapped_file.h"
+#include "base/platform/files.h"
 #include "base/printable.h"
 
 namespace pt2 {
@@ -40,7 +36,7 @@ Origin::Origin(const Archive& archive)
 }
 
 Origin::~Origin() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) files::close(descriptor_);
 }
 
 bool Origin::holds(std::span<const std::byte> bytes) const {
@@ -52,32 +48,17 @@ uint64_t Origin::offset_of(std::span<const std::byte> bytes) const {
 }
 
 Origin::Extent Origin::first_extent(std::span<const std::byte> bytes) const {
-#ifdef SEEK_HOLE
-  const auto start = static_cast<off_t>(offset_of(bytes));
-  const auto size_to = [&](off_t end) {
-    return std::min(bytes.size(), static_cast<size_t>(end - start));
-  };
-  const off_t data = lseek(descriptor_, start, SEEK_DATA);
-  // Only a hole that reaches the end of the file gives ENXIO; file systems without holes give
-  // EINVAL.
-  if (data < 0) return {bytes.size(), errno == ENXIO};
-  if (data > start) return {size_to(data), true};
-  const off_t hole = lseek(descriptor_, start, SEEK_HOLE);
-  return {hole > start ? size_to(hole) : bytes.size(), false};
-#else
-  return {bytes.size(), false};
-#endif
+  const auto [size, is_hole] = files::first_extent(descriptor_, offset_of(bytes), bytes.size());
+  return {size, is_hole};
 }
 
 Result<std::span<const std::byte>> Origin::read(std::span<const std::byte> bytes,
                                                 std::span<std::byte> buffer) const {
   const size_t wanted = std::min(bytes.size(), buffer.size());
   for (size_t done = 0; done < wanted;) {
-    const ssize_t count = pread(descriptor_, buffer.data() + done, wanted - done,
-                                static_cast<off_t>(offset_of(bytes) + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
-      return io_error(fmt::format("cannot read: {}", std::generic_category().message(errno)));
+    const int64_t count =
+        files::read_at(descriptor_, buffer.subspan(done, wanted - done), offset_of(bytes) + done);
+    if (count < 0) return io_error("cannot read: " + files::reason());
     if (count == 0) return io_error("the file became shorter while it was read");
     done += static_cast<size_t>(count);
   }

@@ -36,7 +36,6 @@ class UnfinishedFile {
       : path_(std::move(path)), folder_(std::move(folder)) {}
   bool open_without_name();
   Result<void> open_with_name();
-  void take_permissions();
   template <class Make>
   Result<void> make_name(Make make);
   Error io_error(std::string message) const;

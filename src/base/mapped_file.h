@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/platform/files.h"
 #include "pt2/limits.h"
 #include "pt2/result.h"
 
@@ -39,25 +40,14 @@ class MappedFile {
   void release(std::span<const std::byte> part) const;
 
  private:
-  // The properties that stay equal while a file is neither replaced nor changed.
-  struct Identity {
-    uint64_t device = 0;
-    uint64_t number = 0;
-    int64_t size = 0;
-    int64_t modified_seconds = 0;
-    int64_t modified_nanoseconds = 0;
-    bool operator==(const Identity&) const = default;
-  };
-
   MappedFile() = default;
-  static Identity identity_of(int descriptor);
-  Result<void> map(int descriptor, uint64_t size);
+  Result<void> map(int descriptor, uint64_t size, uint64_t max_stream_bytes);
   Result<void> read_all(int descriptor, uint64_t max_bytes);
 
   std::span<const std::byte> bytes_;
   std::string read_;
   std::string path_;
-  Identity identity_;
+  files::Status status_;  // equal while the file is neither replaced nor changed
   bool mapped_ = false;
 };
 

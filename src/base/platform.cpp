@@ -1,6 +1,10 @@
 #include "base/platform.h"
 
-#include <sys/stat.h>
+#if defined(_WIN32)
+#include "base/platform/windows_api.h"
+#else
+#include <unistd.h>
+#endif
 
 #include <charconv>
 #include <cmath>
@@ -14,6 +18,10 @@
 #if defined(__APPLE__)
 #include <xlocale.h>
 #endif
+#endif
+
+#if defined(__APPLE__)
+extern "C" double lgamma_r(double, int*);  // declared by math.h only beside other extensions
 #endif
 
 namespace pt2 {
@@ -62,14 +70,27 @@ double log_gamma(double x) {
 #endif
 }
 
-TimeOfChange time_of_change(const struct stat& status) {
-#if defined(__APPLE__)
-  return {status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec};
-#elif defined(_WIN32)
-  return {status.st_mtime, 0};
-#else
-  return {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-#endif
+#if defined(_WIN32)
+double bessel_j0(double x) { return _j0(x); }
+double bessel_j1(double x) { return _j1(x); }
+double bessel_y0(double x) { return _y0(x); }
+double bessel_y1(double x) { return _y1(x); }
+
+int64_t process_id() { return GetCurrentProcessId(); }
+
+void prepare_standard_streams() {
+  for (const int stream : {0, 1, 2}) _setmode(stream, _O_BINARY);
+  SetConsoleOutputCP(CP_UTF8);
 }
+#else
+double bessel_j0(double x) { return ::j0(x); }
+double bessel_j1(double x) { return ::j1(x); }
+double bessel_y0(double x) { return ::y0(x); }
+double bessel_y1(double x) { return ::y1(x); }
+
+int64_t process_id() { return getpid(); }
+
+void prepare_standard_streams() {}
+#endif
 
 }  // namespace pt2

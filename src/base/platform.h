@@ -7,8 +7,6 @@
 #include <optional>
 #include <string_view>
 
-struct stat;
-
 namespace pt2 {
 
 // The double nearest to a decimal number, as std::from_chars reads it: no space, no '+', no
@@ -20,12 +18,18 @@ std::optional<double> decimal_value(std::string_view text);
 // where POSIX wants it; this may be called by several threads.
 double log_gamma(double x);
 
-struct TimeOfChange {
-  int64_t seconds = 0;
-  int64_t nanoseconds = 0;
-};
-// When a file's contents were changed last.
-TimeOfChange time_of_change(const struct stat& status);
+// The Bessel functions of the first and the second kind of order 0 and 1.
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+
+// Tells this process from others that run now.
+int64_t process_id();
+
+// Standard streams carry bytes, and text in UTF-8, where the system would change line ends or show
+// another encoding unless told so.
+void prepare_standard_streams();
 
 }  // namespace pt2
 

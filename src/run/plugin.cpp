@@ -1,10 +1,8 @@
 #include "pt2/ops/plugin.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
+#include <string>
 
-#include <cerrno>
-#include <system_error>
+#include "base/platform/shared_library.h"
 
 namespace pt2 {
 namespace {
@@ -18,18 +16,8 @@ std::string numbers_text(const PluginInterface& built) {
 }
 
 Result<void> add_from(const std::string& path, CustomOperators& operators) {
-  if (access(path.c_str(), R_OK) != 0)
-    return Error{ErrorCode::io, std::generic_category().message(errno), ""};
-  // dlopen looks up a name without a slash in the system's library paths.
-  const std::string place = path.find('/') == path.npos ? "./" + path : path;
-  void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* reason = dlerror();
-    return Error{ErrorCode::malformed,
-                 "cannot be loaded as a library: " + std::string(reason ? reason : "no reason"),
-                 ""};
-  }
-  const auto* plugin = static_cast<const Plugin*>(dlsym(library, "pt2_plugin"));
+  PT2_TRY(const void* symbol, symbol_of_library(path, "pt2_plugin"));
+  const auto* plugin = static_cast<const Plugin*>(symbol);
   if (plugin == nullptr || plugin->magic != Plugin::kMagic)
     return Error{ErrorCode::malformed,
                  "is not a plug-in: it has no PT2_PLUGIN (docs/custom-operators.md)", ""};

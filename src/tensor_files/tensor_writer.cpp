@@ -1,10 +1,4 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <system_error>
-
+#include "base/platform/files.h"
 #include "base/printable.h"
 #include "pt2/format/npy.h"
 #include "pt2/format/safetensors.h"
@@ -33,12 +27,12 @@ class NpzWriter : public TensorWriter {
   ZipWriter zip_;
 };
 
-// The header comes first but is known last, so the elements wait in a nameless file.
+// The header comes first but is known last, so the elements wait in a file of their own.
 class SafetensorsWriter : public TensorWriter {
  public:
   SafetensorsWriter(std::string path, std::unique_ptr<FileSink> sink, int elements)
       : path_(std::move(path)), sink_(std::move(sink)), elements_(elements) {}
-  ~SafetensorsWriter() override { close(elements_); }
+  ~SafetensorsWriter() override { files::close(elements_); }
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
@@ -48,13 +42,7 @@ class SafetensorsWriter : public TensorWriter {
                    "the safetensors format has no dtype " + std::string(dtype_name(tensor.dtype())),
                    printable(name)};
     const Tensor contiguous = tensor.contiguous();
-    std::span<const std::byte> bytes = tensor_files::element_bytes(contiguous);
-    while (!bytes.empty()) {
-      const ssize_t count = write(elements_, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return io_error();
-      bytes = bytes.subspan(static_cast<size_t>(count));
-    }
+    if (!files::write(elements_, tensor_files::element_bytes(contiguous))) return io_error();
     content_.tensors.emplace_back(name, Tensor::without_elements(tensor.dtype(), tensor.sizes()));
     return {};
   }
@@ -62,41 +50,24 @@ class SafetensorsWriter : public TensorWriter {
   Result<void> finish() override {
     PT2_TRY_VOID(tensor_files::write_safetensors_header(content_, *sink_));
     constexpr size_t kPiece = 1 << 20;
-    std::string piece(kPiece, '\0');
-    if (lseek(elements_, 0, SEEK_SET) != 0) return io_error();
+    std::vector<std::byte> piece(kPiece);
+    if (!files::rewind(elements_)) return io_error();
     for (;;) {
-      const ssize_t count = read(elements_, piece.data(), piece.size());
-      if (count < 0 && errno == EINTR) continue;
+      const int64_t count = files::read(elements_, piece);
       if (count < 0) return io_error();
       if (count == 0) return sink_->finish();
-      PT2_TRY_VOID(sink_->write(std::as_bytes(std::span(piece).first(static_cast<size_t>(count)))));
+      PT2_TRY_VOID(sink_->write(std::span(piece).first(static_cast<size_t>(count))));
     }
   }
 
  private:
-  Error io_error() const {
-    return {ErrorCode::io, "cannot write: " + std::generic_category().message(errno), path_};
-  }
+  Error io_error() const { return {ErrorCode::io, "cannot write: " + files::reason(), path_}; }
 
   std::string path_;
   std::unique_ptr<FileSink> sink_;
   int elements_;
   Safetensors content_;
 };
-
-// Opens the nameless file in the same folder, where there is room for the elements. Error `io`.
-Result<int> open_nameless(const std::string& path) {
-#ifdef __wasi__  // where no other process is
-  const std::string name = path + ".tmp";
-  const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-#else
-  std::string name = path + ".XXXXXX";
-  const int descriptor = mkstemp(name.data());
-#endif
-  if (descriptor < 0) return Error{ErrorCode::io, std::generic_category().message(errno), path};
-  unlink(name.c_str());
-  return descriptor;
-}
 
 }  // namespace
 
@@ -107,7 +78,9 @@ Result<std::unique_ptr<TensorWriter>> TensorWriter::create(const std::string& pa
   PT2_TRY(std::unique_ptr<FileSink> sink, FileSink::create(path));
   if (format == TensorFormat::npz)
     return std::unique_ptr<TensorWriter>(new NpzWriter(std::move(sink)));
-  PT2_TRY(const int elements, open_nameless(path));
+  // In the same folder, where there is room for the elements.
+  const int elements = files::create_scratch(path);
+  if (elements < 0) return Error{ErrorCode::io, files::reason(), path};
   return std::unique_ptr<TensorWriter>(new SafetensorsWriter(path, std::move(sink), elements));
 }
 

@@ -8,6 +8,7 @@
 #include "pt2/package.h"
 #include "pt2/tensor_file.h"
 #include "temporary_folder.h"
+#include "tools/names.h"
 #include "tools/writing.h"
 
 namespace pt2::test {
@@ -138,6 +139,24 @@ TEST(VerifyOutput, IsTheFirstFindingsOfARuleUnlessAllAreWanted) {
   EXPECT_EQ(lines(all.out, "V609 error"), 26u) << all.out;
   for (const CommandResult& result : {few, all})
     EXPECT_TRUE(result.out.ends_with(": 27 errors, 0 warnings\n")) << result.out;
+}
+
+TEST(Pattern, IsTakenForAllOfAName) {
+  struct Row {
+    const char *name, *pattern;
+    bool is_match;
+  };
+  constexpr Row kRows[] = {
+      {"add_1", "add_1", true},  {"add_1", "add", false},   {"add", "add_1", false},
+      {"add_1", "add*", true},   {"add_1", "*", true},      {"", "*", true},
+      {"", "?", false},          {"add_1", "a?d_?", true},  {"add_12", "a?d_?", false},
+      {"abcabd", "*abd", true},  {"abcabd", "a*c*d", true}, {"abcabd", "a*c*e", false},
+      {"a*b", "a*b", true},      {"layer.0", "*.?", true},  {"layer.10", "*.?", false},
+      {"add_1", "add_1**", true}};
+  for (const Row& row : kRows)
+    EXPECT_EQ(tools::matches(row.name, row.pattern), row.is_match)
+        << row.name << " " << row.pattern;
+  EXPECT_FALSE(tools::matches(std::string(5000, 'a'), "*a*a*a*a*a*a*a*a*a*a*b"));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include "base/printable.h"
 #include "ir/graph_place.h"
@@ -7,6 +6,7 @@
 #include "pt2/tools/run_trace.h"
 #include "tools/execution.h"
 #include "tools/json_members.h"
+#include "tools/names.h"
 #include "tools/values/inputs.h"
 #include "tools/verbs.h"
 
@@ -43,7 +43,7 @@ class Recorder {
   }
 
   Result<void> record(const ObservedValue& observed) {
-    if (fnmatch(options_.nodes.c_str(), observed.name.c_str(), 0) != 0) return {};
+    if (!matches(observed.name, options_.nodes)) return {};
     ++count_;
     if (options_.json) {
       write_line(observed);

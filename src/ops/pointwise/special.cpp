@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/platform.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
@@ -287,13 +288,13 @@ constexpr auto kOfOrder = [](auto x) { return F(static_cast<double>(x), Order); 
 template <double (*F)(double)>
 constexpr auto kOscillating =
     [](auto x) { return std::isinf(x) ? kNan : F(static_cast<double>(x)); };
-constexpr const auto& kJ0 = kOscillating<::j0>;
-constexpr const auto& kJ1 = kOscillating<::j1>;
+constexpr const auto& kJ0 = kOscillating<bessel_j0>;
+constexpr const auto& kJ1 = kOscillating<bessel_j1>;
 constexpr auto kY0 = [](auto x) {
-  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : kOscillating<::y0>(x);
+  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : kOscillating<bessel_y0>(x);
 };
 constexpr auto kY1 = [](auto x) {
-  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : kOscillating<::y1>(x);
+  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : kOscillating<bessel_y1>(x);
 };
 constexpr auto kZeta = [](auto s, auto q) {
   return zeta_of(static_cast<double>(s), static_cast<double>(q));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "kernels/tiles.h"
 #include "ops/convert.h"
@@ -353,7 +354,8 @@ class Builder {
     }
     if (is("aten::deg2rad") || is("aten::rad2deg"))
       return finish(node, emit(Binary::multiply, operand(0),
-                               number(is("aten::deg2rad") ? M_PI / 180 : 180 / M_PI)));
+                               number(is("aten::deg2rad") ? std::numbers::pi / 180
+                                                          : 180 / std::numbers::pi)));
     if (is("aten::logit")) {
       if (!planner_.is_none(node, "eps")) return false;
       const TileSource x = operand(0);
@@ -377,9 +379,10 @@ class Builder {
     const bool is_binary = is_operator(node, "aten::logaddexp2");
     const TileSource larger = emit(Binary::maximum, a, b);
     const TileSource distance = emit(Unary::absolute, emit(Binary::subtract, a, b));
-    const TileSource below = emit(Binary::multiply, distance, number(is_binary ? -M_LN2 : -1));
+    const TileSource below =
+        emit(Binary::multiply, distance, number(is_binary ? -std::numbers::ln2 : -1));
     TileSource rest = emit(Unary::softplus, below);
-    if (is_binary) rest = emit(Binary::multiply, rest, number(M_LOG2E));
+    if (is_binary) rest = emit(Binary::multiply, rest, number(std::numbers::log2e));
     return finish(node, emit(Binary::or_else, emit(Binary::add, larger, rest), larger));
   }
 
@@ -390,7 +393,7 @@ class Builder {
       return value;
     };
     const TileSource x = source(node.arguments[0]);
-    const TileSource scaled = rounded(emit(Binary::multiply, x, number(M_SQRT1_2)));
+    const TileSource scaled = rounded(emit(Binary::multiply, x, number(std::numbers::sqrt2 / 2)));
     const TileSource odd = rounded(emit(Unary::error_function, scaled));
     const TileSource whole = rounded(emit(Binary::add, odd, number(1)));
     return finish(node, emit(Binary::multiply, whole, number(0.5)));
