@@ -1,5 +1,5 @@
-# The compilers that web/toolchain.sh brings, for CMake; libraries are compiled from their sources by the modules of
-# web/packages.
+# The compilers that web/toolchain.sh makes, for CMake; libraries are compiled from their sources by the modules of
+# cmake/packages.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 get_filename_component(tools "${CMAKE_CURRENT_LIST_DIR}/../build/web-tools" ABSOLUTE)
@@ -11,8 +11,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 set(CMAKE_HAVE_LIBC_PTHREAD TRUE CACHE INTERNAL "")
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_EXECUTABLE_SUFFIX .wasm)
-set(PT2_WEB_SOURCES "${tools}/sources")
-list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/packages")
+set(PT2_LIBRARY_SOURCES "${tools}/../zig-tools/sources")
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/../cmake/packages")
 set(CMAKE_CXX_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_C_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_CXX_FLAGS_INIT "-ffunction-sections -fdata-sections -fvisibility=hidden")

@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
-# Brings what compiles the command for WebAssembly into build/web-tools: zig from PyPI, which is Clang with the sources of
-# libc++ and of a libc for WASI, and the sources of libraries from Debian. ./dev web calls it.
+# Makes what compiles the command for WebAssembly, in build/web-tools: compilers of cmake/zig_tools.sh with settings of their
+# own, and a C++ runtime with exceptions. ./dev web calls it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source cmake/zig_tools.sh
+zig=$tools/zig
 tools=$PWD/build/web-tools
-zig_version=0.17.1
 mkdir -p "$tools/bin"
-
-zig_folder() { echo "$tools"/venv/lib/python3*/site-packages/ziglang; }
-if [ ! -x "$(zig_folder)/zig" ]; then
-  python3 -m venv "$tools/venv"
-  "$tools/venv/bin/pip" -q install "ziglang==$zig_version"
-fi
-zig=$(zig_folder)
 
 # What zig sets for WASI leaves out threads, files and exceptions, so libc++ is compiled with a configuration of its own.
 # Its threads are those of wasi-libc, which cannot be started.
@@ -29,12 +23,6 @@ settings+=" -D_LIBCPP_HARDENING_MODE_DEFAULT=_LIBCPP_HARDENING_MODE_NONE"
 settings+=" -D_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE"
 settings+=" -D_LIBCXXABI_DISABLE_VISIBILITY_ANNOTATIONS -D_LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS"
 
-compiler() {
-  printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %q %s "$@"\n' \
-    "$tools/cache" "$tools/cache" "$zig/zig" "$2" >"$tools/bin/$1.new"
-  chmod +x "$tools/bin/$1.new"
-  cmp -s "$tools/bin/$1.new" "$tools/bin/$1" && rm "$tools/bin/$1.new" || mv "$tools/bin/$1.new" "$tools/bin/$1"
-}
 # What engines have had since 2022.
 target="-target wasm32-wasi -mcpu=lime1+exception_handling+simd128"
 headers="-I$zig/lib/libcxx/include -I$zig/lib/libcxxabi/include"
@@ -66,27 +54,4 @@ if [ ! -f "$runtime/libcxx.a" ]; then
   printf '.globl __cpp_exception\n.tagtype __cpp_exception i32\n__cpp_exception:\n' >"$runtime/tag.s"
   "$tools/bin/wasm-clang" -c "$runtime/tag.s" -o "$runtime/tag.o"
   "$tools/bin/wasm-ar" rcs "$runtime/libcxx.a" "$runtime"/*.o
-fi
-
-# The libraries' sources, in the versions of this Debian, through lists of packages that are apart from the system's.
-sources=$tools/sources
-if [ ! -f "$sources/complete" ]; then
-  rm -rf "$sources"
-  mkdir -p "$sources/apt/lists/partial" "$sources/apt/cache/archives/partial" "$sources/apt/parts"
-  for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
-    [ ! -f "$list" ] || sed 's/^Types: deb$/Types: deb-src/; s/^deb /deb-src /' "$list" >"$sources/apt/parts/${list##*/}"
-  done
-  apt=(apt-get -q -o "Dir::State::lists=$sources/apt/lists" -o "Dir::Cache=$sources/apt/cache"
-    -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$sources/apt/parts" -o APT::Sandbox::User=root)
-  "${apt[@]}" update
-  (cd "$sources" && "${apt[@]}" source --download-only fmtlib simdjson libdeflate highway)
-  for archive in "$sources"/*.orig.tar.*; do
-    tar -C "$sources" -xf "$archive"
-  done
-  for name in fmtlib simdjson libdeflate highway; do
-    ln -sfn "$(ls -d "$sources/$name"-*/)" "$sources/$name"
-  done
-  mkdir -p "$sources/include"
-  ln -sfn /usr/include/CLI "$sources/include/CLI"
-  touch "$sources/complete"
 fi

@@ -1,4 +1,0 @@
-add_library(simdjson STATIC "${PT2_WEB_SOURCES}/simdjson/singleheader/simdjson.cpp")
-target_include_directories(simdjson SYSTEM PUBLIC "${PT2_WEB_SOURCES}/simdjson/singleheader")
-add_library(simdjson::simdjson ALIAS simdjson)
-set(simdjson_FOUND TRUE)
