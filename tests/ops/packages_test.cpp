@@ -1,5 +1,5 @@
 // Operators of packages other than PyTorch, compared with those packages' results (torchao 0.18;
-// torchaudio's loop and executorch's levels computed by hand).
+// torchaudio's loop, executorch's levels and torch.nn's loss computed by hand).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -154,6 +154,24 @@ TEST(Executorch, RefusesColumnsThatAreTooMany) {
   const Tensor row = Tensor::zeros(Dtype::uint8, {1}).with_view({1, int64_t{1} << 40}, {0, 0}, 0);
   EXPECT_FALSE(run(kTwoBits, {row, Tensor::zeros(Dtype::float32, {1}), Value(), -2, 1,
                               Tensor::zeros(Dtype::int64, {1})}));
+}
+
+// A chunk for each of very many rows is not what is done; nor do chunks change the loss.
+TEST(TorchNn, HasNoMoreChunksThanItNeeds) {
+  const int64_t rows = int64_t{1} << 16;
+  const Tensor row = Tensor::of<float>({1, 2}, {1, 2}).with_view({rows, 2}, {0, 1}, 0),
+               matrix = Tensor::of<float>({2, 2}, {1, 0, 0, 1}),
+               target = Tensor::of<int64_t>({1}, {1}).with_view({rows}, {0}, 0);
+  const auto loss = [&](int64_t chunk) {
+    return run("torch.ops.torch_nn._linear_cross_entropy_batch_chunked.default",
+               {row, matrix, target, Value(), Value(), std::string("mean"), int64_t{-100}, 0.0,
+                chunk, std::string("compact"), Dtype::float32, true, false, true, false});
+  };
+  const auto one = loss(1), all = loss(rows);
+  ASSERT_TRUE(one && all);
+  // log(1 + exp(-1))
+  EXPECT_NEAR(elements<float>((*one)[0])[0], 0.31326, 1e-4);
+  EXPECT_NEAR(elements<float>((*all)[0])[0], 0.31326, 1e-4);
 }
 
 }  // namespace
