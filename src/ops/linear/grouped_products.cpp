@@ -1,5 +1,7 @@
 // Products of matrices whose rows belong to groups, each group with a matrix of its own: mixture of
 // experts.
+#include "ops/linear/grouped_products.h"
+
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/matmul.h"
@@ -8,9 +10,7 @@
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
-namespace {
 
-// The ends of the groups along the split dimension, ascending.
 Result<std::vector<int64_t>> group_ends(const Tensor& offs, int64_t length) {
   PT2_TRY_VOID(check_rank(offs, 1, "offs"));
   const Input<int64_t> input(offs);
@@ -30,6 +30,8 @@ Result<void> copy_into(Tensor target, const Tensor& source) {
   copy_elements(target, source);
   return {};
 }
+
+namespace {
 
 // Rows begin at multiples of 16 bytes (ATen/native/GroupedMMUtils.h
 // create_grouped_gemm_output_tensor).
@@ -95,75 +97,9 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
   return out;
 }
 
-// Hugging Face transformers exports this where PyTorch has no grouped product: `input` [rows,
-// depth] sorted by expert, `weight` [experts, depth, columns]. Rows after the last end stay zero.
-Result<std::vector<int64_t>> fallback_ends(const Tensor& input, const Tensor& weight,
-                                           const Tensor& offs) {
-  PT2_TRY_VOID(check_same_dtype(weight, input, "weight"));
-  PT2_TRY_VOID(check_rank(input, 2, "input"));
-  PT2_TRY_VOID(check_rank(weight, 3, "weight"));
-  PT2_TRY_VOID(check_sizes(offs, {weight.size(0)}, "offs"));
-  if (offs.dtype() != Dtype::int32 && offs.dtype() != Dtype::int64)
-    return operator_error("offs: found " + std::string(dtype_name(offs.dtype())) +
-                          ", expected int32 or int64");
-  return group_ends(offs, input.size(0));
-}
-
-Result<Tensor> grouped_mm_fallback(const Tensor& input, const Tensor& weight, const Tensor& offs) {
-  PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
-  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), {input.size(0), weight.size(2)})));
-  int64_t begin = 0;
-  for (size_t expert = 0; expert < ends.size(); begin = ends[expert++]) {
-    PT2_TRY(const Tensor rows, narrow(input, 0, begin, ends[expert] - begin));
-    PT2_TRY(const Tensor matrix, select(weight, 0, static_cast<int64_t>(expert)));
-    PT2_TRY(const Tensor product, matmul(rows, matrix));
-    PT2_TRY(Tensor target, narrow(out, 0, begin, ends[expert] - begin));
-    PT2_TRY_VOID(copy_into(target, product));
-  }
-  return out;
-}
-
-using GroupedGradients = std::tuple<Tensor, Tensor>;
-
-Result<GroupedGradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor& weight,
-                                                      const Tensor& offs,
-                                                      const Tensor& grad_output) {
-  PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
-  PT2_TRY_VOID(check_sizes(grad_output, {input.size(0), weight.size(2)}, "grad_output"));
-  PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
-  PT2_TRY(Tensor grad_input, allocate(Meta(input.dtype(), input.sizes())));
-  PT2_TRY(Tensor grad_weight, allocate(Meta(weight.dtype(), weight.sizes())));
-  int64_t begin = 0;
-  for (size_t expert = 0; expert < ends.size(); begin = ends[expert++]) {
-    const int64_t count = ends[expert] - begin;
-    if (count == 0) continue;
-    PT2_TRY(const Tensor rows, narrow(input, 0, begin, count));
-    PT2_TRY(const Tensor gradient, narrow(grad_output, 0, begin, count));
-    PT2_TRY(const Tensor matrix, select(weight, 0, static_cast<int64_t>(expert)));
-    PT2_TRY(const Tensor matrix_t, transpose(matrix, 0, 1));
-    PT2_TRY(const Tensor rows_t, transpose(rows, 0, 1));
-    PT2_TRY(const Tensor to_input, matmul(gradient, matrix_t));
-    PT2_TRY(const Tensor to_weight, matmul(rows_t, gradient));
-    PT2_TRY(Tensor input_target, narrow(grad_input, 0, begin, count));
-    PT2_TRY(Tensor weight_target, select(grad_weight, 0, static_cast<int64_t>(expert)));
-    PT2_TRY_VOID(copy_into(input_target, to_input));
-    PT2_TRY_VOID(copy_into(weight_target, to_weight));
-  }
-  return GroupedGradients{std::move(grad_input), std::move(grad_weight)};
-}
-
-Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight, const Tensor&) {
-  PT2_TRY_VOID(check_rank(input, 2, "input"));
-  PT2_TRY_VOID(check_rank(weight, 3, "weight"));
-  return Meta(input.dtype(), {input.size(0), weight.size(2)});
-}
-
 // clang-format off
 constexpr OpDef kGroupedProductsOps[] = {
     op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
-    composed<"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm_fallback_meta, grouped_mm_fallback>,
-    op<"transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
-       grouped_mm_fallback_backward>,
 };
 // clang-format on
 

@@ -577,7 +577,7 @@ Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Te
 }
 
 // clang-format off
-constexpr OpDef kDetectionOps[] = {
+constexpr OpDef kTorchvisionOps[] = {
     op<"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms>,
     op<"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", roi_align>,
     op<"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", roi_pool>,
@@ -589,6 +589,6 @@ constexpr OpDef kDetectionOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> detection_ops() { return kDetectionOps; }
+std::span<const OpDef> torchvision_ops() { return kTorchvisionOps; }
 
 }  // namespace pt2::ops
