@@ -3,64 +3,185 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/target.h"
+#include "ops/meta.h"
 
 namespace pt2 {
 namespace {
 
 struct ChooserRow {
   std::string_view target;
-  size_t indices;  // which result they are
+  size_t indices;                    // which result they are
+  std::optional<int64_t> usual_dim;  // where the node names none
 };
 // clang-format off
 constexpr ChooserRow kChoosers[] = {
-    {"torch.ops.aten.topk.default",     1},
-    {"torch.ops.aten.sort.default",     1},
-    {"torch.ops.aten.sort.stable",      1},
-    {"torch.ops.aten.argsort.default",  0},
-    {"torch.ops.aten.argsort.stable",   0},
-    {"torch.ops.aten.argmax.default",   0},
-    {"torch.ops.aten.argmin.default",   0},
-    {"torch.ops.aten.max.dim",          1},
-    {"torch.ops.aten.min.dim",          1},
-    {"torch.ops.aten.kthvalue.default", 1},
-    {"torch.ops.aten.median.dim",       1},
+    {"torch.ops.aten.topk.default",     1, -1},
+    {"torch.ops.aten.sort.default",     1, -1},
+    {"torch.ops.aten.sort.stable",      1, -1},
+    {"torch.ops.aten.argsort.default",  0, -1},
+    {"torch.ops.aten.argsort.stable",   0, -1},
+    {"torch.ops.aten.argmax.default",   0, std::nullopt},
+    {"torch.ops.aten.argmin.default",   0, std::nullopt},
+    {"torch.ops.aten.max.dim",          1, std::nullopt},
+    {"torch.ops.aten.min.dim",          1, std::nullopt},
+    {"torch.ops.aten.kthvalue.default", 1, -1},
+    {"torch.ops.aten.median.dim",       1, -1},
 };
 // clang-format on
 
+IndexChoice choice_of(const Graph& graph, const Node& node, const ChooserRow& row) {
+  IndexChoice out{.chooser = fmt::format("aten.{}", operator_name(node.target)),
+                  .indices = {},
+                  .values = {},
+                  .dim = row.usual_dim};
+  if (const Argument* dim = node.find_input("dim"))
+    if (const auto* number = dim->get_if<int64_t>()) out.dim = *number;
+  if (const Argument* self = node.find_input("self"))
+    if (const auto* value = self->get_if<ValueId>()) out.values = graph.value(*value).name;
+  return out;
+}
+
+// Values and indices as rows: element [i, j, k] of [outer, count, inner] is the j-th of its row.
+struct ChoiceRows {
+  int64_t outer = 1, length = 1, inner = 1;
+  int64_t chosen = 0;  // indices in a row
+
+  int64_t numel() const { return outer * chosen * inner; }
+  // The element of the values that the index at `index` chooses from its row.
+  int64_t place(int64_t index, int64_t choice) const {
+    return (index / (chosen * inner) * length + choice) * inner + index % inner;
+  }
+};
+
+std::optional<ChoiceRows> rows_to_choose(const IndexChoice& choice, const Tensor& values,
+                                         const Tensor& indices) {
+  if (values.numel() == 0) return std::nullopt;
+  ChoiceRows out;
+  if (!choice.dim || values.dim() == 0) {
+    out.length = values.numel();
+  } else {
+    const Result<int64_t> dim = ops::wrap_dim(*choice.dim, values.dim());
+    if (!dim) return std::nullopt;
+    for (int64_t i = 0; i < values.dim(); ++i)
+      (i < *dim ? out.outer : i == *dim ? out.length : out.inner) *= values.size(i);
+  }
+  out.chosen = indices.numel() / (out.outer * out.inner);
+  if (out.numel() != indices.numel()) return std::nullopt;
+  return out;
+}
+
+// What no choice can be; empty where there is nothing of the kind.
+std::string impossible_choice(const Tensor& indices, const ChoiceRows& rows) {
+  std::vector<int64_t> row_that_chose(static_cast<size_t>(rows.length), -1);
+  // Row by row, so that one list serves all of them.
+  for (int64_t row = 0; row < rows.outer * rows.inner; ++row)
+    for (int64_t j = 0; j < rows.chosen; ++j) {
+      const int64_t at = (row / rows.inner * rows.chosen + j) * rows.inner + row % rows.inner;
+      const int64_t choice = indices.data<int64_t>()[at];
+      if (choice < 0 || choice >= rows.length)
+        return fmt::format("there is no index {} of {} values", choice, rows.length);
+      if (std::exchange(row_that_chose[static_cast<size_t>(choice)], row) == row)
+        return fmt::format("index {} is chosen twice", choice);
+    }
+  return "";
+}
+
+Tensor values_at(const Tensor& values, const Tensor& indices, const ChoiceRows& rows) {
+  Tensor out = Tensor::zeros(values.dtype(), indices.sizes());
+  const auto width = static_cast<size_t>(dtype_size(values.dtype()));
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    const auto place = static_cast<size_t>(rows.place(i, indices.data<int64_t>()[i]));
+    std::memcpy(out.raw_data() + static_cast<size_t>(i) * width, values.raw_data() + place * width,
+                width);
+  }
+  return out;
+}
+
+int64_t count_differing(const Tensor& a, const Tensor& b) {
+  int64_t out = 0;
+  for (int64_t i = 0; i < a.numel(); ++i) out += a.data<int64_t>()[i] != b.data<int64_t>()[i];
+  return out;
+}
+
 }  // namespace
 
-std::vector<std::string> index_choosers(const Program& program) {
-  std::unordered_map<std::string, std::string> chosen;  // by the value's name
+std::vector<IndexChoice> index_choices(const Program& program) {
+  std::unordered_map<std::string, IndexChoice> chosen;  // by the value's name
   const Graph& graph = program.graph;
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     const auto* row = std::ranges::find(kChoosers, node.target, &ChooserRow::target);
     if (row == std::end(kChoosers) || row->indices >= node.outputs.size()) continue;
     if (const auto* value = node.outputs[row->indices].get_if<ValueId>())
-      chosen.emplace(graph.value(*value).name, fmt::format("aten.{}", operator_name(node.target)));
+      chosen.emplace(graph.value(*value).name, choice_of(graph, node, *row));
   }
-  std::vector<std::string> out;
+  std::vector<IndexChoice> out;
   for (const ArgumentSpec& spec : program.signature.user_outputs()) {
     const auto found = chosen.find(spec.name);
-    out.push_back(found == chosen.end() || spec.is_constant() ? "" : found->second);
+    IndexChoice& choice = out.emplace_back();
+    if (found == chosen.end() || spec.is_constant()) continue;
+    choice = found->second;
+    choice.indices = spec.name;
   }
   return out;
 }
 
-std::string choice_remark(const std::string& chooser, const Value& found, const Value& expected) {
+std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs,
+                                     const std::vector<IndexChoice>& choices) {
+  std::unordered_map<std::string, Tensor> known;
+  const auto learn = [&](const std::string& name, const Value& value) {
+    const auto* tensor = value.get_if<Tensor>();
+    if (tensor != nullptr &&
+        std::ranges::find(choices, name, &IndexChoice::values) != choices.end())
+      known.insert_or_assign(name, *tensor);
+  };
+  const std::vector<ArgumentSpec> specs = session.program().signature.user_inputs();
+  for (size_t i = 0; i < std::min(specs.size(), inputs.size()); ++i)
+    learn(specs[i].name, inputs[i]);
+  for (const IndexChoice& choice : choices)
+    if (const Tensor* state = session.state(choice.values)) learn(choice.values, Value(*state));
+  std::vector<Tensor> out(choices.size());
+  session.observe([&](const ObservedValue& observed) -> Result<void> {
+    learn(observed.name, observed.value);
+    // Now: a later node may write to the values.
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (choices[i].indices == observed.name)
+        if (const auto values = known.find(choices[i].values); values != known.end())
+          out[i] = values->second.clone();
+    return {};
+  });
+  // A failure leaves unknown what it had not come to.
+  static_cast<void>(session.run(inputs));
+  session.observe({});
+  return out;
+}
+
+ChoiceVerdict judge_choice(const IndexChoice& choice, const Value& found, const Value& expected,
+                           const Tensor& values, const CompareOptions& options) {
   const auto *ours = found.get_if<Tensor>(), *theirs = expected.get_if<Tensor>();
   if (ours == nullptr || theirs == nullptr || ours->dtype() != Dtype::int64 ||
       theirs->dtype() != Dtype::int64 || ours->sizes() != theirs->sizes())
-    return "";
+    return {};
   const Tensor a = ours->contiguous(), b = theirs->contiguous();
-  int64_t differing = 0;
-  for (int64_t i = 0; i < a.numel(); ++i) differing += a.data<int64_t>()[i] != b.data<int64_t>()[i];
-  return fmt::format("indices chosen by {}: {} of {} differ; near ties may choose otherwise",
-                     chooser, differing, a.numel());
+  const std::string text = fmt::format("indices chosen by {}: {} of {} differ", choice.chooser,
+                                       count_differing(a, b), a.numel());
+  const auto rows = values.defined() ? rows_to_choose(choice, values, a) : std::nullopt;
+  if (!rows) return {.text = text + "; near ties may choose otherwise"};
+  for (const auto& [indices, whose] : {std::pair(&a, "found"), std::pair(&b, "expected")})
+    if (const std::string fault = impossible_choice(*indices, *rows); !fault.empty())
+      return {.text = fmt::format("{}; {}: {}", text, whose, fault)};
+  const Tensor chosen_from = values.contiguous();
+  const Comparison result =
+      compare(values_at(chosen_from, a, *rows), values_at(chosen_from, b, *rows), options);
+  if (!result.equal())
+    return {.text = fmt::format("{}, and of the values there {}", text, result.difference)};
+  return {.is_tie = true, .text = text + ", where values are nearly equal"};
 }
 
 }  // namespace pt2

@@ -3,21 +3,38 @@
 #ifndef PT2_RUN_INDEX_CHOICES_H
 #define PT2_RUN_INDEX_CHOICES_H
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "pt2/ir/program.h"
-#include "pt2/value.h"
+#include "pt2/model.h"
+#include "pt2/tools/compare.h"
 
 namespace pt2 {
 
-// For each result of the program, the operator that chose it, "aten.topk"; empty for others, and
-// for what nested graphs choose.
-std::vector<std::string> index_choosers(const Program& program);
+struct IndexChoice {
+  std::string chooser;         // "aten.topk"; empty for an output that none chose
+  std::string indices;         // the names of the output in the graph,
+  std::string values;          // and of the tensor that it chose from
+  std::optional<int64_t> dim;  // none: from all elements
+};
 
-// What to know about indices chosen by `chooser` that differ from the expected ones; empty where
-// dtypes or sizes differ.
-std::string choice_remark(const std::string& chooser, const Value& found, const Value& expected);
+// One for each result of the program. What nested graphs choose is not among them.
+std::vector<IndexChoice> index_choices(const Program& program);
+
+// The tensor that each of `choices` is made from, as it is when the session runs on `inputs`;
+// undefined where it is not known.
+std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs,
+                                     const std::vector<IndexChoice>& choices);
+
+struct ChoiceVerdict {
+  bool is_tie = false;  // whichever indices are right, the values there are equal by the tolerance
+  std::string text;     // empty where dtypes or sizes differ
+};
+
+// On indices that differ from the expected ones.
+ChoiceVerdict judge_choice(const IndexChoice& choice, const Value& found, const Value& expected,
+                           const Tensor& values, const CompareOptions& options);
 
 }  // namespace pt2
 

@@ -216,16 +216,33 @@ TEST(CompareBySignalToNoise, TheFigureGoesWithADifferenceOfElements) {
   EXPECT_FALSE(compare(floats({3, 4}), floats({3, 4})).sqnr);
 }
 
-TEST(IndexChoices, ARemarkCountsWhatDiffers) {
+TEST(IndexChoices, AreJudgedByTheValuesThere) {
   const auto indices = [](std::vector<int64_t> values) {
     return Value(
         Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(values.size())}, values));
   };
-  EXPECT_EQ(choice_remark("aten.topk", indices({0, 2, 1}), indices({2, 0, 1})),
-            "indices chosen by aten.topk: 2 of 3 differ; near ties may choose otherwise");
-  EXPECT_EQ(choice_remark("aten.topk", indices({0, 2}), indices({0})), "");
-  EXPECT_EQ(choice_remark("aten.topk", indices({0}), Value(floats({0}))), "");
-  EXPECT_EQ(choice_remark("aten.topk", indices({0}), Value(int64_t{0})), "");
+  const IndexChoice topk{.chooser = "aten.topk", .indices = "i", .values = "x", .dim = -1};
+  const Tensor x = floats({2, 1, 2.000001f});
+  const auto judged = [&](const Value& found, const Value& expected, const Tensor& values) {
+    return judge_choice(topk, found, expected, values, {});
+  };
+  const std::string two = "indices chosen by aten.topk: 2 of 2 differ";
+  EXPECT_EQ(judged(indices({0, 2}), indices({2, 0}), {}).text,
+            two + "; near ties may choose otherwise");
+  EXPECT_TRUE(judged(indices({0, 2}), indices({2, 0}), x).is_tie);
+  EXPECT_EQ(judged(indices({0, 2}), indices({2, 0}), x).text,
+            two + ", where values are nearly equal");
+  EXPECT_EQ(judged(indices({0, 2}), indices({2, 1}), x).text,
+            two +
+                ", and of the values there 1 of 2 elements differ, the most at [1]: found "
+                "2.0000009536743164, expected 1");
+  EXPECT_EQ(judged(indices({0, 2}), indices({2, 3}), x).text,
+            two + "; expected: there is no index 3 of 3 values");
+  EXPECT_EQ(judged(indices({0, 0}), indices({2, 2}), x).text,
+            two + "; found: index 0 is chosen twice");
+  EXPECT_EQ(judged(indices({0, 2}), indices({0}), x).text, "");
+  EXPECT_EQ(judged(indices({0}), Value(floats({0})), x).text, "");
+  EXPECT_EQ(judged(indices({0}), Value(int64_t{0}), x).text, "");
 }
 
 }  // namespace
