@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -356,27 +357,6 @@ Result<ChunkedLoss> reduced_call(const Tensor& input, const Tensor& linear_weigh
   return call;
 }
 
-// Rule and formula of a row, with the parameters of the function that makes its call.
-template <class F>
-struct ReducedLoss;
-template <class... A>
-struct ReducedLoss<Result<ChunkedLoss>(A...)> {
-  static Result<std::array<Meta, 4>> rule(A... argument) {
-    PT2_TRY(const ChunkedLoss call, reduced_call(argument...));
-    const auto meta = [&](bool is_wanted, const Sizes& sizes) {
-      return Meta(call.dtype(), is_wanted ? sizes : Sizes(sizes.size(), 0));
-    };
-    const Sizes& matrix = call.linear_weight.sizes();
-    return std::array{Meta(call.dtype(), {}), meta(call.wants_input, call.input.sizes()),
-                      meta(call.wants_weight, matrix), meta(call.wants_bias, {matrix[0]})};
-  }
-  static Result<LossAndGradients> formula(Emitter& e, A... argument) {
-    PT2_TRY(const ChunkedLoss call, reduced_call(argument...));
-    return LossByChunks(e, call).reduced();
-  }
-};
-using ReducedLossRow = ReducedLoss<decltype(reduced_call)>;
-
 Result<ChunkedLoss> rows_call(const Tensor& input, const Tensor& linear_weight,
                               const Tensor& target, const OptionalTensor& linear_bias,
                               const OptionalTensor& weight, int64_t ignore_index,
@@ -388,25 +368,40 @@ Result<ChunkedLoss> rows_call(const Tensor& input, const Tensor& linear_weight,
   return call;
 }
 
-template <class F>
-struct LossOfRows;
-template <class... A>
-struct LossOfRows<Result<ChunkedLoss>(A...)> {
-  static Result<Meta> rule(A... argument) {
-    PT2_TRY(const ChunkedLoss call, rows_call(argument...));
-    return Meta(call.dtype(), {call.rows()});
+Result<std::array<Meta, 4>> reduced_metas(const ChunkedLoss& call) {
+  const auto meta = [&](bool is_wanted, const Sizes& sizes) {
+    return Meta(call.dtype(), is_wanted ? sizes : Sizes(sizes.size(), 0));
+  };
+  const Sizes& matrix = call.linear_weight.sizes();
+  return std::array{Meta(call.dtype(), {}), meta(call.wants_input, call.input.sizes()),
+                    meta(call.wants_weight, matrix), meta(call.wants_bias, {matrix[0]})};
+}
+
+Result<Meta> rows_meta(const ChunkedLoss& call) { return Meta(call.dtype(), {call.rows()}); }
+
+// Rule and formula of a row, with the parameters of the function that makes its call.
+template <auto MakeCall, auto MakeMeta, auto MakeLoss, class F = decltype(MakeCall)>
+struct LossRow;
+template <auto MakeCall, auto MakeMeta, auto MakeLoss, class... A>
+struct LossRow<MakeCall, MakeMeta, MakeLoss, Result<ChunkedLoss> (*)(A...)> {
+  static decltype(MakeMeta({})) rule(A... argument) {
+    PT2_TRY(const ChunkedLoss call, MakeCall(argument...));
+    return MakeMeta(call);
   }
-  static Result<Tensor> formula(Emitter& e, A... argument) {
-    PT2_TRY(const ChunkedLoss call, rows_call(argument...));
-    return LossByChunks(e, call).rows();
+  static auto formula(Emitter& e, A... argument)
+      -> decltype((std::declval<LossByChunks&>().*MakeLoss)()) {
+    PT2_TRY(const ChunkedLoss call, MakeCall(argument...));
+    LossByChunks loss(e, call);
+    return (loss.*MakeLoss)();
   }
 };
-using LossOfRowsRow = LossOfRows<decltype(rows_call)>;
+using ReducedLoss = LossRow<reduced_call, reduced_metas, &LossByChunks::reduced>;
+using LossOfRows = LossRow<rows_call, rows_meta, &LossByChunks::rows>;
 
 // clang-format off
 constexpr OpDef kTorchNnOps[] = {
-    composed<"torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)", ReducedLossRow::rule, ReducedLossRow::formula>,
-    composed<"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor", LossOfRowsRow::rule, LossOfRowsRow::formula>,
+    composed<"torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)", ReducedLoss::rule, ReducedLoss::formula>,
+    composed<"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor", LossOfRows::rule, LossOfRows::formula>,
 };
 // clang-format on
 
