@@ -4,36 +4,31 @@
 # web/toolchain.sh includes it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-zig_tools=$PWD/build/zig-tools
-tools=$zig_tools
+tools=$PWD/build/zig-tools
+zig=$tools/zig
 zig_version=0.17.1
 mkdir -p "$tools/bin"
 
-zig_folder() { echo "$tools"/venv/lib/python3*/site-packages/ziglang; }
-if [ ! -x "$(zig_folder)/zig" ]; then
+if [ ! -x "$zig/zig" ]; then
   python3 -m venv "$tools/venv"
   "$tools/venv/bin/pip" -q install "ziglang==$zig_version"
-  ln -sfn "$(zig_folder)" "$tools/zig"
+  ln -sfn "$tools"/venv/lib/python3*/site-packages/ziglang "$zig"
 fi
 
-# compiler NAME ARGUMENTS: makes $tools/bin/NAME, which is touched only where it changes.
+# compiler NAME ARGUMENTS: makes bin/NAME, which is touched only where it changes.
 compiler() {
   printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %q %s "$@"\n' \
-    "$zig_tools/cache" "$zig_tools/cache" "$zig_tools/zig/zig" "$2" >"$tools/bin/$1.new"
+    "$tools/cache" "$tools/cache" "$zig/zig" "$2" >"$tools/bin/$1.new"
   chmod +x "$tools/bin/$1.new"
   cmp -s "$tools/bin/$1.new" "$tools/bin/$1" && rm "$tools/bin/$1.new" || mv "$tools/bin/$1.new" "$tools/bin/$1"
 }
 compiler ar ar
 compiler ranlib ranlib
 compiler rc rc
-for system in macos windows; do
-  case $system in
-    macos) target=aarch64-macos.13.0 ;;
-    windows) target=x86_64-windows-gnu ;;  # and the C library of Windows 10 on
-  esac
-  compiler "$system-clang" "cc -target $target"
-  compiler "$system-clang++" "c++ -target $target"
-done
+compiler macos-clang "cc -target aarch64-macos.13.0"
+compiler macos-clang++ "c++ -target aarch64-macos.13.0"
+compiler windows-clang "cc -target x86_64-windows-gnu"
+compiler windows-clang++ "c++ -target x86_64-windows-gnu"
 
 # The libraries' sources, in the versions of this Debian, through lists of packages that are apart from the system's.
 sources=$tools/sources

@@ -1,21 +1,15 @@
-# The compilers that web/toolchain.sh makes, for CMake; libraries are compiled from their sources by the modules of
-# cmake/packages.
+# WebAssembly, by the compilers that web/toolchain.sh makes.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
-get_filename_component(tools "${CMAKE_CURRENT_LIST_DIR}/../build/web-tools" ABSOLUTE)
-set(CMAKE_C_COMPILER "${tools}/bin/wasm-clang")
-set(CMAKE_CXX_COMPILER "${tools}/bin/wasm-clang++")
-set(CMAKE_AR "${tools}/bin/wasm-ar" CACHE FILEPATH "")
-set(CMAKE_RANLIB "${tools}/bin/wasm-ranlib" CACHE FILEPATH "")
+set(compiler wasm-clang)
+include("${CMAKE_CURRENT_LIST_DIR}/../cmake/zig.cmake")
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 set(CMAKE_HAVE_LIBC_PTHREAD TRUE CACHE INTERNAL "")
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_EXECUTABLE_SUFFIX .wasm)
-set(PT2_LIBRARY_SOURCES "${tools}/../zig-tools/sources")
-list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/../cmake/packages")
 set(CMAKE_CXX_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_C_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_CXX_FLAGS_INIT "-ffunction-sections -fdata-sections -fvisibility=hidden")
 # Whoever starts the module gives it its memory, and says how much at most (page/wasi.js).
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-s -Wl,--gc-sections -Wl,-z,stack-size=8388608 -Wl,--import-memory")
-set(CMAKE_CXX_STANDARD_LIBRARIES "${tools}/runtime/libcxx.a -lwasi-emulated-mman -lwasi-emulated-getpid" CACHE STRING "")
+set(CMAKE_CXX_STANDARD_LIBRARIES "${tools}/wasm-runtime/libcxx.a -lwasi-emulated-mman -lwasi-emulated-getpid" CACHE STRING "")

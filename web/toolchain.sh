@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
-# Makes what compiles the command for WebAssembly, in build/web-tools: compilers of cmake/zig_tools.sh with settings of their
-# own, and a C++ runtime with exceptions. ./dev web calls it.
+# Adds what compiles the command for WebAssembly to build/zig-tools: compilers with settings of their own, and a C++ runtime
+# with exceptions. ./dev web calls it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source cmake/zig_tools.sh
-zig=$tools/zig
-tools=$PWD/build/web-tools
-mkdir -p "$tools/bin"
 
 # What zig sets for WASI leaves out threads, files and exceptions, so libc++ is compiled with a configuration of its own.
 # Its threads are those of wasi-libc, which cannot be started.
@@ -28,11 +25,9 @@ target="-target wasm32-wasi -mcpu=lime1+exception_handling+simd128"
 headers="-I$zig/lib/libcxx/include -I$zig/lib/libcxxabi/include"
 compiler wasm-clang "cc $target -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_GETPID"
 compiler wasm-clang++ "cc $target -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_GETPID $headers $settings -fwasm-exceptions -fexperimental-library"
-compiler wasm-ar ar
-compiler wasm-ranlib ranlib
 
 # The C++ runtime with exceptions.
-runtime=$tools/runtime
+runtime=$tools/wasm-runtime
 if [ ! -f "$runtime/libcxx.a" ]; then
   mkdir -p "$runtime"
   lib=$zig/lib
@@ -53,5 +48,5 @@ if [ ! -f "$runtime/libcxx.a" ]; then
   # Engines tell C++ exceptions by this tag; zig's unwinder leaves it to whoever links.
   printf '.globl __cpp_exception\n.tagtype __cpp_exception i32\n__cpp_exception:\n' >"$runtime/tag.s"
   "$tools/bin/wasm-clang" -c "$runtime/tag.s" -o "$runtime/tag.o"
-  "$tools/bin/wasm-ar" rcs "$runtime/libcxx.a" "$runtime"/*.o
+  "$tools/bin/ar" rcs "$runtime/libcxx.a" "$runtime"/*.o
 fi

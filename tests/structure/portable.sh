@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What one system or standard library has and another lacks, or what depends on the user's language, is in
-# src/base/platform.cpp alone.
+# src/base/platform.cpp and src/base/platform/ alone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

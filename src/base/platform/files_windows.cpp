@@ -117,6 +117,17 @@ std::optional<Status> status_of(const std::string& name, DWORD flags) {
   return found;
 }
 
+// Of a file's bytes, or of zeros for INVALID_HANDLE_VALUE.
+const std::byte* view_of(HANDLE file, size_t size) {
+  const HANDLE section =
+      CreateFileMappingW(file, nullptr, PAGE_READONLY, static_cast<DWORD>(uint64_t{size} >> 32),
+                         static_cast<DWORD>(size), nullptr);
+  void* memory = section == nullptr ? nullptr : MapViewOfFile(section, FILE_MAP_READ, 0, 0, size);
+  if (memory == nullptr) set_errno();
+  if (section != nullptr) CloseHandle(section);  // the view keeps it
+  return static_cast<const std::byte*>(memory);
+}
+
 OVERLAPPED at_offset(uint64_t offset) {
   OVERLAPPED place{};
   place.Offset = static_cast<DWORD>(offset);
@@ -231,23 +242,12 @@ bool rename(const std::string& from, const std::string& to) {
 void remove(const std::string& name) { DeleteFileW(std::filesystem::path(name).c_str()); }
 
 const std::byte* map(int descriptor, size_t size) {
-  const HANDLE section =
-      CreateFileMappingW(handle_of(descriptor), nullptr, PAGE_READONLY, 0, 0, nullptr);
-  void* memory = section == nullptr ? nullptr : MapViewOfFile(section, FILE_MAP_READ, 0, 0, size);
-  if (memory == nullptr && set_errno() == EIO) errno = ENODEV;
-  if (section != nullptr) CloseHandle(section);  // the view keeps it
-  return static_cast<const std::byte*>(memory);
+  const std::byte* bytes = view_of(handle_of(descriptor), size);
+  if (bytes == nullptr && errno == EIO) errno = ENODEV;
+  return bytes;
 }
 
-const std::byte* map_zeros(size_t size) {
-  const HANDLE section = CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READONLY,
-                                            static_cast<DWORD>(uint64_t{size} >> 32),
-                                            static_cast<DWORD>(size), nullptr);
-  void* memory = section == nullptr ? nullptr : MapViewOfFile(section, FILE_MAP_READ, 0, 0, size);
-  if (memory == nullptr) set_errno();
-  if (section != nullptr) CloseHandle(section);
-  return static_cast<const std::byte*>(memory);
-}
+const std::byte* map_zeros(size_t size) { return view_of(INVALID_HANDLE_VALUE, size); }
 
 void unmap(const std::byte* bytes, size_t) { UnmapViewOfFile(bytes); }
 
