@@ -5,9 +5,12 @@ set -euo pipefail
 native=$1 windows=$2
 shift 2
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 export WINEPREFIX=$PWD/build/zig-tools/wine-home WINEDEBUG=-all
 wine=$(command -v wine64 /usr/lib/wine/wine64 | head -n 1)
+server=$(command -v wineserver /usr/lib/wine/wineserver64 | head -n 1)
+# Otherwise it ends with each process, and the next one may meet it while it does.
+"$server" --persistent
+trap '"$server" --kill; rm -rf "$folder"' EXIT
 alike=0 different=0
 # both VERB FILE OPTION...
 both() {
