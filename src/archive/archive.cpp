@@ -174,7 +174,11 @@ void Archive::count_roles() {
   for (const Entry& entry : zip_.entries()) {
     const RecordRole found = role(entry);
     ++role_counts_[static_cast<size_t>(found.role)];
-    if (found.role == Role::program) models_.emplace_back(found.name);
+    if (found.role != Role::program) continue;
+    models_.emplace_back(found.name);
+    if (!entry.deflated) continue;
+    deflated_programs_ += entry.compressed_size;
+    inflated_programs_ += entry.size;  // at most max_inflated_bytes each
   }
 }
 
@@ -353,18 +357,32 @@ Result<Record> Archive::read(std::string_view name) const {
   const Entry* entry = find(name);
   if (entry == nullptr)
     return error(ErrorCode::invalid, fmt::format("the archive has no record {}", printable(name)));
-  // A decoded program takes far more memory than its text.
-  constexpr uint64_t kAlwaysInflated = 1 << 20;
   const Role kind = role(*entry).role;
-  if (kind == Role::program && entry->deflated && entry->size > kAlwaysInflated &&
-      entry->size / std::max<uint64_t>(limits_.max_json_ratio, 1) > entry->compressed_size)
-    return error(ErrorCode::limit,
-                 fmt::format("{} bytes inflate to {}, more than max_json_ratio {} allows",
-                             entry->compressed_size, entry->size, limits_.max_json_ratio),
-                 name);
+  if (kind == Role::program && entry->deflated) PT2_TRY_VOID(check_program_ratio(name));
   Result<Record> record = zip_.read(*entry, is_checked_when_read(kind));
-  if (record) return record;
-  return error(record.error().code, record.error().message, name);
+  if (!record) return error(record.error().code, record.error().message, name);
+  if (kind == Role::program) record->growth = std::min(record->growth, program_growth());
+  return record;
+}
+
+Result<void> Archive::check_program_ratio(std::string_view name) const {
+  constexpr uint64_t kAlwaysInflated = 16 << 20;
+  if (inflated_programs_ <= kAlwaysInflated ||
+      inflated_programs_ / std::max<uint64_t>(limits_.max_json_ratio, 1) <= deflated_programs_)
+    return {};
+  return error(ErrorCode::limit,
+               fmt::format("{} bytes of programs inflate to {}, more than max_json_ratio {} allows",
+                           deflated_programs_, inflated_programs_, limits_.max_json_ratio),
+               name);
+}
+
+// Real programs deflate by up to fifty times, so what all may take is not decided by their deflated
+// bytes alone. Each gets its part of that.
+double Archive::program_growth() const {
+  constexpr double kAlwaysDecoded = 128 << 20;
+  const auto ratio = static_cast<double>(limits_.max_program_ratio);
+  const double allowed = std::max(kAlwaysDecoded, ratio * static_cast<double>(deflated_programs_));
+  return std::max(1.0, ratio * static_cast<double>(inflated_programs_) / allowed);
 }
 
 std::shared_ptr<Storage> make_storage(const Record& record, size_t alignment) {

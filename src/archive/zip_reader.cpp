@@ -101,10 +101,21 @@ Result<Record> inflate(const Entry& entry, std::span<const std::byte> compressed
         entry, ErrorCode::corrupt,
         fmt::format("the deflated bytes do not inflate to the stated {} bytes", entry.size));
   const std::span<const std::byte> bytes(*memory);
-  return Record{bytes, std::move(memory)};
+  return Record{bytes, std::move(memory),
+                static_cast<double>(entry.size) /
+                    static_cast<double>(std::max<uint64_t>(entry.compressed_size, 1))};
 }
 
 }  // namespace
+
+Limits Record::limits_inside(const Limits& of_file) const {
+  Limits limits = of_file;
+  if (growth <= 1) return limits;
+  for (uint64_t* ratio : {&limits.max_inflate_ratio, &limits.max_json_ratio,
+                          &limits.max_program_ratio, &limits.max_pickle_ratio})
+    *ratio = static_cast<uint64_t>(static_cast<double>(*ratio) / growth);
+  return limits;
+}
 
 Result<void> zip::compare_crc(const Entry& entry, uint32_t found) {
   if (found == entry.crc) return {};

@@ -207,7 +207,8 @@ std::string payload_record(PayloadKind kind, std::string_view path_name) {
 Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name) {
   PT2_TRY(Record record, archive.read(name));
   Diagnostics ignored;
-  return schema::decode<schema::PayloadConfig>(record.text(), archive.limits(), ignored);
+  return schema::decode<schema::PayloadConfig>(record.text(),
+                                               record.limits_inside(archive.limits()), ignored);
 }
 
 void read_configured(const PayloadReading& reading, Role config_role, PayloadKind kind) {

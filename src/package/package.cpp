@@ -183,7 +183,8 @@ Result<std::optional<schema::Model>> Package::container(std::string_view model) 
   PT2_TRY(Record record, state_->archive.read(state_->archive.program_record(source.model)));
   Diagnostics already_reported;
   PT2_TRY(schema::Model container,
-          schema::decode<schema::Model>(record.text(), state_->archive.limits(), already_reported));
+          schema::decode<schema::Model>(
+              record.text(), record.limits_inside(state_->archive.limits()), already_reported));
   return std::optional(std::move(container));
 }
 

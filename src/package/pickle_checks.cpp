@@ -119,7 +119,7 @@ class PickleChecks {
     if (name.empty() || !seen_.insert(name).second) return;
     const auto record = archive_.read(name);
     if (!record) return;  // V300
-    report(bare ? find_pickle_code(record->bytes, archive_.limits())
+    report(bare ? find_pickle_code(record->bytes, record->limits_inside(archive_.limits()))
                 : find_saved_code(*record, archive_.limits()),
            name);
   }

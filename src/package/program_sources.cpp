@@ -35,15 +35,15 @@ schema::PieceReader::Release release_of(const MappedFile* file) {
 
 class SourceReader {
  public:
-  SourceReader(const Archive& archive, std::string_view model, std::string_view json,
+  SourceReader(const Archive& archive, std::string_view model, const Record& record,
                SourceForm form, Diagnostics& warnings)
       : file_(archive.file().get()),
-        limits_(archive.limits()),
         record_(archive.program_record(model)),
+        limits_(record.limits_inside(archive.limits())),
         model_(model),
         is_alone_(archive.models().size() == 1),
         is_document_(archive.era() == Era::document),
-        json_(json),
+        json_(record.text()),
         form_(form),
         warnings_(warnings) {}
 
@@ -139,8 +139,8 @@ class SourceReader {
   }
 
   const MappedFile* file_;
-  const Limits& limits_;
   std::string record_;
+  const Limits limits_;
   std::string_view model_;
   bool is_alone_;
   bool is_document_;
@@ -161,7 +161,7 @@ Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::str
   PT2_TRY(Record record, archive.read(record_name));
   const std::string place = fmt::format("{}!{}:", archive.name(), record_name);
   Diagnostics found;
-  auto sources = SourceReader(archive, model, record.text(), form, found).read();
+  auto sources = SourceReader(archive, model, record, form, found).read();
   for (const Diagnostic& diagnostic : found.all())
     warnings.add(diagnostic.rule, place + diagnostic.where, diagnostic.text);
   if (!sources) return at(std::move(sources).error(), place);
@@ -175,8 +175,9 @@ std::optional<ProgramPieces> open_pieces(const Package& package, const std::stri
   auto record = archive.read(archive.program_record(model));
   if (!record) return std::nullopt;
   ProgramPieces out{.record = *std::move(record), .reader = nullptr};
-  out.reader = schema::PieceReader::open(out.record.text(), archive.limits(), piece_bytes,
-                                         release_of(archive.file().get()));
+  out.reader =
+      schema::PieceReader::open(out.record.text(), out.record.limits_inside(archive.limits()),
+                                piece_bytes, release_of(archive.file().get()));
   if (out.reader == nullptr) return std::nullopt;
   return out;
 }

@@ -91,7 +91,7 @@ void add_object_record(const PayloadReading& reading, std::string name, std::str
       return Result<std::shared_ptr<Storage>>(
           Error{ErrorCode::malformed, "the pickle has no storages beside it", ""});
     };
-    return read_pickle(record.bytes, PickleMode::listing, none, limits);
+    return read_pickle(record.bytes, PickleMode::listing, none, record.limits_inside(limits));
   };
   if (const Result<Pickle> pickle = read(); pickle && pickle->root().is(PickleKind::object)) {
     payload.type = pickle->root().text();

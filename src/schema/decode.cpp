@@ -13,6 +13,7 @@
 #include "schema/path.h"
 #include "schema/pieces.h"
 #include "schema/profile.h"
+#include "schema/program_memory.h"
 #include "schema/scalar.h"
 #include "schema/trace.h"
 #include "schema/version.h"
@@ -55,11 +56,13 @@ struct UnreadValue {
 // Walks the text once. Functions return false after they have set error_.
 class Decoder {
  public:
-  Decoder(const Profile& profile, const Limits& limits, Diagnostics& warnings)
+  // `json_bytes`: of the whole text.
+  Decoder(const Profile& profile, const Limits& limits, size_t json_bytes, Diagnostics& warnings)
       : profile_(profile),
         newer_minor_(profile.version > kNewestVersion),
         limits_(limits),
-        warnings_(warnings) {
+        warnings_(warnings),
+        memory_(limits, json_bytes) {
     for (const Type* type : all_types()) expectations_.push_back(expect(*type));
   }
 
@@ -170,12 +173,19 @@ class Decoder {
                 fmt::format("nested deeper than {} (max_json_depth)", limits_.max_json_depth));
   }
 
+  bool fail_memory(const Step& step) {
+    return fail(step, ErrorCode::limit,
+                fmt::format("the program takes more than {} bytes of memory (max_program_ratio)",
+                            memory_.max()));
+  }
+
   bool read(UnreadValue& value, const Type& type, void* out, Step& step) {
     switch (type.kind) {
       case Kind::optional:
         if (value.token == "null") return true;
         return read(value, *type.element, type.add(out, nullptr, 0), step);
       case Kind::box:
+        if (!memory_.take_element(*type.element)) return fail_memory(step);
         return read(value, *type.element, type.at(out), step);
       case Kind::json:
         return take_json(value, step, mutable_as<Json>(out).text);
@@ -265,6 +275,8 @@ class Decoder {
     }
     if (error) return fail(step, text_.error(error));
     json = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
+    const bool is_scalar = json.size() == value.token.size();
+    if (!memory_.take_json(json.size(), is_scalar)) return fail_memory(step);
     const uint32_t depth_left =
         limits_.max_json_depth > step.depth ? limits_.max_json_depth - step.depth : 0;
     const auto parsed = parse_json(
@@ -298,6 +310,7 @@ class Decoder {
     size_t count = 0;
     for (auto element : array) {
       Step inner = step.element(count++);
+      if (!memory_.take_element(*type.element)) return fail_memory(inner);
       ondemand::value json;
       if (const auto error = element.get(json)) return fail(inner, text_.error(error));
       UnreadValue item(json);
@@ -316,6 +329,8 @@ class Decoder {
       if (const auto error = std::move(element).get(field)) return fail(step, text_.error(error));
       std::string key;
       if (!read_key(key_between_quotes(field.key()), step, key, usual_keys)) return false;
+      if (!memory_.take_element(*type.element) || !memory_.take(sizeof key + key.size()))
+        return fail_memory(step);
       void* slot = type.add(out, &key, 0);
       Step inner = step.below(type.key(out, type.size(out) - 1));
       UnreadValue entry(field.value());
@@ -379,7 +394,7 @@ class Decoder {
       if (const auto error = std::move(element).get(field)) return fail(step, text_.error(error));
       if (!read_field(field, type, out, step, fields)) return false;
     }
-    return finish_fields(type, step, fields);
+    return finish_fields(type, out, step, fields);
   }
 
   bool read_field(ondemand::field& field, const Type& type, void* out, Step& step, Fields& fields) {
@@ -453,7 +468,7 @@ class Decoder {
     return *best;
   }
 
-  bool finish_fields(const Type& type, Step& step, Fields& fields) {
+  bool finish_fields(const Type& type, const void* record, Step& step, Fields& fields) {
     const Expectation& expected = expectations_[static_cast<size_t>(type.ordinal)];
     if (const uint64_t missing = expected.required & ~fields.seen) {
       const size_t first = static_cast<size_t>(std::countr_zero(missing));
@@ -468,11 +483,15 @@ class Decoder {
     const uint64_t optional = profile_.omits_null ? fields.seen & ~fields.null : ~uint64_t{0};
     const bool usual = fields.in_order && fields.unknown.empty() && fields.spelled_keys.empty() &&
                        fields.seen == (expected.always | (expected.optional & optional));
-    if (!usual) note_fields(type, step, fields);
-    return true;
+    if (&type == &type_of<SymExpr>() &&
+        !memory_.take_expression(as<SymExpr>(record).expr_str.size()))
+      return fail_memory(step);
+    return usual || note_fields(type, step, fields);
   }
 
-  static void note_fields(const Type& type, Step& step, Fields& fields) {
+  bool note_fields(const Type& type, Step& step, Fields& fields) {
+    if (!memory_.take((fields.count + fields.unknown.size()) * sizeof(Trace::Field)))
+      return fail_memory(step);
     std::vector<Trace::Field> sequence;
     auto unknown = fields.unknown.begin();
     for (size_t i = 0; i <= fields.count; ++i) {
@@ -488,6 +507,7 @@ class Decoder {
       sequence.push_back({member, std::move(key), {}});
     }
     step.trace->make().fields = std::move(sequence);
+    return true;
   }
 
   // What was seen of the alternatives of one union.
@@ -594,6 +614,7 @@ class Decoder {
   bool newer_minor_;
   const Limits& limits_;
   Diagnostics& warnings_;
+  ProgramMemory memory_;
   std::vector<Expectation> expectations_;  // by Type::ordinal
   JsonText text_;
   bool has_special_bytes_ = false;
@@ -654,7 +675,8 @@ Result<void> check_program(const ExportedProgram& program, const Limits& limits)
   // What profiles take for the newest may as well be a version that never was.
   PT2_TRY_VOID(check_major(program.schema_version));
   uint64_t bytes = 0;
-  for (const std::string& guard : program.guards_code) bytes += guard.size();
+  // Even an empty one is parsed, and may be found wrong.
+  for (const std::string& guard : program.guards_code) bytes += sizeof guard + guard.size();
   if (bytes <= limits.max_guard_bytes) return {};
   return Error{ErrorCode::limit,
                fmt::format("{} bytes of guards, expected at most {} (max_guard_bytes)", bytes,
@@ -675,7 +697,7 @@ Result<void> decode_into(const Type& type, void* out, std::string_view json, con
     return Error{ErrorCode::argument,
                  fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
   PT2_TRY(const Profile profile, find_profile(type, json, limits, warnings));
-  PT2_TRY_VOID(Decoder(profile, limits, warnings).decode(type, out, json));
+  PT2_TRY_VOID(Decoder(profile, limits, json.size(), warnings).decode(type, out, json));
   if (&type == &type_of<ExportedProgram>())
     PT2_TRY_VOID(check_program(*static_cast<const ExportedProgram*>(out), limits));
   note_observed(profile, *type.trace(out));
@@ -688,10 +710,11 @@ Result<ExportedProgram> decode_program(std::string_view json, const Limits& limi
 }
 
 struct PieceReader::State {
-  State(Pieces split, const Profile& profile, const Limits& given, Release released)
+  State(Pieces split, const Profile& profile, const Limits& given, size_t json_bytes,
+        Release released)
       : pieces(std::move(split)),
         limits(given),
-        decoder(profile, limits, warnings),
+        decoder(profile, limits, json_bytes, warnings),
         release(std::move(released)) {}
 
   template <class Table>
@@ -732,7 +755,8 @@ std::unique_ptr<PieceReader> PieceReader::open(std::string_view json, const Limi
   if (!profile || profile->version < 200) return nullptr;
   auto pieces = split_program(json, piece_bytes);
   if (!pieces) return nullptr;
-  auto state = std::make_unique<State>(*std::move(pieces), *profile, limits, std::move(release));
+  auto state = std::make_unique<State>(*std::move(pieces), *profile, limits, json.size(),
+                                       std::move(release));
   state->warnings = std::move(warnings);
   const std::string outline = std::move(state->pieces.outline);
   if (!state->decoder.decode(type, &state->outline, outline) ||

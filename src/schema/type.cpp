@@ -172,7 +172,14 @@ constexpr Type describe() {
 }
 
 template <class T>
-constinit const Type TypeOf<T>::value = describe<T>();
+constexpr Type describe_with_size() {
+  Type type = describe<T>();
+  type.bytes = sizeof(T);
+  return type;
+}
+
+template <class T>
+constinit const Type TypeOf<T>::value = describe_with_size<T>();
 
 constinit const Type* const kTypes[] = {
 #define PT2_STRUCT(Name) &TypeOf<Name>::value,

@@ -65,6 +65,7 @@ struct Type {
   Kind kind;
   std::string_view name;
   int ordinal = -1;                        // record, variant: its place in all_types()
+  size_t bytes = 0;                        // sizeof
   const Type* element = nullptr;           // optional, box, list, dict
   std::span<const Member> members = {};    // record, variant
   std::span<const EnumValue> values = {};  // enumeration

@@ -227,11 +227,12 @@ TEST(Pickle, KeepsTheLimits) {
                 .error()
                 .code,
             ErrorCode::limit);
-  EXPECT_EQ(read("(" + std::string(100000, ']') + "t.", PickleMode::strict,
-                 {.max_pickle_memory = 1 << 20})
-                .error()
-                .code,
-            ErrorCode::limit);
+  const std::string lists = "(" + std::string(100000, ']') + "t.";
+  EXPECT_EQ(text_of(read(lists, PickleMode::strict, {.max_pickle_memory = 1 << 20})),
+            "limit byte 21846: the values take more than 1048576 bytes (max_pickle_memory)");
+  EXPECT_EQ(text_of(read(lists, PickleMode::strict, {.max_pickle_ratio = 20})),
+            "limit byte 41668: the values take more than 2000060 bytes (max_pickle_ratio)");
+  EXPECT_TRUE(read(lists));
   EXPECT_EQ(text_of(read("\x8b\x00\x08\x00\x00"s + std::string(2048, 'x') + ".")),
             "limit byte 0: found an integer of 2048 bytes, expected at most 1024");
 }
@@ -275,11 +276,13 @@ TEST(SampleInputs, FollowPytree) {
 TEST(SampleInputs, EndOnSharedAndNestedValues) {
   std::string doubling = "]q\x00"s;
   for (int i = 0; i < 60; ++i) doubling += "q\x00(h\x00h\x00lq\x00"s;
-  EXPECT_EQ(flattened(doubling + "\x85}\x86.", {.max_pickle_memory = 1 << 20}),
-            "args: the inputs take more than max_pickle_memory 1048576");
+  EXPECT_EQ(flattened(doubling + "\x85}\x86."),
+            "args: the inputs take more than 607000 bytes (max_pickle_ratio)");
+  EXPECT_EQ(flattened(doubling + "\x85}\x86.", {.max_pickle_memory = 10'000}),
+            "args: the inputs take more than 10000 bytes (max_pickle_memory)");
   EXPECT_EQ(flattened("]q\x00h\x00"
                       "a\x85}\x86."s),
-            "args: nested deeper than max_pickle_depth 1000");
+            "args: the inputs take more than 65536 bytes (max_pickle_ratio)");
   EXPECT_EQ(flattened(std::string(5000, ']') + std::string(4999, 'a') + "\x85}\x86."),
             "args: nested deeper than max_pickle_depth 1000");
 }

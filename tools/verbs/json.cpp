@@ -26,8 +26,8 @@ Result<std::string> payload_json(const JsonArguments& options, const Package& pa
         options.source.file};
   PT2_TRY(const Record record, package.archive().read(name));
   Diagnostics warnings;  // `package` has printed them already
-  Result<schema::PayloadConfig> config =
-      schema::decode<schema::PayloadConfig>(record.text(), options.source.limits, warnings);
+  Result<schema::PayloadConfig> config = schema::decode<schema::PayloadConfig>(
+      record.text(), record.limits_inside(package.archive().limits()), warnings);
   if (!config)
     return at(std::move(config).error(), fmt::format("{}!{}:", options.source.file, name));
   return schema::encode_value(schema::type_of<schema::PayloadConfig>(), &*config,

@@ -113,6 +113,8 @@ class Pickle {
   friend class Unpickler;
   friend class PickleBuilder;
   friend std::span<const ForeignCall> pickle_calls(const Pickle& pickle);
+  friend Result<std::vector<struct SampleInput>> flatten_sample_inputs(const Pickle& pickle,
+                                                                       const Limits& limits);
   friend class Pickler;
   std::shared_ptr<const PickleGraph> graph_;
 };

@@ -27,10 +27,16 @@ class UnfinishedFile;
 struct Record {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  // How many times more these are than their bytes in the zip file that they were read from. For
+  // programs that deflate well it is less: Archive::read.
+  double growth = 1;
 
   std::string_view text() const {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
+  // For what is decoded from these, and zip files that they hold: the ratios count bytes as they
+  // are in the file, so that deflating in layers does not multiply them.
+  Limits limits_inside(const Limits& of_file) const;
 };
 
 // A record that owns a copy of `bytes`.

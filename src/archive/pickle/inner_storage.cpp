@@ -20,6 +20,7 @@ enum class Part : size_t { magic_number, protocol_number, machine, storage, keys
 Result<void> Unpickler::run_inside(Unpickler& inner) {
   inner.is_inside_ = true;
   inner.memory_ = memory_;
+  inner.graph_->memory = graph_->memory;
   inner.opcodes_ = opcodes_;
   Result<void> done = inner.execute();
   memory_ = inner.memory_;

@@ -46,10 +46,11 @@ PickleCode find_pickle_code(std::span<const std::byte> bytes, const Limits& limi
 
 PickleCode find_saved_code(const Record& record, const Limits& limits) {
   if (record.bytes.empty()) return {};
-  if (!record.text().starts_with("PK")) return follow_legacy(record.bytes, limits);
+  if (!record.text().starts_with("PK"))
+    return follow_legacy(record.bytes, record.limits_inside(limits));
   const Result<Record> pickle = read_saved_pickle(record, limits);
   if (!pickle) return {.calls = {}, .expressions = {}, .names = {}, .stopped = pickle.error()};
-  return find_pickle_code(pickle->bytes, limits);
+  return find_pickle_code(pickle->bytes, pickle->limits_inside(limits));
 }
 
 }  // namespace pt2

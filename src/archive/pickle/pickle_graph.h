@@ -51,6 +51,16 @@ struct PickleNode {
       payload;
 };
 
+// The memory that the values of a pickle may take, and the limit that says so.
+struct PickleMemory {
+  uint64_t max = UINT64_MAX;
+  std::string_view limit = "max_pickle_memory";
+
+  static PickleMemory of(size_t pickle_bytes, const Limits& limits);
+  // "the values take more than 65536 bytes (max_pickle_ratio)".
+  std::string exceeded_text(std::string_view what) const;
+};
+
 // A function, and the tuple of its arguments.
 struct PickleMaking {
   const KnownGlobal* function;
@@ -76,6 +86,7 @@ struct PickleGraph {
   std::vector<ForeignCall> expressions;  // the same
   PickleExtras extras;
   std::vector<RefusedGlobal> refused;
+  PickleMemory memory;
   PickleId root = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "archive/pickle/pickle_graph.h"
 #include "base/printable.h"
 #include "pt2/format/pickle.h"
 
@@ -18,7 +19,8 @@ std::string key_step(const PickleValue& key) {
 
 class Flattener {
  public:
-  explicit Flattener(const Limits& limits) : limits_(limits) {}
+  Flattener(const PickleMemory& memory, uint32_t max_depth)
+      : max_memory_(memory), max_depth_(max_depth) {}
 
   Result<void> visit(const PickleValue& value, const std::string& path, uint32_t depth) {
     PT2_TRY_VOID(charge(path, depth));
@@ -58,19 +60,16 @@ class Flattener {
   // A pickle can name one list twice in another, that one twice in a third, and so on: the leaves
   // double with every few bytes.
   Result<void> charge(const std::string& path, uint32_t depth) {
-    if (depth > limits_.max_pickle_depth)
+    if (depth > max_depth_)
       return Error{ErrorCode::limit,
-                   fmt::format("nested deeper than max_pickle_depth {}", limits_.max_pickle_depth),
-                   "args"};
+                   fmt::format("nested deeper than max_pickle_depth {}", max_depth_), "args"};
     memory_ += sizeof(SampleInput) + path.size();
-    if (memory_ <= limits_.max_pickle_memory) return {};
-    return Error{
-        ErrorCode::limit,
-        fmt::format("the inputs take more than max_pickle_memory {}", limits_.max_pickle_memory),
-        "args"};
+    if (memory_ <= max_memory_.max) return {};
+    return Error{ErrorCode::limit, max_memory_.exceeded_text("the inputs take"), "args"};
   }
 
-  const Limits& limits_;
+  const PickleMemory max_memory_;
+  const uint32_t max_depth_;
   std::vector<SampleInput> leaves_;
   uint64_t memory_ = 0;
 };
@@ -79,7 +78,11 @@ class Flattener {
 
 Result<std::vector<SampleInput>> flatten_sample_inputs(const Pickle& pickle, const Limits& limits) {
   const PickleValue root = pickle.root();
-  Flattener flattener(limits);
+  const PickleMemory& of_pickle = pickle.graph_->memory;
+  Flattener flattener(of_pickle.max <= limits.max_pickle_memory
+                          ? of_pickle
+                          : PickleMemory{limits.max_pickle_memory},
+                      limits.max_pickle_depth);
   if (root.is(PickleKind::none)) return flattener.take();
   if (!root.is(PickleKind::tuple) || root.size() != 2)
     return Error{

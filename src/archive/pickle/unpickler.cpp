@@ -137,7 +137,9 @@ std::span<const Unpickler::Op> Unpickler::ops() {
 
 Unpickler::Unpickler(std::span<const std::byte> bytes, PickleMode mode,
                      const StorageLoader& storages, const Limits& limits)
-    : cursor_(bytes), mode_(mode), storages_(storages), limits_(limits) {}
+    : cursor_(bytes), mode_(mode), storages_(storages), limits_(limits) {
+  graph_->memory = PickleMemory::of(bytes.size(), limits);
+}
 
 Result<void> Unpickler::execute() {
   std::array<const Op*, 256> by_code{};
@@ -185,9 +187,8 @@ Error Unpickler::error(ErrorCode code, std::string message) const {
 
 Result<void> Unpickler::charge(uint64_t bytes) {
   memory_ += bytes;
-  if (memory_ <= limits_.max_pickle_memory) return {};
-  return error(ErrorCode::limit, fmt::format("the values take more than max_pickle_memory {}",
-                                             limits_.max_pickle_memory));
+  if (memory_ <= graph_->memory.max) return {};
+  return error(ErrorCode::limit, graph_->memory.exceeded_text("the values take"));
 }
 
 Result<void> Unpickler::protocol() {
@@ -569,6 +570,20 @@ Result<void> Unpickler::persistent_id() {
   if (items == nullptr || node(id).kind != PickleKind::tuple)
     return malformed("the persistent id is not a tuple");
   return push(load_storage(*items));
+}
+
+PickleMemory PickleMemory::of(size_t pickle_bytes, const Limits& limits) {
+  constexpr uint64_t kAlways = 1 << 16;
+  uint64_t allowed = 0;
+  if (__builtin_mul_overflow(uint64_t{pickle_bytes}, limits.max_pickle_ratio, &allowed) ||
+      allowed >= limits.max_pickle_memory)
+    return {limits.max_pickle_memory, "max_pickle_memory"};
+  return {std::min(std::max(allowed, kAlways), limits.max_pickle_memory),
+          limits.max_pickle_memory > kAlways ? "max_pickle_ratio" : "max_pickle_memory"};
+}
+
+std::string PickleMemory::exceeded_text(std::string_view what) const {
+  return fmt::format("{} more than {} bytes ({})", what, max, limit);
 }
 
 Result<Pickle> read_pickle(std::span<const std::byte> bytes, PickleMode mode,
