@@ -87,7 +87,7 @@ class Tensor {
   template <class T>
   static Tensor from(Dtype dtype, Sizes sizes, std::span<const T> values);
   // Literal values: Tensor::of({1.f, 2.f}), Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4}); as many as
-  // the sizes say (PT2_CHECK).
+  // the sizes say; the process stops if there are not.
   template <class T>
   static Tensor of(std::initializer_list<T> values);
   template <class T>
@@ -127,8 +127,8 @@ class Tensor {
   const std::byte* raw_data() const {
     return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr;
   }
-  // The elements of a contiguous tensor whose elements have T's size (PT2_CHECK), e.g.
-  // `logits.as<float>()`. try_as for tensors that may be others.
+  // The elements of a contiguous tensor whose elements have T's size, e.g. `logits.as<float>()`;
+  // stops the process if they are others. try_as for tensors that may be.
   template <class T>
   std::span<const T> as() const {
     check_as(sizeof(T));
@@ -142,7 +142,7 @@ class Tensor {
     return std::span<const T>(data<T>(), static_cast<size_t>(numel_));
   }
   // The elements one by one, row-major whatever the strides: `for (float x : y.elements<float>())`.
-  // T must be the dtype's (PT2_CHECK).
+  // T must be the dtype's; the process stops if it is not.
   template <class T>
   Elements<T> elements() const;
 

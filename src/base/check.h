@@ -3,8 +3,12 @@
 #ifndef PT2_BASE_CHECK_H
 #define PT2_BASE_CHECK_H
 
+#include <string_view>
+
 namespace pt2 {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
+// The mistake of a program that uses the library, in a function that cannot fail.
+[[noreturn]] void misused(std::string_view text);
 }  // namespace pt2
 
 #define PT2_CHECK(condition) \

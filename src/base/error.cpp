@@ -66,4 +66,9 @@ void check_failed(const char* condition, const char* file, int line) {
   std::abort();
 }
 
+void misused(std::string_view text) {
+  std::fprintf(stderr, "pt2: wrong use: %.*s\n", static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
 }  // namespace pt2

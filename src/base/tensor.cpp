@@ -294,12 +294,24 @@ std::string Tensor::type_text() const {
 }
 
 void Tensor::check_as(size_t element_size) const {
-  PT2_CHECK(is_contiguous() && element_size == static_cast<size_t>(dtype_size(dtype_)));
+  if (element_size != static_cast<size_t>(dtype_size(dtype_)))
+    misused("as<T>() with a T of " + std::to_string(element_size) + " bytes of a tensor " +
+            type_text() + "; try_as<T>() tells");
+  if (!is_contiguous())
+    misused("as<T>() of a tensor " + type_text() +
+            " whose elements are not in one row-major block; use contiguous() or elements<T>()");
 }
 
-void Tensor::check_count(size_t values) const { PT2_CHECK(values == static_cast<size_t>(numel_)); }
+void Tensor::check_count(size_t values) const {
+  if (values != static_cast<size_t>(numel_))
+    misused("Tensor::of with " + std::to_string(values) + " values for a tensor " + type_text());
+}
 
-void Tensor::check_dtype(Dtype wanted) const { PT2_CHECK(dtype_ == wanted); }
+void Tensor::check_dtype(Dtype wanted) const {
+  if (dtype_ != wanted)
+    misused("elements<T>() with a T of " + std::string(dtype_name(wanted)) + " of a tensor " +
+            type_text());
+}
 
 Result<void> Tensor::check_block(Dtype wanted) const {
   std::string problem;

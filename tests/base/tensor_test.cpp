@@ -63,7 +63,8 @@ TEST(Tensor, IsMadeOfLiteralValues) {
   EXPECT_EQ(matrix.type_text(), "i64[2, 2]");
   EXPECT_EQ(matrix.as<int64_t>()[3], 4);
   EXPECT_EQ(Tensor::of({true, false}).dtype(), Dtype::bool_);
-  EXPECT_DEATH((void)Tensor::of<float>({2, 2}, {1, 2, 3}), "");
+  EXPECT_DEATH((void)Tensor::of<float>({2, 2}, {1, 2, 3}),
+               "wrong use: Tensor::of with 3 values for a tensor f32.2, 2.");
 }
 
 TEST(Tensor, ViewsACallersElements) {
@@ -95,7 +96,13 @@ TEST(Tensor, SaysWhyItsElementsAreNoSuchBlock) {
   EXPECT_EQ((*matrix.try_as<float>())[5], 6);
   EXPECT_EQ(matrix.try_as<int32_t>().error().message,
             "f32[2, 3] has elements of float32, asked for int32");
-  EXPECT_EQ(matrix.with_view({3, 2}, {1, 3}, 0).try_as<float>().error().code, ErrorCode::argument);
+  const Tensor transposed = matrix.with_view({3, 2}, {1, 3}, 0);
+  EXPECT_EQ(transposed.try_as<float>().error().code, ErrorCode::argument);
+  EXPECT_EQ(matrix.as<int32_t>().size(), 6u);  // elements of one size
+  EXPECT_DEATH((void)matrix.as<double>(),
+               "wrong use: as<T>.. with a T of 8 bytes of a tensor f32.2, 3.; try_as<T>.. tells");
+  EXPECT_DEATH((void)transposed.as<float>(), "wrong use: .*use contiguous.. or elements<T>..");
+  EXPECT_DEATH((void)matrix.elements<int32_t>(), "wrong use: elements<T>.. with a T of int32");
 }
 
 }  // namespace
