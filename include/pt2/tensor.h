@@ -151,7 +151,11 @@ class Tensor {
   // The same bytes as another dtype of the same element size.
   Tensor with_dtype(Dtype dtype) const;
   // Row-major copy in a storage of its own, or this tensor itself when it is already contiguous.
+  // Throws std::bad_alloc where memory lacks, as zeros() and clone() do: a stride of 0 lets few
+  // bytes stand for more elements than any memory holds.
   Tensor contiguous() const;
+  // The same without exceptions, for tensors from who knows where: Error `limit`.
+  Result<Tensor> try_contiguous() const;
   // Copy in a writable storage of its own; keeps dense strides (memory format), like torch's clone.
   Tensor clone() const;
   // "f32[2, 3]".

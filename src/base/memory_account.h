@@ -133,18 +133,19 @@ class AccountedAllocator {
   std::shared_ptr<MemoryAccount> account_;
 };
 
-// Returns the Result of `function`, or the error `limit` where it needs more memory, or computes
-// more, than allowed.
+// Returns the Result of `function`, or the error `limit` at `where` if it needs more memory, or
+// computes more, than allowed.
 template <class F>
-auto within_memory(F&& function) -> decltype(function()) {
+auto within_memory(F&& function, std::string where = "") -> decltype(function()) {
   try {
     return function();
   } catch (const WorkExceeded&) {
-    return Error{ErrorCode::limit, MemoryAccount::work_text(), ""};
+    return Error{ErrorCode::limit, MemoryAccount::work_text(), std::move(where)};
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
-  return Error{ErrorCode::limit, "needs more memory than " + MemoryAccount::limit_text(), ""};
+  return Error{ErrorCode::limit, "needs more memory than " + MemoryAccount::limit_text(),
+               std::move(where)};
 }
 
 // Working memory whose size the arguments of a call decide.

@@ -275,6 +275,10 @@ Tensor Tensor::contiguous() const {
   return out;
 }
 
+Result<Tensor> Tensor::try_contiguous() const {
+  return within_memory([&]() -> Result<Tensor> { return contiguous(); }, type_text());
+}
+
 Tensor Tensor::clone() const {
   if (!is_dense(sizes_, strides_)) {
     Tensor out = zeros(dtype_, sizes_);

@@ -284,8 +284,12 @@ void compare_inexact(const Tensor& found, const Tensor& expected, const CompareO
     out.difference = "the reference is " + reference->type_text();
     return;
   }
-  compare_with_reference<T>(found, expected, reference->contiguous(), tolerance, row->rounding,
-                            out);
+  const Result<Tensor> dense = reference->try_contiguous();
+  if (!dense) {
+    out.difference = "the reference: " + dense.error().text();
+    return;
+  }
+  compare_with_reference<T>(found, expected, *dense, tolerance, row->rounding, out);
   judge_noise<T>(found, expected, options, out);
 }
 
@@ -335,7 +339,13 @@ Comparison compare_tensors(const Tensor& found, const Tensor& expected,
     return out;
   }
   if (!options.values || found.numel() == 0) return out;
-  const Tensor ours = found.contiguous(), theirs = expected.contiguous();
+  const Result<Tensor> dense_found = found.try_contiguous();
+  const Result<Tensor> dense_expected = expected.try_contiguous();
+  if (!dense_found || !dense_expected) {
+    out.difference = (dense_found ? dense_expected : dense_found).error().text();
+    return out;
+  }
+  const Tensor &ours = *dense_found, &theirs = *dense_expected;
   switch (dtype_category(found.dtype())) {
     case DtypeCategory::boolean:
     case DtypeCategory::integer:

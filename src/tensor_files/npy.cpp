@@ -55,7 +55,7 @@ Result<Tensor> read_npy(const Record& record) {
 
 Result<void> write_npy(const Tensor& tensor, Sink& sink) {
   PT2_TRY(const std::string header, tensor_files::print_npy_header(tensor.dtype(), tensor.sizes()));
-  const Tensor contiguous = tensor.contiguous();
+  PT2_TRY(const Tensor contiguous, tensor.try_contiguous());
   PT2_TRY_VOID(sink.write(std::as_bytes(std::span(header))));
   return sink.write(tensor_files::element_bytes(contiguous));
 }

@@ -223,8 +223,9 @@ Result<void> tensor_files::write_safetensors_header(const Safetensors& content, 
 Result<void> write_safetensors(const Safetensors& content, Sink& sink) {
   PT2_TRY_VOID(tensor_files::write_safetensors_header(content, sink));
   for (const auto& [name, tensor] : content.tensors) {
-    const Tensor contiguous = tensor.contiguous();
-    PT2_TRY_VOID(sink.write({contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())}));
+    const Result<Tensor> contiguous = tensor.try_contiguous();
+    if (!contiguous) return at(contiguous.error(), printable(name));
+    PT2_TRY_VOID(sink.write(tensor_files::element_bytes(*contiguous)));
   }
   return sink.finish();
 }

@@ -41,8 +41,9 @@ class SafetensorsWriter : public TensorWriter {
       return Error{ErrorCode::unsupported,
                    "the safetensors format has no dtype " + std::string(dtype_name(tensor.dtype())),
                    printable(name)};
-    const Tensor contiguous = tensor.contiguous();
-    if (!files::write(elements_, tensor_files::element_bytes(contiguous))) return io_error();
+    const Result<Tensor> contiguous = tensor.try_contiguous();
+    if (!contiguous) return at(contiguous.error(), printable(name));
+    if (!files::write(elements_, tensor_files::element_bytes(*contiguous))) return io_error();
     content_.tensors.emplace_back(name, Tensor::without_elements(tensor.dtype(), tensor.sizes()));
     return {};
   }

@@ -105,5 +105,22 @@ TEST(Tensor, SaysWhyItsElementsAreNoSuchBlock) {
   EXPECT_DEATH((void)matrix.elements<int32_t>(), "wrong use: elements<T>.. with a T of int32");
 }
 
+// One element in memory, of which a stride of 0 makes more than any machine holds.
+TEST(Tensor, OfMoreElementsThanMemoryIsNotCopied) {
+  float element = 7;
+  const Tensor one = Tensor::view(&element, {1});
+  for (const Sizes& sizes : {Sizes{int64_t{1} << 60}, Sizes{int64_t{1} << 50, 1 << 10}}) {
+    const auto huge =
+        Tensor::view_of(one.storage(), Dtype::float32, sizes, Sizes(sizes.size(), 0), 0);
+    ASSERT_TRUE(huge);
+    const auto copy = huge->try_contiguous();
+    ASSERT_FALSE(copy);
+    EXPECT_EQ(copy.error().code, ErrorCode::limit);
+    EXPECT_EQ(copy.error().where, huge->type_text());
+    EXPECT_EQ(*huge->elements<float>().begin(), 7);
+  }
+  EXPECT_EQ(one.try_contiguous()->raw_data(), one.raw_data());
+}
+
 }  // namespace
 }  // namespace pt2

@@ -17,6 +17,22 @@ class TensorWriterTest : public testing::TestWithParam<std::string> {
   const std::string path_ = folder_.file("trace" + GetParam());
 };
 
+// One element, of which a stride of 0 makes more than any memory holds.
+TEST_P(TensorWriterTest, RefusesWhatNoMemoryHolds) {
+  const Tensor huge =
+      Tensor::view_of(Tensor::of({7.f}).storage(), Dtype::float32, {int64_t{1} << 60}, {0}, 0)
+          .value();
+  auto writer = TensorWriter::create(path_);
+  ASSERT_TRUE(writer) << writer.error().text();
+  for (const Result<void>& written :
+       {(*writer)->add("huge", huge),
+        write_tensor_file(folder_.file("whole" + GetParam()), {{"huge", huge}})}) {
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::limit) << written.error().text();
+  }
+  EXPECT_FALSE(fs::exists(folder_.file("whole" + GetParam())));
+}
+
 TEST_P(TensorWriterTest, ReadsBack) {
   auto writer = TensorWriter::create(path_);
   ASSERT_TRUE(writer) << writer.error().text();
