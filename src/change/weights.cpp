@@ -11,6 +11,7 @@
 #include "ir/version_facts.h"
 #include "ops/convert.h"
 #include "ops/loops.h"
+#include "package/read_budget.h"
 #include "pt2/ir/edit.h"
 
 namespace pt2 {
@@ -87,6 +88,7 @@ class WeightSetter {
     return lines;
   }
 
+  // list_elements has bounded both, which have the same sizes.
   static bool same_elements(const Tensor& a, const Tensor& b) {
     const Tensor left = a.contiguous(), right = b.contiguous();
     return std::memcmp(left.raw_data(), right.raw_data(), static_cast<size_t>(left.nbytes())) == 0;
@@ -166,12 +168,28 @@ bool same_storage_bytes(const SavedTensor& a, const SavedTensor& b) {
   return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size()) == 0;
 }
 
+// Lists the tensors of a program whose elements will be read. A file may let a few bytes stand for
+// more of them than any memory holds.
+Result<void> list_elements(SavedProgram& saved) {
+  PT2_TRY_VOID(list_tensors(saved));
+  std::vector<Tensor> tensors;
+  for_each_tensor(saved, [&](const SavedTensor& each) {
+    if (is_plain(each)) tensors.push_back(each.tensor);
+  });
+  ReadBudget budget(tensors);
+  Result<void> checked;
+  for_each_tensor(saved, [&](const SavedTensor& each) {
+    if (is_plain(each) && checked) checked = budget.check(each.name, each.tensor);
+  });
+  return checked;
+}
+
 }  // namespace
 
 Result<NamedTensors> weights_of(const PackageContents& contents, std::string_view model) {
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram saved = contents.programs[index];
-  PT2_TRY_VOID(list_tensors(saved));
+  PT2_TRY_VOID(list_elements(saved));
   NamedTensors out;
   for_each_tensor(saved, [&](const SavedTensor& each) {
     if (is_plain(each)) out.emplace_back(each.name, each.tensor);
@@ -183,7 +201,7 @@ Result<ChangeLines> set_weights(PackageContents& contents, std::string_view mode
                                 const NamedTensors& tensors, bool partial) {
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram changed = contents.programs[index];
-  PT2_TRY_VOID(list_tensors(changed));
+  PT2_TRY_VOID(list_elements(changed));
   PT2_TRY(ChangeLines lines, WeightSetter(changed, tensors).run(partial));
   if (!lines.empty()) contents.programs[index] = std::move(changed);
   return lines;
@@ -198,7 +216,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
                  ""};
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram changed = contents.programs[index];
-  PT2_TRY_VOID(list_tensors(changed));
+  PT2_TRY_VOID(list_elements(changed));
   PT2_TRY(Program program, decode_saved(changed));
   const std::set<std::string> written = written_targets(program);
   ChangeLines lines;

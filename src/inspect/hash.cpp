@@ -207,10 +207,7 @@ Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTenso
   const std::span<const Tensor> tensors =
       payload.missing.empty() ? std::span(&payload.tensor, 1) : std::span(payload.parts);
   for (const Tensor& tensor : tensors) {
-    if (!budget.take(tensor))
-      return Error{ErrorCode::limit,
-                   fmt::format("found {}, of more bytes than the file holds", tensor.type_text()),
-                   name};
+    PT2_TRY_VOID(budget.check(name, tensor));
     const Tensor elements = tensor.contiguous();
     sum.add_text(name);
     sum.add_text(elements.type_text());  // says how many bytes follow

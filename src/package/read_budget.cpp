@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "base/printable.h"
+
 namespace pt2 {
 namespace {
 
@@ -15,6 +17,20 @@ ReadBudget::ReadBudget(const Payloads& payloads) : left_(kAlways) {
     if (payload.tensor.defined() && !payload.is_fake)
       storages[payload.storage_group] = payload.tensor.storage()->size();
   for (const auto& [group, size] : storages) left_ += 2 * size;
+}
+
+ReadBudget::ReadBudget(std::span<const Tensor> tensors) : left_(kAlways) {
+  std::map<const Storage*, uint64_t> storages;
+  for (const Tensor& tensor : tensors)
+    if (tensor.defined()) storages[tensor.storage().get()] = tensor.storage()->size();
+  for (const auto& [storage, size] : storages) left_ += 2 * size;
+}
+
+Result<void> ReadBudget::check(const std::string& name, const Tensor& tensor) {
+  if (take(tensor)) return {};
+  return Error{ErrorCode::limit,
+               "found " + tensor.type_text() + ", of more bytes than the file holds",
+               printable(name)};
 }
 
 bool ReadBudget::take(const Tensor& tensor) {

@@ -2,6 +2,9 @@
 #ifndef PT2_PACKAGE_READ_BUDGET_H
 #define PT2_PACKAGE_READ_BUDGET_H
 
+#include <span>
+#include <string>
+
 #include "pt2/package.h"
 
 namespace pt2 {
@@ -12,9 +15,13 @@ namespace pt2 {
 class ReadBudget {
  public:
   explicit ReadBudget(const Payloads& payloads);
+  // Of these tensors alone.
+  explicit ReadBudget(std::span<const Tensor> tensors);
 
   // False for a tensor that is too large for what is left.
   bool take(const Tensor& tensor);
+  // The same as an Error `limit` that names it.
+  Result<void> check(const std::string& name, const Tensor& tensor);
 
  private:
   uint64_t left_;

@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "package/read_budget.h"
 #include "pt2/format/archive.h"
 #include "pt2/format/npy.h"
 #include "pt2/tensor_file.h"
@@ -69,6 +70,7 @@ Result<int> cat_tensor(const CatArguments& options, Environment& environment) {
                  fmt::format("there is no tensor '{}'; 'pt2 ls --tensors' lists them",
                              printable(options.tensor)),
                  options.source.file};
+  PT2_TRY_VOID(ReadBudget(std::span(&found->tensor, 1)).check(found->name, found->tensor));
   if (options.output.empty()) {
     StringSink npy;
     PT2_TRY_VOID(write_npy(found->tensor, npy));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "package/read_budget.h"
 #include "pt2/format/archive.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
@@ -91,6 +92,15 @@ void write_tensor(JsonWriter& json, const ListedTensor& each) {
   write_integer(json, "crc32", content_crc32(tensor));
 }
 
+// Checksums read all elements.
+Result<void> check_elements(const TensorList& list) {
+  std::vector<Tensor> tensors;
+  for (const ListedTensor& each : list.tensors) tensors.push_back(each.tensor);
+  ReadBudget budget(tensors);
+  for (const ListedTensor& each : list.tensors) PT2_TRY_VOID(budget.check(each.name, each.tensor));
+  return {};
+}
+
 std::string tensors_json(const Source& source, const TensorList& list) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", source.file);
@@ -115,6 +125,7 @@ Result<int> list_records(const LsArguments& options, Environment& environment) {
 Result<int> list_tensors(const LsArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const TensorList list, read_tensor_list(package, options.source.model, environment));
+  if (options.json) PT2_TRY_VOID(check_elements(list));
   print(environment.out, options.json ? tensors_json(options.source, list) : tensors_text(list));
   return kOk;
 }
