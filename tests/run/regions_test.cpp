@@ -1,6 +1,8 @@
 // Loops, autocast and vmap regions in small graphs made by hand; real ones are in the corpus.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
 #include <functional>
 
 #include "base/memory_account.h"
@@ -192,6 +194,28 @@ TEST(Regions, VmapRunsOperatorsOncePerElement) {
   const auto empty = execute(graph, {Value(Tensor::zeros(Dtype::float32, {3, 0}))});
   ASSERT_TRUE(empty) << empty.error().text();
   EXPECT_EQ((*empty)[0].get_if<Tensor>()->sizes(), (Sizes{0}));
+}
+
+// Eight times the nodes take some eight times as long, and not the square of it: no node of a
+// region looks at the values of the others.
+TEST(Regions, VmapTakesTimeInProportionToItsNodes) {
+  const auto seconds = [](int nodes) {
+    GraphMaker maker;
+    const Graph graph = vmap_graph(maker, 0, [&](GraphMaker& inner, ValueId row) {
+      for (int i = 0; i < nodes; ++i)
+        row = inner.call("torch.ops.aten.neg.default", {named("self", row)});
+      return row;
+    });
+    double least = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const std::clock_t start = std::clock();
+      const auto outputs = execute(graph, {Value(floats({4, 1}, {1, 2, 3, 4}))});
+      EXPECT_TRUE(outputs) << outputs.error().text();
+      least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    return least;
+  };
+  EXPECT_LT(seconds(4000), 24 * seconds(500));
 }
 
 TEST(Regions, WritesInsideVmapReachTheWholeTensor) {

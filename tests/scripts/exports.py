@@ -119,6 +119,22 @@ def part_between(self, x, begin, end):
     return x[i:j].sum(0), x.narrow(0, i, j - i)
 
 
+def halves(self, x):
+    first, second = x.split(2)
+    return first + second, first * 2
+
+
+def take_twice(graph):
+    """Another node takes the first half for the product, as passes over graphs leave behind."""
+    (split,) = graph.find_nodes(op="call_function", target=torch.ops.aten.split.Tensor)
+    (product,) = graph.find_nodes(op="call_function", target=torch.ops.aten.mul.Tensor)
+    first = product.args[0]
+    with graph.inserting_after(first):
+        again = graph.call_function(first.target, (split, 0))
+    again.meta = dict(first.meta)
+    product.args = (again, 2)
+
+
 D = {0: AUTO}
 mask = {"mask": x(4, 3), "scale": x(4, 3)}
 # Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
@@ -139,6 +155,7 @@ PROGRAMS = {
     "subclass_whole": (whole_subclass, (x(4, 3),), {}, None, False),
     "bags": (bags, (x(5, 3), torch.tensor([0, 1, 2, 4]), torch.tensor([0, 2, 3])), {}, None, False),
     "part_between": (part_between, (x(8, 3), torch.tensor(2), torch.tensor(5)), {}, None, False),
+    "repeated_getitem": (halves, (x(4, 2),), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
 }
 
@@ -168,6 +185,8 @@ def main():
         if name.startswith("subclass"):
             module.w = torch.nn.Parameter(TwoTensor(x(3), 10 * x(3)))
         program = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=strict)
+        if name == "repeated_getitem":
+            take_twice(program.graph)
         torch.export.save(program, folder / f"{name}.pt2")
         clean(folder / f"{name}.pt2")
 
