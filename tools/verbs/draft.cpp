@@ -8,6 +8,7 @@
 #include "pt2/save.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
+#include "tools/writing.h"
 
 namespace pt2::tools {
 namespace {
@@ -34,6 +35,9 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
         "found the ending '.bin', expected another: with --external, the .bin file holds the "
         "tensors",
         options.out};
+  if (options.external && options.out == "/dev/stdout")
+    return Error{ErrorCode::argument,
+                 "--external writes a second file beside the draft; give -o a file's name", ""};
   DraftReport report;
   auto file = package_draft(package, draft_options, report, options.source.model);
   if (!file) {
@@ -57,7 +61,7 @@ Result<int> convert(const DraftArguments& options, Environment& environment) {
   PT2_TRY(Program program, from_draft(*package.draft()));
   name_positional_arguments(program);
   contents.programs[0].json = program_json(program);
-  PT2_TRY_VOID(save_package(contents, options.out));
+  PT2_TRY_VOID(save_written(contents, options.out, environment));
   return kOk;
 }
 
@@ -66,7 +70,7 @@ Result<int> convert(const DraftArguments& options, Environment& environment) {
 Action setup_draft(CommandLine& line) {
   auto options = std::make_shared<DraftArguments>();
   add_source(line, options->source);
-  line.add_option("-o,--output", options->out, "the file to write").required().type_name("FILE");
+  add_written_option(line, options->out, "the file to write; - is standard output").required();
   line.add_flag("--external", options->external,
                 "tensors in a .bin file beside the draft, with checksums");
   add_model_option(line, options->source);
