@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "change/contents.h"
@@ -36,6 +37,7 @@ Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile>
 
 Result<PackageContents> pack(std::span<const PackedProgram> programs) {
   PackageContents out{.era = Era::raw_payloads};
+  std::map<const Package*, PackageContents> packages;
   for (const PackedProgram& each : programs) {
     if (!is_file_name(each.name))
       return Error{ErrorCode::argument,
@@ -45,29 +47,32 @@ Result<PackageContents> pack(std::span<const PackedProgram> programs) {
     if (std::ranges::find(out.programs, each.name, &SavedProgram::name) != out.programs.end())
       return Error{ErrorCode::argument, "two programs have this name; give another: NAME=FILE",
                    each.name};
-    PT2_TRY(PackageContents contents, package_contents(*each.package));
+    auto read = packages.find(each.package);
+    if (read == packages.end()) {
+      PT2_TRY(PackageContents contents, package_contents(*each.package));
+      PT2_TRY_VOID(add_records(out.extra_files, std::exchange(contents.extra_files, {})));
+      PT2_TRY_VOID(add_records(out.other_records, std::exchange(contents.other_records, {})));
+      read = packages.emplace(each.package, std::move(contents)).first;
+    }
     PT2_TRY(const std::string model, each.package->model_name(each.model));
-    PT2_TRY(const size_t index, find_saved(contents, model));
-    SavedProgram& saved = contents.programs[index];
+    PT2_TRY(const size_t index, find_saved(read->second, model));
+    SavedProgram saved = read->second.programs[index];
     PT2_TRY_VOID(list_tensors(saved));
     saved.name = each.name;
     out.programs.push_back(std::move(saved));
-    PT2_TRY_VOID(add_records(out.extra_files, std::move(contents.extra_files)));
-    PT2_TRY_VOID(add_records(out.other_records, std::move(contents.other_records)));
   }
   PT2_TRY([[maybe_unused]] const ChangeLines shared, share_weights(out));
   return out;
 }
 
-Result<PackageContents> unpack(const Package& package, std::string_view model) {
-  PT2_TRY(PackageContents contents, package_contents(package));
-  PT2_TRY(const std::string name, package.model_name(model));
-  PT2_TRY(const size_t index, find_saved(contents, name));
-  PackageContents out{.era = contents.era, .origin = contents.origin};
-  out.programs.push_back(std::move(contents.programs[index]));
+Result<PackageContents> unpack(const PackageContents& contents, std::string_view model) {
+  PT2_TRY(const size_t index, find_saved(contents, model));
+  PackageContents out{.era = contents.era,
+                      .programs = {contents.programs[index]},
+                      .extra_files = contents.extra_files,
+                      .other_records = contents.other_records,
+                      .origin = contents.origin};
   out.programs.front().name = "model";
-  out.extra_files = std::move(contents.extra_files);
-  out.other_records = std::move(contents.other_records);
   return out;
 }
 

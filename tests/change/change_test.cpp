@@ -152,7 +152,7 @@ TEST_F(Change, PackedProgramsShareEqualWeights) {
   const std::string copy = folder_.file("another.pt2");
   save_package(package_contents(packed).value(), copy).value();
   EXPECT_EQ(std::filesystem::file_size(copy), std::filesystem::file_size(written_));
-  save_package(unpack(packed, "b").value(), copy).value();
+  save_package(unpack(package_contents(packed).value(), "b").value(), copy).value();
   const Package part = open(copy);
   const auto hash = [](const Package& package) {
     return hash_weights(*package.program().value(), **package.payloads()).value() +

@@ -57,6 +57,13 @@ expect "as $folder/nodes.txt -o $folder/nodes.pt2" 0 ""
 expect "info $folder/nodes.pt2" 0 "$nodes"
 expect "verify $folder/nodes.pt2" 1 "1 error, $nodes warnings"
 
+# Hundreds of programs, which are not all read again for each.
+mapfile -t programs < <(for i in $(seq 700); do echo "p$i=corpus/2.15.0/mlp.pt2"; done)
+expect "pack ${programs[*]} -o $folder/programs.pt2" 0 "700 programs"
+expect "pack $folder/programs.pt2 -o $folder/again.pt2" 0 "700 programs"
+expect "unpack $folder/programs.pt2 -o $folder/unpacked" 0 p700.pt2
+expect "hash $folder/programs.pt2" 0 programs.pt2:p700
+
 # As many as a megabyte of JSON can hold.
 {
   printf '{"graph_module": {"graph": {"inputs": [], "outputs": [], "nodes": [{}'

@@ -35,11 +35,11 @@ Result<std::vector<Hashes>> hash_one(const HashArguments& options, const std::st
     models = {std::move(model)};
   }
   const bool all = !options.file && !options.program && !options.weights;
+  const std::string file = all || options.file ? hash_file(package) : "";
   std::vector<Hashes> out;
   for (const std::string& model : models) {
-    Hashes hashes{.model = models.size() > 1 ? model : ""};
+    Hashes hashes{.model = models.size() > 1 ? model : "", .file = file};
     PT2_TRY(const Program* program, package.program(model));
-    if (all || options.file) hashes.file = hash_file(package);
     if (all || options.program) hashes.program = hash_program(*program);
     if (all || options.weights) {
       PT2_TRY(const std::shared_ptr<const Payloads> payloads, package.payloads(model));

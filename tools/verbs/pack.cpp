@@ -98,8 +98,9 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
   std::error_code failed;
   std::filesystem::create_directories(options.folder, failed);
   if (failed) return Error{ErrorCode::io, failed.message(), options.folder};
+  PT2_TRY(const PackageContents whole, package_contents(package));
   for (const std::string& model : models) {
-    PT2_TRY(const PackageContents contents, unpack(package, model));
+    PT2_TRY(const PackageContents contents, unpack(whole, model));
     const std::string path = (std::filesystem::path(options.folder) / (model + ".pt2")).string();
     PT2_TRY_VOID(save_package(contents, path));
     print(environment.out, fmt::format("{}: {}\n", printable(path), bytes_text(size_of(path))));

@@ -62,7 +62,7 @@ struct PackedProgram {
 };
 Result<PackageContents> pack(std::span<const PackedProgram> programs);
 // One program of several, called "model".
-Result<PackageContents> unpack(const Package& package, std::string_view model);
+Result<PackageContents> unpack(const PackageContents& contents, std::string_view model);
 
 }  // namespace pt2
 
