@@ -54,9 +54,9 @@ Result<PreparedCall> prepare_call(const Execution& execution, Environment& envir
   PT2_TRY(CustomOperators operators, load_operators(execution.libraries));
   PT2_TRY(Model model,
           load_model(std::move(package), source, std::move(operators), execution.engine));
-  PT2_TRY(std::vector<Value> inputs, execution.inputs.arguments.empty()
-                                         ? read_sample_inputs(model, source.model, environment)
-                                         : read_inputs(model, execution.inputs, source.limits));
+  PT2_TRY(CallInputs inputs, execution.inputs.arguments.empty()
+                                 ? read_sample_inputs(model, source.model, environment)
+                                 : read_inputs(model, execution.inputs, source.limits));
   return PreparedCall{std::move(model), std::move(inputs)};
 }
 

@@ -32,7 +32,7 @@ void add_execution_options(CommandLine& line, Execution& execution);
 
 struct PreparedCall {
   Model model;
-  std::vector<Value> inputs;  // those given, or the file's own samples
+  CallInputs inputs;  // those given, or the file's own samples
 };
 // Errors: those of open_package, load_operators, Model::from_package, read_inputs.
 Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment);

@@ -130,15 +130,16 @@ Result<int> diff_runs_of(const Source& before, const Source& after, const RunDif
                          bool as_json, Environment& environment) {
   PT2_TRY(const Model left, load(before, options, environment));
   PT2_TRY(const Model right, load(after, options, environment));
-  PT2_TRY(const std::vector<Value> inputs,
+  PT2_TRY(const CallInputs inputs,
           options.inputs.arguments.empty()
               ? sample_or_random_inputs(left, before.model, options.seed, environment)
               : read_inputs(left, options.inputs, before.limits));
-  Session old_run(left), new_run(right);
+  Session old_run(left, inputs.session()), new_run(right, inputs.session());
   old_run.seed(options.seed);
   new_run.seed(options.seed);
-  PT2_TRY(const RunDifference difference,
-          diff_runs(old_run, new_run, inputs, paired_values(left.program(), right.program())));
+  PT2_TRY(
+      const RunDifference difference,
+      diff_runs(old_run, new_run, inputs.values, paired_values(left.program(), right.program())));
   if (as_json)
     print(environment.out, json_object([&](JsonWriter& json) {
             write_text(json, "before", before.file);

@@ -72,9 +72,16 @@ Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Pack
   const LoadOptions options{.limits = writing.source.limits, .model = name};
   PT2_TRY(const Model before, Model::from_package(package, options));
   PT2_TRY(const Model after, Model::from_package(trial, options));
-  PT2_TRY(const std::vector<Value> samples, sample_or_random_inputs(before, name, 0, environment));
-  PT2_TRY(const std::vector<Value> expected, before.run(samples));
-  PT2_TRY(const std::vector<Value> found, after.run(samples));
+  PT2_TRY(const CallInputs inputs, sample_or_random_inputs(before, name, 0, environment));
+  const auto run = [&](const Model& model) {
+    std::vector<Value> values = inputs.values;
+    for (Value& value : values)  // to which the program may write
+      if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+        value = tensor->clone();
+    return Session(model, inputs.session()).run(values);
+  };
+  PT2_TRY(const std::vector<Value> expected, run(before));
+  PT2_TRY(const std::vector<Value> found, run(after));
   bool alike = true;
   const auto differs = [&](size_t i, std::string_view how) {
     alike = false;

@@ -25,6 +25,9 @@ struct SessionOptions {
   // The most threads that compute a call, the caller's own included; 0 is as many as the process
   // may keep busy. Results are the same for any number. The reference engine needs one.
   unsigned threads = 0;
+  // Whether inputs let a call hold and compute more (Limits::max_tensor_ratio, max_work). False for
+  // inputs that are made up, as large as a file says that nobody trusts.
+  bool inputs_raise_limits = true;
 };
 
 // The metadata of nodes that passes made, by which they can be found in the program of the file:

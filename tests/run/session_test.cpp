@@ -166,6 +166,18 @@ TEST(Session, TakesEmptyTensorsWithoutMemory) {
   }
 }
 
+TEST(Session, InputsThatAreMadeUpRaiseNoLimits) {
+  const LoadOptions options{.limits = {.max_work = 3'000'000}};
+  const Model model = Model::from_package(corpus_package("dim_auto"), options).value();
+  const int64_t rows = 200'000;  // 4 MB of x, and as much more work
+  std::vector<Value> inputs{Value(Tensor::zeros(Dtype::float32, {rows, 5})),
+                            Value(Tensor::zeros(Dtype::float32, {5, 4}))};
+  EXPECT_TRUE(Session(model).run(inputs));
+  const auto refused = Session(model, {.inputs_raise_limits = false}).run(inputs);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::limit);
+}
+
 // --- the caller's memory
 
 TEST(RunInto, FillsStridedMemory) {

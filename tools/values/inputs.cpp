@@ -16,6 +16,7 @@
 #include "pt2/tensor_file.h"
 #include "tools/source.h"
 #include "tools/values/literals.h"
+#include "tools/values/random_inputs.h"
 
 namespace pt2::tools {
 namespace {
@@ -107,6 +108,7 @@ class InputReader {
  public:
   InputReader(const Model& model, bool cast, const Limits& limits)
       : inputs_(model.inputs()),
+        random_(model),
         specs_(model.program().signature.user_inputs()),
         cast_(cast),
         limits_(limits),
@@ -133,17 +135,20 @@ class InputReader {
                     printable(argument), all_inputs()));
   }
 
-  Result<std::vector<Value>> finish() {
-    std::vector<Value> out;
+  Result<CallInputs> finish() {
+    CallInputs out{.values = {}, .are_made_up = is_made_up_};
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!values_[i] && specs_[i].is_constant()) {
         PT2_TRY(values_[i], constant_value(specs_[i].value));
       }
-      if (!values_[i] && fills_rest_) values_[i] = parse(i, "random");
+      if (!values_[i] && fills_rest_ && specs_[i].kind == Kind::tensor) {
+        out.are_made_up = true;
+        PT2_TRY(values_[i], random_.make(i));
+      }
       if (!values_[i])
         return usage_error(
             fmt::format("input '{}' is missing{}", printable(inputs_[i].name), all_inputs()));
-      out.push_back(*std::move(values_[i]));
+      out.values.push_back(*std::move(values_[i]));
     }
     return out;
   }
@@ -204,6 +209,11 @@ class InputReader {
       PT2_TRY(Tensor tensor, read_one(text, inputs_[index].name));
       return set_tensor(index, std::move(tensor));
     }
+    if (text == "random" && spec.kind == Kind::tensor) {
+      is_made_up_ = true;
+      PT2_TRY(Value made, random_.make(index));
+      return set(index, std::move(made));
+    }
     std::optional<Value> value = parse(index, text);
     if (!value)
       return usage_error(
@@ -221,7 +231,6 @@ class InputReader {
       case Kind::tensor: {
         const TensorMeta* meta = inputs_[index].tensor;
         if (meta == nullptr || !meta->dtype.dtype()) return std::nullopt;
-        if (text == "random") return random_value(inputs_[index], index);
         if (text.starts_with('[')) return as_value(parse_tensor(*meta->dtype.dtype(), text));
         if (!meta->sizes.empty()) return std::nullopt;
         return as_value(parse_scalar_tensor(*meta->dtype.dtype(), text));
@@ -312,6 +321,8 @@ class InputReader {
   }
 
   std::span<const ModelValue> inputs_;
+  RandomInputs random_;
+  bool is_made_up_ = false;  // one of them
   std::vector<ArgumentSpec> specs_;
   bool cast_;
   const Limits& limits_;
@@ -357,8 +368,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
   return input;
 }
 
-Result<std::vector<Value>> read_inputs(const Model& model, const GivenInputs& given,
-                                       const Limits& limits) {
+Result<CallInputs> read_inputs(const Model& model, const GivenInputs& given, const Limits& limits) {
   InputReader reader(model, given.cast, limits);
   for (const std::string& argument : given.arguments) PT2_TRY_VOID(reader.add(argument));
   return reader.finish();
@@ -373,21 +383,23 @@ Result<std::vector<Value>> sample_values(const SampleInputs& samples) {
   return values;
 }
 
-Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
-                                              Environment& environment) {
+Result<CallInputs> read_sample_inputs(const Model& model, const std::string& model_name,
+                                      Environment& environment) {
   Diagnostics warnings;
   PT2_TRY(const SampleInputs samples, model.package().sample_inputs(warnings, model_name));
   print_warnings(environment, warnings);
   // Old files, and programs whose inputs are all constants, have none.
   if (samples.leaves.size() != model.inputs().size()) return read_inputs(model, {}, Limits{});
-  return sample_values(samples);
+  PT2_TRY(std::vector<Value> values, sample_values(samples));
+  return CallInputs{std::move(values)};
 }
 
-Result<std::vector<Value>> sample_or_random_inputs(const Model& model,
-                                                   const std::string& model_name, uint64_t seed,
-                                                   Environment& environment) {
-  Result<std::vector<Value>> samples = read_sample_inputs(model, model_name, environment);
-  return samples ? std::move(samples) : random_inputs(model, seed);
+Result<CallInputs> sample_or_random_inputs(const Model& model, const std::string& model_name,
+                                           uint64_t seed, Environment& environment) {
+  Result<CallInputs> samples = read_sample_inputs(model, model_name, environment);
+  if (samples) return samples;
+  PT2_TRY(std::vector<Value> values, RandomInputs(model, seed).make_all());
+  return CallInputs{std::move(values), true};
 }
 
 }  // namespace pt2::tools

@@ -19,22 +19,31 @@ struct GivenInputs {
 // The options --input and --cast, of which it returns the first.
 Option add_input_options(CommandLine& line, GivenInputs& inputs);
 
-// Returns the inputs in the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE,
+// In the order of model.inputs().
+struct CallInputs {
+  std::vector<Value> values{};
+  // Whether some are random numbers, of the sizes that the file states.
+  bool are_made_up = false;
+
+  SessionOptions session(unsigned threads = 0) const {
+    return {.threads = threads, .inputs_raise_limits = !are_made_up};
+  }
+};
+
+// Each argument is NAME=VALUE, POSITION=VALUE,
 // or just a file: of tensors, or JSON. A value is a file of tensors or, for numbers, booleans and
 // text, a literal. Inputs that the program fixes (constants) may be omitted. Error `argument` lists
 // every input with its type.
-Result<std::vector<Value>> read_inputs(const Model& model, const GivenInputs& given,
-                                       const Limits& limits);
+Result<CallInputs> read_inputs(const Model& model, const GivenInputs& given, const Limits& limits);
 
 // Example inputs as values, one for each leaf. Error `unsupported` naming the leaf that is none.
 Result<std::vector<Value>> sample_values(const SampleInputs& samples);
 // The example inputs that the file holds. Error `argument` when it has none.
-Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
-                                              Environment& environment);
-// The same, or random ones where there are none that can be used. Errors: those of random_inputs.
-Result<std::vector<Value>> sample_or_random_inputs(const Model& model,
-                                                   const std::string& model_name, uint64_t seed,
-                                                   Environment& environment);
+Result<CallInputs> read_sample_inputs(const Model& model, const std::string& model_name,
+                                      Environment& environment);
+// The same, or random ones where there are none that can be used. Errors: those of RandomInputs.
+Result<CallInputs> sample_or_random_inputs(const Model& model, const std::string& model_name,
+                                           uint64_t seed, Environment& environment);
 
 }  // namespace pt2::tools
 

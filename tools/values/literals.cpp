@@ -2,17 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <random>
-
-#include "base/printable.h"
-#include "ir/constant_value.h"
 #include "ops/convert.h"
 
 namespace pt2::tools {
 namespace {
-
-// What is made up for an input whose size a file alone decides.
-constexpr int64_t kMaxRandomBytes = 1ll << 30;
 
 class LiteralReader {
  public:
@@ -77,49 +70,6 @@ std::optional<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {
 std::optional<Tensor> parse_tensor(Dtype dtype, std::string_view text) {
   const auto json = parse_json(text, {.allow_non_finite = true});
   return json ? to_tensor(dtype, *json) : std::nullopt;
-}
-
-std::optional<Value> random_value(const ModelValue& input, uint64_t seed) {
-  const TensorMeta* meta = input.tensor;
-  if (meta == nullptr || !meta->dtype.dtype()) return std::nullopt;
-  Sizes sizes;
-  for (const SymInt& size : meta->sizes)
-    sizes.push_back(size.is_symbolic() ? size.hint().value_or(2) : size.literal());
-  const Dtype dtype = *meta->dtype.dtype();
-  const auto count = checked_numel(sizes);
-  if (!count || *count > kMaxRandomBytes / dtype_size(dtype)) return std::nullopt;
-  Tensor tensor = Tensor::zeros(dtype, sizes);
-  std::mt19937_64 random(seed);
-  const DtypeCategory category = dtype_category(dtype);
-  const bool whole = category == DtypeCategory::boolean || category == DtypeCategory::integer;
-  for (int64_t i = 0; i < *count; ++i) {
-    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    const double value = whole ? (unit < 0.5 ? 0 : 1) : 2 * unit - 1;
-    ops::store_elements(&value, 1, dtype, 1, tensor.raw_data() + i * dtype_size(dtype));
-  }
-  return Value(std::move(tensor));
-}
-
-Result<std::vector<Value>> random_inputs(const Model& model, uint64_t seed) {
-  std::vector<Value> values;
-  const std::vector<ArgumentSpec> specs = model.program().signature.user_inputs();
-  for (size_t i = 0; i < model.inputs().size(); ++i) {
-    const ModelValue& input = model.inputs()[i];
-    if (specs[i].is_constant()) {
-      PT2_TRY(Value constant, constant_value(specs[i].value));
-      values.push_back(std::move(constant));
-      continue;
-    }
-    std::optional<Value> value = random_value(input, seed + i);
-    if (!value)
-      return Error{
-          ErrorCode::argument,
-          fmt::format("input '{}' ({}) cannot be made up, and the file has no sample inputs",
-                      printable(input.name), printable(input.type)),
-          ""};
-    values.push_back(*std::move(value));
-  }
-  return values;
 }
 
 }  // namespace pt2::tools

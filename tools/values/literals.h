@@ -18,12 +18,6 @@ std::optional<Tensor> to_tensor(Dtype dtype, const JsonValue& json);
 // The same of a text, JSON with NaN and Infinity.
 std::optional<Tensor> parse_tensor(Dtype dtype, std::string_view text);
 
-// Numbers between -1 and 1, integers 0 and 1; symbolic sizes as they were while exporting. Nothing
-// for what cannot be made up (objects).
-std::optional<Value> random_value(const ModelValue& input, uint64_t seed);
-// Error `argument` for an input of that kind.
-Result<std::vector<Value>> random_inputs(const Model& model, uint64_t seed);
-
 }  // namespace pt2::tools
 
 #endif  // PT2_TOOLS_VALUES_LITERALS_H

@@ -225,15 +225,15 @@ Result<int> bench(const BenchArguments& options, Environment& environment) {
   const Clock::time_point start = Clock::now();
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   times.load = microseconds(Clock::now() - start);
-  Session session(call.model, {.threads = options.execution.threads});
+  Session session(call.model, call.inputs.session(options.execution.threads));
   session.seed(options.execution.seed);
   std::vector<Value> results, memory;
   const auto run = [&](const CallOptions& call_options) -> Result<double> {
     const Clock::time_point begin = Clock::now();
     if (!memory.empty()) {
-      PT2_TRY_VOID(session.run_into(call.inputs, memory, call_options));
+      PT2_TRY_VOID(session.run_into(call.inputs.values, memory, call_options));
     } else {
-      PT2_TRY(results, session.run(call.inputs, call_options));
+      PT2_TRY(results, session.run(call.inputs.values, call_options));
     }
     return microseconds(Clock::now() - begin);
   };

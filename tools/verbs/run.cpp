@@ -173,9 +173,9 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   }
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   const Model& model = call.model;
-  Session session(model, {.threads = options.execution.threads});
+  Session session(model, call.inputs.session(options.execution.threads));
   session.seed(options.execution.seed);
-  Result<std::vector<Value>> outputs = session.run(call.inputs, call_options(options));
+  Result<std::vector<Value>> outputs = session.run(call.inputs.values, call_options(options));
   if (!outputs) return std::move(outputs).error();
   if (format) PT2_TRY_VOID(write_outputs(options.output, *format, model, *outputs, environment));
   const std::vector<ChangedState> state = changed_state(model, session);

@@ -118,22 +118,23 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& opti
     return std::move(recorded).error();
   PT2_TRY(const Model model, load_model(package, source, options.operators, options.engine));
   std::vector<RecordedCall> calls;
+  SessionOptions session_options{.threads = options.threads};
   if (is_recorded) {
     calls = std::move(recorded->calls);
   } else {
     pair.cases.clear();
-    PT2_TRY(std::vector<Value> inputs,
+    PT2_TRY(CallInputs inputs,
             sample_or_random_inputs(model, options.model, options.seed, environment));
-    calls.push_back({.inputs = std::move(inputs)});
+    session_options = inputs.session(options.threads);
+    calls.push_back({.inputs = std::move(inputs.values)});
   }
-  const SessionOptions threads{.threads = options.threads};
   std::optional<Engines> engines;
   if (options.both_engines) {
     PT2_TRY(const Model reference,
             load_model(package, source, options.operators, EngineKind::reference));
-    engines.emplace(Session(model, threads), Session(reference, threads));
+    engines.emplace(Session(model, session_options), Session(reference, session_options));
   }
-  Session session(model, threads);
+  Session session(model, session_options);
   const CompareOptions settings = compare_options(options);
   std::vector<TestedCall> tested;
   for (const RecordedCall& call : calls) {

@@ -100,11 +100,11 @@ Result<int> trace(const TraceArguments& options, Environment& environment) {
   Recorder recorder(options, environment);
   PT2_TRY_VOID(recorder.open());
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
-  PT2_TRY_VOID(recorder.record_inputs(call.model, call.inputs));
-  Session session(call.model);
+  PT2_TRY_VOID(recorder.record_inputs(call.model, call.inputs.values));
+  Session session(call.model, call.inputs.session());
   session.seed(options.execution.seed);
   session.observe([&](const ObservedValue& observed) { return recorder.record(observed); });
-  const Result<std::vector<Value>> outputs = session.run(call.inputs);
+  const Result<std::vector<Value>> outputs = session.run(call.inputs.values);
   if (!outputs) return outputs.error();
   PT2_TRY_VOID(recorder.finish());
   return kOk;
