@@ -179,6 +179,26 @@ TEST(HostileCalls, ToDenseConverts) {
   EXPECT_EQ(elements<int64_t>(dense), std::vector<int64_t>{1});
 }
 
+// The same on every processor: where the compiler fuses a product with the sum after it
+// (-ffp-contract), 2^-24 and 2^-54 are left.
+TEST(HostileCalls, ProductsAreRoundedBeforeTheyAreAdded) {
+  const auto rest = [](Dtype dtype, double step, size_t count) {
+    const auto filled = [&](double value) {
+      const std::vector<double> values(count, value);
+      Tensor out = Tensor::from<double>(Dtype::float64, {static_cast<int64_t>(count)},
+                                        std::span<const double>(values));
+      return *apply(aten<"to.dtype">, {out, Value(dtype)});
+    };
+    const Tensor factor = filled(1 + step);
+    const auto sum = apply(aten<"addcmul.default">, {filled(-(1 + 2 * step)), factor, factor});
+    return elements<double>(apply(aten<"to.dtype">, {*sum, Value(Dtype::float64)}));
+  };
+  for (const size_t count : {1, 7, 64}) {
+    EXPECT_EQ(rest(Dtype::float32, 0x1p-12, count), std::vector<double>(count));
+    EXPECT_EQ(rest(Dtype::float64, 0x1p-27, count), std::vector<double>(count));
+  }
+}
+
 // Results of torch 2.15.
 TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   const std::vector<float> numbers{0, 1, 2, 3, 4, 5, 6, 7};
