@@ -49,7 +49,8 @@ class HalfCase {
 };
 
 class PlanHalf : public testing::TestWithParam<Dtype> {};
-INSTANTIATE_TEST_SUITE_P(Dtypes, PlanHalf, testing::Values(Dtype::float16, Dtype::bfloat16));
+INSTANTIATE_TEST_SUITE_P(Dtypes, PlanHalf, testing::Values(Dtype::float16, Dtype::bfloat16),
+                         [](const auto& dtype) { return std::string(dtype_name(dtype.param)); });
 
 TEST_P(PlanHalf, ImagesAreConvolvedNormalizedAndPooled) {
   HalfCase halves(GetParam());
