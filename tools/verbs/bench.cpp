@@ -239,7 +239,9 @@ Result<int> bench(const BenchArguments& options, Environment& environment) {
   };
   PT2_TRY(times.first, run({}));
   memory = memory_for(results, call.model);
-  for (size_t i = 0; i < kWarmUp; ++i) {
+  // Of a slow model two calls say enough.
+  const bool is_slow = times.first >= std::max(options.seconds, 1.0) * 1e6;
+  for (size_t i = 0; i < kWarmUp && !is_slow; ++i) {
     PT2_TRY([[maybe_unused]] const double warm, run({}));
   }
   Profile profile;
@@ -248,7 +250,7 @@ Result<int> bench(const BenchArguments& options, Environment& environment) {
   const Clock::time_point begin = Clock::now();
   const auto is_done = [&] {
     if (options.calls > 0) return times.calls.size() >= options.calls;
-    return times.calls.size() >= kFewestCalls &&
+    return times.calls.size() >= (is_slow ? 1 : kFewestCalls) &&
            microseconds(Clock::now() - begin) >= options.seconds * 1e6;
   };
   while (!is_done()) {
@@ -267,7 +269,9 @@ Action setup_bench(CommandLine& line) {
   auto options = std::make_shared<BenchArguments>();
   add_source(line, options->execution.source);
   add_input_options(line, options->execution.inputs);
-  line.add_option("--seconds", options->seconds, "measure for S seconds; 2 if not given")
+  line.add_option("--seconds", options->seconds,
+                  "measure for S seconds; 2 if not given; at least five\n"
+                  "calls, or one where the first took longer than that")
       .type_name("S")
       .range(0.0, 86400.0);
   line.add_option("--calls", options->calls, "measure N calls, however long they take")
