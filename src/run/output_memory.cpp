@@ -4,6 +4,7 @@
 
 #include "ops/loops.h"
 #include "ops/memory_format.h"
+#include "ops/meta.h"
 
 namespace pt2::run {
 namespace {
@@ -46,8 +47,9 @@ Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes)
     if (!given->defined()) return {};
     PT2_TRY_VOID(check_writable(*given));
     if (given->dtype() == dtype && given->sizes() == sizes) return {};
+    // As a file records them, which may be more elements than a tensor can have.
     return refused("the memory is " + given->type_text() + ", the result is " +
-                   Tensor::without_elements(dtype, sizes).type_text());
+                   std::string(dtype_info(dtype).short_name) + ops::sizes_text(sizes));
   };
   if (Result<void> checked = check(); !checked)
     return at(std::move(checked).error(), "output '" + outputs_[output].name + "'");

@@ -253,6 +253,20 @@ TEST(RunInto, RefusesMemoryThatDoesNotFit) {
   EXPECT_FALSE(session.run_into(inputs, none));
 }
 
+// The file records a result of 2 x 9223372036854775807 elements, which is none.
+TEST(RunInto, SurvivesSizesThatCannotBe) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/hostile/run-into-more-than-counts.pt2";
+  const Model model = Model::load(path).value();
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const std::vector<Value> expected = session.run(inputs).value();
+  std::vector<Value> outputs;
+  for (const Value& result : expected) outputs.emplace_back(zeros_like(result));
+  const auto done = session.run_into(inputs, outputs);
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(elements(outputs[6]), elements(expected[6]));
+}
+
 TEST(RunInto, AsksForMemoryWhereSizesAreNotKnown) {
   const Model model = corpus_model("dynamic_batch");
   Session session(model);
