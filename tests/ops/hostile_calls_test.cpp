@@ -173,6 +173,14 @@ TEST(HostileCalls, ResizingByAnyScaleStaysInside) {
   }
 }
 
+TEST(HostileCalls, WindowsMayBeAsFarApartAsNumbersAre) {
+  const Tensor image = Tensor::of<float>({1, 2, 2}, {1, 2, 3, 4});
+  const auto two = [](int64_t number) { return Value(Value::List{Value(number), Value(number)}); };
+  const auto patches =
+      apply(aten<"im2col.default">, {image, two(2), two(1), two(1), two(INT64_MAX - 1)});
+  EXPECT_EQ(elements<float>(patches), (std::vector<float>{0, 0, 0, 1}));
+}
+
 TEST(HostileCalls, ToDenseConverts) {
   const auto dense = apply(aten<"to_dense.default">,
                            {tensor_of<float>(Dtype::float32, {1.5F}), Value(Dtype::int64)});

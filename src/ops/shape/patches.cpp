@@ -60,9 +60,11 @@ struct Inside {
 Inside inside(const Patches& p, size_t dim, int64_t tap) {
   const int64_t shift = tap * p.dilation[dim] - p.padding[dim];
   const int64_t stride = p.stride[dim];
-  const int64_t begin = shift < 0 ? (-shift + stride - 1) / stride : 0;
-  const int64_t reach = p.image[dim] - shift;
-  const int64_t end = std::min(p.columns[dim], reach <= 0 ? 0 : (reach + stride - 1) / stride);
+  // Of a length of at least 0; a stride may be as large as numbers are.
+  const auto windows_in = [&](int64_t length) { return length / stride + (length % stride != 0); };
+  const int64_t begin = shift < 0 ? windows_in(-shift) : 0;
+  const int64_t reach = std::max<int64_t>(p.image[dim] - shift, 0);
+  const int64_t end = std::min(p.columns[dim], windows_in(reach));
   return {begin, std::max(begin, end), begin * stride + shift};
 }
 
