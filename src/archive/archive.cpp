@@ -39,6 +39,11 @@ std::string_view first_component(std::string_view name) {
   return slash == name.npos ? std::string_view() : name.substr(0, slash);
 }
 
+// That is decoded: programs, and what says where their tensors lie.
+bool is_json(Role role) {
+  return role == Role::program || role == Role::weights_config || role == Role::constants_config;
+}
+
 // Payloads are left to check_all_crcs; the pickle inside a torch.save record has a CRC of its own.
 bool is_checked_when_read(Role role) {
   switch (role) {
@@ -174,11 +179,10 @@ void Archive::count_roles() {
   for (const Entry& entry : zip_.entries()) {
     const RecordRole found = role(entry);
     ++role_counts_[static_cast<size_t>(found.role)];
-    if (found.role != Role::program) continue;
-    models_.emplace_back(found.name);
-    if (!entry.deflated) continue;
-    deflated_programs_ += entry.compressed_size;
-    inflated_programs_ += entry.size;  // at most max_inflated_bytes each
+    if (found.role == Role::program) models_.emplace_back(found.name);
+    if (!entry.deflated || !is_json(found.role)) continue;
+    deflated_json_ += entry.compressed_size;
+    inflated_json_ += entry.size;  // at most max_inflated_bytes each
   }
 }
 
@@ -358,31 +362,31 @@ Result<Record> Archive::read(std::string_view name) const {
   if (entry == nullptr)
     return error(ErrorCode::invalid, fmt::format("the archive has no record {}", printable(name)));
   const Role kind = role(*entry).role;
-  if (kind == Role::program && entry->deflated) PT2_TRY_VOID(check_program_ratio(name));
+  if (is_json(kind) && entry->deflated) PT2_TRY_VOID(check_json_ratio(name));
   Result<Record> record = zip_.read(*entry, is_checked_when_read(kind));
   if (!record) return error(record.error().code, record.error().message, name);
-  if (kind == Role::program) record->growth = std::min(record->growth, program_growth());
+  if (is_json(kind)) record->growth = std::min(record->growth, json_growth());
   return record;
 }
 
-Result<void> Archive::check_program_ratio(std::string_view name) const {
+Result<void> Archive::check_json_ratio(std::string_view name) const {
   constexpr uint64_t kAlwaysInflated = 16 << 20;
-  if (inflated_programs_ <= kAlwaysInflated ||
-      inflated_programs_ / std::max<uint64_t>(limits_.max_json_ratio, 1) <= deflated_programs_)
+  if (inflated_json_ <= kAlwaysInflated ||
+      inflated_json_ / std::max<uint64_t>(limits_.max_json_ratio, 1) <= deflated_json_)
     return {};
   return error(ErrorCode::limit,
-               fmt::format("{} bytes of programs inflate to {}, more than max_json_ratio {} allows",
-                           deflated_programs_, inflated_programs_, limits_.max_json_ratio),
+               fmt::format("{} bytes of JSON inflate to {}, more than max_json_ratio {} allows",
+                           deflated_json_, inflated_json_, limits_.max_json_ratio),
                name);
 }
 
-// Real programs deflate by up to fifty times, so what all may take is not decided by their deflated
+// Real JSON deflates by up to fifty times, so what all may take is not decided by their deflated
 // bytes alone. Each gets its part of that.
-double Archive::program_growth() const {
+double Archive::json_growth() const {
   constexpr double kAlwaysDecoded = 128 << 20;
   const auto ratio = static_cast<double>(limits_.max_program_ratio);
-  const double allowed = std::max(kAlwaysDecoded, ratio * static_cast<double>(deflated_programs_));
-  return std::max(1.0, ratio * static_cast<double>(inflated_programs_) / allowed);
+  const double allowed = std::max(kAlwaysDecoded, ratio * static_cast<double>(deflated_json_));
+  return std::max(1.0, ratio * static_cast<double>(inflated_json_) / allowed);
 }
 
 std::shared_ptr<Storage> make_storage(const Record& record, size_t alignment) {

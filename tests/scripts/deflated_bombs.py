@@ -1,6 +1,7 @@
 """Makes the files of tests/data/hostile whose records deflate to a hundredth: deflated_bombs.py MLP.pt2 OUT."""
 
 import io
+import json
 import random
 import struct
 import sys
@@ -88,6 +89,14 @@ def main(mlp, out):
     node += '"outputs": [], "metadata": {"noise": "%s"}, "is_hop_single_tensor_return": null, "name": "z"}, '
     node %= ("[]," * 1_300_000, noise(16_000).hex())
     write_program("json-of-empty-lists.pt2", program.replace('"nodes": [', '"nodes": [' + node, 1))
+
+    # Harmless, too: hundreds of weights, of which each is described like the next.
+    with zipfile.ZipFile(mlp) as file:
+        config = json.loads(file.read("mlp/data/weights/model_weights_config.json"))["config"]
+    first = next(iter(config.values()))
+    config |= {f"encoder.layers.{i}.weight": first for i in range(900)}
+    config = json.dumps({"config": config}).encode()
+    (out / "json-of-equal-weights.pt2").write_bytes(copy(mlp, {"weights_config.json": (config, tightly)}))
 
     lists = pickled(noise(12_000), b"]" * 2_000_000)
     inner = copy(samples, {"data.pkl": (lists, tightly)})

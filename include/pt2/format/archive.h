@@ -134,8 +134,8 @@ class Archive {
   Result<void> check_flat();
   Result<void> check_payloads() const;
   void count_roles();
-  Result<void> check_program_ratio(std::string_view name) const;
-  double program_growth() const;
+  Result<void> check_json_ratio(std::string_view name) const;
+  double json_growth() const;
   void collect_warnings();
   bool has_role(Role wanted) const { return role_counts_[static_cast<size_t>(wanted)] > 0; }
   Error foreign_zip_error() const;
@@ -151,9 +151,9 @@ class Archive {
   std::string version_text_;
   std::vector<std::string> models_;
   std::array<uint32_t, static_cast<size_t>(Role::unknown) + 1> role_counts_{};
-  // Bytes of all programs that are deflated.
-  uint64_t deflated_programs_ = 0;
-  uint64_t inflated_programs_ = 0;
+  // Bytes of all JSON that is deflated.
+  uint64_t deflated_json_ = 0;
+  uint64_t inflated_json_ = 0;
   Diagnostics warnings_;
   Limits limits_;
   Era era_ = Era::raw_payloads;
