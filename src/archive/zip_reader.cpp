@@ -117,6 +117,14 @@ Limits Record::limits_inside(const Limits& of_file) const {
   return limits;
 }
 
+Result<ZipReader> ZipReader::open(const Record& record, const Limits& limits,
+                                  Diagnostics& diagnostics) {
+  PT2_TRY(ZipReader reader,
+          open(record.bytes, record.owner, record.limits_inside(limits), diagnostics));
+  reader.growth_ = record.growth;
+  return reader;
+}
+
 Result<void> zip::compare_crc(const Entry& entry, uint32_t found) {
   if (found == entry.crc) return {};
   return entry_error(
@@ -171,6 +179,7 @@ Result<Record> ZipReader::read(const Entry& entry, bool check_crc) const {
     check_crc = true;
   }
   if (check_crc) PT2_TRY_VOID(zip::compare_crc(entry, crc32(0, record.bytes)));
+  record.growth *= growth_;
   return record;
 }
 

@@ -62,7 +62,7 @@ Result<void> write_npy(const Tensor& tensor, Sink& sink) {
 
 Result<NamedTensors> read_npz(const Record& record, const Limits& limits) {
   Diagnostics oddities;
-  PT2_TRY(const ZipReader zip, ZipReader::open(record.bytes, record.owner, limits, oddities));
+  PT2_TRY(const ZipReader zip, ZipReader::open(record, limits, oddities));
   NamedTensors tensors;
   for (const Entry& entry : zip.entries()) {
     if (!entry.name.ends_with(kSuffix))

@@ -27,8 +27,8 @@ class UnfinishedFile;
 struct Record {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
-  // How many times more these are than their bytes in the zip file that they were read from. For
-  // programs that deflate well it is less: Archive::read.
+  // How many times more these are than their bytes in the outermost zip file that they were read
+  // from. For JSON that deflates well it is less: Archive::read.
   double growth = 1;
 
   std::string_view text() const {
@@ -66,6 +66,9 @@ class ZipReader {
   // entry's name.
   static Result<ZipReader> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 const Limits& limits, Diagnostics& diagnostics);
+  // The same of a zip file that is a record of another.
+  static Result<ZipReader> open(const Record& record, const Limits& limits,
+                                Diagnostics& diagnostics);
 
   // Presents a file that is no zip as the only entry of one.
   static ZipReader of_single(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
@@ -90,6 +93,7 @@ class ZipReader {
   std::shared_ptr<const void> owner_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> by_name_;
+  double growth_ = 1;  // of the record that this is
 };
 
 // Reports that `done` of `total` bytes are done. Called from any thread, one at a time.

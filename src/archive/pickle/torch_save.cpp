@@ -25,8 +25,7 @@ Result<SavedFile> open_saved(const Record& record, const Limits& limits) {
   SavedFile file;
   // Trailing bytes and compression were reported for the outer file.
   Diagnostics ignored;
-  PT2_TRY(file.zip,
-          ZipReader::open(record.bytes, record.owner, record.limits_inside(limits), ignored));
+  PT2_TRY(file.zip, ZipReader::open(record, limits, ignored));
   if (!file.zip.entries().empty()) {
     const std::string& first = file.zip.entries().front().name;
     file.root = first.substr(0, first.find('/'));
@@ -54,9 +53,7 @@ Result<void> check_byte_order(const SavedFile& file) {
 
 Result<Record> read_saved_pickle(const Record& record, const Limits& limits) {
   PT2_TRY(const SavedFile file, open_saved(record, limits));
-  PT2_TRY(Record pickle, file.zip.read(*file.find("data.pkl")));
-  pickle.growth *= record.growth;
-  return pickle;
+  return file.zip.read(*file.find("data.pkl"));
 }
 
 Result<Pickle> read_torch_save(const Record& record, PickleMode mode, const Limits& limits) {
@@ -73,8 +70,7 @@ Result<Pickle> read_torch_save(const Record& record, PickleMode mode, const Limi
   };
   const Entry& program = *file.find("data.pkl");
   PT2_TRY(const Record bytes, file.zip.read(program));
-  Result<Pickle> pickle =
-      read_pickle(bytes.bytes, mode, load, bytes.limits_inside(record.limits_inside(limits)));
+  Result<Pickle> pickle = read_pickle(bytes.bytes, mode, load, bytes.limits_inside(limits));
   if (pickle) return pickle;
   return at(std::move(pickle).error(), printable(program.name) + ":");
 }
