@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/platform.h"
+
 namespace pt2 {
 namespace {
 
@@ -37,7 +39,7 @@ void MemoryAccount::count_loops(std::initializer_list<int64_t> extents,
   uint64_t steps = 1;
   for (const int64_t extent : extents) {
     if (extent <= 0) return;
-    if (__builtin_mul_overflow(steps, static_cast<uint64_t>(extent), &steps)) steps = UINT64_MAX;
+    steps = saturating_product(steps, static_cast<uint64_t>(extent));
   }
   count_work(steps / steps_for_element);
 }

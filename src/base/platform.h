@@ -1,4 +1,5 @@
-// What one operating system or standard library does otherwise than another, a function each.
+// What one operating system, compiler or standard library does otherwise than another, a function
+// each.
 // Others do not call what these stand for (tests/structure/portable.sh).
 #ifndef PT2_BASE_PLATFORM_H
 #define PT2_BASE_PLATFORM_H
@@ -30,6 +31,17 @@ int64_t process_id();
 // Standard streams carry bytes, and text in UTF-8, where the system would change line ends or show
 // another encoding unless told so.
 void prepare_standard_streams();
+
+// Of numbers that a file may choose: the largest number where the result would be larger. GCC and
+// Clang have a builtin function that tells.
+inline uint64_t saturating_sum(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
+}
+inline uint64_t saturating_product(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
+}
 
 }  // namespace pt2
 

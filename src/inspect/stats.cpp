@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "base/platform.h"
 #include "inspect/plain_text.h"
 #include "ir/target.h"
 #include "package/held_tensors.h"
@@ -61,16 +62,6 @@ const ProductRow* find_product(std::string_view target) {
   return row == std::end(kProducts) ? nullptr : row;
 }
 
-// What a file says may be anything.
-uint64_t sum(uint64_t a, uint64_t b) {
-  uint64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
-}
-uint64_t product(uint64_t a, uint64_t b) {
-  uint64_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
-}
-
 class StatsReader {
  public:
   StatsReader(const Program& program, const Payloads* payloads)
@@ -98,13 +89,14 @@ class StatsReader {
   uint64_t elements(const TensorMeta* meta) {
     if (meta == nullptr) return 0;
     uint64_t count = 1;
-    for (const SymInt& size : meta->sizes) count = product(count, number(size));
+    for (const SymInt& size : meta->sizes) count = saturating_product(count, number(size));
     return count;
   }
   uint64_t bytes(const TensorMeta* meta) {
     if (meta == nullptr) return 0;
     const auto dtype = meta->dtype.dtype();
-    return product(elements(meta), dtype ? static_cast<uint64_t>(dtype_size(*dtype)) : 1);
+    return saturating_product(elements(meta),
+                              dtype ? static_cast<uint64_t>(dtype_size(*dtype)) : 1);
   }
 
   HeldStats* held_as(InputKind kind) {
@@ -124,8 +116,8 @@ class StatsReader {
   }
 
   static void add(HeldStats& held, uint64_t elements, uint64_t bytes) {
-    held.elements = sum(held.elements, elements);
-    held.bytes = sum(held.bytes, bytes);
+    held.elements = saturating_sum(held.elements, elements);
+    held.bytes = saturating_sum(held.bytes, bytes);
   }
 
   void read_weights() {
@@ -166,7 +158,7 @@ class StatsReader {
       HeldStats& dtype = out_.dtypes[std::string(dtype_info(part.dtype()).short_name)];
       ++dtype.tensors;
       add(dtype, static_cast<uint64_t>(part.numel()), own);
-      bytes = sum(bytes, own);
+      bytes = saturating_sum(bytes, own);
     }
     if (bytes == 0) return false;
     add(held, elements(&meta), bytes);
@@ -182,13 +174,13 @@ class StatsReader {
       sums.target = target;
       ++sums.calls;
       const uint64_t products = multiply_adds(graph, node, target);
-      sums.multiply_adds = sum(sums.multiply_adds, products);
-      out_.multiply_adds = sum(out_.multiply_adds, products);
+      sums.multiply_adds = saturating_sum(sums.multiply_adds, products);
+      out_.multiply_adds = saturating_sum(out_.multiply_adds, products);
       uint64_t& module = by_module_[module_path(node)];
-      module = sum(module, products);
+      module = saturating_sum(module, products);
       for (const Argument& output : node.outputs)
         for_each_value(output, [&](ValueId value) {
-          sums.result_bytes = sum(sums.result_bytes, bytes(graph.value(value).tensor()));
+          sums.result_bytes = saturating_sum(sums.result_bytes, bytes(graph.value(value).tensor()));
         });
     }
     for (const Graph& nested : graph.subgraphs()) read_graph(nested);
@@ -211,7 +203,7 @@ class StatsReader {
     if (meta == nullptr || meta->sizes.empty()) return 0;
     switch (row->product) {
       case Product::matrix:
-        return product(elements(made), number(meta->sizes.back()));
+        return saturating_product(elements(made), number(meta->sizes.back()));
       case Product::convolution:
         return convolution(graph, node, target, made, meta);
       case Product::attention:
@@ -230,14 +222,15 @@ class StatsReader {
     const bool transposed =
         (given != nullptr && *given) || target.find("conv_transpose") != target.npos;
     const uint64_t filter = elements(weight) / std::max<uint64_t>(number(weight->sizes[0]), 1);
-    return product(filter, elements(transposed ? operand(graph, node, "input") : made));
+    return saturating_product(filter, elements(transposed ? operand(graph, node, "input") : made));
   }
 
   uint64_t attention(const Graph& graph, const Node& node, const TensorMeta* made,
                      const TensorMeta* key) {
     if (key->sizes.size() < 2) return 0;
     const uint64_t keys = number(key->sizes[key->sizes.size() - 2]);
-    return product(keys, sum(elements(operand(graph, node, "query")), elements(made)));
+    return saturating_product(
+        keys, saturating_sum(elements(operand(graph, node, "query")), elements(made)));
   }
 
   uint64_t recurrent(const Graph& graph, const Node& node, std::string_view name) {
@@ -247,9 +240,11 @@ class StatsReader {
     uint64_t matrices = 0;
     for_each_value(*parameters, [&](ValueId id) {
       const TensorMeta* meta = graph.value(id).tensor();
-      if (meta != nullptr && meta->sizes.size() == 2) matrices = sum(matrices, elements(meta));
+      if (meta != nullptr && meta->sizes.size() == 2)
+        matrices = saturating_sum(matrices, elements(meta));
     });
-    return product(matrices, elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
+    return saturating_product(matrices,
+                              elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
   }
 
   // Each result lives from its node to its last use.
@@ -271,9 +266,9 @@ class StatsReader {
       for (const Argument& output : graph.node(id).outputs)
         for_each_value(output, [&](ValueId value) {
           const uint64_t size = bytes(graph.value(value).tensor());
-          alive = sum(alive, size);
+          alive = saturating_sum(alive, size);
           uint64_t& end = ending[std::max(last[static_cast<size_t>(value)], place)];
-          end = sum(end, size);
+          end = saturating_sum(end, size);
         });
       most = std::max(most, alive);
       if (const auto found = ending.find(place); found != ending.end())
@@ -294,13 +289,13 @@ class StatsReader {
         const auto& target = program_.signature.input_specs[input].target;
         const auto found = own_parameters_.find(target.value_or(""));
         if (found != own_parameters_.end())
-          sums[i].parameters = sum(sums[i].parameters, found->second);
+          sums[i].parameters = saturating_sum(sums[i].parameters, found->second);
       }
     }
     for (size_t i = modules.size(); i-- > 1;) {
       ModuleStats& parent = sums[modules[i].parent];
-      parent.parameters = sum(parent.parameters, sums[i].parameters);
-      parent.multiply_adds = sum(parent.multiply_adds, sums[i].multiply_adds);
+      parent.parameters = saturating_sum(parent.parameters, sums[i].parameters);
+      parent.multiply_adds = saturating_sum(parent.multiply_adds, sums[i].multiply_adds);
     }
     out_.modules = std::move(sums);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/platform.h"
+
 namespace pt2::run {
 
 uint64_t file_bytes(const Package& package, std::string_view model, const Payloads& payloads) {
@@ -27,18 +29,13 @@ uint64_t bytes_of(std::span<const Value> values) {
 
 Limits scaled_limits(Limits limits, uint64_t bytes) {
   constexpr uint64_t kUnit = 1 << 20;
-  if (__builtin_mul_overflow(limits.max_work, std::max<uint64_t>(bytes / kUnit, 1),
-                             &limits.max_work))
-    limits.max_work = UINT64_MAX;
+  limits.max_work = saturating_product(limits.max_work, std::max<uint64_t>(bytes / kUnit, 1));
   return limits;
 }
 
 std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
   constexpr uint64_t kAlways = 768ull << 20;
-  uint64_t most = 0;
-  if (__builtin_mul_overflow(bytes, limits.max_tensor_ratio, &most) ||
-      __builtin_add_overflow(most, kAlways, &most))
-    most = UINT64_MAX;
+  const uint64_t most = saturating_sum(saturating_product(bytes, limits.max_tensor_ratio), kAlways);
   return std::make_shared<MemoryAccount>(std::min(most, limits.max_tensor_bytes),
                                          scaled_limits(limits, bytes).max_work);
 }

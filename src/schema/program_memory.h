@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/platform.h"
 #include "pt2/limits.h"
 #include "schema/type.h"
 
@@ -14,10 +15,8 @@ namespace pt2::schema {
 
 class ProgramMemory {
  public:
-  ProgramMemory(const Limits& limits, size_t json_bytes) {
-    if (__builtin_mul_overflow(limits.max_program_ratio, json_bytes, &max_)) max_ = UINT64_MAX;
-    left_ = max_;
-  }
+  ProgramMemory(const Limits& limits, size_t json_bytes)
+      : max_(saturating_product(limits.max_program_ratio, json_bytes)), left_(max_) {}
 
   // These count what a file may repeat, and say whether it was too much.
   bool take(uint64_t bytes) {
@@ -43,8 +42,8 @@ class ProgramMemory {
   // It is parsed whenever it is needed; an operator and a number have two characters.
   static constexpr size_t kExpressionBytesPerByte = 16;
 
-  uint64_t max_ = 0;
-  uint64_t left_ = 0;
+  uint64_t max_;
+  uint64_t left_;
 };
 
 }  // namespace pt2::schema

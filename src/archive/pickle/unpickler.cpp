@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 
+#include "base/platform.h"
 #include "base/printable.h"
 
 namespace pt2 {
@@ -574,12 +575,10 @@ Result<void> Unpickler::persistent_id() {
 
 PickleMemory PickleMemory::of(size_t pickle_bytes, const Limits& limits) {
   constexpr uint64_t kAlways = 1 << 16;
-  uint64_t allowed = 0;
-  if (__builtin_mul_overflow(uint64_t{pickle_bytes}, limits.max_pickle_ratio, &allowed) ||
-      allowed >= limits.max_pickle_memory)
-    return {limits.max_pickle_memory, "max_pickle_memory"};
-  return {std::min(std::max(allowed, kAlways), limits.max_pickle_memory),
-          limits.max_pickle_memory > kAlways ? "max_pickle_ratio" : "max_pickle_memory"};
+  const uint64_t allowed =
+      std::max(kAlways, saturating_product(pickle_bytes, limits.max_pickle_ratio));
+  if (allowed >= limits.max_pickle_memory) return {limits.max_pickle_memory, "max_pickle_memory"};
+  return {allowed, "max_pickle_ratio"};
 }
 
 std::string PickleMemory::exceeded_text(std::string_view what) const {
