@@ -168,20 +168,19 @@ bool same_storage_bytes(const SavedTensor& a, const SavedTensor& b) {
   return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size()) == 0;
 }
 
+NamedTensors plain_tensors(SavedProgram& saved) {
+  NamedTensors out;
+  for_each_tensor(saved, [&](const SavedTensor& each) {
+    if (is_plain(each)) out.emplace_back(each.name, each.tensor);
+  });
+  return out;
+}
+
 // Lists the tensors of a program whose elements will be read. A file may let a few bytes stand for
 // more of them than any memory holds.
 Result<void> list_elements(SavedProgram& saved) {
   PT2_TRY_VOID(list_tensors(saved));
-  std::vector<Tensor> tensors;
-  for_each_tensor(saved, [&](const SavedTensor& each) {
-    if (is_plain(each)) tensors.push_back(each.tensor);
-  });
-  ReadBudget budget(tensors);
-  Result<void> checked;
-  for_each_tensor(saved, [&](const SavedTensor& each) {
-    if (is_plain(each) && checked) checked = budget.check(each.name, each.tensor);
-  });
-  return checked;
+  return check_elements(plain_tensors(saved));
 }
 
 }  // namespace
@@ -190,11 +189,7 @@ Result<NamedTensors> weights_of(const PackageContents& contents, std::string_vie
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram saved = contents.programs[index];
   PT2_TRY_VOID(list_elements(saved));
-  NamedTensors out;
-  for_each_tensor(saved, [&](const SavedTensor& each) {
-    if (is_plain(each)) out.emplace_back(each.name, each.tensor);
-  });
-  return out;
+  return plain_tensors(saved);
 }
 
 Result<ChangeLines> set_weights(PackageContents& contents, std::string_view model,

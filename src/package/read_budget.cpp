@@ -1,6 +1,7 @@
 #include "package/read_budget.h"
 
 #include <map>
+#include <set>
 
 #include "base/printable.h"
 
@@ -19,13 +20,6 @@ ReadBudget::ReadBudget(const Payloads& payloads) : left_(kAlways) {
   for (const auto& [group, size] : storages) left_ += 2 * size;
 }
 
-ReadBudget::ReadBudget(std::span<const Tensor> tensors) : left_(kAlways) {
-  std::map<const Storage*, uint64_t> storages;
-  for (const Tensor& tensor : tensors)
-    if (tensor.defined()) storages[tensor.storage().get()] = tensor.storage()->size();
-  for (const auto& [storage, size] : storages) left_ += 2 * size;
-}
-
 Result<void> ReadBudget::check(const std::string& name, const Tensor& tensor) {
   if (take(tensor)) return {};
   return Error{ErrorCode::limit,
@@ -38,6 +32,17 @@ bool ReadBudget::take(const Tensor& tensor) {
   if (bytes > left_) return false;
   left_ -= bytes;
   return true;
+}
+
+Result<void> check_elements(std::span<const std::pair<std::string, Tensor>> tensors) {
+  uint64_t bytes = kAlways;
+  std::set<const Storage*> seen;
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.defined() && seen.insert(tensor.storage().get()).second)
+      bytes += 2 * tensor.storage()->size();
+  ReadBudget budget(bytes);
+  for (const auto& [name, tensor] : tensors) PT2_TRY_VOID(budget.check(name, tensor));
+  return {};
 }
 
 }  // namespace pt2

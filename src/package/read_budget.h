@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 
 #include "pt2/package.h"
 
@@ -15,8 +16,6 @@ namespace pt2 {
 class ReadBudget {
  public:
   explicit ReadBudget(const Payloads& payloads);
-  // Of these tensors alone.
-  explicit ReadBudget(std::span<const Tensor> tensors);
 
   // False for a tensor that is too large for what is left.
   bool take(const Tensor& tensor);
@@ -24,8 +23,14 @@ class ReadBudget {
   Result<void> check(const std::string& name, const Tensor& tensor);
 
  private:
+  friend Result<void> check_elements(std::span<const std::pair<std::string, Tensor>> tensors);
+  explicit ReadBudget(uint64_t left) : left_(left) {}
+
   uint64_t left_;
 };
+
+// Error `limit` where these tensors together stand for too many bytes to read each.
+Result<void> check_elements(std::span<const std::pair<std::string, Tensor>> tensors);
 
 }  // namespace pt2
 

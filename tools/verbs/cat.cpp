@@ -70,7 +70,8 @@ Result<int> cat_tensor(const CatArguments& options, Environment& environment) {
                  fmt::format("there is no tensor '{}'; 'pt2 ls --tensors' lists them",
                              printable(options.tensor)),
                  options.source.file};
-  PT2_TRY_VOID(ReadBudget(std::span(&found->tensor, 1)).check(found->name, found->tensor));
+  const std::pair named(found->name, found->tensor);
+  PT2_TRY_VOID(check_elements(std::span(&named, 1)));
   if (options.output.empty()) {
     StringSink npy;
     PT2_TRY_VOID(write_npy(found->tensor, npy));

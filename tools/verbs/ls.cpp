@@ -94,11 +94,9 @@ void write_tensor(JsonWriter& json, const ListedTensor& each) {
 
 // Checksums read all elements.
 Result<void> check_elements(const TensorList& list) {
-  std::vector<Tensor> tensors;
-  for (const ListedTensor& each : list.tensors) tensors.push_back(each.tensor);
-  ReadBudget budget(tensors);
-  for (const ListedTensor& each : list.tensors) PT2_TRY_VOID(budget.check(each.name, each.tensor));
-  return {};
+  NamedTensors tensors;
+  for (const ListedTensor& each : list.tensors) tensors.emplace_back(each.name, each.tensor);
+  return check_elements(tensors);
 }
 
 std::string tensors_json(const Source& source, const TensorList& list) {
