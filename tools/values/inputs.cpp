@@ -136,13 +136,12 @@ class InputReader {
   }
 
   Result<CallInputs> finish() {
-    CallInputs out{.values = {}, .are_made_up = is_made_up_};
+    CallInputs out;
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!values_[i] && specs_[i].is_constant()) {
         PT2_TRY(values_[i], constant_value(specs_[i].value));
       }
       if (!values_[i] && fills_rest_ && specs_[i].kind == Kind::tensor) {
-        out.are_made_up = true;
         PT2_TRY(values_[i], random_.make(i));
       }
       if (!values_[i])
@@ -150,6 +149,7 @@ class InputReader {
             fmt::format("input '{}' is missing{}", printable(inputs_[i].name), all_inputs()));
       out.values.push_back(*std::move(values_[i]));
     }
+    out.are_made_up = random_.has_made_any();
     return out;
   }
 
@@ -210,7 +210,6 @@ class InputReader {
       return set_tensor(index, std::move(tensor));
     }
     if (text == "random" && spec.kind == Kind::tensor) {
-      is_made_up_ = true;
       PT2_TRY(Value made, random_.make(index));
       return set(index, std::move(made));
     }
@@ -322,7 +321,6 @@ class InputReader {
 
   std::span<const ModelValue> inputs_;
   RandomInputs random_;
-  bool is_made_up_ = false;  // one of them
   std::vector<ArgumentSpec> specs_;
   bool cast_;
   const Limits& limits_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "base/platform.h"
 #include "base/printable.h"
 #include "ir/constant_value.h"
 #include "ops/convert.h"
@@ -16,11 +17,8 @@ namespace {
 uint64_t most_bytes(const Package& package) {
   constexpr uint64_t kAlways = 128 << 20;
   const Archive& archive = package.archive();
-  uint64_t of_file = 0;
-  if (__builtin_mul_overflow(archive.zip().bytes().size(), archive.limits().max_tensor_ratio,
-                             &of_file))
-    return UINT64_MAX;
-  return std::max(kAlways, of_file);
+  return std::max(
+      kAlways, saturating_product(archive.zip().bytes().size(), archive.limits().max_tensor_ratio));
 }
 
 void fill(Tensor& tensor, uint64_t seed) {
@@ -65,6 +63,7 @@ Result<Value> RandomInputs::make(size_t index) {
                              name, left_),
                  ""};
   left_ -= static_cast<uint64_t>(*count) * width;
+  has_made_any_ = true;
   Tensor tensor = Tensor::zeros(dtype, sizes);
   fill(tensor, seed_ + index);
   return Value(std::move(tensor));

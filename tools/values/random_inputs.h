@@ -21,11 +21,13 @@ class RandomInputs {
   Result<Value> make(size_t index);
   // For all, with the program's own constants.
   Result<std::vector<Value>> make_all();
+  bool has_made_any() const { return has_made_any_; }
 
  private:
   const Model& model_;
   uint64_t seed_;
-  uint64_t left_;
+  uint64_t left_;  // bytes
+  bool has_made_any_ = false;
 };
 
 }  // namespace pt2::tools
