@@ -1,6 +1,8 @@
 // Drops nodes whose result is one of their arguments: dropout outside of training, detach, a
 // conversion to the dtype that a tensor has. Between two nodes they hide that these could be
 // computed in one go.
+#include <algorithm>
+
 #include "base/check.h"
 #include "check/shapes/proven_dtypes.h"
 #include "check/shapes/symbol_samples.h"

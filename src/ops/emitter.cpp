@@ -1,5 +1,7 @@
 #include "ops/emitter.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/memory_account.h"
 #include "ops/bind.h"

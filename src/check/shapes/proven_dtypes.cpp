@@ -1,6 +1,6 @@
 #include "check/shapes/proven_dtypes.h"
 
-#include <ranges>
+#include <algorithm>
 
 #include "check/shapes/abstract_value.h"
 #include "check/shapes/shape_check.h"
@@ -41,9 +41,11 @@ bool gives_recorded_dtypes(const Graph& graph, const Node& node, const SymbolBin
 
 std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
                                 std::vector<bool> wanted) {
-  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  // Clang 14 compiles no std::views of this standard library.
+  std::vector<NodeId> last_first(graph.nodes().begin(), graph.nodes().end());
+  std::ranges::reverse(last_first);
   std::vector<NodeId> asked;
-  for (const NodeId id : nodes | std::views::reverse) {
+  for (const NodeId id : last_first) {
     const Node& node = graph.node(id);
     bool is_asked = false;
     for (const Argument& output : node.outputs)
@@ -58,7 +60,8 @@ std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints,
   std::vector<bool> proven(graph.value_count(), false);
   for (const Argument& input : graph.inputs())
     for_each_value(input, [&](ValueId value) { proven[static_cast<size_t>(value)] = inputs_hold; });
-  for (const NodeId id : asked | std::views::reverse) {
+  std::ranges::reverse(asked);
+  for (const NodeId id : asked) {
     const Node& node = graph.node(id);
     bool holds = true;
     for (const NamedArgument& input : node.inputs)

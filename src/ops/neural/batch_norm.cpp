@@ -1,4 +1,5 @@
 // Batch and instance normalisation. Running statistics are updated through the tensors passed in.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/checks.h"

@@ -1,4 +1,5 @@
 // Layer, group and root-mean-square normalisation. Batch normalisation is in batch_norm.cpp.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,7 @@
 // Gradients of batch, layer and group normalisation. With xhat = (x - mean) * rstd and g the
 // gradient of xhat, the gradient of x is rstd * (g - mean(g) - xhat * mean(g * xhat)). The means
 // are over the elements that were normalised together.
+#include <algorithm>
 #include <cmath>
 
 #include "base/memory_account.h"

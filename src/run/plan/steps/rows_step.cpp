@@ -1,4 +1,6 @@
 // Softmax, and normalization over the last dimensions.
+#include <algorithm>
+
 #include "kernels/columns.h"
 #include "kernels/rows.h"
 #include "run/plan/layout.h"
