@@ -25,22 +25,6 @@ namespace {
 
 constexpr size_t kShownLines = 20;
 
-// True when nothing is wrong with what would be written.
-Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
-                      Environment& environment) {
-  bool sound = true;
-  for (const SavedProgram& program : contents.programs) {
-    PT2_TRY(const std::vector<Diagnostic> findings, new_findings(package, program, limits));
-    for (const Diagnostic& finding : findings) {
-      if (std::exchange(sound, false))
-        print(environment.err,
-              "pt2: the new program breaks rules that the old one keeps; nothing was written\n");
-      print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
-    }
-  }
-  return sound;
-}
-
 // The contents as a file would have them. The file has lost its name before anybody reads it, so
 // that nothing stays behind.
 Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
@@ -202,12 +186,29 @@ Result<std::vector<Diagnostic>> new_findings(const Package& package, const Saved
   return out;
 }
 
+Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
+                      std::string_view program_name, Environment& environment) {
+  bool sound = true;
+  for (const SavedProgram& program : contents.programs) {
+    PT2_TRY(const std::vector<Diagnostic> findings, new_findings(package, program, limits));
+    for (const Diagnostic& finding : findings) {
+      if (std::exchange(sound, false))
+        print(environment.err,
+              fmt::format("pt2: {} breaks rules that the old one keeps; nothing was written\n",
+                          program_name));
+      print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
+    }
+  }
+  return sound;
+}
+
 Result<int> write_changed(const Writing& writing, const Package& package,
                           const PackageContents& contents, const std::vector<std::string>& lines,
                           Environment& environment) {
   if (writing.output.empty())
     return Error{ErrorCode::argument, "-o FILE is missing: the .pt2 file to write", ""};
-  PT2_TRY(const bool sound, is_sound(package, contents, writing.source.limits, environment));
+  PT2_TRY(const bool sound,
+          is_sound(package, contents, writing.source.limits, "the new program", environment));
   if (!sound) return exit_code(ErrorCode::invalid);
   if (writing.check) {
     PT2_TRY(const bool alike, all_run_alike(writing, package, contents, environment));

@@ -42,6 +42,9 @@ bool is_written_to(const std::string& path, std::FILE* stream);
 // written. Findings that were there before are the user's to know.
 Result<std::vector<Diagnostic>> new_findings(const Package& package, const SavedProgram& written,
                                              const Limits& limits);
+// True where no program of the contents breaks anything new; what does is said of `program_name`.
+Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
+                      std::string_view program_name, Environment& environment);
 
 // Writes the contents, made of `package` by the changes of `lines`, and says so. Nothing is written
 // where a program breaks a rule that it did not break before (exit 3), or, with --check, gives

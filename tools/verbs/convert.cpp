@@ -76,26 +76,6 @@ std::string report_text(const ConvertArguments& options, const Conversion& conve
                      version_text(conversion.target.schema), rewritten);
 }
 
-// True when nothing is wrong with what would be written.
-Result<bool> is_sound(const ConvertArguments& options, const Package& package,
-                      const Conversion& conversion, Environment& environment) {
-  if (conversion.rewritten.empty()) return true;
-  bool sound = true;
-  for (const SavedProgram& program : conversion.contents.programs) {
-    PT2_TRY(const std::vector<Diagnostic> findings,
-            new_findings(package, program, options.source.limits));
-    for (const Diagnostic& finding : findings) {
-      if (std::exchange(sound, false))
-        print(environment.err,
-              fmt::format("pt2: the program for PyTorch {} breaks rules that the file's own keeps; "
-                          "nothing was written\n",
-                          release_name(*conversion.target.release)));
-      print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
-    }
-  }
-  return sound;
-}
-
 // Of package operators PyTorch says no more than that it does not know them.
 Result<void> warn_of_package_operators(const Package& package, Environment& environment) {
   constexpr size_t kMostNames = 5;
@@ -134,8 +114,13 @@ Result<int> convert_file(const ConvertArguments& options, Environment& environme
                                                            blocker.info().loss)));
     return kBlocked;
   }
-  PT2_TRY(const bool sound, is_sound(options, package, conversion, environment));
-  if (!sound) return kBlocked;
+  if (!conversion.rewritten.empty()) {
+    const std::string name =
+        fmt::format("the program for PyTorch {}", release_name(*conversion.target.release));
+    PT2_TRY(const bool sound,
+            is_sound(package, conversion.contents, options.source.limits, name, environment));
+    if (!sound) return kBlocked;
+  }
   PT2_TRY_VOID(save_written(conversion.contents, options.output, environment));
   PT2_TRY_VOID(warn_of_package_operators(package, environment));
   if (!options.json) print(report, report_text(options, conversion));
