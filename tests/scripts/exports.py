@@ -124,6 +124,15 @@ def halves(self, x):
     return first + second, first * 2
 
 
+def half_statistics(self, x):
+    """As run_decompositions() writes them: the trace has half statistics, the kernels give float32."""
+    w, b, ops = torch.ones(3), torch.zeros(3), torch.ops.aten
+    batch = ops._native_batch_norm_legit_functional(x, w, b, b, w, True, 0.1, 1e-5)
+    known = ops._native_batch_norm_legit_no_training(x, w, b, b, w, 0.1, 1e-5)
+    groups = ops.native_group_norm(x, w, b, 2, 3, 4, 1, 1e-5)
+    return batch[0].float().sum() + known[0].float().sum(), groups[0], batch[1], groups[2]
+
+
 def take_twice(graph):
     """Another node takes the first half for the product, as passes over graphs leave behind."""
     (split,) = graph.find_nodes(op="call_function", target=torch.ops.aten.split.Tensor)
@@ -156,6 +165,7 @@ PROGRAMS = {
     "bags": (bags, (x(5, 3), torch.tensor([0, 1, 2, 4]), torch.tensor([0, 2, 3])), {}, None, False),
     "part_between": (part_between, (x(8, 3), torch.tensor(2), torch.tensor(5)), {}, None, False),
     "repeated_getitem": (halves, (x(4, 2),), {}, None, False),
+    "half_statistics": (half_statistics, (x(2, 3, 4).bfloat16(),), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
 }
 

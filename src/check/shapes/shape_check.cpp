@@ -52,12 +52,19 @@ bool depends_on_default_dtype(const std::vector<Value>& arguments, Dtype compute
   });
 }
 
-// The form that torch.export traces casts the statistics of a layer norm to the dtype of its input
-// or to float32, whatever the weight (torch/_refs/__init__.py native_layer_norm); the kernel
-// follows the weight.
+// The forms that torch.export traces cast the statistics of a normalization to the dtype of its
+// input or to float32, whatever the weight (torch/_refs/__init__.py native_layer_norm,
+// torch/_decomp/decompositions.py native_batch_norm_helper); the kernels follow the weight.
 bool is_traced_statistic(const ops::Signature& signature, size_t result, Dtype recorded,
                          const std::vector<Value>& arguments) {
-  if (signature.name != "aten::native_layer_norm" || result == 0) return false;
+  constexpr std::string_view kNormalizations[] = {
+      "aten::native_layer_norm", "aten::native_group_norm", "aten::native_batch_norm",
+      "aten::_native_batch_norm_legit", "aten::_batch_norm_"};
+  const bool is_statistic = (result == 1 || result == 2) &&
+                            std::ranges::any_of(kNormalizations, [&](std::string_view beginning) {
+                              return signature.name.starts_with(beginning);
+                            });
+  if (!is_statistic) return false;
   const auto* input = arguments[0].get_if<Tensor>();
   return recorded == Dtype::float32 || (input != nullptr && recorded == input->dtype());
 }
