@@ -170,6 +170,10 @@ void copy_elements(Tensor& out, const Tensor& source) {
     return elementwise<int64_t>(
         out, dtype, [](int64_t x) { return x; }, source);
 
+  // int64_t has no numbers from 2^63 on.
+  if (dtype == Dtype::uint64 && dtype_category(out.dtype()) > DtypeCategory::integer)
+    return elementwise<double>(
+        out, Dtype::float64, [](double x) { return x; }, source);
   with_compute_type(dtype, [&]<class C>() {
     elementwise<C>(
         out, dtype, [](C x) { return x; }, source);

@@ -49,9 +49,11 @@ Sizes format_strides(const Sizes& sizes, MemoryFormat format) {
     return {};
   Sizes strides(rank);
   int64_t next = 1;
+  // Sizes that no memory holds wrap around, as in contiguous_strides().
   auto place = [&](size_t dim) {
     strides[dim] = next;
-    next *= std::max<int64_t>(sizes[dim], 1);
+    next = static_cast<int64_t>(static_cast<uint64_t>(next) *
+                                static_cast<uint64_t>(std::max<int64_t>(sizes[dim], 1)));
   };
   place(1);
   for (size_t dim = rank - 1; dim >= 2; --dim) place(dim);

@@ -208,6 +208,7 @@ Dtype Promotion::result() const {
                     std::optional<Dtype> lower) -> std::optional<Dtype> {
     if (!higher) return lower;
     if (!lower || dtype_category(*higher) >= dtype_category(*lower)) return higher;
+    if (dtype_category(*higher) == DtypeCategory::floating) return complex_of(*higher);
     return promote_types(*higher, *lower);
   };
   const auto out = combine(dimension_result_, combine(zero_dim_result_, number_result_));

@@ -166,8 +166,11 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
     update_running(norm, moments, count);
     store_doubles(save_mean, mean);
     store_doubles(save_invstd, invstd);
-    // Rounded to the dtype of the statistics.
-    scale_channels(out, x, norm, doubles(save_mean), doubles(save_invstd));
+    // Half statistics are used as they are stored.
+    if (dtype_size(save_mean.dtype()) < 4)
+      scale_channels(out, x, norm, doubles(save_mean), doubles(save_invstd));
+    else
+      scale_channels(out, x, norm, mean, invstd);
   });
 }
 

@@ -144,10 +144,10 @@ Result<Tensor> binary_cross_entropy_with_logits(Emitter& e, const Tensor& self,
 Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& target,
                                 int64_t reduction) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
-  PT2_TRY(Tensor opposite, e(aten<"neg.default">, {target}));
-  if (opposite.dtype() != self.dtype()) {
-    PT2_TRY(opposite, e(aten<"_to_copy.default">, {opposite, self.dtype()}));
-  }
+  auto opposite = target.dtype() == self.dtype()
+                      ? Result<Tensor>(target)
+                      : e(aten<"_to_copy.default">, {target, self.dtype()});
+  opposite = e(aten<"neg.default">, {opposite});
   const auto power = e(aten<"exp.default">, {e(aten<"mul.Tensor">, {self, opposite})});
   return reduce_loss(e, e(aten<"log1p.default">, {power}), reduction);
 }

@@ -156,8 +156,8 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
     double sum = 0;
     for (int64_t c = 0; c < layout.classes; ++c) {
       if (c == label) continue;
-      const double z = std::max(margin.to_double() - values[label] + values[c], 0.0);
-      sum += (power == 1 ? z : z * z) * (weight ? weights[label] : 1.0);
+      const double z = margin.to_double() - values[label] + values[c];
+      if (z > 0) sum += (power == 1 ? z : z * z) * (weight ? weights[label] : 1.0);
     }
     losses.push_back(sum / static_cast<double>(layout.classes));
   }

@@ -211,7 +211,7 @@ void heaviside(Tensor& out, const Tensor& self, const Tensor& values) {
 
 // A number as a tensor of the dtype to which it and the other operand promote.
 Result<Tensor> number_operand(Emitter& e, const Scalar& number, Promotion promotion) {
-  return e(aten<"full.default">, {Sizes{}, number, promotion.add(number).result()});
+  return e(aten<"scalar_tensor.default">, {number, promotion.add(number).result()});
 }
 Result<Tensor> where_other_formula(Emitter& e, const Tensor& condition, const Tensor& self,
                                    const Scalar& other) {

@@ -60,7 +60,11 @@ void full(Tensor& out, const Sizes&, const Scalar& fill_value, OptionalDtype, co
 }
 Result<Meta> scalar_tensor_meta(const Scalar& s, OptionalDtype dtype, const OptionalLayout& layout,
                                 const OptionalDevice&, PinMemory) {
-  PT2_TRY_VOID(expect_representable(s, dtype.value_or(Dtype::float32)));
+  // Floats of at most two bytes take what is too large as infinity, or as their largest number
+  // (c10/util/TypeCast.h convert), where filling them refuses it.
+  const Dtype made = dtype.value_or(Dtype::float32);
+  const bool narrows = dtype_category(made) == DtypeCategory::floating && dtype_size(made) < 4;
+  PT2_TRY_VOID(expect_representable(s, narrows ? Dtype::float64 : made));
   return new_meta({}, dtype.value_or(Dtype::float32), layout);
 }
 void fill_scalar_tensor(Tensor& out, const Scalar& s, OptionalDtype, const OptionalLayout&,

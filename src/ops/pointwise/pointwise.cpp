@@ -250,6 +250,10 @@ void round_decimals(Tensor& out, const Tensor& self, int64_t decimals) {
   });
 }
 
+Result<Tensor> special_round(Emitter& e, const Tensor& self, int64_t decimals) {
+  return e(aten<"round.decimals">, {self, decimals});
+}
+
 Result<Meta> logit_meta(const Tensor& self, std::optional<double>) {
   return real_fraction_of_self(self);
 }
@@ -358,6 +362,7 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
     op<"aten::round(Tensor self) -> Tensor", rounded_as_self, rounding<kRound>>.with({.slope = Slope::constant}),
     op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals_meta, round_decimals>,
+    op<"aten::special_round(Tensor self, *, int decimals=0) -> Tensor", special_round>.with({.slope = Slope::constant}),
     op<"aten::rsqrt(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kRsqrt>>,
     op<"aten::sgn(Tensor self) -> Tensor", as_self, unary<kSgn>>,
     op<"aten::sigmoid(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kSigmoid>>,

@@ -79,7 +79,7 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
                             std::to_string(length - 1));
   PT2_TRY(Tensor out,
           allocate(Meta(search.out_int32 ? Dtype::int32 : Dtype::int64, values.sizes())));
-  const Dtype common = promote_types(sorted.dtype(), values.dtype());
+  const Dtype common = Promotion().add(sorted).add(values).result();
   with_real_compute_type(common, [&]<class C>() {
     const Input<C> boundaries(sorted);
     const Input<C> wanted(values);
@@ -101,11 +101,15 @@ Result<Tensor> searchsorted(const Tensor& sorted, const Tensor& self, bool out_i
   return search_sorted(sorted, self, sorter, search);
 }
 
+// Promoted as in arithmetic (ATen/native/BucketizationUtils.h searchsorted_scalar_tensor): -3 among
+// bytes is 253.
+Tensor sought(const Scalar& number, const Tensor& boundaries) {
+  return scalar_tensor(number, Promotion().add(boundaries).add(number).result());
+}
 Result<Tensor> searchsorted_scalar(const Tensor& sorted, const Scalar& self, bool out_int32,
                                    bool right, const std::optional<std::string>& side,
                                    const OptionalTensor& sorter) {
-  const Dtype dtype = self.is_integral() ? Dtype::int64 : Dtype::float64;
-  return searchsorted(sorted, scalar_tensor(self, dtype), out_int32, right, side, sorter);
+  return searchsorted(sorted, sought(self, sorted), out_int32, right, side, sorter);
 }
 
 Result<Tensor> bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
@@ -115,8 +119,7 @@ Result<Tensor> bucketize(const Tensor& self, const Tensor& boundaries, bool out_
 
 Result<Tensor> bucketize_scalar(const Scalar& self, const Tensor& boundaries, bool out_int32,
                                 bool right) {
-  const Dtype dtype = self.is_integral() ? Dtype::int64 : Dtype::float64;
-  return bucketize(scalar_tensor(self, dtype), boundaries, out_int32, right);
+  return bucketize(sought(self, boundaries), boundaries, out_int32, right);
 }
 
 Result<Tensor> isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {

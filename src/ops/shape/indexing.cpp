@@ -11,6 +11,7 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
 
@@ -106,8 +107,36 @@ Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
   return out;
 }
 
-Result<void> put_into(Tensor& out, const OptionalTensors& indices, const Tensor& values,
-                      bool accumulate) {
+// Where the only index is a mask: that mask.
+const Tensor* only_mask(const OptionalTensors& indices) {
+  const Tensor* mask = nullptr;
+  for (const std::optional<Tensor>& index : indices) {
+    if (!index) continue;
+    if (mask != nullptr || index->dtype() != Dtype::bool_) return nullptr;
+    mask = &*index;
+  }
+  return mask;
+}
+
+// PyTorch fills what a mask selects with a single value as with a number, which may have another
+// dtype (ATen/native/TensorAdvancedIndexing.cpp canDispatchToMaskedFill).
+Result<Tensor> as_number(const Tensor& value, Dtype dtype) {
+  if (value.dtype() != dtype) {
+    PT2_TRY(const std::vector<Value> number, apply_all(aten<"item.default">, {value}));
+    PT2_TRY_VOID(expect_representable(unbox<Scalar>(number[0]), dtype));
+  }
+  Tensor out = Tensor::zeros(dtype, {});
+  copy_elements(out, value.with_view({}, {}, value.storage_offset()));
+  return out;
+}
+
+Result<void> put_into(Tensor& out, const OptionalTensors& indices, Tensor values, bool accumulate) {
+  const Tensor* mask = accumulate || values.numel() != 1 ? nullptr : only_mask(indices);
+  if (mask != nullptr) {
+    PT2_TRY(values, as_number(values, out.dtype()));
+    // A mask of rank 0 leaves no index that could select nothing.
+    if (mask->dim() == 0 && true_flags(*mask)[0] == 0) return {};
+  }
   PT2_TRY_VOID(check_same_dtype(values, out, "values"));
   PT2_TRY(const IndexPlan plan, plan_index(out, indices));
   const std::array both{plan.sizes, values.sizes()};

@@ -457,7 +457,7 @@ Result<OptionalTensor> padded_window(Emitter& e, const OptionalTensor& window, c
 Result<Tensor> stft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt hop_length,
                     OptionalInt win_length, const OptionalTensor& window, bool normalized,
                     std::optional<bool> onesided, std::optional<bool> return_complex,
-                    std::optional<bool>) {
+                    std::optional<bool> align_to_window) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
   if (self.dim() != 1 && self.dim() != 2)
     return operator_error("found rank " + std::to_string(self.dim()) + ", expected 1 or 2");
@@ -474,7 +474,10 @@ Result<Tensor> stft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt h
                           " samples, expected at least n_fft " + std::to_string(n_fft));
   const bool batched = self.dim() == 2;
   const auto batch = batched ? Result<Tensor>(self) : e(aten<"unsqueeze.default">, {self, 0});
-  auto pieces = e(aten<"unfold.default">, {batch, -1, n_fft, frames.hop});
+  const int64_t padding = align_to_window.value_or(false) ? (n_fft - frames.window_length) / 2 : 0;
+  const auto samples =
+      padding == 0 ? batch : e(aten<"constant_pad_nd.default">, {batch, Sizes{padding, padding}});
+  auto pieces = e(aten<"unfold.default">, {samples, -1, n_fft, frames.hop});
   PT2_TRY(const OptionalTensor shape, padded_window(e, window, frames, n_fft, self.dtype()));
   if (shape) pieces = e(aten<"mul.Tensor">, {pieces, *shape});
   const int64_t normalization = normalized ? kByRootN : kNone;
@@ -492,6 +495,8 @@ Result<Tensor> stft_center(Emitter& e, const Tensor& self, int64_t n_fft, Option
                            std::optional<bool> onesided, std::optional<bool> return_complex,
                            std::optional<bool> align) {
   Tensor input = self;
+  if (center && align)
+    return operator_error("found align_to_window of a signal that center pads, expected none");
   if (center) {
     if (self.dim() != 1 && self.dim() != 2)
       return operator_error("found rank " + std::to_string(self.dim()) + ", expected 1 or 2");

@@ -10,6 +10,7 @@
 #include "ops/linear/convolution/window_operand.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
 namespace {
@@ -133,7 +134,10 @@ template <class C>
 void scatter(const C* from, const Window& in, const Window& k, const ConvolutionShape& shape, C* to,
              const Window& out) {
   join_rows(in, out, k, shape, [&](int64_t i, int64_t j, int64_t count) {
-    for (int64_t w = 0; w < count; ++w) to[j + w * shape.stride[2]] += from[i + w];
+    for (int64_t w = 0; w < count; ++w) {
+      C& target = to[j + w * shape.stride[2]];
+      target = plus(target, from[i + w]);
+    }
   });
 }
 

@@ -1,0 +1,138 @@
+// Single calls with the answer of torch 2.15 on a CPU, where another answer seems as right.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/compose.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+namespace {
+
+template <class T>
+Tensor row(std::initializer_list<T> values) {
+  return Tensor::of<T>({static_cast<int64_t>(values.size())}, values);
+}
+Tensor as(Dtype dtype, const Tensor& tensor) {
+  Tensor out = Tensor::zeros(dtype, tensor.sizes());
+  copy_elements(out, tensor);
+  return out;
+}
+Tensor number(double value, Dtype dtype) { return scalar_tensor(value, dtype); }
+
+std::vector<double> elements(const Result<Tensor>& tensor) {
+  if (!tensor) {
+    ADD_FAILURE() << tensor.error().message;
+    return {};
+  }
+  const Tensor wide = as(Dtype::float64, *tensor);
+  const auto all = wide.as<double>();
+  return {all.begin(), all.end()};
+}
+using Doubles = std::vector<double>;
+
+TEST(Answers, NumbersBeyondAHalfDtypeAreInfiniteAsTensorsAndRefusedAsFills) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    const Tensor ones = as(dtype, row<float>({1, 1}));
+    EXPECT_EQ(elements(apply(aten<"scalar_tensor.default">, {-1e39, dtype})), Doubles{-HUGE_VAL});
+    EXPECT_EQ(elements(apply(aten<"where.ScalarOther">, {row<bool>({true, false}), ones, -1e39})),
+              (Doubles{1, -HUGE_VAL}));
+    EXPECT_FALSE(apply(aten<"masked_fill.Scalar">, {ones, row<bool>({true, false}), -1e39}));
+    EXPECT_FALSE(apply(aten<"pow.Tensor_Scalar">, {ones, 1e39}));
+  }
+  EXPECT_FALSE(apply(aten<"scalar_tensor.default">, {1e300, Dtype::float32}));
+  EXPECT_FALSE(apply(aten<"scalar_tensor.default">, {300, Dtype::int8}));
+  EXPECT_EQ(elements(apply(aten<"pow.Tensor_Scalar">, {row<float>({2}), 1e300})),
+            Doubles{HUGE_VAL});
+}
+
+TEST(Answers, OneMaskAndOneValueFill) {
+  const Tensor self = row<float>({1, 2, 3}), mask = row<bool>({true, false, true});
+  const auto put = [&](const Tensor& index, const Tensor& value, bool accumulate = false) {
+    return apply(aten<"index_put.default">, {self, OptionalTensors{index}, value, accumulate});
+  };
+  const Tensor no = number(0, Dtype::bool_), yes = number(1, Dtype::bool_);
+  EXPECT_EQ(elements(put(no, number(9, Dtype::float32))), (Doubles{1, 2, 3}));
+  EXPECT_EQ(elements(put(yes, number(9, Dtype::float32))), (Doubles{9, 9, 9}));
+  EXPECT_EQ(elements(put(mask, number(9, Dtype::int64))), (Doubles{9, 2, 9}));
+  EXPECT_EQ(elements(put(mask, row<double>({9.5}))), (Doubles{9.5, 2, 9.5}));
+  EXPECT_FALSE(put(mask, number(9, Dtype::int64), true));
+  EXPECT_FALSE(put(mask, number(1e300, Dtype::float64)));
+  EXPECT_FALSE(put(row<int64_t>({0}), number(9, Dtype::int64)));
+}
+
+TEST(Answers, AComplexNumberTakesTheWidthOfAFloatTensor) {
+  const Tensor wide =
+      apply(aten<"scalar_tensor.default">, {Scalar(Complex(0, 1)), Dtype::complex128}).value();
+  EXPECT_EQ(apply(aten<"mul.Tensor">, {row<float>({1}), wide})->dtype(), Dtype::complex64);
+  EXPECT_EQ(apply(aten<"mul.Tensor">, {row<double>({1}), wide})->dtype(), Dtype::complex128);
+  const auto half = apply(aten<"mul.Tensor">, {as(Dtype::float16, row<float>({2})), wide});
+  EXPECT_EQ(half->dtype(), Dtype::complex32);
+  EXPECT_EQ(apply(aten<"mul.Tensor">, {row<int64_t>({1}), wide})->dtype(), Dtype::complex128);
+}
+
+TEST(Answers, ASoughtNumberTakesTheDtypeOfIntegers) {
+  const Tensor bytes = row<uint8_t>({1, 2, 3, 4, 5});
+  EXPECT_EQ(elements(apply(aten<"bucketize.Scalar">, {-3, bytes})), Doubles{5});
+  EXPECT_EQ(elements(apply(aten<"bucketize.Scalar">, {2.5, bytes})), Doubles{2});
+  EXPECT_EQ(elements(apply(aten<"searchsorted.Scalar">, {bytes, -3})), Doubles{5});
+}
+
+TEST(Answers, LossesOfOtherDtypesAndNan) {
+  const auto margin =
+      apply(aten<"soft_margin_loss.default">, {row<float>({1, 2}), row<uint8_t>({1, 1}), 0});
+  EXPECT_NEAR(elements(margin)[0], 0.3132617, 1e-6);
+  EXPECT_EQ(elements(apply(aten<"multi_margin_loss.default">,
+                           {Tensor::of<float>({1, 3}, {1, std::nanf(""), 2}), row<int64_t>({0}), 1,
+                            1, OptionalTensor(), 0})),
+            Doubles{static_cast<double>(2 / 3.0f)});
+}
+
+TEST(Answers, WindowsThatStartWithTheSignal) {
+  const Tensor signal = Tensor::zeros(Dtype::float32, {40});
+  const auto sizes = [&](bool align) {
+    return apply(aten<"stft.default">,
+                 {signal, 16, 5, 12, Tensor::zeros(Dtype::float32, {12}), false, true, true, align})
+        ->sizes();
+  };
+  EXPECT_EQ(sizes(true), (Sizes{9, 6}));
+  EXPECT_EQ(sizes(false), (Sizes{9, 5}));
+}
+
+TEST(Answers, LargeUnsignedNumbersStayPositive) {
+  const Tensor large = row<uint64_t>({uint64_t{1} << 63, 1});
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::complex64})
+    EXPECT_EQ(elements(apply(aten<"_to_copy.default">, {large, dtype})), (Doubles{0x1p63, 1}));
+}
+
+TEST(Answers, SpecialRoundHasDecimals) {
+  EXPECT_EQ(elements(apply(aten<"special_round.default">, {row<double>({1.256}), 2})),
+            Doubles{1.26});
+  EXPECT_EQ(elements(apply(aten<"special_round.default">, {row<double>({1.5})})), Doubles{2});
+}
+
+TEST(Answers, BatchStatisticsAreRoundedOnlyToBeStored) {
+  const Tensor x = Tensor::of<float>({1, 1, 4}, {100.1f, 100.2f, 100.3f, 100.4f});
+  const auto out = apply_all(
+      aten<"native_batch_norm.default">,
+      {x, OptionalTensor(), OptionalTensor(), OptionalTensor(), OptionalTensor(), true, 0.1, 1e-5});
+  const Doubles y = elements(*out.value()[0].get_if<Tensor>());
+  EXPECT_NEAR(y[0] + y[1] + y[2] + y[3], 0, 1e-6);
+}
+
+TEST(Answers, RowsThatAreLookedUpAreShortened) {
+  const Tensor weight = Tensor::of<float>({4, 2}, {3, 4, 1, 1, 6, 8, 0.5, 0});
+  const auto shortened = apply(aten<"embedding_renorm.default">,
+                               {weight, Tensor::of<int64_t>({0, 2, 2, 3}), 1.0, 2.0});
+  ASSERT_TRUE(shortened) << shortened.error().text();
+  const float expected[] = {0.6000000238418579f, 0.800000011920929f, 1,   1,
+                            0.6000000238418579f, 0.800000011920929f, 0.5, 0};
+  const auto found = shortened->elements<float>();
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), expected));
+  EXPECT_EQ(weight.as<float>()[0], 3);
+  EXPECT_FALSE(
+      apply(aten<"embedding_renorm.default">, {weight, Tensor::of<int64_t>({4}), 1.0, 2.0}));
+}
+
+}  // namespace
+}  // namespace pt2::ops
