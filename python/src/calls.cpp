@@ -79,8 +79,9 @@ void Callable::add_constants(const Argument& argument, std::vector<Value>& input
 }
 
 std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavour& flavour) const {
+  const std::span<const ModelValue> expected = model_.inputs();
   std::vector<Value> inputs;
-  inputs.reserve(model_.shared()->convention.inputs.size());
+  inputs.reserve(expected.size());
   const auto positional = static_cast<size_t>(PyTuple_Size(args.ptr()));
   Py_ssize_t named = kwargs.is_valid() ? PyDict_Size(kwargs.ptr()) : 0;
   if (positional > arguments_.size())
@@ -91,15 +92,15 @@ std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavo
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& argument = arguments_[i];
     if (i < positional) {
-      argument.tree.flatten(PyTuple_GetItem(args.ptr(), static_cast<Py_ssize_t>(i)), inputs,
-                            flavour);
+      argument.tree.flatten(PyTuple_GetItem(args.ptr(), static_cast<Py_ssize_t>(i)), expected,
+                            inputs, flavour);
       continue;
     }
     PyObject* given =
         named > 0 ? PyDict_GetItemWithError(kwargs.ptr(), argument.name.ptr()) : nullptr;
     if (given != nullptr) {
       --named;
-      argument.tree.flatten(nb::borrow(given), inputs, flavour);
+      argument.tree.flatten(nb::borrow(given), expected, inputs, flavour);
     } else {
       add_constants(argument, inputs);
     }
@@ -136,14 +137,21 @@ nb::object Callable::call(Session& session, nb::handle args, nb::handle kwargs) 
 
 nb::dict Callable::run(Session& session, nb::handle given, std::optional<double> timeout) const {
   Flavour flavour = Flavour::own;
+  const std::span<const ModelValue> expected = model_.inputs();
   std::vector<Value> inputs;
   if (PyDict_Check(given.ptr())) {
     NamedTrees named;
-    for (const auto& [name, value] : nb::borrow<nb::dict>(given))
-      named.emplace_back(nb::cast<std::string>(name), to_value(value, flavour));
+    for (const auto& [key, value] : nb::borrow<nb::dict>(given)) {
+      std::string name = to_text(key, "the name of an input");
+      const auto input = std::ranges::find(expected, name, &ModelValue::name);
+      named.emplace_back(std::move(name),
+                         to_value(value, flavour, input == expected.end() ? nullptr : &*input));
+    }
     inputs = unwrap(model_.order_inputs(named));
   } else {
-    for (nb::handle value : given) inputs.push_back(to_value(value, flavour));
+    for (nb::handle value : given)
+      inputs.push_back(to_value(
+          value, flavour, inputs.size() < expected.size() ? &expected[inputs.size()] : nullptr));
   }
   std::vector<Value> outputs = run_released(session, inputs, timeout);
   nb::dict out;

@@ -41,7 +41,7 @@ std::vector<int64_t> ids_of(nb::handle given) {
     // Whatever is an integer, NumPy's and torch's among them.
     PyObject* number = PyNumber_Index(item.ptr());
     if (number == nullptr) nb::raise_python_error();
-    out.push_back(nb::cast<int64_t>(nb::steal(number)));
+    out.push_back(to_int64(nb::steal(number), "token " + std::to_string(out.size())));
   }
   return out;
 }
@@ -145,7 +145,7 @@ void give(PyDecoder& self, const nb::object& inputs, std::optional<double> timeo
   NamedTensors tensors;
   auto flavour = Flavour::own;
   for (nb::handle item : inputs.attr("items")())
-    tensors.emplace_back(nb::cast<std::string>(item[0]), to_tensor(item[1], flavour));
+    tensors.emplace_back(to_text(item[0], "the name of an input"), to_tensor(item[1], flavour));
   EarlyEnd end(true, timeout);
   std::optional<Result<void>> given;
   Use decoder(self);

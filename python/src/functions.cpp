@@ -103,14 +103,28 @@ int run_command(const std::vector<std::string>& arguments) {
   return code;
 }
 
+uint64_t limit_value(const std::string& name, nb::handle given) {
+  // Whatever is an integer, NumPy's among them.
+  const auto number = nb::steal(PyNumber_Index(given.ptr()));
+  if (!number.is_valid()) PyErr_Clear();
+  uint64_t out = 0;
+  if (!number.is_valid() || !nb::try_cast(number, out))
+    raise({ErrorCode::argument,
+           number.is_valid() ? "found an integer below 0 or beyond uint64, expected 0 to 2**64 - 1"
+                             : "found " + described(given) + ", expected an integer",
+           "limit '" + name + "'"});
+  return out;
+}
+
 }  // namespace
 
 Limits limits_from(nb::handle limits) {
   Limits out;
   if (limits.is_none()) return out;
-  for (const auto& [key, value] : nb::borrow<nb::dict>(limits))
-    unwrap(set_limit(out,
-                     fmt::format("{}={}", nb::cast<std::string>(key), nb::cast<uint64_t>(value))));
+  for (const auto& [key, value] : nb::borrow<nb::dict>(limits)) {
+    const std::string name = to_text(key, "the name of a limit");
+    unwrap(set_limit(out, fmt::format("{}={}", name, limit_value(name, value))));
+  }
   return out;
 }
 

@@ -203,6 +203,10 @@ nb::object to_numpy(const Tensor& tensor) {
   return tensor_to_python(tensor, Flavour::numpy);
 }
 
+std::string place_of(const ModelValue* input) {
+  return input == nullptr ? "" : "input '" + input->name + "'";
+}
+
 nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object,
                   std::optional<bool> copy) {
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
@@ -220,6 +224,28 @@ void raise(const Error& error) {
   const nb::object exception = nb::handle(make)(code, error.message, error.where);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
+}
+
+std::string described(nb::handle object) {
+  return "an object of class " + nb::cast<std::string>(nb::str(object.type().attr("__name__")));
+}
+
+int64_t to_int64(nb::handle number, const std::string& place) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0)
+    raise({ErrorCode::argument,
+           "found an integer beyond int64, expected one from -2**63 to 2**63 - 1", place});
+  if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
+  return value;
+}
+
+std::string to_text(nb::handle object, const std::string& place) {
+  std::string out;
+  if (!nb::try_cast(object, out))
+    raise({ErrorCode::argument,
+           "found " + described(object) + ", expected text, without surrogates", place});
+  return out;
 }
 
 nb::object to_capsule(const Tensor& tensor, bool versioned) {
@@ -249,29 +275,28 @@ Tensor to_tensor(nb::handle object, Flavour& flavour) {
   return unwrap(std::move(tensor));
 }
 
-Value to_value(nb::handle object, Flavour& flavour) {
+Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input) {
   if (find_class(object) != nullptr) return to_tensor(object, flavour);
   PyObject* pointer = object.ptr();
   if (pointer == Py_None) return {};
   if (PyBool_Check(pointer)) return pointer == Py_True;
-  if (PyLong_Check(pointer)) return nb::cast<int64_t>(object);
+  if (PyLong_Check(pointer)) return to_int64(object, place_of(input));
   if (PyFloat_Check(pointer)) return nb::cast<double>(object);
-  if (PyUnicode_Check(pointer)) return nb::cast<std::string>(object);
+  if (PyUnicode_Check(pointer)) return to_text(object, place_of(input));
   if (PyComplex_Check(pointer))
     return std::complex<double>(PyComplex_RealAsDouble(pointer), PyComplex_ImagAsDouble(pointer));
   if (PyObject_HasAttr(pointer, names().dlpack.ptr())) return to_tensor(object, flavour);
   if (PyList_Check(pointer) || PyTuple_Check(pointer)) {
     Value::List list;
-    for (nb::handle item : object) list.push_back(to_value(item, flavour));
+    for (nb::handle item : object) list.push_back(to_value(item, flavour, input));
     return list;
   }
-  if (PyObject_HasAttrString(pointer, "__index__")) return nb::cast<int64_t>(nb::int_(object));
+  if (PyObject_HasAttrString(pointer, "__index__"))
+    return to_int64(nb::int_(object), place_of(input));
   if (PyObject_HasAttrString(pointer, "__float__")) return nb::cast<double>(nb::float_(object));
   raise({ErrorCode::argument,
-         "found an object of class " +
-             nb::cast<std::string>(nb::str(object.type().attr("__name__"))) +
-             ", expected a tensor, a number, text or None",
-         ""});
+         "found " + described(object) + ", expected a tensor, a number, text or None",
+         place_of(input)});
 }
 
 nb::object to_python(Value value, Flavour flavour) {

@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "pt2/model.h"
 #include "pt2/result.h"
 #include "pt2/value.h"
 
@@ -30,7 +31,13 @@ inline void unwrap(Result<void> result) {
 // where it is `own` still. Elements that cannot be used where they are (negative strides) are
 // copied if they are NumPy's.
 Tensor to_tensor(nb::handle object, Flavour& flavour);
-Value to_value(nb::handle object, Flavour& flavour);
+// `input`, where there is one, is what the value is for; messages name it.
+Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input = nullptr);
+// A Python int, and a str. Raises ArgumentError, naming the place, for what does not fit.
+int64_t to_int64(nb::handle number, const std::string& place);
+std::string to_text(nb::handle object, const std::string& place);
+// "an object of class int".
+std::string described(nb::handle object);
 // A dtype that NumPy lacks comes as pt2.Tensor.
 nb::object to_python(Value value, Flavour flavour);
 // What tensor.__dlpack__ gives.

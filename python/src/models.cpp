@@ -85,10 +85,10 @@ LoadOptions load_options(const nb::dict& options) {
   LoadOptions out;
   for (const auto& [key, value] : options) {
     const auto name = nb::cast<std::string>(key);
-    if (name == "program") out.model = nb::cast<std::string>(value);
+    if (name == "program") out.model = to_text(value, "program");
     if (name == "limits") out.limits = limits_from(value);
     if (name == "operators") out.operators = operators_from(value);
-    if (name == "engine") out.engine = engine_from(nb::cast<std::string>(value));
+    if (name == "engine") out.engine = engine_from(to_text(value, "engine"));
   }
   return out;
 }

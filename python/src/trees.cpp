@@ -78,15 +78,17 @@ nb::object PyTree::child_of(nb::handle object, size_t index) const {
   return nb::steal(child);
 }
 
-void PyTree::flatten(nb::handle object, std::vector<Value>& leaves, Flavour& flavour) const {
-  if (kind_ == TreeKind::leaf) return leaves.push_back(to_value(object, flavour));
+void PyTree::flatten(nb::handle object, std::span<const ModelValue> inputs,
+                     std::vector<Value>& leaves, Flavour& flavour) const {
+  if (kind_ == TreeKind::leaf)
+    return leaves.push_back(to_value(object, flavour, &inputs[leaves.size()]));
   if (kind_ != TreeKind::registered) {
     const Py_ssize_t size = PyObject_Length(object.ptr());
     if (size < 0) PyErr_Clear();
     if (size != static_cast<Py_ssize_t>(children_.size())) refuse(object);
   }
   for (size_t i = 0; i < children_.size(); ++i)
-    children_[i].flatten(child_of(object, i), leaves, flavour);
+    children_[i].flatten(child_of(object, i), inputs, leaves, flavour);
 }
 
 nb::object PyTree::unflatten(std::vector<Value>& leaves, size_t& next, Flavour flavour) const {

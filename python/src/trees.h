@@ -16,9 +16,10 @@ class PyTree {
   // `place` names the whole in messages.
   PyTree(const TreeSpec& spec, std::string place);
 
-  // Appends the leaves of `object`. Raises ArgumentError, naming the place, where its structure is
-  // another one.
-  void flatten(nb::handle object, std::vector<Value>& leaves, Flavour& flavour) const;
+  // Appends the leaves of `object`, which are of `inputs` those behind the leaves so far. Raises
+  // ArgumentError, naming the place, where its structure is another one.
+  void flatten(nb::handle object, std::span<const ModelValue> inputs, std::vector<Value>& leaves,
+               Flavour& flavour) const;
   // Uses up leaves from `next` on.
   nb::object unflatten(std::vector<Value>& leaves, size_t& next, Flavour flavour) const;
   size_t leaf_count() const { return leaf_count_; }

@@ -68,6 +68,8 @@ def test_errors(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
         decoder.generate([])
     with pytest.raises(TypeError):
         decoder.feed(["one"])  # type: ignore[list-item]
+    with pytest.raises(pt2.ArgumentError, match="^token 1: .*beyond int64"):
+        decoder.feed([1, 2**63])
 
 
 def test_looks_at_what_an_encoder_made() -> None:

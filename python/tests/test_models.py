@@ -79,6 +79,39 @@ def test_errors_have_a_place(digits: pt2.Model) -> None:
         pt2.load(b"", limits={"max_nothing": 1})
 
 
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**70, np.uint64(2**63)])
+def test_integers_beyond_int64(corpus: pathlib.Path, number: object) -> None:
+    model = pt2.load(corpus / "symint_io.pt2")
+    x = np.ones((3, 2), np.float32)
+    for call in (
+        lambda: model(x, number, 1),
+        lambda: model(x, k=1, n=number),
+        lambda: model.run({"x": x, "n": number, "k": 1}),
+        lambda: model.run([x, number, 1]),
+    ):
+        with pytest.raises(pt2.ArgumentError, match="beyond int64") as caught:
+            call()
+        assert caught.value.place == "input 'n'"
+
+
+def test_options_of_another_kind(digits: pt2.Model, examples: pathlib.Path) -> None:
+    path = examples / "digits.pt2"
+    assert pt2.load(path, limits={"max_work": np.int64(10**12)})
+    for value in (-1, 2**64, 1e12, "1"):
+        with pytest.raises(pt2.ArgumentError, match="expected") as caught:
+            pt2.load(path, limits={"max_work": value})  # type: ignore[dict-item]
+        assert caught.value.place == "limit 'max_work'"
+    for call in (
+        lambda: pt2.load(path, limits={1: 1}),  # type: ignore[dict-item]
+        lambda: pt2.load(path, program=1),  # type: ignore[arg-type]
+        lambda: pt2.load(path, engine=None),  # type: ignore[arg-type]
+        lambda: digits.run({1: 1}),  # type: ignore[dict-item]
+        lambda: digits("\ud800"),
+    ):
+        with pytest.raises(pt2.ArgumentError, match="expected text"):
+            call()
+
+
 def test_containers_come_and_go_as_in_python(examples: pathlib.Path) -> None:
     model = pt2.load(examples / "nested.pt2")
     image = np.arange(6, dtype=np.float32).reshape(2, 3)
