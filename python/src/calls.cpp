@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "ir/higher_order.h"
 #include "pt2/ops/operators.h"
 #include "run/model_shared.h"
@@ -68,6 +69,30 @@ Callable::Callable(Model model)
   may_be_long_ = may_take_long(model_.program());
 }
 
+bool Callable::has_constants(const Argument& argument) const {
+  const std::span all(model_.shared()->convention.constants);
+  return std::ranges::all_of(all.subspan(argument.first, argument.tree.leaf_count()),
+                             [](const auto& constant) { return constant.has_value(); });
+}
+
+void Callable::check_keywords(const nb::dict& kwargs, size_t positional) const {
+  std::string names;
+  for (const Argument& each : arguments_)
+    names += (names.empty() ? " '" : ", '") + nb::cast<std::string>(each.name) + "'";
+  for (const auto& [key, value] : kwargs) {
+    const auto named = [&](const Argument& each) { return each.name.equal(key); };
+    const auto at = std::ranges::find_if(arguments_, named) - arguments_.begin();
+    const std::string name = printable(to_text(nb::repr(key), "the name of an argument"));
+    if (static_cast<size_t>(at) == arguments_.size())
+      raise({ErrorCode::argument,
+             "there is no argument " + name + ", which was given by keyword; the program takes" +
+                 (names.empty() ? " none" : names),
+             ""});
+    if (static_cast<size_t>(at) < positional)
+      raise({ErrorCode::argument, name + " is given twice, by position and by keyword", ""});
+  }
+}
+
 void Callable::add_constants(const Argument& argument, std::vector<Value>& inputs) const {
   const run::CallingConvention& convention = model_.shared()->convention;
   for (size_t i = argument.first; i < argument.first + argument.tree.leaf_count(); ++i) {
@@ -102,11 +127,13 @@ std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavo
       --named;
       argument.tree.flatten(nb::borrow(given), expected, inputs, flavour);
     } else {
+      // A misspelt keyword says more than the argument that it leaves missing.
+      if (named > 0 && !has_constants(argument))
+        check_keywords(nb::borrow<nb::dict>(kwargs), positional);
       add_constants(argument, inputs);
     }
   }
-  if (named > 0)
-    raise({ErrorCode::argument, "found a keyword argument that the program does not take", ""});
+  if (named > 0) check_keywords(nb::borrow<nb::dict>(kwargs), positional);
   return inputs;
 }
 

@@ -62,7 +62,10 @@ class Callable {
     PyTree tree;
     size_t first;
   };
+  bool has_constants(const Argument& argument) const;
   void add_constants(const Argument& argument, std::vector<Value>& inputs) const;
+  // Raises where a keyword names no argument, or one of the first, which were given by position.
+  void check_keywords(const nb::dict& kwargs, size_t positional) const;
 
   Model model_;
   std::vector<Argument> arguments_;

@@ -68,6 +68,12 @@ def test_errors_have_a_place(digits: pt2.Model) -> None:
         digits()
     with pytest.raises(pt2.ArgumentError, match="keyword"):
         digits(np.zeros((1, 1, 8, 8), np.float32), mask=1)
+    with pytest.raises(pt2.ArgumentError, match="no argument 'img'.* takes 'image'$"):
+        digits(img=np.zeros((1, 1, 8, 8), np.float32))
+    with pytest.raises(pt2.ArgumentError, match="no argument .*ud800"):
+        digits(**{"\ud800": 1})
+    with pytest.raises(pt2.ArgumentError, match="^'image' is given twice"):
+        digits(np.zeros((1, 1, 8, 8), np.float32), image=1)
     with pytest.raises(pt2.ArgumentError, match="class object"):
         digits(object())
     with pytest.raises(pt2.FileError) as missing:
