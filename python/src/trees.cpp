@@ -2,12 +2,25 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
+#include "base/printable.h"
+
 namespace pt2::python {
 namespace {
 
 nb::object python_key(const TreeKey& key) {
   const nb::object text = nb::str(key.text.c_str(), key.text.size());
   return key.is_text ? text : nb::module_::import_("json").attr("loads")(text);
+}
+
+// "'a', 'b'", of many the first ones.
+std::string texts_of(std::span<const nb::object> keys) {
+  constexpr size_t kMost = 16;
+  std::string text;
+  for (const nb::object& key : keys.first(std::min(keys.size(), kMost)))
+    text += (text.empty() ? "" : ", ") + printable(to_text(nb::repr(key), "a key"));
+  return keys.size() > kMost ? text + ", ..." : text;
 }
 
 // pt2._trees.<function>: a container from its children, or from (keys, children).
@@ -55,11 +68,28 @@ PyTree::PyTree(const TreeSpec& spec, std::string place)
   if (spec.is_leaf()) leaf_count_ = 1;
 }
 
+std::string PyTree::wrong_keys(nb::handle dict) const {
+  std::vector<nb::object> missing, surplus;
+  const auto has = [&](const nb::object& key) { return PyMapping_HasKey(dict.ptr(), key.ptr()); };
+  for (const nb::object& key : keys_)
+    if (!has(key)) missing.push_back(key);
+  for (nb::handle key : dict)
+    if (std::ranges::none_of(keys_, [&](const nb::object& each) { return each.equal(key); }))
+      surplus.push_back(nb::borrow(key));
+  std::string text = missing.empty() ? "" : " without " + texts_of(missing);
+  if (!surplus.empty()) text += (text.empty() ? " with " : " and with ") + texts_of(surplus);
+  return text;
+}
+
 void PyTree::refuse(nb::handle object) const {
-  const auto type = nb::cast<std::string>(nb::str(object.type().attr("__name__")));
-  raise({ErrorCode::argument,
-         "found a " + type + ", expected a container of " + std::to_string(children_.size()),
-         "input '" + place_ + "'"});
+  std::string found = "a " + nb::cast<std::string>(nb::str(object.type().attr("__name__")));
+  std::string expected = "a container of " + std::to_string(children_.size());
+  if (is_dict_kind(kind_)) {
+    expected = keys_.empty() ? "an empty dict" : "a dict of " + texts_of(keys_);
+    if (PyObject_HasAttrString(object.ptr(), "keys")) found += wrong_keys(object);
+  }
+  raise(
+      {ErrorCode::argument, "found " + found + ", expected " + expected, "input '" + place_ + "'"});
 }
 
 nb::object PyTree::child_of(nb::handle object, size_t index) const {

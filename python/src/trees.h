@@ -27,6 +27,8 @@ class PyTree {
  private:
   nb::object child_of(nb::handle object, size_t index) const;
   [[noreturn]] void refuse(nb::handle object) const;
+  // " without 'a' and with 'b'": which keys of a dict are not those that were expected.
+  std::string wrong_keys(nb::handle dict) const;
 
   TreeKind kind_;
   std::string place_;

@@ -130,6 +130,16 @@ def test_containers_come_and_go_as_in_python(examples: pathlib.Path) -> None:
     with pytest.raises(pt2.ArgumentError) as caught:
         model({"image": image, "range": [one]}, [one, one])
     assert caught.value.place == "input 'sample.range'"
+    for wrong, message in (
+        ({"image": image}, "found a dict without 'range', expected a dict of 'image', 'range'"),
+        ({**sample, "foo": 1}, "found a dict with 'foo', expected"),
+        ({"image": image, 3: one}, "found a dict without 'range' and with 3, expected"),
+        ([image, one], "found a list, expected a dict of 'image', 'range'"),
+        ({**dict.fromkeys(range(99)), **sample}, "with 0, .*, 15, ..., expected"),
+    ):
+        with pytest.raises(pt2.ArgumentError, match=message) as caught:
+            model(wrong, [one, one])
+        assert caught.value.place == "input 'sample'"
 
 
 def test_models_are_pickled_by_path(digits: pt2.Model, examples: pathlib.Path) -> None:
