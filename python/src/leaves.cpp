@@ -207,6 +207,31 @@ std::string place_of(const ModelValue* input) {
   return input == nullptr ? "" : "input '" + input->name + "'";
 }
 
+// What NumPy makes of its arrays' elements, as array.mean() and array[0] do: no array.
+bool is_numpy_scalar(nb::handle object) {
+  if (PyObject_HasAttr(object.ptr(), names().dlpack.ptr()) ||
+      !PyObject_HasAttrString(object.ptr(), "dtype"))
+    return false;
+  const auto module = nb::str(object.type().attr("__module__"));
+  return flavour_of_module(nb::cast<std::string>(module)) == Flavour::numpy;
+}
+
+nb::object array_of(nb::handle scalar) { return imported("numpy", "asarray")(scalar); }
+
+// A number of Python's has no dtype of its own.
+void refuse_number(nb::handle number, const ModelValue& input) {
+  const auto dtype = input.tensor->dtype.dtype();
+  if (!input.tensor->sizes.empty() || !dtype || !has_numpy_dtype(*dtype)) return;
+  if (PyLong_Check(number.ptr())) to_int64(number, place_of(&input));  // too long to be shown
+  const auto text = nb::cast<std::string>(nb::repr(number));
+  // Not every NumPy has np.bool.
+  const std::string name = *dtype == Dtype::bool_ ? "bool_" : std::string(dtype_name(*dtype));
+  raise({ErrorCode::argument,
+         "found " + text + ", expected " + input.type + "; pass np.array(" + text + ", np." + name +
+             ")",
+         place_of(&input)});
+}
+
 nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object,
                   std::optional<bool> copy) {
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
@@ -279,6 +304,11 @@ Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input) {
   if (find_class(object) != nullptr) return to_tensor(object, flavour);
   PyObject* pointer = object.ptr();
   if (pointer == Py_None) return {};
+  if (input != nullptr && input->tensor != nullptr) {
+    if (is_numpy_scalar(object)) return to_tensor(array_of(object), flavour);
+    if (PyLong_Check(pointer) || PyFloat_Check(pointer) || PyComplex_Check(pointer))
+      refuse_number(object, *input);
+  }
   if (PyBool_Check(pointer)) return pointer == Py_True;
   if (PyLong_Check(pointer)) return to_int64(object, place_of(input));
   if (PyFloat_Check(pointer)) return nb::cast<double>(object);

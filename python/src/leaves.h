@@ -31,7 +31,8 @@ inline void unwrap(Result<void> result) {
 // where it is `own` still. Elements that cannot be used where they are (negative strides) are
 // copied if they are NumPy's.
 Tensor to_tensor(nb::handle object, Flavour& flavour);
-// `input`, where there is one, is what the value is for; messages name it.
+// `input`, where there is one, is what the value is for: messages name it, and a scalar of NumPy
+// becomes the tensor that it takes.
 Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input = nullptr);
 // A Python int, and a str. Raises ArgumentError, naming the place, for what does not fit.
 int64_t to_int64(nb::handle number, const std::string& place);

@@ -142,6 +142,33 @@ def test_containers_come_and_go_as_in_python(examples: pathlib.Path) -> None:
         assert caught.value.place == "input 'sample'"
 
 
+def test_scalars_of_numpy(examples: pathlib.Path, corpus: pathlib.Path) -> None:
+    model = pt2.load(examples / "nested.pt2")
+    image = np.arange(6, dtype=np.float32).reshape(2, 3)
+    low, high = image.min(), image.mean()
+    arrays = [np.asarray(low), np.asarray(high)]
+    expected = model({"image": image, "range": arrays}, arrays)
+    for found in (
+        model({"image": image, "range": [low, high]}, (low, high)),
+        model({"image": image, "range": [low, high]}, weights=[low, high]),
+    ):
+        assert list(found) == list(expected)
+    flat = {"sample.image": image, "sample.range[0]": low, "weights[1]": high}
+    flat.update({"sample.range[1]": high, "weights[0]": low})
+    assert list(model.run(flat)) == list(model.run([image, low, high, low, high]))
+    with pytest.raises(pt2.ArgumentError, match=r"found f64\[\], expected f32\[\]"):
+        model({"image": image, "range": [np.float64(0), high]}, arrays)
+    with pytest.raises(pt2.ArgumentError, match=r"pass np.array\(0.5, np.float32\)") as caught:
+        model({"image": image, "range": [low, 0.5]}, arrays)
+    assert caught.value.place == "input 'sample.range[1]'"
+    with pytest.raises(pt2.ArgumentError, match="beyond int64"):
+        model({"image": image, "range": [low, 10**5000]}, arrays)
+    # What takes numbers takes NumPy's as well.
+    x = np.ones((3, 2), np.float32)
+    sizes = pt2.load(corpus / "symint_io.pt2")
+    assert sizes(x, np.int64(3), 1)[1:] == sizes(x, 3, 1)[1:]
+
+
 def test_models_are_pickled_by_path(digits: pt2.Model, examples: pathlib.Path) -> None:
     image = np.load(examples / "digit_5.npy")
     again = pickle.loads(pickle.dumps(digits))
