@@ -41,7 +41,7 @@ std::vector<int64_t> ids_of(nb::handle given) {
     // Whatever is an integer, NumPy's and torch's among them.
     PyObject* number = PyNumber_Index(item.ptr());
     if (number == nullptr) nb::raise_python_error();
-    out.push_back(to_int64(nb::steal(number), "token " + std::to_string(out.size())));
+    out.push_back(to_int64(nb::steal(number), ("token " + std::to_string(out.size())).c_str()));
   }
   return out;
 }
@@ -144,8 +144,11 @@ nb::object generate_batch(PyDecoder& self, nb::handle prompts, const Wishes& wis
 void give(PyDecoder& self, const nb::object& inputs, std::optional<double> timeout) {
   NamedTensors tensors;
   auto flavour = Flavour::own;
-  for (nb::handle item : inputs.attr("items")())
-    tensors.emplace_back(to_text(item[0], "the name of an input"), to_tensor(item[1], flavour));
+  for (nb::handle item : inputs.attr("items")()) {
+    std::string name = to_text(item[0], "the name of an input");
+    Tensor tensor = to_tensor(item[1], flavour, {"input", name});
+    tensors.emplace_back(std::move(name), std::move(tensor));
+  }
   EarlyEnd end(true, timeout);
   std::optional<Result<void>> given;
   Use decoder(self);

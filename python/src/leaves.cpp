@@ -89,6 +89,28 @@ nb::object ask_for_capsule(nb::handle object, ArrayClass& its) {
   return method();
 }
 
+// NumPy shares no elements in another byte order, but says so only when it is asked to.
+nb::object in_native_order(nb::handle array) {
+  const nb::object dtype = array.attr("dtype");
+  return array.attr("astype")(dtype.attr("newbyteorder")("="));
+}
+
+// The capsule of an array of NumPy, or of a copy of it.
+nb::object ask_numpy(nb::handle array, ArrayClass& its, Purpose purpose) {
+  try {
+    return ask_for_capsule(array, its);
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_BufferError)) throw;
+  }
+  const nb::object dtype = array.attr("dtype");
+  if (nb::cast<bool>(dtype.attr("isnative")))
+    raise({ErrorCode::argument,
+           "found an array of dtype " + nb::cast<std::string>(nb::str(dtype)) +
+               ", expected numbers or bools",
+           purpose.text()});
+  return ask_numpy(in_native_order(array), its, purpose);
+}
+
 // Takes what the capsule holds, if it can be used.
 template <class Managed>
 Result<Tensor> take(nb::handle capsule, const char* name, const char* used) {
@@ -203,8 +225,8 @@ nb::object to_numpy(const Tensor& tensor) {
   return tensor_to_python(tensor, Flavour::numpy);
 }
 
-std::string place_of(const ModelValue* input) {
-  return input == nullptr ? "" : "input '" + input->name + "'";
+Purpose purpose_of(const ModelValue* input) {
+  return input == nullptr ? Purpose() : Purpose("input", input->name);
 }
 
 // What NumPy makes of its arrays' elements, as array.mean() and array[0] do: no array.
@@ -216,20 +238,18 @@ bool is_numpy_scalar(nb::handle object) {
   return flavour_of_module(nb::cast<std::string>(module)) == Flavour::numpy;
 }
 
-nb::object array_of(nb::handle scalar) { return imported("numpy", "asarray")(scalar); }
-
 // A number of Python's has no dtype of its own.
 void refuse_number(nb::handle number, const ModelValue& input) {
   const auto dtype = input.tensor->dtype.dtype();
   if (!input.tensor->sizes.empty() || !dtype || !has_numpy_dtype(*dtype)) return;
-  if (PyLong_Check(number.ptr())) to_int64(number, place_of(&input));  // too long to be shown
+  if (PyLong_Check(number.ptr())) to_int64(number, purpose_of(&input));  // too long to be shown
   const auto text = nb::cast<std::string>(nb::repr(number));
   // Not every NumPy has np.bool.
   const std::string name = *dtype == Dtype::bool_ ? "bool_" : std::string(dtype_name(*dtype));
   raise({ErrorCode::argument,
          "found " + text + ", expected " + input.type + "; pass np.array(" + text + ", np." + name +
              ")",
-         place_of(&input)});
+         purpose_of(&input).text()});
 }
 
 nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object,
@@ -255,21 +275,21 @@ std::string described(nb::handle object) {
   return "an object of class " + nb::cast<std::string>(nb::str(object.type().attr("__name__")));
 }
 
-int64_t to_int64(nb::handle number, const std::string& place) {
+int64_t to_int64(nb::handle number, Purpose purpose) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (overflow != 0)
     raise({ErrorCode::argument,
-           "found an integer beyond int64, expected one from -2**63 to 2**63 - 1", place});
+           "found an integer beyond int64, expected one from -2**63 to 2**63 - 1", purpose.text()});
   if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
   return value;
 }
 
-std::string to_text(nb::handle object, const std::string& place) {
+std::string to_text(nb::handle object, Purpose purpose) {
   std::string out;
   if (!nb::try_cast(object, out))
     raise({ErrorCode::argument,
-           "found " + described(object) + ", expected text, without surrogates", place});
+           "found " + described(object) + ", expected text, without surrogates", purpose.text()});
   return out;
 }
 
@@ -283,16 +303,26 @@ nb::object to_capsule(const Tensor& tensor, bool versioned) {
   });
 }
 
-Tensor to_tensor(nb::handle object, Flavour& flavour) {
+Tensor to_tensor(nb::handle object, Flavour& flavour, Purpose purpose) {
   ArrayClass unknown;
   ArrayClass* its = find_class(object);
   if (its == nullptr) {
     if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
+    if (is_numpy_scalar(object))
+      return to_tensor(imported("numpy", "asarray")(object), flavour, purpose);
+    if (!PyObject_HasAttr(object.ptr(), names().dlpack.ptr()))
+      raise({ErrorCode::argument,
+             "found " + described(object) +
+                 ", expected an array, a tensor or another object with "
+                 "__dlpack__",
+             purpose.text()});
     its = &remember_class(object, unknown);
   }
   if (flavour == Flavour::own) flavour = its->flavour;
-  Result<Tensor> tensor = from_capsule(ask_for_capsule(object, *its));
-  if (!tensor && its->flavour == Flavour::numpy) {
+  const bool is_numpy = its->flavour == Flavour::numpy;
+  Result<Tensor> tensor =
+      from_capsule(is_numpy ? ask_numpy(object, *its, purpose) : ask_for_capsule(object, *its));
+  if (!tensor && is_numpy) {
     const nb::object copy =
         nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C");
     tensor = from_capsule(ask_for_capsule(copy, *its));
@@ -301,32 +331,33 @@ Tensor to_tensor(nb::handle object, Flavour& flavour) {
 }
 
 Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input) {
-  if (find_class(object) != nullptr) return to_tensor(object, flavour);
+  if (find_class(object) != nullptr) return to_tensor(object, flavour, purpose_of(input));
   PyObject* pointer = object.ptr();
   if (pointer == Py_None) return {};
   if (input != nullptr && input->tensor != nullptr) {
-    if (is_numpy_scalar(object)) return to_tensor(array_of(object), flavour);
+    if (is_numpy_scalar(object)) return to_tensor(object, flavour, purpose_of(input));
     if (PyLong_Check(pointer) || PyFloat_Check(pointer) || PyComplex_Check(pointer))
       refuse_number(object, *input);
   }
   if (PyBool_Check(pointer)) return pointer == Py_True;
-  if (PyLong_Check(pointer)) return to_int64(object, place_of(input));
+  if (PyLong_Check(pointer)) return to_int64(object, purpose_of(input));
   if (PyFloat_Check(pointer)) return nb::cast<double>(object);
-  if (PyUnicode_Check(pointer)) return to_text(object, place_of(input));
+  if (PyUnicode_Check(pointer)) return to_text(object, purpose_of(input));
   if (PyComplex_Check(pointer))
     return std::complex<double>(PyComplex_RealAsDouble(pointer), PyComplex_ImagAsDouble(pointer));
-  if (PyObject_HasAttr(pointer, names().dlpack.ptr())) return to_tensor(object, flavour);
+  if (PyObject_HasAttr(pointer, names().dlpack.ptr()))
+    return to_tensor(object, flavour, purpose_of(input));
   if (PyList_Check(pointer) || PyTuple_Check(pointer)) {
     Value::List list;
     for (nb::handle item : object) list.push_back(to_value(item, flavour, input));
     return list;
   }
   if (PyObject_HasAttrString(pointer, "__index__"))
-    return to_int64(nb::int_(object), place_of(input));
+    return to_int64(nb::int_(object), purpose_of(input));
   if (PyObject_HasAttrString(pointer, "__float__")) return nb::cast<double>(nb::float_(object));
   raise({ErrorCode::argument,
          "found " + described(object) + ", expected a tensor, a number, text or None",
-         place_of(input)});
+         purpose_of(input).text()});
 }
 
 nb::object to_python(Value value, Flavour flavour) {

@@ -27,16 +27,27 @@ inline void unwrap(Result<void> result) {
   if (!result) raise(result.error());
 }
 
-// Anything with __dlpack__; raises ArgumentError for what is no tensor on the CPU. Sets `flavour`
-// where it is `own` still. Elements that cannot be used where they are (negative strides) are
-// copied if they are NumPy's.
-Tensor to_tensor(nb::handle object, Flavour& flavour);
+// What an object is for: "input 'x'". Made into text for messages alone.
+struct Purpose {
+  Purpose(const char* of = "", std::string_view called = {}) : kind(of), name(called) {}
+  std::string text() const {
+    return name.empty() ? kind : std::string(kind) + " '" + std::string(name) + "'";
+  }
+
+  const char* kind;
+  std::string_view name;
+};
+
+// Anything with __dlpack__, and scalars of NumPy; raises ArgumentError, naming the purpose, for
+// what is no tensor on the CPU. Sets `flavour` where it is `own` still. Elements that cannot be
+// used where they are (negative strides, another byte order) are copied if they are NumPy's.
+Tensor to_tensor(nb::handle object, Flavour& flavour, Purpose purpose = {});
 // `input`, where there is one, is what the value is for: messages name it, and a scalar of NumPy
 // becomes the tensor that it takes.
 Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input = nullptr);
-// A Python int, and a str. Raises ArgumentError, naming the place, for what does not fit.
-int64_t to_int64(nb::handle number, const std::string& place);
-std::string to_text(nb::handle object, const std::string& place);
+// A Python int, and a str. Raises ArgumentError, naming the purpose, for what does not fit.
+int64_t to_int64(nb::handle number, Purpose purpose);
+std::string to_text(nb::handle object, Purpose purpose);
 // "an object of class int".
 std::string described(nb::handle object);
 // A dtype that NumPy lacks comes as pt2.Tensor.

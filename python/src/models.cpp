@@ -292,8 +292,9 @@ void add_session(nb::module_& module) {
             Use session(self);
             if (session->state(name) == nullptr) throw nb::key_error(name.c_str());
             Flavour flavour = Flavour::own;
-            unwrap(c::set_state(*session, name, to_tensor(value, flavour)));
+            unwrap(c::set_state(*session, name, to_tensor(value, flavour, {"state", name})));
           },
+          nb::arg("name"), nb::arg("value").none(),
           "Copies elements into it; later calls of this session see them.");
 }
 

@@ -50,6 +50,17 @@ def test_strides_of_all_kinds(digits: pt2.Model, examples: pathlib.Path) -> None
     assert np.array_equal(digits(image)["logits"], expected)
 
 
+def test_byte_orders_and_dtypes(digits: pt2.Model, examples: pathlib.Path) -> None:
+    image = np.load(examples / "digits_8.npy")
+    expected = digits(image)["logits"]
+    swapped = image.astype(image.dtype.newbyteorder())
+    assert np.array_equal(digits(swapped)["logits"], expected)
+    assert np.array_equal(digits(swapped[::-1])["logits"], expected[::-1])
+    with pytest.raises(pt2.ArgumentError, match="dtype object") as caught:
+        digits(np.array([None]))
+    assert caught.value.place == "input 'image'"
+
+
 def test_says_what_it_takes(digits: pt2.Model) -> None:
     (place,) = digits.inputs
     assert place == ("image", place.type, "float32", ((1, 1024), 1, 8, 8), False)
@@ -204,6 +215,14 @@ def test_sessions_keep_state(corpus: pathlib.Path) -> None:
     assert np.array_equal(np.asarray(model(x)), np.asarray(fresh))
     with pytest.raises(KeyError):
         session["nothing"]
+    for wrong in ([0.0], 0, None):
+        with pytest.raises(pt2.ArgumentError, match="expected an array") as caught:
+            session["total"] = wrong
+        assert caught.value.place == "state 'total'"
+    with pytest.raises(pt2.ArgumentError, match=r"found f32\[\], expected"):
+        session["total"] = np.float32(0)
+    session["total"] = before.astype(before.dtype.newbyteorder())
+    assert np.array_equal(session["total"].numpy(), before)
 
 
 def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) -> None:
