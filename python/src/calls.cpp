@@ -1,5 +1,6 @@
 #include "calls.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -38,7 +39,10 @@ nb::object python_text(const std::string& text) { return nb::str(text.c_str(), t
 EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
   if (may_be_long && on_main_thread()) options_.should_stop = [this] { return is_interrupted(); };
   if (timeout) {
-    const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, 1e9));
+    if (!(*timeout >= 0))  // nan is neither
+      raise({ErrorCode::argument,
+             fmt::format("found a timeout of {}, expected seconds, 0 or more", *timeout), ""});
+    const std::chrono::duration<double> seconds(std::min(*timeout, 1e9));
     options_.deadline = std::chrono::steady_clock::now() +
                         std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
   }

@@ -246,6 +246,10 @@ def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) ->
 def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
     with pytest.raises(pt2.CancelledError):
         digits.run([np.load(examples / "digit_5.npy")], timeout=0)
+    for wrong in (-1, -1e-9, float("nan")):
+        with pytest.raises(pt2.ArgumentError, match="found a timeout of .*, 0 or more"):
+            digits.run([np.load(examples / "digit_5.npy")], timeout=wrong)
+    assert digits.run([np.load(examples / "digit_5.npy")], timeout=float("inf"))
 
 
 def test_ctrl_c_ends_loops(hostile: pathlib.Path) -> None:
