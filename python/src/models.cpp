@@ -58,20 +58,26 @@ CustomOperators::Kernel kernel_of(nb::callable function) {
 struct PySession {
   std::shared_ptr<Callable> callable;
   Session session;
-  std::atomic_flag busy{};
+  std::atomic<unsigned long> user = 0;  // the thread that uses it
 
   PySession(std::shared_ptr<Callable> of, Session started)
       : callable(std::move(of)), session(std::move(started)) {}
 };
 
-// While it lives, no other thread uses the session.
+// While it lives, nobody else uses the session.
 class Use {
  public:
   explicit Use(PySession& session) : session_(session) {
-    if (session.busy.test_and_set())
-      raise({ErrorCode::argument, "the session is used by another thread; give each its own", ""});
+    const unsigned long me = PyThread_get_thread_ident();
+    unsigned long user = 0;
+    if (session.user.compare_exchange_strong(user, me)) return;
+    raise({ErrorCode::argument,
+           user == me ? "the session is in the middle of a call, and its observers and kernels "
+                        "cannot use it; give them a fork() made before"
+                      : "the session is used by another thread; give each its own",
+           ""});
   }
-  ~Use() { session_.busy.clear(); }
+  ~Use() { session_.user = 0; }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
   Session* operator->() { return &session_.session; }

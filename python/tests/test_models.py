@@ -243,6 +243,17 @@ def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) ->
     assert session(image)["logits"].argmax() == 5
 
 
+def test_observers_cannot_use_their_session(digits: pt2.Model, examples: pathlib.Path) -> None:
+    image = np.load(examples / "digit_5.npy")
+    session = digits.session()
+    fork = session.fork()
+    session.observe(lambda name, target, value: fork(image))
+    assert session(image)["logits"].argmax() == 5
+    session.observe(lambda name, target, value: session(image))
+    with pytest.raises(pt2.InvalidError, match="in the middle of a call"):
+        session(image)
+
+
 def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
     with pytest.raises(pt2.CancelledError):
         digits.run([np.load(examples / "digit_5.npy")], timeout=0)
