@@ -1,4 +1,4 @@
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 from ._info import Blocker, Finding, Generated, OperatorUse, Place
 
@@ -60,6 +60,10 @@ class Session:
         """A copy of a parameter, buffer or constant, as it is now."""
     def __setitem__(self, name: str, value: Any) -> None:
         """Copies elements into it; later calls of this session see them."""
+    def __contains__(self, name: object) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def keys(self) -> list[str]:
+        """The model's `state_names`."""
 
 class Model:
     """A program ready to run. Immutable: threads may share it. Calling it takes and gives what the

@@ -242,6 +242,10 @@ void add_model(nb::module_& module) {
 }
 
 void set_observer(PySession& self, nb::object function) {
+  if (!function.is_none() && PyCallable_Check(function.ptr()) == 0)
+    raise({ErrorCode::argument,
+           "found " + described(function) + ", expected a function(name, target, value) or None",
+           ""});
   Use session(self);
   if (function.is_none()) return session->observe({});
   std::shared_ptr<nb::object> shared(new nb::object(std::move(function)), [](nb::object* held) {
@@ -257,6 +261,10 @@ void set_observer(PySession& self, nb::object function) {
       return Error{ErrorCode::invalid, std::string("the observer raised ") + error.what(), ""};
     }
   });
+}
+
+std::vector<std::string> names_of(const PySession& session) {
+  return c::state_names(session.callable->model().program());
 }
 
 void add_session(nb::module_& module) {
@@ -291,7 +299,7 @@ void add_session(nb::module_& module) {
             if (tensor == nullptr) throw nb::key_error(name.c_str());
             return tensor->clone();
           },
-          "A copy of a parameter, buffer or constant, as it is now.")
+          nb::arg("name"), "A copy of a parameter, buffer or constant, as it is now.")
       .def(
           "__setitem__",
           [](PySession& self, const std::string& name, nb::handle value) {
@@ -301,7 +309,16 @@ void add_session(nb::module_& module) {
             unwrap(c::set_state(*session, name, to_tensor(value, flavour, {"state", name})));
           },
           nb::arg("name"), nb::arg("value").none(),
-          "Copies elements into it; later calls of this session see them.");
+          "Copies elements into it; later calls of this session see them.")
+      .def(
+          "__contains__",
+          [](PySession& self, nb::handle name) {
+            if (!PyUnicode_Check(name.ptr())) return false;
+            return Use(self)->state(to_text(name, "the name of a state")) != nullptr;
+          },
+          nb::arg("name").none())
+      .def("__iter__", [](PySession& self) { return nb::iter(nb::cast(names_of(self))); })
+      .def("keys", &names_of, "The model's `state_names`.");
 }
 
 void add_operators(nb::module_& module) {

@@ -215,6 +215,9 @@ def test_sessions_keep_state(corpus: pathlib.Path) -> None:
     assert np.array_equal(np.asarray(model(x)), np.asarray(fresh))
     with pytest.raises(KeyError):
         session["nothing"]
+    assert list(session) == session.keys() == model.state_names
+    assert "total" in session and "nothing" not in session and 3 not in session
+    assert set(dict(session)) == set(model.state_names)
     for wrong in ([0.0], 0, None):
         with pytest.raises(pt2.ArgumentError, match="expected an array") as caught:
             session["total"] = wrong
@@ -239,6 +242,8 @@ def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) ->
     session.observe(refuse)
     with pytest.raises(pt2.InvalidError, match="enough"):
         session(image)
+    with pytest.raises(pt2.ArgumentError, match="class int, expected a function"):
+        session.observe(3)  # type: ignore[arg-type]
     session.observe(None)
     assert session(image)["logits"].argmax() == 5
 
