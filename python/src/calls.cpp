@@ -57,6 +57,8 @@ bool EarlyEnd::is_interrupted() {
   return interrupted_;
 }
 
+thread_local Raised* Raised::current_ = nullptr;
+
 Callable::Callable(Model model)
     : model_(std::move(model)), result_(model_.shared()->convention.result, "") {
   const run::CallingConvention& convention = model_.shared()->convention;
@@ -144,13 +146,7 @@ std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavo
 std::vector<Value> Callable::run_released(Session& session, std::vector<Value>& inputs,
                                           std::optional<double> timeout) const {
   EarlyEnd end(may_be_long_, timeout);
-  std::optional<Result<std::vector<Value>>> results;
-  {
-    const nb::gil_scoped_release release;
-    results.emplace(session.run(inputs, end.options()));
-  }
-  end.raise_interrupt();
-  return unwrap(*std::move(results));
+  return call_released(end, [&] { return session.run(inputs, end.options()); });
 }
 
 nb::object Callable::call(Session& session, nb::handle args, nb::handle kwargs) const {

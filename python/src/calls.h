@@ -36,6 +36,39 @@ class EarlyEnd {
   bool interrupted_ = false;
 };
 
+// While it lives, what kernels and observers raise on this thread is kept, to be the cause of the
+// error that their call ends with.
+class Raised {
+ public:
+  Raised() : outer_(current_) { current_ = this; }
+  ~Raised() { current_ = outer_; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+  static void keep(const nb::python_error& error) {
+    if (current_ != nullptr) current_->exception_ = nb::borrow(error.value());
+  }
+  nb::handle exception() const { return exception_; }
+
+ private:
+  static thread_local Raised* current_;
+
+  Raised* outer_;  // of the call whose kernel or observer made this one
+  nb::object exception_;
+};
+
+// What body() gives, which runs without the interpreter's lock.
+template <class F>
+auto call_released(const EarlyEnd& end, const F& body) {
+  const Raised raised;
+  std::optional<decltype(body())> result;
+  {
+    const nb::gil_scoped_release release;
+    result.emplace(body());
+  }
+  end.raise_interrupt();
+  return unwrap(*std::move(result), raised.exception());
+}
+
 class Callable {
  public:
   explicit Callable(Model model);

@@ -49,14 +49,9 @@ std::vector<int64_t> ids_of(nb::handle given) {
 nb::object feed(PyDecoder& self, nb::handle ids, std::optional<double> timeout) {
   const std::vector<int64_t> tokens = ids_of(ids);
   EarlyEnd end(true, timeout);
-  std::optional<Result<Tensor>> logits;
   Use decoder(self);
-  {
-    const nb::gil_scoped_release release;
-    logits.emplace(decoder->feed(tokens, end.options()));
-  }
-  end.raise_interrupt();
-  return to_python(unwrap(*std::move(logits)), Flavour::own);
+  return to_python(call_released(end, [&] { return decoder->feed(tokens, end.options()); }),
+                   Flavour::own);
 }
 
 // What generate() takes beside the prompt, as Python has it.
@@ -109,15 +104,10 @@ std::vector<Generated> generate(PyDecoder& self, std::span<const std::vector<int
   std::exception_ptr raised;
   GenerateOptions options = generate_options(wishes, of_several, raised);
   options.call = end.options();
-  std::optional<Result<std::vector<Generated>>> generated;
   Use decoder(self);
-  {
-    const nb::gil_scoped_release release;
-    generated.emplace(decoder->generate(prompts, options));
-  }
+  auto generated = call_released(end, [&] { return decoder->generate(prompts, options); });
   if (raised) std::rethrow_exception(raised);
-  end.raise_interrupt();
-  return unwrap(*std::move(generated));
+  return generated;
 }
 
 nb::object to_python(const Generated& generated) {
@@ -150,14 +140,8 @@ void give(PyDecoder& self, const nb::object& inputs, std::optional<double> timeo
     tensors.emplace_back(std::move(name), std::move(tensor));
   }
   EarlyEnd end(true, timeout);
-  std::optional<Result<void>> given;
   Use decoder(self);
-  {
-    const nb::gil_scoped_release release;
-    given.emplace(decoder->give(std::move(tensors), end.options()));
-  }
-  end.raise_interrupt();
-  unwrap(*std::move(given));
+  call_released(end, [&] { return decoder->give(std::move(tensors), end.options()); });
 }
 
 void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigned threads,

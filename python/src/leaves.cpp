@@ -262,11 +262,12 @@ nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::
 
 }  // namespace
 
-void raise(const Error& error) {
+void raise(const Error& error, nb::handle cause) {
   static PyObject* make =
       nb::object(nb::module_::import_("pt2._errors").attr("make")).release().ptr();
   const std::string code(error_code_name(error.code));
   const nb::object exception = nb::handle(make)(code, error.message, error.where);
+  if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.inc_ref().ptr());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
 }

@@ -16,15 +16,15 @@ namespace nb = nanobind;
 // Whose tensors results are: those that the caller gave.
 enum class Flavour : uint8_t { own, numpy, torch };
 
-// Raises the class of pt2._errors that belongs to the code.
-[[noreturn]] void raise(const Error& error);
+// Raises the class of pt2._errors that belongs to the code; from `cause`, where there is one.
+[[noreturn]] void raise(const Error& error, nb::handle cause = {});
 template <class T>
-T unwrap(Result<T> result) {
-  if (!result) raise(result.error());
+T unwrap(Result<T> result, nb::handle cause = {}) {
+  if (!result) raise(result.error(), cause);
   return *std::move(result);
 }
-inline void unwrap(Result<void> result) {
-  if (!result) raise(result.error());
+inline void unwrap(Result<void> result, nb::handle cause = {}) {
+  if (!result) raise(result.error(), cause);
 }
 
 // What an object is for: "input 'x'". Made into text for messages alone.

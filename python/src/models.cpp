@@ -50,6 +50,7 @@ CustomOperators::Kernel kernel_of(nb::callable function) {
       for (nb::handle item : result) out.push_back(to_value(item, flavour));
       return out;
     } catch (nb::python_error& error) {
+      Raised::keep(error);
       return Error{ErrorCode::invalid, std::string("the kernel raised ") + error.what(), ""};
     }
   };
@@ -258,6 +259,7 @@ void set_observer(PySession& self, nb::object function) {
       (*shared)(observed.name, observed.node.target, to_python(observed.value, Flavour::own));
       return {};
     } catch (nb::python_error& error) {
+      Raised::keep(error);
       return Error{ErrorCode::invalid, std::string("the observer raised ") + error.what(), ""};
     }
   });

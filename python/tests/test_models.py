@@ -240,8 +240,13 @@ def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) ->
         raise RuntimeError("enough")
 
     session.observe(refuse)
-    with pytest.raises(pt2.InvalidError, match="enough"):
+    with pytest.raises(pt2.InvalidError, match="enough") as caught:
         session(image)
+    assert type(caught.value.__cause__) is RuntimeError
+    assert caught.value.__cause__.__traceback__ is not None
+    with pytest.raises(pt2.ArgumentError) as caught:  # and no later error has it
+        session(image[0])
+    assert caught.value.__cause__ is None
     with pytest.raises(pt2.ArgumentError, match="class int, expected a function"):
         session.observe(3)  # type: ignore[arg-type]
     session.observe(None)
@@ -255,8 +260,9 @@ def test_observers_cannot_use_their_session(digits: pt2.Model, examples: pathlib
     session.observe(lambda name, target, value: fork(image))
     assert session(image)["logits"].argmax() == 5
     session.observe(lambda name, target, value: session(image))
-    with pytest.raises(pt2.InvalidError, match="in the middle of a call"):
+    with pytest.raises(pt2.InvalidError, match="in the middle of a call") as caught:
         session(image)
+    assert type(caught.value.__cause__) is pt2.ArgumentError
 
 
 def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
@@ -337,6 +343,18 @@ def test_custom_operators(examples: pathlib.Path) -> None:
     model(*(np.ones(shape, np.float32) for shape in shapes))
     with pytest.raises(pt2.ArgumentError):
         operators.add("mylib::scale(Tensor", lambda x: x)
+
+    def refuse(x: pt2.Tensor, factor: float) -> None:
+        raise LookupError("nowhere")
+
+    operators = pt2.Operators()
+    operators.add("mylib::scale(Tensor x, float factor=2.0) -> Tensor", refuse)
+    operators.add("mylib::split_sign(Tensor x) -> (Tensor, Tensor)", refuse)
+    operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()", add_into)
+    model = pt2.load(examples / "custom.pt2", operators=operators)
+    with pytest.raises(pt2.InvalidError, match="nowhere") as caught:
+        model(*(np.ones(shape, np.float32) for shape in shapes))
+    assert type(caught.value.__cause__) is LookupError
 
 
 def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
