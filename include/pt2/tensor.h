@@ -3,6 +3,7 @@
 #ifndef PT2_TENSOR_H
 #define PT2_TENSOR_H
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -70,20 +71,21 @@ class Tensor {
   Tensor& operator=(const Tensor&);
   Tensor& operator=(Tensor&&) noexcept;
   ~Tensor();
-  // Contiguous (row-major), zero-filled. Sizes must not be negative and must not overflow
-  // (PT2_CHECK).
+  // Contiguous (row-major), zero-filled. The process stops where a size is negative; throws
+  // std::bad_alloc where memory lacks, or the number of elements exceeds 64 bits.
   static Tensor zeros(Dtype dtype, Sizes sizes);
   // As zeros, with the given strides; the storage is as large as the strides reach.
   static Tensor zeros_strided(Dtype dtype, Sizes sizes, Sizes strides);
   // Dtype, sizes and row-major strides alone, for code that looks at nothing else; not `defined()`.
-  // Sizes as for zeros.
+  // The process stops where a size is negative or the number of elements exceeds 64 bits.
   static Tensor without_elements(Dtype dtype, Sizes sizes);
-  // A view of an existing storage. Error `invalid` when sizes are negative, the element count
-  // overflows, or the elements reach outside the storage. Strides and offset count elements;
-  // strides may be 0 but not negative.
+  // A view of an existing storage. Error `invalid` when there is none, sizes are negative, the
+  // element count overflows, or the elements reach outside the storage. Strides and offset count
+  // elements; strides may be 0 but not negative.
   static Result<Tensor> view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes,
                                 Sizes strides, int64_t storage_offset);
-  // Copies `values` into a new contiguous tensor; the element size must be the dtype's.
+  // Copies `values` into a new contiguous tensor. There must be as many as the sizes say, of the
+  // dtype's type T (see as()); the process stops otherwise.
   template <class T>
   static Tensor from(Dtype dtype, Sizes sizes, std::span<const T> values);
   // Literal values: Tensor::of({1.f, 2.f}), Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4}); as many as
@@ -93,17 +95,25 @@ class Tensor {
   template <class T>
   static Tensor of(Sizes sizes, std::initializer_list<T> values);
   // A caller's elements, row-major, without a copy: Tensor::view(image, {1, 3, 32, 32}). They must
-  // outlive the tensor and its views, or `owner` must keep them alive. Const elements are copied
-  // before a write. Sizes as for zeros.
+  // outlive the tensor and its views, or `owner` must keep them alive. Runs copy const elements
+  // before they write to them. Sizes as for without_elements. A null pointer makes a tensor without
+  // memory for its elements (has_memory), which no run takes unless it has none.
   template <class T>
   static Tensor view(T* elements, Sizes sizes, std::shared_ptr<const void> owner = nullptr);
 
   bool defined() const { return storage_ != nullptr; }
+  // Whether the elements, where there are any, lie somewhere: not those of without_elements(), nor
+  // of a view of a null pointer.
+  bool has_memory() const {
+    return numel_ == 0 || (storage_ != nullptr && storage_->data() != nullptr);
+  }
   Dtype dtype() const { return dtype_; }
   const Sizes& sizes() const { return sizes_; }
   const Sizes& strides() const { return strides_; }
   int64_t storage_offset() const { return offset_; }
   int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
+  // Of a dim from 0 to dim() - 1; unlike Python's, negative ones do not count from the end, and
+  // nothing is checked.
   int64_t size(int64_t dim) const { return sizes_[static_cast<size_t>(dim)]; }
   int64_t stride(int64_t dim) const { return strides_[static_cast<size_t>(dim)]; }
   int64_t numel() const { return numel_; }
@@ -112,7 +122,10 @@ class Tensor {
   bool is_contiguous() const;
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 
-  // The first element. Rows lie `stride` elements apart; only contiguous tensors are one block.
+  // The first element, whatever T: nothing is checked. Rows lie `stride` elements apart; only
+  // contiguous tensors are one block. Where the storage is read-only (weights mapped from a file,
+  // views of const elements), writing through the pointer may crash: clone() gives what can be
+  // written to.
   template <class T>
   T* data() {
     return reinterpret_cast<T*>(raw_data());
@@ -127,28 +140,32 @@ class Tensor {
   const std::byte* raw_data() const {
     return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr;
   }
-  // The elements of a contiguous tensor whose elements have T's size, e.g. `logits.as<float>()`;
-  // stops the process if they are others. try_as for tensors that may be.
+  // The elements of a contiguous tensor, e.g. `logits.as<float>()`. T must be the dtype's: float
+  // for float32 (dtype_of), or, for dtypes that C++ has no type for, an unsigned integer of their
+  // size, which gives the bits: uint16_t for float16. The process stops if it is not, or where the
+  // tensor has no memory or is not contiguous. try_as for tensors that may be others; data() to
+  // look at bytes as something else.
   template <class T>
   std::span<const T> as() const {
-    check_as(sizeof(T));
+    check_as(dtype_of<std::remove_const_t<T>>());
     return {data<T>(), static_cast<size_t>(numel_)};
   }
-  // The same with a check: Error `argument` where T is another dtype's, or the elements do not lie
-  // in one row-major block (contiguous() and elements() help).
+  // The same with a check: Error `argument` where T is another dtype's, or the elements have no
+  // memory, or do not lie in one row-major block (contiguous() and elements() help).
   template <class T>
   Result<std::span<const T>> try_as() const {
     PT2_TRY_VOID(check_block(dtype_of<T>()));
     return std::span<const T>(data<T>(), static_cast<size_t>(numel_));
   }
   // The elements one by one, row-major whatever the strides: `for (float x : y.elements<float>())`.
-  // T must be the dtype's; the process stops if it is not.
+  // T must be the dtype's, as for as(); the process stops if it is not, or where they have no
+  // memory.
   template <class T>
   Elements<T> elements() const;
 
   // Another view of the same storage, unchecked: the caller has computed sizes that stay inside.
   Tensor with_view(Sizes sizes, Sizes strides, int64_t storage_offset) const;
-  // The same bytes as another dtype of the same element size.
+  // The same bytes as another dtype; the process stops where its elements are of another size.
   Tensor with_dtype(Dtype dtype) const;
   // Row-major copy in a storage of its own, or this tensor itself when it is already contiguous.
   // Throws std::bad_alloc where memory lacks, as zeros() and clone() do: a stride of 0 lets few
@@ -157,6 +174,7 @@ class Tensor {
   // The same without exceptions, for tensors from who knows where: Error `limit`.
   Result<Tensor> try_contiguous() const;
   // Copy in a writable storage of its own; keeps dense strides (memory format), like torch's clone.
+  // The process stops where the elements have no memory.
   Tensor clone() const;
   // "f32[2, 3]".
   std::string type_text() const;
@@ -167,9 +185,10 @@ class Tensor {
   Tensor as_wrapped_number() const;
 
  private:
-  void check_as(size_t element_size) const;
-  void check_count(size_t values) const;
-  void check_dtype(Dtype wanted) const;
+  bool has_type(Dtype wanted) const;
+  void check_as(Dtype wanted) const;
+  void check_given(const char* function, Dtype type, size_t values) const;
+  void check_elements(Dtype wanted) const;
   Result<void> check_block(Dtype wanted) const;
 
   std::shared_ptr<Storage> storage_;
@@ -191,9 +210,8 @@ void copy_to_contiguous(const Tensor& source, std::byte* out);
 template <class T>
 Tensor Tensor::from(Dtype dtype, Sizes sizes, std::span<const T> values) {
   Tensor tensor = zeros(dtype, std::move(sizes));
-  tensor.check_as(sizeof(T));
-  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(tensor.numel()); ++i)
-    tensor.data<T>()[i] = values[i];
+  tensor.check_given("from", dtype_of<T>(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) tensor.data<T>()[i] = values[i];
   return tensor;
 }
 
@@ -224,8 +242,9 @@ Tensor Tensor::of(std::initializer_list<T> values) {
 
 template <class T>
 Tensor Tensor::of(Sizes sizes, std::initializer_list<T> values) {
-  Tensor tensor = from(dtype_of<T>(), std::move(sizes), std::span<const T>(values));
-  tensor.check_count(values.size());
+  Tensor tensor = zeros(dtype_of<T>(), std::move(sizes));
+  tensor.check_given("of", dtype_of<T>(), values.size());
+  std::copy(values.begin(), values.end(), tensor.data<T>());
   return tensor;
 }
 
@@ -240,7 +259,8 @@ Tensor Tensor::view(T* elements, Sizes sizes, std::shared_ptr<const void> owner)
   return tensor;
 }
 
-// The elements of a tensor, which it keeps alive; iterators live as long as the range.
+// The elements of a tensor, which it keeps alive; iterators live as long as the range, so a range
+// that nobody holds gives none.
 template <class T>
 class Elements {
  public:
@@ -273,8 +293,10 @@ class Elements {
   };
 
   explicit Elements(Tensor tensor) : tensor_(std::move(tensor)) {}
-  Iterator begin() const { return {&tensor_, 0}; }
-  Iterator end() const { return {&tensor_, tensor_.numel()}; }
+  Iterator begin() const& { return {&tensor_, 0}; }
+  Iterator end() const& { return {&tensor_, tensor_.numel()}; }
+  Iterator begin() && = delete;
+  Iterator end() && = delete;
   size_t size() const { return static_cast<size_t>(tensor_.numel()); }
 
  private:
@@ -283,7 +305,7 @@ class Elements {
 
 template <class T>
 Elements<T> Tensor::elements() const {
-  check_dtype(dtype_of<T>());
+  check_elements(dtype_of<T>());
   return Elements<T>(*this);
 }
 

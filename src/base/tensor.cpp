@@ -49,6 +49,38 @@ bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> s
   return sum <= INT64_MAX / 64;
 }
 
+std::string type_text_of(Dtype dtype, const Sizes& sizes) {
+  std::string out(dtype_info(dtype).short_name);
+  out += '[';
+  for (size_t i = 0; i < sizes.size(); ++i) out += (i ? ", " : "") + std::to_string(sizes[i]);
+  return out + ']';
+}
+
+void refuse_negative_sizes(const char* function, Dtype dtype, const Sizes& sizes) {
+  if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; }))
+    misused(std::string("Tensor::") + function + " with a negative size: " +
+            type_text_of(dtype, sizes));
+}
+
+// The bits of dtypes that C++ has no type for.
+bool holds_bits_of(Dtype dtype, Dtype wanted) {
+  switch (dtype) {
+    case Dtype::float16:
+    case Dtype::bfloat16:
+      return wanted == Dtype::uint16;
+    case Dtype::float8_e4m3fn:
+    case Dtype::float8_e5m2:
+    case Dtype::float8_e4m3fnuz:
+    case Dtype::float8_e5m2fnuz:
+    case Dtype::float8_e8m0fnu:
+      return wanted == Dtype::uint8;
+    case Dtype::complex32:
+      return wanted == Dtype::uint32;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool is_dense(const Sizes& sizes, const Sizes& strides) {
@@ -164,9 +196,9 @@ Tensor Tensor::zeros(Dtype dtype, Sizes sizes) {
 }
 
 Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
+  refuse_negative_sizes("zeros", dtype, sizes);
   const auto numel = checked_numel(sizes);
   const auto reach = extent(sizes, strides);
-  PT2_CHECK(std::ranges::all_of(sizes, [](int64_t size) { return size >= 0; }));
   // A view may stand for more elements than any memory holds; a copy of it may not.
   if (!numel || !reach || *reach > INT64_MAX / 16) throw std::bad_alloc();
   Tensor tensor;
@@ -179,8 +211,10 @@ Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
 }
 
 Tensor Tensor::without_elements(Dtype dtype, Sizes sizes) {
+  refuse_negative_sizes("view", dtype, sizes);
   const auto numel = checked_numel(sizes);
-  PT2_CHECK(numel.has_value());
+  if (!numel)
+    misused("Tensor::view with more elements than 64 bits count: " + type_text_of(dtype, sizes));
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.numel_ = *numel;
@@ -192,6 +226,7 @@ Tensor Tensor::without_elements(Dtype dtype, Sizes sizes) {
 Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes,
                                Sizes strides, int64_t storage_offset) {
   auto invalid = [](std::string text) { return Error{ErrorCode::invalid, std::move(text), ""}; };
+  if (storage == nullptr) return invalid("found no storage, expected one that holds the elements");
   if (sizes.size() != strides.size())
     return invalid("found " + std::to_string(sizes.size()) + " sizes but " +
                    std::to_string(strides.size()) + " strides");
@@ -212,6 +247,8 @@ Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Si
   if (__builtin_add_overflow(storage_offset, *reach, &end) || (*numel > 0 && end > available))
     return invalid("the tensor reaches element " + std::to_string(end) + " of a storage of " +
                    std::to_string(available));
+  if (*numel > 0 && storage->data() == nullptr)
+    return invalid("found a storage without memory, expected one that holds the elements");
   Tensor tensor;
   tensor.storage_ = std::move(storage);
   tensor.sizes_ = std::move(sizes);
@@ -252,7 +289,9 @@ Tensor Tensor::as_wrapped_number() const {
 }
 
 Tensor Tensor::with_dtype(Dtype dtype) const {
-  PT2_CHECK(dtype_size(dtype) == dtype_size(dtype_));
+  if (dtype_size(dtype) != dtype_size(dtype_))
+    misused("Tensor::with_dtype with " + std::string(dtype_name(dtype)) +
+            ", whose elements are of another size, of a tensor " + type_text());
   Tensor out = *this;
   out.dtype_ = dtype;
   return out;
@@ -260,6 +299,8 @@ Tensor Tensor::with_dtype(Dtype dtype) const {
 
 void copy_to_contiguous(const Tensor& source, std::byte* out) {
   if (source.numel() == 0) return;
+  if (!source.has_memory())
+    misused("a copy of a tensor " + source.type_text() + " that has no memory for its elements");
   if (source.is_contiguous()) {
     std::memcpy(out, source.raw_data(), static_cast<size_t>(source.nbytes()));
     return;
@@ -280,6 +321,8 @@ Result<Tensor> Tensor::try_contiguous() const {
 }
 
 Tensor Tensor::clone() const {
+  if (!has_memory())
+    misused("clone() of a tensor " + type_text() + " that has no memory for its elements");
   if (!is_dense(sizes_, strides_)) {
     Tensor out = zeros(dtype_, sizes_);
     copy_to_contiguous(*this, out.raw_data());
@@ -290,38 +333,47 @@ Tensor Tensor::clone() const {
   return out;
 }
 
-std::string Tensor::type_text() const {
-  std::string out(dtype_info(dtype_).short_name);
-  out += '[';
-  for (size_t i = 0; i < sizes_.size(); ++i) out += (i ? ", " : "") + std::to_string(sizes_[i]);
-  return out + ']';
+std::string Tensor::type_text() const { return type_text_of(dtype_, sizes_); }
+
+bool Tensor::has_type(Dtype wanted) const {
+  return dtype_ == wanted || holds_bits_of(dtype_, wanted);
 }
 
-void Tensor::check_as(size_t element_size) const {
-  if (element_size != static_cast<size_t>(dtype_size(dtype_)))
-    misused("as<T>() with a T of " + std::to_string(element_size) + " bytes of a tensor " +
-            type_text() + "; try_as<T>() tells");
+void Tensor::check_as(Dtype wanted) const {
+  if (!has_type(wanted))
+    misused("as<T>() with a T of " + std::string(dtype_name(wanted)) + " of a tensor " +
+            type_text() + "; try_as<T>() tells, data<T>() gives the bytes as they are");
+  if (!has_memory())
+    misused("as<T>() of a tensor " + type_text() + " that has no memory for its elements");
   if (!is_contiguous())
     misused("as<T>() of a tensor " + type_text() +
             " whose elements are not in one row-major block; use contiguous() or elements<T>()");
 }
 
-void Tensor::check_count(size_t values) const {
+void Tensor::check_given(const char* function, Dtype type, size_t values) const {
+  if (!has_type(type))
+    misused(std::string("Tensor::") + function + " with values of " +
+            std::string(dtype_name(type)) + " for a tensor " + type_text());
   if (values != static_cast<size_t>(numel_))
-    misused("Tensor::of with " + std::to_string(values) + " values for a tensor " + type_text());
+    misused(std::string("Tensor::") + function + " with " + std::to_string(values) +
+            " values for a tensor " + type_text());
 }
 
-void Tensor::check_dtype(Dtype wanted) const {
-  if (dtype_ != wanted)
+void Tensor::check_elements(Dtype wanted) const {
+  if (!has_type(wanted))
     misused("elements<T>() with a T of " + std::string(dtype_name(wanted)) + " of a tensor " +
             type_text());
+  if (!has_memory())
+    misused("elements<T>() of a tensor " + type_text() + " that has no memory for its elements");
 }
 
 Result<void> Tensor::check_block(Dtype wanted) const {
   std::string problem;
-  if (dtype_ != wanted)
+  if (!has_type(wanted))
     problem = "elements of " + std::string(dtype_name(dtype_)) + ", asked for " +
               std::string(dtype_name(wanted));
+  else if (!has_memory())
+    problem = "no memory for its elements";
   else if (!is_contiguous())
     problem = "elements that are not in one row-major block";
   if (problem.empty()) return {};

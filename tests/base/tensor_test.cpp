@@ -21,6 +21,56 @@ TEST(Tensor, ViewOfRefusesWhatReachesOutside) {
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2}, {1, 1}, 0));
 }
 
+TEST(Tensor, ViewOfRefusesWhatHasNoMemory) {
+  const auto none = Tensor::view_of(nullptr, Dtype::float32, {2}, {1}, 0);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::invalid);
+  const auto null = Storage::borrow({static_cast<std::byte*>(nullptr), size_t{16}}, nullptr);
+  EXPECT_FALSE(Tensor::view_of(null, Dtype::float32, {4}, {1}, 0));
+  EXPECT_TRUE(Tensor::view_of(null, Dtype::float32, {0}, {1}, 0));
+}
+
+TEST(Tensor, WithoutMemoryGivesNoElements) {
+  float* nothing = nullptr;
+  EXPECT_TRUE(Tensor::view(nothing, {0, 3}).has_memory());
+  EXPECT_TRUE(Tensor().has_memory());
+  for (const Tensor& tensor :
+       {Tensor::without_elements(Dtype::float32, {4}), Tensor::view(nothing, {4})}) {
+    EXPECT_FALSE(tensor.has_memory());
+    EXPECT_EQ(tensor.try_as<float>().error().message, "f32[4] has no memory for its elements");
+    EXPECT_DEATH((void)tensor.as<float>(), "wrong use: as<T>.. of a tensor f32.4. that has no mem");
+    EXPECT_DEATH((void)tensor.elements<float>(), "wrong use: elements<T>.. of a tensor f32.4. th");
+    EXPECT_DEATH((void)tensor.clone(), "wrong use: clone.. of a tensor f32.4. that has no memory");
+  }
+}
+
+TEST(Tensor, SaysWhoseMistakeItIs) {
+  EXPECT_DEATH((void)Tensor::zeros(Dtype::float32, {-1}),
+               "wrong use: Tensor::zeros with a negative size: f32.-1.");
+  float element = 0;
+  EXPECT_DEATH((void)Tensor::view(&element, {-1, 3}),
+               "wrong use: Tensor::view with a negative size: f32.-1, 3.");
+  EXPECT_DEATH((void)Tensor::view(&element, {int64_t{1} << 62, 4}), "wrong use: .*64 bits");
+  EXPECT_DEATH((void)Tensor::of({1.f}).with_dtype(Dtype::float64),
+               "wrong use: Tensor::with_dtype with float64, whose elements are of another size");
+}
+
+TEST(Tensor, TakesAsManyValuesAsItHas) {
+  const std::vector<float> values = {1, 2};
+  EXPECT_DEATH((void)Tensor::from<float>(Dtype::float32, {4}, values),
+               "wrong use: Tensor::from with 2 values for a tensor f32.4.");
+  EXPECT_DEATH((void)Tensor::from<float>(Dtype::float32, {1}, values),
+               "wrong use: Tensor::from with 2 values for a tensor f32.1.");
+  EXPECT_DEATH((void)Tensor::from<float>(Dtype::int32, {2}, values),
+               "wrong use: Tensor::from with values of float32 for a tensor i32.2.");
+  const std::vector<uint16_t> bits = {0x3c00};
+  EXPECT_EQ(Tensor::from<uint16_t>(Dtype::float16, {1}, bits).as<uint16_t>()[0], 0x3c00);
+}
+
+template <class T>
+concept GivesIterators = requires(T elements) { std::move(elements).begin(); };
+static_assert(!GivesIterators<Elements<float>>);
+
 // Otherwise no test would notice a kernel that reads a little too far.
 TEST(Storage, EndsWhereASanitizerSeesIt) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -88,7 +138,8 @@ TEST(Tensor, GivesItsElementsInOrderWhateverItsStrides) {
   for (int32_t x : transposed.elements<int32_t>()) found.push_back(x);
   EXPECT_EQ(found, (std::vector<int32_t>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(Tensor::zeros(Dtype::float32, {0, 3}).elements<float>().size(), 0u);
-  EXPECT_EQ(*Tensor::of({2.5}).with_view({}, {}, 0).elements<double>().begin(), 2.5);
+  const Elements<double> one = Tensor::of({2.5}).with_view({}, {}, 0).elements<double>();
+  EXPECT_EQ(*one.begin(), 2.5);
 }
 
 TEST(Tensor, SaysWhyItsElementsAreNoSuchBlock) {
@@ -98,9 +149,10 @@ TEST(Tensor, SaysWhyItsElementsAreNoSuchBlock) {
             "f32[2, 3] has elements of float32, asked for int32");
   const Tensor transposed = matrix.with_view({3, 2}, {1, 3}, 0);
   EXPECT_EQ(transposed.try_as<float>().error().code, ErrorCode::argument);
-  EXPECT_EQ(matrix.as<int32_t>().size(), 6u);  // elements of one size
-  EXPECT_DEATH((void)matrix.as<double>(),
-               "wrong use: as<T>.. with a T of 8 bytes of a tensor f32.2, 3.; try_as<T>.. tells");
+  for (const bool same_size : {false, true})
+    EXPECT_DEATH(
+        same_size ? (void)matrix.as<int32_t>() : (void)matrix.as<double>(),
+        "wrong use: as<T>.. with a T of (float64|int32) of a tensor f32.2, 3.; try_as<T>.. tells");
   EXPECT_DEATH((void)transposed.as<float>(), "wrong use: .*use contiguous.. or elements<T>..");
   EXPECT_DEATH((void)matrix.elements<int32_t>(), "wrong use: elements<T>.. with a T of int32");
 }
@@ -117,7 +169,8 @@ TEST(Tensor, OfMoreElementsThanMemoryIsNotCopied) {
     ASSERT_FALSE(copy);
     EXPECT_EQ(copy.error().code, ErrorCode::limit);
     EXPECT_EQ(copy.error().where, huge->type_text());
-    EXPECT_EQ(*huge->elements<float>().begin(), 7);
+    const Elements<float> elements = huge->elements<float>();
+    EXPECT_EQ(*elements.begin(), 7);
   }
   EXPECT_EQ(one.try_contiguous()->raw_data(), one.raw_data());
 }
