@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -23,6 +24,14 @@ void replace_value(Argument& argument, ValueId value, ValueId replacement) {
 
 Error name_taken(std::string_view name) {
   return {ErrorCode::invalid, fmt::format("the graph already has a value called '{}'", name), {}};
+}
+
+// Ids of other graphs, or of what was erased, are mistakes of whoever edits.
+template <class Id>
+void require(const Graph& graph, Id id, const char* function) {
+  if (!graph.contains(id))
+    misused(fmt::format("Graph::{} with {} {}, which the graph does not contain", function,
+                        std::is_same_v<Id, NodeId> ? "node" : "value", static_cast<uint32_t>(id)));
 }
 
 }  // namespace
@@ -111,7 +120,7 @@ std::string Graph::unused_name(std::string_view value_name) {
 }
 
 Result<void> Graph::rename_value(ValueId id, std::string new_name) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "rename_value");
   GraphValue& renamed = values_[static_cast<size_t>(id)];
   if (renamed.name == new_name) return {};
   if (find_value(new_name)) return name_taken(new_name);
@@ -127,12 +136,12 @@ Result<void> Graph::rename_value(ValueId id, std::string new_name) {
 }
 
 void Graph::set_value_meta(ValueId id, decltype(GraphValue::meta) meta) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_value_meta");
   values_[static_cast<size_t>(id)].meta = std::move(meta);
 }
 
 Result<void> Graph::erase_value(ValueId id) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "erase_value");
   const GraphValue& erased = value(id);
   if (erased.definition.by != Definition::By::nothing || !uses(id).empty()) {
     return Error{ErrorCode::invalid,
@@ -162,21 +171,22 @@ NodeId Graph::add_node(Node added) {
 }
 
 NodeId Graph::insert_node(Node added, NodeId before) {
-  PT2_CHECK(contains(before));
+  require(*this, before, "insert_node");
   const NodeId id = add_node(std::move(added));
   move_node(id, before);
   return id;
 }
 
 void Graph::move_node(NodeId id, std::optional<NodeId> before) {
-  PT2_CHECK(contains(id) && (!before || contains(*before)));
+  require(*this, id, "move_node");
+  if (before) require(*this, *before, "move_node");
   if (before == id) return;
   unlink(static_cast<uint32_t>(id));
   link(static_cast<uint32_t>(id), before ? static_cast<uint32_t>(*before) : kNone);
 }
 
 Result<void> Graph::erase_node(NodeId id) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "erase_node");
   std::vector<ValueId> defined;
   for (const Argument& output : node(id).outputs)
     for_each_value(output, [&](ValueId value_id) { defined.push_back(value_id); });
@@ -204,21 +214,24 @@ Result<void> Graph::erase_node(NodeId id) {
 }
 
 void Graph::set_node_inputs(NodeId id, std::vector<NamedArgument> inputs) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_node_inputs");
   drop_uses(links_[static_cast<size_t>(id)].first_use);
   nodes_[static_cast<size_t>(id)].inputs = std::move(inputs);
   add_node_uses(id);
 }
 
 void Graph::set_node_input(NodeId id, size_t index, Argument argument) {
-  PT2_CHECK(contains(id) && index < node(id).inputs.size());
+  require(*this, id, "set_node_input");
+  if (index >= node(id).inputs.size())
+    misused(fmt::format("Graph::set_node_input of input {} of a node {} with {} inputs", index,
+                        node(id).target, node(id).inputs.size()));
   drop_uses(links_[static_cast<size_t>(id)].first_use);
   nodes_[static_cast<size_t>(id)].inputs[index].arg = std::move(argument);
   add_node_uses(id);
 }
 
 void Graph::set_node_outputs(NodeId id, std::vector<Argument> outputs) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_node_outputs");
   Node& changed = nodes_[static_cast<size_t>(id)];
   for (const Argument& output : changed.outputs) undefine(output, Definition::By::node, id);
   changed.outputs = std::move(outputs);
@@ -226,27 +239,28 @@ void Graph::set_node_outputs(NodeId id, std::vector<Argument> outputs) {
 }
 
 void Graph::set_node_target(NodeId id, std::string target) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_node_target");
   nodes_[static_cast<size_t>(id)].target = std::move(target);
 }
 
 void Graph::set_node_single_return(NodeId id, std::optional<bool> is_single) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_node_single_return");
   nodes_[static_cast<size_t>(id)].is_hop_single_tensor_return = is_single;
 }
 
 void Graph::set_node_name(NodeId id, std::optional<std::string> node_name) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_node_name");
   nodes_[static_cast<size_t>(id)].name = std::move(node_name);
 }
 
 void Graph::set_node_metadata(NodeId id, Metadata metadata) {
-  PT2_CHECK(contains(id));
+  require(*this, id, "set_node_metadata");
   nodes_[static_cast<size_t>(id)].metadata = std::move(metadata);
 }
 
 void Graph::replace_all_uses(ValueId value, ValueId replacement) {
-  PT2_CHECK(contains(value) && contains(replacement));
+  require(*this, value, "replace_all_uses");
+  require(*this, replacement, "replace_all_uses");
   if (value == replacement) return;
   const auto index = static_cast<size_t>(value);
   while (value_uses_[index].first != kNone) {

@@ -64,7 +64,7 @@ PT2_EXAMPLE(editing, Program& program)
 #include "ir_edit_program.inc"
 PT2_END
 
-PT2_EXAMPLE(editing_graphs, Graph& graph)
+PT2_EXAMPLE(editing_graphs, Program& program)
 #include "ir_graph.inc"
 PT2_END
 

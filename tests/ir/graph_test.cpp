@@ -100,6 +100,20 @@ TEST(Graph, KnowsWhoDefinesAndWhoUses) {
   EXPECT_EQ(copy.node(node).find_input("self")->get_if<ValueId>() != nullptr, true);
 }
 
+TEST(Graph, SaysWhoseMistakeAnUnknownIdIs) {
+  Graph graph;
+  const ValueId x = *graph.add_value({.name = "x", .meta = TensorMeta{}, .definition = {}});
+  const NodeId node = graph.add_node({.target = "f", .inputs = {}, .outputs = {Argument(x)}});
+  EXPECT_DEATH(graph.set_node_input(node, 17, Argument(x)),
+               "wrong use: Graph::set_node_input of input 17 of a node f with 0 inputs");
+  EXPECT_DEATH((void)graph.insert_node({.target = "g"}, NodeId{500}),
+               "wrong use: Graph::insert_node with node 500, which the graph does not contain");
+  EXPECT_DEATH(graph.replace_all_uses(x, ValueId{9}),
+               "wrong use: Graph::replace_all_uses with value 9");
+  ASSERT_TRUE(graph.erase_node(node));
+  EXPECT_DEATH((void)graph.erase_node(node), "wrong use: Graph::erase_node with node 0");
+}
+
 TEST(Signature, DerivedPropertiesFollowTheSpecs) {
   const auto input = [](InputKind kind, std::string name, std::optional<std::string> target = {},
                         std::optional<bool> persistent = {}) {

@@ -6,11 +6,14 @@
 // A Graph is a value: copies are independent. Every edit keeps definitions and use lists right and
 // costs time in proportion to what it touches, never to the graph.
 //
+// What the signature must follow is done by the functions of edit.h, which take the program:
+//
+//   const Graph& graph = program.graph;
 //   for (NodeId id : graph.nodes())                       // in order; edits meanwhile are fine
 //     if (graph.node(id).target == "torch.ops.aten.dropout.default") {
 //       const ValueId out = *graph.node(id).outputs[0].get_if<ValueId>();
-//       graph.replace_all_uses(out, *graph.node(id).inputs[0].arg.get_if<ValueId>());
-//       graph.erase_node(id).value();
+//       replace_all_uses(program, out, *graph.node(id).inputs[0].arg.get_if<ValueId>());
+//       erase_node(program, id).value();
 //     }
 #ifndef PT2_IR_GRAPH_H
 #define PT2_IR_GRAPH_H
@@ -234,8 +237,9 @@ class Graph {
   std::optional<ValueId> find_value(std::string_view value_name) const;
   UseRange uses(ValueId id) const { return {this, value_uses_[static_cast<size_t>(id)]}; }
 
-  // Editing. Ids must be contained. Nothing is checked against operators, dtypes or the order of
-  // definition and use: that is verify's work, once the edit is whole.
+  // Editing. Ids must be contained: the process stops where one is not. Nothing is checked against
+  // operators, dtypes or the order of definition and use: that is verify's work, once the edit is
+  // whole.
 
   // Error `invalid` when the name is taken.
   Result<ValueId> add_value(GraphValue value);
@@ -265,7 +269,8 @@ class Graph {
   void set_node_metadata(NodeId id, Metadata metadata);
   // Node::is_hop_single_tensor_return.
   void set_node_single_return(NodeId id, std::optional<bool> is_single);
-  // Every use of `value` in nodes and outputs becomes one of `replacement`, inside lists too.
+  // Every use of `value` in nodes and outputs becomes one of `replacement`, inside lists too. The
+  // signature of a program names its outputs: there, replace_all_uses of edit.h.
   void replace_all_uses(ValueId value, ValueId replacement);
 
   // Appends an input and makes it the definition of its value.
