@@ -77,8 +77,10 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
     } else if (stride == 1) {
       stride = size;
     } else {
-      // The product of two sizes that were parsed is itself an expression that parses.
-      stride = spelled(fmt::format("({})*({})", print(stride), print(size)), product).value();
+      // The product of two sizes that were parsed parses, unless it is too deep.
+      Result<SymInt> next = spelled(fmt::format("({})*({})", print(stride), print(size)), product);
+      if (!next) refuse(next.error());
+      stride = next ? *next : SymInt(product);
     }
   }
   meta.sizes = std::move(sizes);
@@ -99,6 +101,23 @@ std::string GraphBuilder::unused_name(std::string_view name) {
   return free;
 }
 
+void GraphBuilder::refuse(Error error) {
+  if (!mistake_) mistake_ = std::move(error);
+}
+
+bool GraphBuilder::takes(const Argument& argument, std::string_view place) {
+  bool known = true;
+  for_each_value(argument, [&](ValueId id) {
+    if (graph_.contains(id)) return;
+    known = false;
+    refuse({ErrorCode::invalid,
+            fmt::format("found value {}, expected one that this builder gave",
+                        static_cast<uint32_t>(id)),
+            std::string(place)});
+  });
+  return known;
+}
+
 ValueId GraphBuilder::input(std::string_view name, TensorMeta meta) {
   const ValueId id = add_value(name, std::move(meta));
   graph_.add_input(Argument(id));
@@ -107,6 +126,8 @@ ValueId GraphBuilder::input(std::string_view name, TensorMeta meta) {
 
 void GraphBuilder::add_call(std::string target, std::vector<NamedArgument> inputs,
                             const std::vector<ValueId>& results, bool is_tuple) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!takes(inputs[i].arg, fmt::format("argument {} of {}", i, target))) return;
   Node node{.target = std::move(target), .inputs = std::move(inputs)};
   node.outputs.assign(results.begin(), results.end());
   if (node.target.starts_with("torch.ops.higher_order."))
@@ -136,9 +157,13 @@ std::vector<ValueId> GraphBuilder::call_many(std::string target, std::vector<Nam
   return ids;
 }
 
-void GraphBuilder::output(Argument argument) { graph_.add_output(std::move(argument)); }
+void GraphBuilder::output(Argument argument) {
+  if (takes(argument, fmt::format("output {}", graph_.outputs().size())))
+    graph_.add_output(std::move(argument));
+}
 
 Argument GraphBuilder::subgraph(std::string name, GraphBuilder graph) {
+  if (graph.mistake_) refuse(at(*std::move(graph.mistake_), fmt::format("graph '{}': ", name)));
   graph.graph_.name = std::move(name);
   return Argument(graph_.add_subgraph(std::move(graph.graph_)));
 }
@@ -152,12 +177,21 @@ ProgramBuilder::ProgramBuilder() : GraphBuilder(std::make_shared<ExprPool>()) {
 }
 
 SymInt ProgramBuilder::dim(std::string_view name, SymRange range, int64_t hint) {
+  const std::string place = fmt::format("dim '{}'", name);
+  if (range.min && range.max && *range.min > *range.max)
+    refuse({ErrorCode::invalid,
+            fmt::format("the range {} is empty, expected the least size first", print(range)),
+            place});
   // Upstream marks every size as positive, even one that may be 0.
   expressions_->symbol(name, "positive=True, integer=True");
-  SymInt symbol = spelled(name, hint).value();
-  program_.range_constraints.push_back(
-      {.key = expressions_->parse(name).value(), .range = std::move(range)});
-  return symbol;
+  const Result<SymInt> symbol = spelled(name, hint);
+  const Result<const SpelledExpr*> key = expressions_->parse(name);
+  if (!symbol || !key || !(*key)->expr.is_symbol()) {
+    refuse({ErrorCode::malformed, "the name is no symbol, expected one like s0", place});
+    return SymInt(hint);
+  }
+  program_.range_constraints.push_back({.key = *key, .range = std::move(range)});
+  return *symbol;
 }
 
 ValueId ProgramBuilder::add_input(InputSpec spec, std::string_view name,
@@ -195,6 +229,7 @@ ValueId ProgramBuilder::input(std::string_view name, SymInt value) {
 }
 
 void ProgramBuilder::mutate_buffer(std::string fqn, ValueId value) {
+  if (!takes(Argument(value), fmt::format("the new value of '{}'", fqn))) return;
   mutations_.push_back({{.kind = OutputKind::buffer_mutation,
                          .arg = spec_of(graph_, Argument(value)),
                          .target = std::move(fqn)},
@@ -202,6 +237,7 @@ void ProgramBuilder::mutate_buffer(std::string fqn, ValueId value) {
 }
 
 void ProgramBuilder::output(Argument argument) {
+  if (!takes(argument, fmt::format("output {}", results_.size()))) return;
   OutputSpec spec{.kind = OutputKind::user_output, .arg = spec_of(graph_, argument)};
   results_.push_back({std::move(spec), std::move(argument)});
 }
@@ -225,6 +261,7 @@ ModuleCallEntry ProgramBuilder::root_call() const {
 }
 
 Result<Program> ProgramBuilder::finish() && {
+  if (mistake_) return *std::move(mistake_);
   std::ranges::stable_sort(inputs_, {}, [](const Input& input) {
     constexpr int kOrder[] = {/*user_input*/ 3,      /*parameter*/ 0,  /*buffer*/ 1,
                               /*constant_tensor*/ 2, /*custom_obj*/ 2, /*token*/ -1};

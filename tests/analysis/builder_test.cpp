@@ -47,6 +47,38 @@ TEST(Builder, MakesAPerceptronWithADynamicBatch) {
       "Symbol('s0', positive=True, integer=True)");
 }
 
+TEST(Builder, ReturnsTheFirstMistake) {
+  const auto error_of = [](auto&& build) {
+    ProgramBuilder builder;
+    const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {2}));
+    build(builder, x);
+    builder.output(x);
+    const auto program = std::move(builder).finish();
+    return program ? "" : program.error().text();
+  };
+  const std::string unknown = "found value 77, expected one that this builder gave";
+  EXPECT_EQ(error_of([](auto& builder, ValueId) { builder.output(ValueId{77}); }),
+            "output 0: " + unknown);
+  EXPECT_EQ(error_of([](auto& builder, ValueId) { builder.mutate_buffer("b", ValueId{77}); }),
+            "the new value of 'b': " + unknown);
+  const auto call = [](auto& builder, ValueId) {
+    builder.output(builder.call("torch.ops.aten.relu.default", {arg("self", ValueId{77})},
+                                builder.tensor(Dtype::float32, {2})));
+  };
+  EXPECT_EQ(error_of(call), "argument 0 of torch.ops.aten.relu.default: " + unknown);
+  const auto nested = [](auto& builder, ValueId) {
+    GraphBuilder graph = builder.nested();
+    graph.output(ValueId{77});
+    builder.subgraph("branch", std::move(graph));
+  };
+  EXPECT_EQ(error_of(nested), "graph 'branch': output 0: " + unknown);
+  for (const char* name : {"", "s0 + 1", "9x y"})
+    EXPECT_NE(error_of([&](auto& builder, ValueId) { builder.dim(name, {1, 9}, 3); }), "") << name;
+  EXPECT_EQ(error_of([](auto& builder, ValueId) { builder.dim("s0", {9, 1}, 3); }),
+            "dim 's0': the range [9, 1] is empty, expected the least size first");
+  EXPECT_EQ(error_of([](auto&, ValueId) {}), "");
+}
+
 TEST(Builder, MakesAConditional) {
   ProgramBuilder builder;
   const TensorMeta vector = builder.tensor(Dtype::float32, {3});

@@ -40,7 +40,8 @@ Argument tensors(const std::vector<ValueId>& values);
 Argument ints(const std::vector<int64_t>& values);
 
 // One graph: the program's own, or one that a higher-order operator calls. A name already taken
-// gets a number as in torch.fx: "linear", "linear_1".
+// gets a number as in torch.fx: "linear", "linear_1". Nothing here fails: what could not be built
+// is left out, and the first such mistake is what ProgramBuilder::finish() returns.
 class GraphBuilder {
  public:
   // An empty graph that this one can call, over the same symbols.
@@ -74,10 +75,15 @@ class GraphBuilder {
   Result<SymInt> spelled(std::string_view text, int64_t hint);
 
   std::string unused_name(std::string_view name);
+  // Keeps the first mistake.
+  void refuse(Error error);
+  // False, and a mistake, where the argument has a value that this builder did not give.
+  bool takes(const Argument& argument, std::string_view place);
 
   std::shared_ptr<ExprPool> expressions_;
   Graph graph_;
   std::set<std::string, std::less<>> node_names_;  // of nodes that are named after no value
+  std::optional<Error> mistake_;
 };
 
 // Builds a program of the TRAINING dialect in the newest schema.
@@ -86,6 +92,7 @@ class ProgramBuilder : public GraphBuilder {
   ProgramBuilder();
 
   // A symbolic dimension: its name ("s0"), its admissible range, its value in the example inputs.
+  // Where the name is no symbol or the range is empty, the number `hint`, and finish() fails.
   SymInt dim(std::string_view name, SymRange range, int64_t hint);
   // An expression of such dimensions: expr("2*s0 + 1", 17). Error `malformed`.
   Result<SymInt> expr(std::string_view text, int64_t hint) { return spelled(text, hint); }
@@ -103,7 +110,8 @@ class ProgramBuilder : public GraphBuilder {
   // A value, or a number, string or None that every call gives.
   void output(Argument argument);
 
-  // Error `invalid` when a value is used before it is defined.
+  // Error `invalid` when a value is used before it is defined, is none of this builder's, or a
+  // dimension has an empty range; `malformed` when its name is no symbol.
   Result<Program> finish() &&;
 
  private:
