@@ -11,6 +11,7 @@
 #include "package/pickle_checks.h"
 #include "package/read_package.h"
 #include "pt2/package.h"
+#include "schema/path.h"
 
 namespace pt2 {
 namespace {
@@ -43,6 +44,18 @@ void verify_graphs(const Program& program, const ProgramPlace& place, Diagnostic
   for (auto* check : kGraphLevel) check(program, place, findings);
   if (level >= Level::full && options.operators)
     options.operators(program, place.program, findings);
+}
+
+// What reading a file finds where ranges lie; of a program in memory nobody has.
+void check_ranges(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
+  for (const RangeConstraint& constraint : program.range_constraints) {
+    const SymRange& range = constraint.range;
+    if (!range.min || !range.max || *range.min <= *range.max) continue;
+    std::string where = fmt::format("{}.range_constraints", place.program);
+    schema::append_key_step(where, constraint.key->text);
+    findings.add(Rule::range, std::move(where),
+                 fmt::format("the range {} is empty", print(range)));
+  }
 }
 
 void name_nodes(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
@@ -120,6 +133,7 @@ Diagnostics verify_program(const Program& program, std::string_view name, Level 
   check_structure(program, structure);
   for (const Diagnostic& fault : structure.all())
     faults.add(fault.rule, Error{fault.code, fault.text, place.program + fault.where});
+  check_ranges(program, place, faults);
   verify_graphs(program, place, std::move(faults), level, options, findings);
   name_nodes(program, place, findings);
   return findings;

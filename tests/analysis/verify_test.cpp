@@ -12,6 +12,7 @@
 #include "ir/graph_place.h"
 #include "package/broken_programs.h"
 #include "package/corpus.h"
+#include "pt2/ir/builder.h"
 #include "pt2/package.h"
 
 namespace pt2 {
@@ -187,6 +188,20 @@ TEST(Verify, EachEditBreaksItsRule) {
 }
 
 // The bytes of a generator's state are data; whatever else its pickle calls is not.
+// Reading a file reports it, too, so that it is said once.
+TEST(Verify, EmptyRangesOfProgramsInMemory) {
+  ProgramBuilder builder;
+  const SymInt batch = builder.dim("s0", {1, 9}, 3);
+  builder.output(builder.input("x", builder.tensor(Dtype::float32, {batch})));
+  Program program = std::move(builder).finish().value();
+  EXPECT_TRUE(verify_program(program).empty());
+  program.range_constraints[0].range = {9, 1};
+  const Diagnostics findings = verify_program(program);
+  ASSERT_EQ(findings.all().size(), 1u);
+  EXPECT_EQ(findings.all()[0].line(),
+            "V507 error: program:.range_constraints.s0: the range [9, 1] is empty");
+}
+
 TEST(Verify, GeneratorsHaveStates) {
   constexpr const char* kRecord = "data/constants/opaque_obj_0";
   const auto findings = [&](const char* from, const char* to) {
