@@ -55,7 +55,16 @@ struct BaseTypeOf {
 };
 
 template <class T>
-struct TypeOf;
+inline constexpr bool kHasType = false;
+// Only the types below stand for one of a signature.
+template <class T>
+struct TypeOf {
+  static_assert(kHasType<T>,
+                "functions of operators take and return Tensor, int64_t, double, bool, "
+                "std::string, Scalar, Dtype, Layout, Device, MemoryFormat, Object, and "
+                "std::optional and std::vector of these: write int64_t for int, double for float");
+  static constexpr ArgumentType kType{};
+};
 template <>
 struct TypeOf<Tensor> : BaseTypeOf<BaseType::tensor> {};
 template <>
