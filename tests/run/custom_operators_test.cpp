@@ -191,6 +191,18 @@ TEST(CustomOperators, AreRefusedWithTheColumn) {
             std::string::npos);
 }
 
+TEST(CustomOperators, HaveFunctions) {
+  CustomOperators operators;
+  using Function = Tensor (*)(const Tensor&, double);
+  EXPECT_FALSE(operators.add(kScale, Function(nullptr)));
+  EXPECT_FALSE(operators.add(kScale, std::function<Tensor(const Tensor&, double)>()));
+  const auto refused = operators.add_kernel(kScale, CustomOperators::Kernel());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::argument);
+  EXPECT_TRUE(operators.empty());
+  EXPECT_TRUE(operators.add(kScale, Function(scale)));
+}
+
 TEST(CustomOperators, AreRegisteredOnce) {
   CustomOperators operators;
   ASSERT_TRUE(operators.add(kScale, scale));

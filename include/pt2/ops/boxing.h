@@ -6,6 +6,7 @@
 
 #include <array>
 #include <complex>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -218,6 +219,11 @@ template <class... T>
 struct ReturnTypes<std::tuple<T...>> {
   static constexpr std::array<ArgumentType, sizeof...(T)> kTypes{TypeOf<T>::kType...};
 };
+
+template <class F>
+inline constexpr bool kIsStdFunction = false;
+template <class Signature>
+inline constexpr bool kIsStdFunction<std::function<Signature>> = true;
 
 // The Pack and the results of a function pointer or a function object.
 template <class F>

@@ -45,16 +45,19 @@ class CustomOperators {
   // script class, whose first parameter is the object: "get(__torch__.torch.classes.mine.Table
   // self, int key) -> Tensor". Error `argument`, with the column in its place, when the text is no
   // signature or has a type that is not supported; when the function's types are not those of the
-  // signature; when the operator was registered before.
+  // signature; when the function is null; when the operator was registered before.
   template <class F>
   Result<void> add(std::string_view schema, F function) {
     using Types = ops::FunctionTypes<F>;
     static constexpr auto kArguments = Types::Arguments::types();
     const ops::FunctionShape shape{kArguments, ops::ReturnTypes<typename Types::Return>::kTypes};
+    if constexpr (std::is_pointer_v<F> || ops::kIsStdFunction<F>)
+      if (function == nullptr) return no_function(schema);
     return add(schema, boxed<typename Types::Arguments>(std::move(function)), &shape);
   }
   // The same for a kernel on values, where C++ types cannot be written down.
   Result<void> add_kernel(std::string_view schema, Kernel kernel) {
+    if (kernel == nullptr) return no_function(schema);
     return add(schema, std::move(kernel), nullptr);
   }
 
@@ -65,6 +68,10 @@ class CustomOperators {
   const ops::CustomOperator* find(std::string_view target) const;
 
  private:
+  static Error no_function(std::string_view schema) {
+    return {ErrorCode::argument, "found a null function, expected one to call",
+            std::string(schema)};
+  }
   template <class Arguments, class F>
   static Kernel boxed(F function) {
     return [function = std::move(function)](std::span<const Value> arguments) {
