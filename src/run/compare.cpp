@@ -339,6 +339,15 @@ Comparison compare_tensors(const Tensor& found, const Tensor& expected,
     return out;
   }
   if (!options.values || found.numel() == 0) return out;
+  for (const Tensor* tensor : {&found, &expected, reference}) {
+    if (tensor == nullptr || tensor->has_memory()) continue;
+    out.difference = fmt::format("{} is {}, without memory for its elements",
+                                 tensor == &found      ? "found"
+                                 : tensor == &expected ? "expected"
+                                                       : "the reference",
+                                 tensor->type_text());
+    return out;
+  }
   const Result<Tensor> dense_found = found.try_contiguous();
   const Result<Tensor> dense_expected = expected.try_contiguous();
   if (!dense_found || !dense_expected) {

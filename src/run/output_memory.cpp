@@ -31,7 +31,7 @@ Tensor* tensor_of(Value& value) {
 }  // namespace
 
 Result<void> check_writable(const Tensor& memory) {
-  if (!memory.defined()) return refused("the tensor has no memory");
+  if (!memory.defined() || !memory.has_memory()) return refused("the tensor has no memory");
   if (memory.storage()->is_read_only()) return refused("the memory is read-only");
   if (memory.numel() > 0 && ops::may_overlap(memory))
     return refused("elements share a place in memory");

@@ -93,6 +93,11 @@ void copy_written(const Model::Shared& shared, std::span<const InputLayout> layo
 }
 
 // State and inputs in the order of the graph's inputs. A tensor of the caller's that has sizes but
+bool has_memory(const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  return tensor == nullptr || tensor->has_memory();
+}
+
 // no memory may have no element either.
 Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
                                         const std::vector<Value>& state, std::span<Value> inputs) {
@@ -100,12 +105,12 @@ Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t position = shared.convention.input_positions[i];
     auto* tensor = inputs[i].get_if<Tensor>();
-    if (tensor != nullptr && !tensor->defined()) {
-      if (tensor->numel() > 0)
-        return Error{ErrorCode::argument, "found a tensor without elements",
-                     "input '" + shared.convention.inputs[i].name + "'"};
+    if (tensor != nullptr && !tensor->has_memory())
+      return Error{ErrorCode::argument,
+                   "found no memory for the elements of " + tensor->type_text(),
+                   "input '" + shared.convention.inputs[i].name + "'"};
+    if (tensor != nullptr && !tensor->defined())
       *tensor = Tensor::zeros(tensor->dtype(), tensor->sizes());
-    }
     if (tensor != nullptr && shared.written[position] && tensor->storage()->is_read_only())
       *tensor = tensor->clone();
     out[position] = inputs[i];
@@ -232,6 +237,7 @@ Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs
   if (outputs.size() != expected.size())
     return Error{ErrorCode::argument,
                  "found memory for " + std::to_string(outputs.size()) + " outputs, expected " +
+         std::ranges::all_of(inputs, has_memory) &&
                      std::to_string(expected.size()),
                  ""};
   const auto memory = [&](size_t i) {

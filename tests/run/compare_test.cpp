@@ -64,6 +64,15 @@ TEST(Compare, DtypeAndSizesAreComparedFirst) {
   EXPECT_EQ(difference(floats({}), floats({})), "");
 }
 
+TEST(Compare, WhatHasNoMemoryIsNeverEqual) {
+  const Tensor none = Tensor::without_elements(Dtype::float32, {2});
+  EXPECT_EQ(difference(none, floats({1, 2})), "found is f32[2], without memory for its elements");
+  EXPECT_EQ(difference(floats({1, 2}), none),
+            "expected is f32[2], without memory for its elements");
+  EXPECT_NE(compare(floats({1, 2}), floats({1, 2}), {}, &none).difference, "");
+  EXPECT_EQ(difference(none, none, {.values = false}), "");
+}
+
 TEST(Compare, StridesMayDiffer) {
   const float rows[] = {0, 1, 2, 3}, columns[] = {0, 2, 1, 3};
   const Tensor plain = Tensor::from<float>(Dtype::float32, {2, 2}, rows);

@@ -379,7 +379,8 @@ class PlannedSession final : public EngineSession {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto* memory = outputs[i].get_if<Tensor>();
       const Tensor& result = recording->outputs()[i];
-      if (memory == nullptr || !memory->defined() || memory->dtype() != result.dtype() ||
+      if (memory == nullptr || !memory->defined() || !memory->has_memory() ||
+          memory->dtype() != result.dtype() ||
           memory->sizes() != result.sizes() || !memory->is_contiguous() ||
           memory->storage()->is_read_only())
         return false;
