@@ -63,26 +63,36 @@ namespace run {
 class EngineSession;
 }
 
+// From a Model that was moved from, only destroying it and assigning to it are allowed.
 class Model {
  public:
   // Reads the file, resolves every operator and attaches the weights, which stay mapped. Errors:
   // those of Package::open; `unsupported`, naming every operator without a kernel and where it is
   // called.
   static Result<Model> load(const std::string& path, const LoadOptions& options = {});
+  // Error `argument` where there is no package.
   static Result<Model> from_package(std::shared_ptr<const Package> package,
                                     const LoadOptions& options = {});
 
-  const Program& program() const;
-  const Package& package() const;
-  std::span<const ModelValue> inputs() const;
-  std::span<const ModelValue> outputs() const;
+  // What these give lives as long as a copy of the model does, so a temporary gives nothing:
+  // `for (auto& i : Model::load(path).value().inputs())` would look at what is gone.
+  const Program& program() const&;
+  const Program& program() && = delete;
+  const Package& package() const&;
+  const Package& package() && = delete;
+  std::span<const ModelValue> inputs() const&;
+  std::span<const ModelValue> inputs() && = delete;
+  std::span<const ModelValue> outputs() const&;
+  std::span<const ModelValue> outputs() && = delete;
 
   // Results have the sizes that PyTorch gives them; their strides are the engine's to choose.
   //
-  // Runs once on fresh state: changes to buffers are computed and then forgotten. Inputs are in the
-  // order of inputs(); outputs in the order of outputs(). Errors: `argument` when an input does not
-  // fit (count, dtype, sizes, range), `invalid` when an operator refuses its arguments, at the node
-  // that called it; `cancelled` as the options say.
+  // Runs once on fresh state: changes to buffers are computed and then forgotten. An input tensor
+  // that the program itself changes is written in place, as by Session::run: pass a clone() where
+  // the caller's memory must stay as it is. Inputs are in the order of inputs(); outputs in the
+  // order of outputs(). Errors: `argument` when an input does not fit (count, dtype, sizes, range)
+  // or has no memory for its elements, `invalid` when an operator refuses its arguments, at the
+  // node that called it; `cancelled` as the options say.
   Result<std::vector<Value>> run(std::vector<Value> inputs, const CallOptions& options = {}) const;
   // By name or by decimal position, in any order.
   Result<std::vector<Value>> run(const NamedValues& inputs, const CallOptions& options = {}) const;
@@ -97,7 +107,8 @@ class Model {
   Result<Tree> call(const NamedTrees& inputs, const CallOptions& options = {}) const;
 
   // The arguments of forward; their leaves are inputs(), in order.
-  std::span<const CallArgument> arguments() const;
+  std::span<const CallArgument> arguments() const&;
+  std::span<const CallArgument> arguments() && = delete;
   // The flat order of named inputs. Constants of the program may be left out. Errors: `argument`
   // for unknown, repeated and missing names, and where a value has not the structure of its place.
   Result<std::vector<Value>> order_inputs(const NamedTrees& inputs) const;
@@ -125,7 +136,7 @@ class Model {
 };
 
 // Runs a model again and again, keeping what it changes, as a torch.nn.Module would. Not for two
-// threads at once.
+// threads at once. One that was moved from can only be destroyed or assigned to.
 class Session {
  public:
   explicit Session(const Model& model, const SessionOptions& options = {});

@@ -122,9 +122,11 @@ class Package {
   // Names of the programs, in file order. Of a container (container.h) there are several in one
   // record: "forward", "aotinductor-a100/forward"; with the record's name in front
   // ("decoder/forward") where the file has more than one.
-  std::span<const std::string> models() const;
+  std::span<const std::string> models() const&;
+  std::span<const std::string> models() && = delete;  // would lose its package
   // What opening found odd: container and schema.
-  const Diagnostics& warnings() const;
+  const Diagnostics& warnings() const&;
+  const Diagnostics& warnings() && = delete;
 
   // In all that follows an empty model name means the only one, the one called "model", or the only
   // main one of containers (method "forward"); `argument` when there is no such model. Reading is

@@ -149,8 +149,8 @@ Result<Package> Package::open_archive(Archive archive, NodeOrigins origins) {
 }
 
 const Archive& Package::archive() const { return state_->archive; }
-std::span<const std::string> Package::models() const { return state_->names; }
-const Diagnostics& Package::warnings() const { return state_->warnings; }
+std::span<const std::string> Package::models() const& { return state_->names; }
+const Diagnostics& Package::warnings() const& { return state_->warnings; }
 
 Result<std::string> Package::model_name(std::string_view model) const {
   PT2_TRY(size_t index, state_->find_model(model));

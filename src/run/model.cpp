@@ -176,13 +176,15 @@ Result<Model> Model::load(const std::string& path, const LoadOptions& options) {
 
 Result<Model> Model::from_package(std::shared_ptr<const Package> package,
                                   const LoadOptions& options) {
+  if (package == nullptr)
+    return Error{ErrorCode::argument, "found no package, expected one that Package::open gave", ""};
   return run::make_model(std::move(package), options, run::engine_factory(options.engine));
 }
 
-const Program& Model::program() const { return *shared_->program; }
-const Package& Model::package() const { return *shared_->package; }
-std::span<const ModelValue> Model::inputs() const { return shared_->convention.inputs; }
-std::span<const ModelValue> Model::outputs() const { return shared_->convention.outputs; }
+const Program& Model::program() const& { return *shared_->program; }
+const Package& Model::package() const& { return *shared_->package; }
+std::span<const ModelValue> Model::inputs() const& { return shared_->convention.inputs; }
+std::span<const ModelValue> Model::outputs() const& { return shared_->convention.outputs; }
 std::vector<PlannedStep> Model::plan() const { return shared_->engine->steps(); }
 uint64_t Model::trim() const { return shared_->engine->trim(); }
 
@@ -196,7 +198,7 @@ Result<std::vector<Value>> Model::run(const NamedValues& inputs, const CallOptio
   return run(std::move(ordered), options);
 }
 
-std::span<const CallArgument> Model::arguments() const { return shared_->convention.arguments; }
+std::span<const CallArgument> Model::arguments() const& { return shared_->convention.arguments; }
 
 Result<std::vector<Value>> Model::order_inputs(const NamedTrees& inputs) const {
   run::NamedInputs named(shared_->convention);

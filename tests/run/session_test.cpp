@@ -156,6 +156,20 @@ TEST(Session, RefusesATensorWithoutMemory) {
   }
 }
 
+TEST(Model, OfNoPackageIsAnError) {
+  const auto model = Model::from_package(nullptr);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::argument);
+}
+
+template <class T>
+concept LendsItsInputs = requires(T model) { std::move(model).inputs(); };
+template <class T>
+concept LendsItsProgram = requires(T model) { std::move(model).program(); };
+template <class T>
+concept LendsItsWarnings = requires(T package) { std::move(package).warnings(); };
+static_assert(!LendsItsInputs<Model> && !LendsItsProgram<Model> && !LendsItsWarnings<Package>);
+
 // Where there is nothing to write, no memory is missing.
 TEST(Session, TakesEmptyTensorsWithoutMemory) {
   const std::string path = std::string(PT2_TEST_DATA) + "/hostile/run-empty-written-input.pt2";
