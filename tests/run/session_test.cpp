@@ -6,7 +6,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "pt2/ir/builder.h"
 #include "pt2/model.h"
+#include "pt2/save.h"
 #include "run/graph_maker.h"
 #include "run/model_shared.h"
 
@@ -169,6 +171,28 @@ concept LendsItsProgram = requires(T model) { std::move(model).program(); };
 template <class T>
 concept LendsItsWarnings = requires(T package) { std::move(package).warnings(); };
 static_assert(!LendsItsInputs<Model> && !LendsItsProgram<Model> && !LendsItsWarnings<Package>);
+
+// PyTorch loads such a weight as well; where it keeps the program from running, the error says so.
+TEST(Model, NamesAWeightThatIsNotAsRecorded) {
+  ProgramBuilder builder;
+  const ValueId weight = builder.parameter("w", builder.tensor(Dtype::float32, {2}));
+  const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {2}));
+  builder.output(builder.call("torch.ops.aten.add.Tensor", {arg("self", x), arg("other", weight)},
+                              builder.tensor(Dtype::float32, {2})));
+  PackageContents contents;
+  contents.programs.resize(1);
+  contents.programs[0].json = program_json(std::move(builder).finish().value());
+  contents.programs[0].state_dict = std::vector<SavedTensor>{
+      {.name = "w", .tensor = Tensor::zeros(Dtype::float32, {3}), .is_parameter = true}};
+  const std::string path = testing::TempDir() + "other_weight.pt2";
+  ASSERT_TRUE(save_package(contents, path));
+  const auto outputs =
+      Model::load(path).value().run({{"x", Value(Tensor::zeros(Dtype::float32, {2}))}});
+  ASSERT_FALSE(outputs);
+  EXPECT_NE(outputs.error().message.find("; the weight 'w' is f32[3], the program records f32[2]"),
+            std::string::npos)
+      << outputs.error().text();
+}
 
 // Where there is nothing to write, no memory is missing.
 TEST(Session, TakesEmptyTensorsWithoutMemory) {
