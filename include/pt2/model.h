@@ -159,7 +159,7 @@ class Session {
   Result<void> run_into(std::span<Value> inputs, std::span<Value> outputs,
                         const CallOptions& options = {});
   // The same where the sizes of results are not known before: `allocate` is asked for the memory of
-  // each output that is a tensor.
+  // each output that is a tensor. Error `argument` where it is empty.
   Result<std::vector<Value>> run_into(std::span<Value> inputs, const OutputAllocator& allocate,
                                       const CallOptions& options = {});
   // As Model::call; an input tensor that the program changes is written in place where it can be.
@@ -173,7 +173,8 @@ class Session {
   const Program& program() const;
   // Seeds the random operators; 0 at first.
   void seed(uint64_t seed) { seed_ = seed; }
-  // Is told every value that later runs compute; an empty one ends that.
+  // Is told every value that later runs compute; an empty one ends that. An observer may call this:
+  // the run that it is told of goes on as it began.
   void observe(Observer observer) { observer_ = std::move(observer); }
 
   // Implementation.

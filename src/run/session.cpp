@@ -93,12 +93,12 @@ void copy_written(const Model::Shared& shared, std::span<const InputLayout> layo
   }
 }
 
-// State and inputs in the order of the graph's inputs. A tensor of the caller's that has sizes but
 bool has_memory(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   return tensor == nullptr || tensor->has_memory();
 }
 
+// State and inputs in the order of the graph's inputs. A tensor of the caller's that has sizes but
 // no memory may have no element either.
 Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
                                         const std::vector<Value>& state, std::span<Value> inputs) {
@@ -237,6 +237,7 @@ bool Session::may_repeat(std::span<const Value> inputs, const CallOptions& optio
   const run::CallingConvention& convention = shared_->convention;
   return !has_other_weights_ && !observer_ && !options.on_step && options.growing.empty() &&
          inputs.size() == convention.inputs.size() &&
+         std::ranges::all_of(inputs, has_memory) &&
          std::ranges::is_sorted(convention.input_positions) &&
          std::ranges::all_of(convention.graph_outputs, &GraphOutput::is_callers);
 }
@@ -260,7 +261,6 @@ Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs
   if (outputs.size() != expected.size())
     return Error{ErrorCode::argument,
                  "found memory for " + std::to_string(outputs.size()) + " outputs, expected " +
-         std::ranges::all_of(inputs, has_memory) &&
                      std::to_string(expected.size()),
                  ""};
   const auto memory = [&](size_t i) {
@@ -284,6 +284,8 @@ Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs
 Result<std::vector<Value>> Session::run_into(std::span<Value> inputs,
                                              const OutputAllocator& allocate,
                                              const CallOptions& options) {
+  if (allocate == nullptr)
+    return Error{ErrorCode::argument, "found an empty function that gives memory for outputs", ""};
   return run_with(inputs, options, &allocate);
 }
 
@@ -302,28 +304,30 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
     std::optional<run::OutputMemory> memory;
     if (allocate != nullptr)
       memory.emplace(*allocate, convention.outputs, convention.graph_outputs);
-    // What an observer says is no fault of the node that it was told of.
+    // What an observer says is no fault of the node that it was told of. It may set another one, or
+    // none, for later runs.
+    const Observer observer = observer_;
     std::optional<Error> refused;
     const Observer told = [&](const ObservedValue& observed) {
-      Result<void> taken = observer_(observed);
+      Result<void> taken = observer(observed);
       if (!taken) refused = taken.error();
       return taken;
     };
     Result<std::vector<Value>> computed =
         engine_->run(sources, {.seed = seed_,
-                               .observer = observer_ ? &told : nullptr,
+                               .observer = observer ? &told : nullptr,
                                .limits = run::scaled_limits(shared_->limits, bytes),
                                .cancellation = run::Cancellation(options),
                                .on_step = options.on_step ? &options.on_step : nullptr,
                                .outputs = memory ? &*memory : nullptr,
                                .growing = growing});
     if (refused) return *std::move(refused);
+    if (!computed && computed.error().code == ErrorCode::invalid)
+      return with_other_weights(computed.error(), *shared_, state_);
     PT2_TRY(std::vector<Value> results, std::move(computed));
     std::vector<Value> outputs;
     for (size_t i = 0; i < results.size(); ++i) {
       const GraphOutput& output = convention.graph_outputs[i];
-    if (!computed && computed.error().code == ErrorCode::invalid)
-      return with_other_weights(computed.error(), *shared_, state_);
       if (output.is_callers())
         outputs.push_back(std::move(results[i]));
       else if (output.target)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -315,6 +316,9 @@ TEST(RunInto, RefusesWhatHasNoMemory) {
     EXPECT_EQ(refused.error().code, ErrorCode::argument);
     ASSERT_TRUE(session.run(inputs));
   }
+  const auto refused = session.run_into(inputs, OutputAllocator());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::argument);
 }
 
 TEST(RunInto, SurvivesSizesThatCannotBe) {
@@ -449,6 +453,25 @@ TEST(Cancellation, EndsARunThatTheCallerStops) {
 }
 
 // Also where a nested graph has the node.
+TEST(Observers, MayEndTheirOwnWork) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  // Larger than what a std::function holds in itself.
+  std::array<size_t, 8> told{};
+  size_t calls = 0;
+  session.observe([&session, &calls, told](const ObservedValue&) mutable -> Result<void> {
+    session.observe({});
+    calls = ++told[0];
+    return {};
+  });
+  ASSERT_TRUE(session.run(inputs));
+  EXPECT_GT(calls, 1u);
+  const size_t before = calls;
+  ASSERT_TRUE(session.run(inputs));
+  EXPECT_EQ(calls, before);
+}
+
 TEST(Observers, EndARunWithTheirOwnErrors) {
   for (const std::string name : {"mlp", "map_op"}) {
     const Model model = corpus_model(name);
