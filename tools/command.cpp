@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
-#include <vector>
 
 #include "base/json.h"
 #include "base/memory_account.h"
@@ -17,6 +16,7 @@
 #include "pt2/format/zip.h"
 #include "pt2/limits.h"
 #include "tools/names.h"
+#include "tools/source.h"
 
 namespace pt2::tools {
 namespace {
@@ -189,14 +189,30 @@ void print(std::FILE* file, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), file);
 }
 
-Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
+Result<void> check_not_read(const std::string& output, const std::vector<std::string>& read) {
+  const auto written = files::status(output);
+  if (!written || !written->is_regular) return {};
+  for (const std::string& file : read)
+    if (const auto source = files::status(input_path(file));
+        source && source->is_same_file(*written))
+      return Error{ErrorCode::argument,
+                   "the output is the file that is read, of which nothing would be left; give it "
+                   "another name",
+                   output};
+  return {};
+}
+
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes,
+                        const std::vector<std::string>& read) {
+  PT2_TRY_VOID(check_not_read(path, read));
   PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
   PT2_TRY_VOID(sink->write(bytes));
   return sink->finish();
 }
 
-Result<void> write_text(Environment& environment, const std::string& output, std::string text) {
-  if (!output.empty()) return write_file(output, std::as_bytes(std::span(text)));
+Result<void> write_text(Environment& environment, const std::string& output, std::string text,
+                        const std::vector<std::string>& read) {
+  if (!output.empty()) return write_file(output, std::as_bytes(std::span(text)), read);
   if (environment.out_is_terminal && !text.ends_with('\n')) text += '\n';
   print(environment.out, text);
   return {};

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "pt2/diagnostics.h"
 #include "pt2/result.h"
@@ -58,11 +59,16 @@ std::string_view job_name(Job job);  // a heading
 int run_command(std::span<const std::string> arguments, Environment& environment);
 
 void print(std::FILE* file, std::string_view text);
-// Writes the file whole, or leaves what was there.
-Result<void> write_file(const std::string& path, std::span<const std::byte> bytes);
-// Writes the text to that file, or prints it if `output` is empty. Programs get the exact bytes,
-// people whole lines.
-Result<void> write_text(Environment& environment, const std::string& output, std::string text);
+// Error `argument` where `output` is one of the files that are read ("-" is standard input): for
+// what is written in another format, which would be all that is left of that file.
+Result<void> check_not_read(const std::string& output, const std::vector<std::string>& read);
+// Writes the file whole, or leaves what was there. Errors: those of check_not_read, too.
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes,
+                        const std::vector<std::string>& read);
+// Writes the text to that file, as write_file does, or prints it if `output` is empty. Programs get
+// the exact bytes, people whole lines.
+Result<void> write_text(Environment& environment, const std::string& output, std::string text,
+                        const std::vector<std::string>& read);
 // Each on its own line of `err`, "pt2: warning: V201 …".
 void print_warnings(Environment& environment, const Diagnostics& warnings);
 void print_warning(Environment& environment, std::string_view text);

@@ -82,6 +82,49 @@ TEST(ChangedOutput, BreaksNoRuleThatTheInputKeeps) {
   EXPECT_TRUE(tools::new_findings(broken, program, Limits()).value().empty());
 }
 
+// Texts, pages, reports and parts: they would be all that is left of the model.
+TEST(TextOutput, IsNeverTheFileThatIsRead) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const std::string program = folder.file("model.pt2"), link = folder.file("link.pt2");
+  const std::string other = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2";
+  fs::copy_file(other, program);
+  fs::create_hard_link(program, link);
+  const auto bytes = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string before = bytes(program);
+  const std::string record = "models/model.json";
+  const std::string parent = fs::path(program).parent_path().string();
+  const std::vector<std::vector<std::string>> commands = {
+      {"dis", program, "-o", program},
+      {"dis", program, "-o", link},
+      {"dis", program, "--plan", "-o", program},
+      {"json", program, "-o", program},
+      {"canon", program, "-o", program},
+      {"draft", program, "-o", program},
+      {"draft", program, "--external", "-o", program},
+      {"cat", program, record, "-o", program},
+      {"diff", program, other, "--html", program},
+      {"diff", other, program, "--html", link},
+      {"scan", other, program, "--sarif", program},
+      {"unpack", program, "-o", parent}};
+  for (const std::vector<std::string>& command : commands) {
+    const CommandResult result = run_pt2(command);
+    EXPECT_EQ(result.exit_code, 2) << command[0];
+    EXPECT_EQ(result.out, "") << command[0];
+    EXPECT_NE(result.err.find("the output is the file that is read"), std::string::npos)
+        << command[0] << ": " << result.err;
+    EXPECT_TRUE(bytes(program) == before) << command[0];
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(parent), {}), 2);
+  EXPECT_EQ(run_pt2({"dis", "-", "-o", program}, program).exit_code, 2);
+  EXPECT_TRUE(bytes(program) == before);
+  // What is a .pt2 again may take the place of the old one.
+  EXPECT_EQ(run_pt2({"strip", program, "-o", program}).exit_code, 0);
+}
+
 TEST(RunOutput, OfResultsIsAFileOfTensorsAndNothingElse) {
   for (const std::string format : {"npz", "safetensors"}) {
     const CommandResult result =

@@ -83,7 +83,7 @@ std::string overview_page() {
 
 Result<void> write_page(const std::string& folder, std::string_view name, const std::string& page) {
   return write_file((std::filesystem::path(folder) / fmt::format("{}.1", name)).string(),
-                    std::as_bytes(std::span(page)));
+                    std::as_bytes(std::span(page)), {});
 }
 
 Result<void> write_pages(const std::string& folder) {

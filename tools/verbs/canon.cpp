@@ -25,7 +25,7 @@ Result<int> print_canonical(const CanonArguments& options, Environment& environm
   std::string text =
       options.pretty ? schema::encode_program_pretty(out) : schema::encode_program(out);
   if (options.pretty) text += '\n';
-  PT2_TRY_VOID(write_text(environment, options.output, std::move(text)));
+  PT2_TRY_VOID(write_text(environment, options.output, std::move(text), {options.source.file}));
   return kOk;
 }
 

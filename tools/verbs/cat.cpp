@@ -56,7 +56,7 @@ Result<int> cat_record(const CatArguments& options, Environment& environment) {
   if (options.output.empty()) {
     PT2_TRY_VOID(write_answer(record->text(), environment));
   } else {
-    PT2_TRY_VOID(write_file(options.output, record->bytes));
+    PT2_TRY_VOID(write_file(options.output, record->bytes, {options.source.file}));
   }
   return kOk;
 }
@@ -77,6 +77,7 @@ Result<int> cat_tensor(const CatArguments& options, Environment& environment) {
     PT2_TRY_VOID(write_npy(found->tensor, npy));
     PT2_TRY_VOID(write_answer(npy.bytes(), environment));
   } else {
+    PT2_TRY_VOID(check_not_read(options.output, {options.source.file}));
     PT2_TRY_VOID(write_tensor_file(options.output, {{found->name, found->tensor}}));
   }
   return kOk;

@@ -57,12 +57,12 @@ void print_counts(const Difference& difference, Environment& environment) {
                                        change_kind_name(key.second)));
 }
 
-Result<void> write_html(const DiffArguments& options, const Package& before, const Package& after,
-                        const Difference& difference) {
+Result<void> write_html(const DiffArguments& options, const std::vector<std::string>& files,
+                        const Package& before, const Package& after, const Difference& difference) {
   PT2_TRY(const Program* left, before.program(options.diff.model));
   PT2_TRY(const Program* right, after.program(options.diff.model));
   const std::string page = diff_html(*left, *right, difference);
-  return write_file(options.html, std::as_bytes(std::span(page)));
+  return write_file(options.html, std::as_bytes(std::span(page)), files);
 }
 
 Result<int> diff_two(const DiffArguments& options, const std::string& old_file,
@@ -76,7 +76,8 @@ Result<int> diff_two(const DiffArguments& options, const std::string& old_file,
   DiffOptions wanted = options.diff;
   wanted.weights = !options.no_weights;
   PT2_TRY(const Difference difference, diff(before, after, wanted));
-  if (!options.html.empty()) PT2_TRY_VOID(write_html(options, before, after, difference));
+  if (!options.html.empty())
+    PT2_TRY_VOID(write_html(options, {old_file, new_file}, before, after, difference));
   if (options.json)
     print(environment.out, json_object([&](JsonWriter& json) {
             write_text(json, "before", old_file);

@@ -35,11 +35,13 @@ Result<int> disassemble(const DisArguments& options, Environment& environment) {
     PT2_TRY(CustomOperators operators, load_operators(options.libraries));
     PT2_TRY(const Model model, load_model(std::move(package), options.source, std::move(operators),
                                           EngineKind::planned));
-    PT2_TRY_VOID(write_text(environment, options.output, plan_text(model.plan())));
+    PT2_TRY_VOID(
+        write_text(environment, options.output, plan_text(model.plan()), {options.source.file}));
     return kOk;
   }
   PT2_TRY(const Program* program, package.program(options.source.model));
-  PT2_TRY_VOID(write_text(environment, options.output, print_program(*program, options.text)));
+  PT2_TRY_VOID(write_text(environment, options.output, print_program(*program, options.text),
+                          {options.source.file}));
   return kOk;
 }
 

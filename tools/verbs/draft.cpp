@@ -38,6 +38,7 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
   if (options.external && options.out == "/dev/stdout")
     return Error{ErrorCode::argument,
                  "--external writes a second file beside the draft; give -o a file's name", ""};
+  if (options.external) PT2_TRY_VOID(check_not_read(beside.string(), {options.source.file}));
   DraftReport report;
   auto file = package_draft(package, draft_options, report, options.source.model);
   if (!file) {
@@ -47,11 +48,13 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
   }
   for (const std::string& each : report.left_out)
     print_warning(environment, "the draft leaves out " + each);
-  if (options.external) PT2_TRY_VOID(write_file(beside.string(), bytes_of(file->external)));
-  return write_file(options.out, bytes_of(write_draft(file->module)));
+  if (options.external) PT2_TRY_VOID(write_file(beside.string(), bytes_of(file->external), {}));
+  return write_file(options.out, bytes_of(write_draft(file->module)), {});
 }
 
 Result<int> convert(const DraftArguments& options, Environment& environment) {
+  // Before any file is written, as --external writes two.
+  PT2_TRY_VOID(check_not_read(options.out, {options.source.file}));
   PT2_TRY(const Package package, open_package(options.source, environment));
   if (package.draft() == nullptr) {
     PT2_TRY_VOID(save_as_draft(options, package, environment));

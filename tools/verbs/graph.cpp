@@ -156,7 +156,8 @@ Result<int> graph(const GraphArguments& options, Environment& environment) {
   const std::string text = format == Format::page  ? print_page(pictures.programs, title)
                            : format == Format::svg ? print_svg(pictures.drawings[0], title)
                                                    : print_dot(pictures.drawings[0], title);
-  PT2_TRY_VOID(write_file(options.output, std::as_bytes(std::span(text))));
+  PT2_TRY_VOID(write_file(options.output, std::as_bytes(std::span(text)),
+                          {options.source.file, options.other, options.profile, options.trace}));
   return kOk;
 }
 

@@ -41,7 +41,7 @@ Result<int> print_program(const JsonArguments& options, Environment& environment
                                 ? stored_json(package, options.source.model, style)
                                 : payload_json(options, package));
   if (options.pretty) text += '\n';
-  PT2_TRY_VOID(write_text(environment, options.output, std::move(text)));
+  PT2_TRY_VOID(write_text(environment, options.output, std::move(text), {options.source.file}));
   return kOk;
 }
 

@@ -95,13 +95,18 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
     PT2_TRY(std::string model, package.model_name(options.source.model));
     models = {std::move(model)};
   }
+  const auto path_of = [&](const std::string& model) {
+    return (std::filesystem::path(options.folder) / (model + ".pt2")).string();
+  };
+  for (const std::string& model : models)
+    PT2_TRY_VOID(check_not_read(path_of(model), {options.source.file}));
   std::error_code failed;
   std::filesystem::create_directories(options.folder, failed);
   if (failed) return Error{ErrorCode::io, failed.message(), options.folder};
   PT2_TRY(const PackageContents whole, package_contents(package));
   for (const std::string& model : models) {
     PT2_TRY(const PackageContents contents, unpack(whole, model));
-    const std::string path = (std::filesystem::path(options.folder) / (model + ".pt2")).string();
+    const std::string path = path_of(model);
     PT2_TRY_VOID(save_package(contents, path));
     print(environment.out, fmt::format("{}: {}\n", printable(path), bytes_text(size_of(path))));
   }

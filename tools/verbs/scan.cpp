@@ -120,11 +120,11 @@ Result<int> scan_files(const ScanArguments& options, Environment& environment) {
     reports[i] = scan(input_path(files[i]), {.limits = options.limits, .threads = 1});
     reports[i].file = files[i];
   });
-  print_reports(options, reports, environment);
   if (!options.sarif.empty()) {
     const std::string text = scan_sarif(reports);
-    PT2_TRY_VOID(write_file(options.sarif, std::as_bytes(std::span(text))));
+    PT2_TRY_VOID(write_file(options.sarif, std::as_bytes(std::span(text)), files));
   }
+  print_reports(options, reports, environment);
   int code = kOk;
   for (const ScanReport& report : reports) {
     const int own = report_code(options, report);

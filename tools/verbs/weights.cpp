@@ -198,6 +198,7 @@ Result<int> export_weights(const WeightsArguments& options, const Package& packa
     return Error{ErrorCode::argument,
                  "-o FILE is missing: the .safetensors, .npz or .npy file to write", ""};
   PT2_TRY(const NamedTensors tensors, weights_of(contents, model));
+  PT2_TRY_VOID(check_not_read(options.writing.output, {options.writing.source.file}));
   PT2_TRY_VOID(write_tensor_file(options.writing.output, tensors));
   PT2_TRY_VOID(tell_left_out(package, model, tensors, environment));
   uint64_t bytes = 0;
