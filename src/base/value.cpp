@@ -1,6 +1,10 @@
 #include "pt2/value.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include "base/text.h"
 
 namespace pt2 {
 namespace {
@@ -67,9 +71,11 @@ std::string Value::type_text() const {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(const Tensor& tensor) const { return tensor.type_text(); }
     std::string operator()(int64_t value) const { return "int " + std::to_string(value); }
-    std::string operator()(double value) const { return "float " + std::to_string(value); }
+    std::string operator()(double value) const { return "float " + print_float(value); }
     std::string operator()(bool value) const { return value ? "bool true" : "bool false"; }
-    std::string operator()(std::complex<double>) const { return "complex"; }
+    std::string operator()(std::complex<double> value) const {
+      return fmt::format("complex ({}{:+}j)", value.real(), value.imag());  // Python's spelling
+    }
     std::string operator()(const std::string& text) const { return "string '" + text + "'"; }
     std::string operator()(Dtype dtype) const { return "dtype " + std::string(dtype_name(dtype)); }
     std::string operator()(MemoryFormat) const { return "memory format"; }

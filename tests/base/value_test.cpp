@@ -22,5 +22,14 @@ TEST(Value, OtherNumbersStayWhatTheyAre) {
   EXPECT_TRUE(Value(Dtype::int8).is<Dtype>());
 }
 
+TEST(Value, NumbersInMessagesAreThoseThatWereFound) {
+  EXPECT_EQ(Value(1e-9).type_text(), "float 1e-09");
+  EXPECT_EQ(Value(1e300).type_text(), "float 1e+300");
+  EXPECT_EQ(Value(0.1).type_text(), "float 0.1");
+  EXPECT_EQ(Value(-2.0).type_text(), "float -2.0");
+  EXPECT_EQ(Value(std::complex<double>(1, -2.5)).type_text(), "complex (1-2.5j)");
+  EXPECT_EQ(Value(std::complex<double>(0, 1e-9)).type_text(), "complex (0+1e-09j)");
+}
+
 }  // namespace
 }  // namespace pt2

@@ -102,7 +102,7 @@ TEST(Compare, ComplexNumbersAreComparedByDistance) {
 
 TEST(Compare, ScalarsHaveKinds) {
   EXPECT_EQ(difference(Value(int64_t{3}), Value(int64_t{3})), "");
-  EXPECT_EQ(difference(Value(int64_t{3}), Value(3.0)), "found int 3, expected float 3.000000");
+  EXPECT_EQ(difference(Value(int64_t{3}), Value(3.0)), "found int 3, expected float 3.0");
   EXPECT_EQ(difference(Value(true), Value(false)), "found bool true, expected bool false");
   EXPECT_EQ(difference(Value(std::string("a")), Value(std::string("b"))),
             "found string 'a', expected string 'b'");

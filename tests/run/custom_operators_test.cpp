@@ -169,7 +169,7 @@ TEST(CustomOperators, AreRefusedWithTheColumn) {
       {"a::b(int x=[1", "column 14: expected the end of the default"},
       {"a::b(str x=\"a) -> Tensor", "expected the end of the default"},
       {"a::b(int x=one) -> Tensor", "the default 'one' of 'x' is no int"},
-      {"a::b(int x=1.5) -> Tensor", "argument 'x': found float 1.500000, expected int"},
+      {"a::b(int x=1.5) -> Tensor", "argument 'x': found float 1.5, expected int"},
       {"a::b(float x=1e999) -> Tensor", "the default '1e999' of 'x' is no float"},
       {"a::b(Tensor x=1) -> Tensor", "the default '1' of 'x' is no Tensor"},
       {"a::b(int[] x=[1, True, z]) -> Tensor", "of 'x' is no int[]"},
@@ -242,7 +242,7 @@ TEST(CustomOperators, KernelsAreHeldToTheirSignature) {
   EXPECT_EQ(message("a::b() -> Tensor", {}),
             "the kernel of a::b returned 0 values, its signature is 'a::b() -> Tensor'");
   EXPECT_EQ(message("a::b() -> Tensor", {Value(1.5)}),
-            "the kernel of a::b returned float 1.500000 as result 0, its signature is 'a::b() -> "
+            "the kernel of a::b returned float 1.5 as result 0, its signature is 'a::b() -> "
             "Tensor'");
   EXPECT_NE(message("a::b() -> Tensor", {Value(Tensor())}), "");
   EXPECT_NE(message("a::b() -> Tensor", {Value()}), "");
