@@ -67,7 +67,7 @@ if "$cmake" -S "$scratch/unknown" -B "$scratch/unknown/build" -G Ninja -DCMAKE_P
   echo "an unknown component is found"
   exit 1
 fi
-grep -q "pt2 has no component 'runtime'; it has core, ops and run" "$scratch/message"
+grep -q "pt2 has no component 'runtime'; it has core, ops, run" "$scratch/message"
 
 cd "$root/examples"
 fenced text >"$scratch/expected"
