@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -53,6 +54,12 @@ std::string check_number(const std::string& text) {
   return CLI::detail::lexical_cast(text, value)
              ? ""
              : fmt::format("found '{}', expected a number", text);
+}
+
+// " from 0 to 1", " from 0 on", or nothing.
+std::string range_text(double least, double most) {
+  if (std::isfinite(most)) return fmt::format(" from {} to {}", least, most);
+  return std::isfinite(least) ? fmt::format(" from {} on", least) : "";
 }
 
 // "a, b or c".
@@ -103,9 +110,10 @@ Option& Option::range(double least, double most) {
     double value = 0;
     const bool is_number = CLI::detail::lexical_cast(text, value);
     if (is_number && value >= least && value <= most) return "";  // NaN is neither
-    return fmt::format("found '{}', expected a number from {} to {}", text, least, most);
+    return fmt::format("found '{}', expected a number{}", text, range_text(least, most));
   };
-  option_->check(CLI::Validator(check, ""));
+  // Comes before the check of the type, which would tell of another range.
+  option_->transform(CLI::Validator(check, ""));
   return *this;
 }
 

@@ -1,6 +1,7 @@
 #include "tools/writing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -149,6 +150,14 @@ void add_writing_options(CommandLine& line, Writing& writing) {
   line.add_flag("--check", writing.check,
                 "run the old and the new program first; write nothing if results\ndiffer");
   add_json_option(line, writing.json);
+}
+
+Result<void> check_options_of(std::string_view action, const std::vector<ActionOption>& options) {
+  for (const ActionOption& option : options)
+    if (option.is_given && std::ranges::find(option.actions, action) == option.actions.end())
+      return usage_error(fmt::format("{} does nothing with {}, which is for {}", action,
+                                     option.name, fmt::join(option.actions, ", ")));
+  return {};
 }
 
 uint64_t size_of(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pt2/package.h"
@@ -32,6 +33,14 @@ Result<void> check_takes_bytes(const Environment& environment);
 Result<void> save_written(const PackageContents& contents, const std::string& output,
                           const Environment& environment);
 void add_writing_options(CommandLine& line, Writing& writing);
+// An option of a verb with several actions, and those that it is for.
+struct ActionOption {
+  bool is_given = false;
+  std::string_view name;
+  std::vector<std::string_view> actions;
+};
+// Error `argument` for one that is given and is not for `action`, which would do nothing with it.
+Result<void> check_options_of(std::string_view action, const std::vector<ActionOption>& options);
 
 // 0 for what has none, as a pipe.
 uint64_t size_of(const std::string& path);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -74,6 +75,20 @@ Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
   return ranges;
 }
 
+// Error `argument` for a trace of another program, whose page would show nothing of it.
+Result<void> check_traced(const GraphArguments& options, const std::vector<PageProgram>& programs) {
+  const auto is_traced = [](const PageProgram& program) {
+    return std::ranges::any_of(program.drawing->values, [&](const DrawnValue& drawn) {
+      return drawn.value != nullptr && program.ranges.contains(drawn.value->name);
+    });
+  };
+  if (options.trace.empty() || std::ranges::any_of(programs, is_traced)) return {};
+  return Error{ErrorCode::argument,
+               "--trace: found no value of the program in it, expected what 'pt2 trace -o' wrote "
+               "of this file",
+               options.trace};
+}
+
 // From the program of that name in the other file, or from its only one.
 Result<std::optional<DrawnDifference>> read_difference(const GraphArguments& options,
                                                        const std::optional<Package>& other,
@@ -136,6 +151,7 @@ Result<Pictures> draw_programs(const GraphArguments& options, const Package& pac
                                  .ranges = ranges,
                                  .difference = std::move(difference)});
   }
+  PT2_TRY_VOID(check_traced(options, pictures.programs));
   return pictures;
 }
 
@@ -147,8 +163,12 @@ Result<int> graph(const GraphArguments& options, Environment& environment) {
     return Error{ErrorCode::argument,
                  "expected -o FILE, which ends in .html, .svg or .dot, or --json", ""};
   }
-  PT2_TRY(const Package package, open_package(options.source, environment));
   const bool all = options.json || format == Format::page;
+  if (!all && !(options.profile.empty() && options.trace.empty() && options.other.empty()))
+    return usage_error(
+        "--profile, --trace and --diff are for -o FILE.html and --json; other pictures show "
+        "nothing of them");
+  PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Pictures pictures, draw_programs(options, package, all, environment));
   const std::string title = std::filesystem::path(options.source.file).filename().string();
   if (options.json) print(environment.out, print_drawing_json(pictures.programs));

@@ -412,10 +412,11 @@ Result<int> show(const InfoArguments& options, Environment& environment) {
 Action setup_info(CommandLine& line) {
   auto options = std::make_shared<InfoArguments>();
   add_source(line, options->source);
-  line.add_flag("--modules", options->modules,
-                "the modules it was made of: class, calls, nodes, parameters");
+  const Option modules = line.add_flag(
+      "--modules", options->modules, "the modules it was made of: class, calls, nodes, parameters");
   line.add_flag("--releases", options->releases,
-                "which releases of PyTorch can load it, and why the others cannot");
+                "which releases of PyTorch can load it, and why the others cannot")
+      .excludes(modules);
   add_model_option(line, options->source);
   add_json_option(line, options->json);
   return [options](Environment& environment) { return show(*options, environment); };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/printable.h"
@@ -18,6 +19,7 @@ namespace pt2::tools {
 namespace {
 
 constexpr std::string_view kCasesEnding = ".safetensors";
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 struct TestArguments {
   std::vector<std::string> files;
@@ -347,13 +349,17 @@ Action setup_test(CommandLine& line) {
   const Option relative =
       line.add_option("--rtol", options->relative,
                       "relative tolerance; if not given, torch.testing's for the dtype")
-          .type_name("X");
+          .type_name("X")
+          .range(0.0, kUnbounded);
   const Option absolute =
-      line.add_option("--atol", options->absolute, "absolute tolerance, likewise").type_name("X");
+      line.add_option("--atol", options->absolute, "absolute tolerance, likewise")
+          .type_name("X")
+          .range(0.0, kUnbounded);
   line.add_option("--min-sqnr", options->min_sqnr,
                   "instead of tolerances, for quantized programs: the least ratio\n"
                   "of signal to noise of each floating result, in decibels")
       .type_name("DB")
+      .range(-kUnbounded, kUnbounded)
       .excludes(relative)
       .excludes(absolute);
   line.add_option("--first-divergence", options->trace,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -27,8 +28,8 @@ struct WeightsArguments {
   std::string action;
   Writing writing;
   std::string tensors;  // the file that set reads
-  std::string from = "float32";
-  std::string to = "bfloat16";
+  std::optional<std::string> from;
+  std::optional<std::string> to;
   bool partial = false;
 };
 
@@ -210,15 +211,15 @@ Result<int> export_weights(const WeightsArguments& options, const Package& packa
 
 Result<CastOptions> cast_options(const WeightsArguments& options) {
   CastOptions cast;
-  for (const auto& [text, dtype] :
-       {std::pair(&options.from, &cast.from), {&options.to, &cast.to}}) {
-    const auto found = find_dtype(*text);
+  for (const auto& [text, dtype] : {std::pair(options.from.value_or("float32"), &cast.from),
+                                    {options.to.value_or("bfloat16"), &cast.to}}) {
+    const auto found = find_dtype(text);
     if (!found)
       return Error{
           ErrorCode::argument,
           fmt::format("there is no dtype '{}'; expected a name such as float32, float16 or "
                       "bfloat16",
-                      printable(*text)),
+                      printable(text)),
           ""};
     *dtype = *found;
   }
@@ -255,6 +256,16 @@ Result<void> check_action(const WeightsArguments& options) {
                ""};
 }
 
+Result<void> check_options(const WeightsArguments& options) {
+  return check_options_of(
+      options.action, {{!options.writing.output.empty(), "-o", {"export", "set", "cast", "share"}},
+                       {options.writing.check, "--check", {"set", "cast", "share"}},
+                       {!options.tensors.empty(), "TENSORS", {"set"}},
+                       {options.partial, "--partial", {"set"}},
+                       {options.from.has_value(), "--from", {"cast"}},
+                       {options.to.has_value(), "--to", {"cast"}}});
+}
+
 Result<int> weights(WeightsArguments options, Environment& environment) {
   // A file alone is listed.
   if (options.writing.source.file.empty() && !check_action(options))
@@ -263,6 +274,7 @@ Result<int> weights(WeightsArguments options, Environment& environment) {
   if (options.writing.source.file.empty())
     return Error{ErrorCode::argument,
                  fmt::format("FILE is missing: pt2 weights {} FILE", options.action), ""};
+  PT2_TRY_VOID(check_options(options));
   const Writing& writing = options.writing;
   PT2_TRY(const Package package, open_package(writing.source, environment));
   if (options.action == "ls") return list(options, package, environment);
