@@ -141,6 +141,25 @@ TEST(RunOutput, OfResultsIsAFileOfTensorsAndNothingElse) {
 }
 
 // A link in a circle, one that leads nowhere, and a pipe, whose reading would never end.
+TEST(RunOutput, HasLabelsThatFitItsScores) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("labels.txt");
+  const auto run_with = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return run_pt2(
+        {"run", "corpus/2.15.0/mlp.pt2", "-i", "x=random", "--top", "1", "--labels", path});
+  };
+  for (const char* fitting : {"a\nb\nc\nd", "a\nb\nc\nd\n", "a\nb\nc\nd\n\n"}) {
+    const CommandResult result = run_with(fitting);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find("  c\n"), std::string::npos) << result.out;
+  }
+  const CommandResult few = run_with("a\nb\n");
+  EXPECT_EQ(few.exit_code, 2);
+  EXPECT_EQ(few.out, "");
+  EXPECT_NE(few.err.find("found 2 labels for 4 scores"), std::string::npos) << few.err;
+}
+
 TEST(Folders, HoldMoreThanFiles) {
   const TemporaryFolder folder;
   namespace fs = std::filesystem;

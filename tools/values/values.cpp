@@ -170,12 +170,18 @@ std::string value_text(const std::string& name, const Value& value,
   return title + "\n";
 }
 
+size_t score_count(const Tensor& tensor) {
+  if (!tensor.defined() || dtype_category(tensor.dtype()) != DtypeCategory::floating ||
+      tensor.dim() == 0 || tensor.numel() == 0)
+    return 0;
+  return static_cast<size_t>(tensor.sizes().back());
+}
+
 std::string top_text(const std::string& name, const Tensor& value, size_t count,
                      std::span<const std::string> labels) {
+  if (score_count(value) == 0) return "";
+  if (labels.size() != score_count(value)) labels = {};
   const Tensor tensor = value.contiguous();
-  if (dtype_category(tensor.dtype()) != DtypeCategory::floating || tensor.dim() == 0 ||
-      tensor.numel() == 0)
-    return "";
   const int64_t columns = tensor.sizes().back(), rows = tensor.numel() / columns;
   std::vector<int64_t> order(static_cast<size_t>(columns));
   const auto shown = static_cast<ptrdiff_t>(std::min(count, order.size()));

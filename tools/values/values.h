@@ -16,8 +16,11 @@ namespace pt2::tools {
 // Ends in a line break.
 std::string value_text(const std::string& name, const Value& value, const Environment& environment);
 
-// Of each row along the last dim the `count` largest, with their place and label: "logits" and a
-// line each. Empty for tensors without floating elements.
+// How many a row along the last dim has; 0 for tensors without floating elements.
+size_t score_count(const Tensor& tensor);
+// Of each row the `count` largest scores, with their place and label: "logits" and a line each.
+// Labels for another number of scores are those of another output. Empty for tensors without
+// scores.
 std::string top_text(const std::string& name, const Tensor& tensor, size_t count,
                      std::span<const std::string> labels);
 

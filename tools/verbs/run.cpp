@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "pt2/format/zip.h"
 #include "pt2/model.h"
 #include "pt2/tensor_file.h"
@@ -148,21 +149,42 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
   if (path.empty()) return labels;
   PT2_TRY(const Record record, map_file(path));
   std::string_view text = record.text();
+  if (!is_utf8(text))
+    return Error{ErrorCode::argument,
+                 "--labels: found bytes that are no UTF-8, expected text with a name a line", path};
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     labels.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  while (!labels.empty() && (labels.back().empty() || labels.back() == "\r")) labels.pop_back();
   return labels;
 }
 
-Result<void> print_top(const RunArguments& options, const Model& model,
-                       const std::vector<Value>& outputs, Environment& environment) {
-  PT2_TRY(const std::vector<std::string> labels, read_labels(options.labels));
+// Of several outputs one has these labels.
+Result<void> check_labels(const RunArguments& options, const std::vector<std::string>& labels,
+                          const std::vector<Value>& outputs) {
+  if (options.labels.empty() || options.top == 0 || options.json) return {};
+  size_t scores = 0;
+  for (const Value& output : outputs) {
+    const auto* tensor = output.get_if<Tensor>();
+    const size_t count = tensor == nullptr ? 0 : score_count(*tensor);
+    if (count > 0 && count == labels.size()) return {};
+    if (scores == 0) scores = count;
+  }
+  if (scores == 0) return {};  // there is nothing to label
+  return Error{ErrorCode::argument,
+               fmt::format("--labels: found {} label{} for {} scores, expected a line for each",
+                           labels.size(), labels.size() == 1 ? "" : "s", scores),
+               options.labels};
+}
+
+void print_top(const RunArguments& options, const Model& model,
+               const std::vector<std::string>& labels, const std::vector<Value>& outputs,
+               Environment& environment) {
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const auto* tensor = outputs[i].get_if<Tensor>())
       print(environment.out, top_text(model.outputs()[i].name, *tensor, options.top, labels));
-  return {};
 }
 
 Result<int> run(const RunArguments& options, Environment& environment) {
@@ -171,17 +193,18 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   if (!options.state.empty()) {
     PT2_TRY([[maybe_unused]] const TensorFormat state_format, tensor_format_of(options.state));
   }
+  PT2_TRY(const std::vector<std::string> labels, read_labels(options.labels));
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   const Model& model = call.model;
   Session session(model, call.inputs.session(options.execution.threads));
   session.seed(options.execution.seed);
   Result<std::vector<Value>> outputs = session.run(call.inputs.values, call_options(options));
   if (!outputs) return std::move(outputs).error();
+  PT2_TRY_VOID(check_labels(options, labels, *outputs));
   if (format) PT2_TRY_VOID(write_outputs(options.output, *format, model, *outputs, environment));
   const std::vector<ChangedState> state = changed_state(model, session);
   if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
-  if (options.top > 0 && !options.json)
-    PT2_TRY_VOID(print_top(options, model, *outputs, environment));
+  if (options.top > 0 && !options.json) print_top(options, model, labels, *outputs, environment);
   if (options.json) {
     print(environment.out, outputs_json(options.execution.source.file, model, *outputs, state));
   } else if (options.output.empty() && options.top == 0) {
