@@ -62,6 +62,13 @@ std::string range_text(double least, double most) {
   return std::isfinite(least) ? fmt::format(" from {} on", least) : "";
 }
 
+// Those that the help calls so are names of files.
+constexpr std::string_view kFileArguments[] = {"FILE", "TEXT", "TENSORS"};
+
+std::string check_file_name(const std::string& name) {
+  return name.empty() ? "the name of the file is empty" : "";
+}
+
 // "a, b or c".
 std::string alternatives(const std::vector<std::string>& words) {
   std::string out;
@@ -155,6 +162,8 @@ Option CommandLine::add_option(const std::string& names, T& value, const std::st
   if constexpr (is_whole<T>) option->check(CLI::Validator(check_whole<T>, ""));
   if constexpr (std::is_floating_point_v<typename ValueOf<T>::Type>)
     option->check(CLI::Validator(check_number, ""));
+  if (std::ranges::find(kFileArguments, names) != std::end(kFileArguments))
+    option->check(CLI::Validator(check_file_name, ""));
   return Option(*option);
 }
 template Option CommandLine::add_option(const std::string&, std::string&, const std::string&);

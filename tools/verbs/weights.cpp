@@ -238,6 +238,12 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
                  ""};
   PT2_TRY(const NamedTensors tensors,
           read_tensor_file(input_path(options.tensors), options.writing.source.limits));
+  for (const auto& [name, tensor] : tensors)
+    if (name.empty())
+      return Error{ErrorCode::argument,
+                   "found a tensor without a name, as in every .npy file; expected an .npz or "
+                   ".safetensors file with the names that 'pt2 weights ls' lists",
+                   options.tensors};
   return set_weights(contents, model, tensors, options.partial);
 }
 
