@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/printable.h"
+#include "tools/table.h"
 
 namespace pt2::tools {
 namespace {
@@ -60,9 +61,9 @@ Result<void> list_folder(const std::string& folder, std::span<const std::string_
   if (!closed.empty() && closed.front() == folder)
     return Error{ErrorCode::io, "the folder cannot be read", folder};
   if (!closed.empty())
-    print_warning(environment, fmt::format("{} folder{} in {} cannot be read, as {}", closed.size(),
-                                           closed.size() == 1 ? "" : "s", printable(folder),
-                                           printable(closed.front().string())));
+    print_warning(environment,
+                  fmt::format("{} in {} cannot be read, as {}", counted(closed.size(), "folder"),
+                              printable(folder), printable(closed.front().string())));
   if (files.size() == before)
     return Error{
         ErrorCode::argument,

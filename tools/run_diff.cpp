@@ -9,6 +9,7 @@
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
+#include "tools/table.h"
 
 namespace pt2::tools {
 namespace {
@@ -39,9 +40,7 @@ std::string first_text(const RunDifference::First& first) {
   return fmt::format("{}, {}: {}", out, first.type, comparison_text(first.comparison));
 }
 
-std::string values_text(size_t count) {
-  return fmt::format("{} value{}", count, count == 1 ? "" : "s");
-}
+std::string values_text(size_t count) { return counted(count, "value"); }
 
 void print_difference(const RunDifference& difference, Environment& environment) {
   const auto print_line = [&](bool equal, const std::string& text) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace pt2::tools {
 namespace {
@@ -47,13 +48,27 @@ std::string TextTable::text() const {
   return out;
 }
 
+std::string counted(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string bytes_text(uint64_t bytes) {
   constexpr std::string_view kUnits[] = {"KB", "MB", "GB", "TB"};
-  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  if (bytes < 1000) return counted(bytes, "byte");
   double amount = static_cast<double>(bytes) / 1000;
   size_t unit = 0;
   for (; amount >= 999.95 && unit + 1 < std::size(kUnits); ++unit) amount /= 1000;
   return fmt::format("{:.1f} {}", amount, kUnits[unit]);
+}
+
+std::string changed_bytes_text(uint64_t before, uint64_t after) {
+  std::string share;
+  if (before > 0) {
+    const double change = 100 * (static_cast<double>(after) / static_cast<double>(before) - 1);
+    // Without a sign where the digits shown are zeros.
+    share = std::abs(change) < 0.05 ? ", 0.0 %" : fmt::format(", {:+.1f} %", change);
+  }
+  return fmt::format("{} (before {}{})", bytes_text(after), bytes_text(before), share);
 }
 
 }  // namespace pt2::tools

@@ -31,8 +31,12 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// "1 tensor", "2 tensors".
+std::string counted(uint64_t count, std::string_view noun);
 // "98.3 KB", for people; powers of 1000.
 std::string bytes_text(uint64_t bytes);
+// "130.2 KB (before 130.4 KB, -0.1 %)".
+std::string changed_bytes_text(uint64_t before, uint64_t after);
 
 }  // namespace pt2::tools
 

@@ -101,16 +101,9 @@ std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
   for (size_t i = 0; i < std::min(lines.size(), kShownLines); ++i)
     out += printable(lines[i], 400) + "\n";
   if (lines.size() > kShownLines)
-    out += fmt::format("and {} more changes\n", lines.size() - kShownLines);
-  const int64_t change = static_cast<int64_t>(after) - static_cast<int64_t>(before);
-  const uint64_t by = static_cast<uint64_t>(change < 0 ? -change : change);
-  const std::string share =
-      before == 0 ? ""
-                  : fmt::format(", {}{:.1f} %", change < 0 ? "-" : "+",
-                                100.0 * static_cast<double>(by) / static_cast<double>(before));
-  return out + fmt::format("{}: {} change{}, {} (before {}{})\n", printable(writing.output),
-                           lines.size(), lines.size() == 1 ? "" : "s", bytes_text(after),
-                           bytes_text(before), share);
+    out += fmt::format("and {}\n", counted(lines.size() - kShownLines, "more change"));
+  return out + fmt::format("{}: {}, {}\n", printable(writing.output),
+                           counted(lines.size(), "change"), changed_bytes_text(before, after));
 }
 
 }  // namespace

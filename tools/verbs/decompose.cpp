@@ -6,6 +6,7 @@
 #include "pt2/save.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
+#include "tools/table.h"
 #include "tools/verbs.h"
 #include "tools/writing.h"
 
@@ -77,8 +78,8 @@ Result<int> decompose_file(const DecomposeArguments& options, Environment& envir
   PT2_TRY_VOID(save_written(contents, options.output, environment));
   if (!options.json)
     print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
-          fmt::format("{}: {} nodes, {} before\n", printable(options.output), report.nodes_after,
-                      report.nodes_before));
+          fmt::format("{}: {}, {} before\n", printable(options.output),
+                      counted(report.nodes_after, "node"), report.nodes_before));
   return kOk;
 }
 

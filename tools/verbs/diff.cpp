@@ -10,6 +10,7 @@
 #include "tools/json_members.h"
 #include "tools/run_diff.h"
 #include "tools/source.h"
+#include "tools/table.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -117,11 +118,10 @@ Result<int> diff_files(const DiffArguments& options, Environment& environment) {
                  ""};
   if (options.git) {
     if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
-    return Error{
-        ErrorCode::argument,
-        fmt::format("--git: found {} argument{}, expected the {} that git gives",
-                    options.files.size(), options.files.size() == 1 ? "" : "s", kGitArguments),
-        ""};
+    return Error{ErrorCode::argument,
+                 fmt::format("--git: found {}, expected the {} that git gives",
+                             counted(options.files.size(), "argument"), kGitArguments),
+                 ""};
   }
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,

@@ -249,8 +249,10 @@ void add_contents(const Summary& summary, TextTable& table) {
           {std::string(name), fmt::format("{} ({} elements, {})", held->tensors,
                                           count_text(held->elements), bytes_text(held->bytes))});
   if (summary.unused.tensors > 0)
-    table.add({"unused", fmt::format("{} weights ({}): 'pt2 strip' leaves them out",
-                                     summary.unused.tensors, bytes_text(summary.unused.bytes))});
+    table.add({"unused", fmt::format("{} ({}): 'pt2 strip' leaves {} out",
+                                     counted(summary.unused.tensors, "weight"),
+                                     bytes_text(summary.unused.bytes),
+                                     summary.unused.tensors == 1 ? "it" : "them")});
   if (const auto devices = other_devices(*summary.program); !devices.empty())
     table.add({"devices", "made for " + list_text(devices, kShownOperators)});
   if (summary.custom_objects > 0)

@@ -70,7 +70,7 @@ std::string tensors_text(const TensorList& list) {
     table.add({std::string(each.payload), printable(each.name), each.tensor.type_text(),
                fmt::format("[{}]", fmt::join(each.tensor.strides(), ", ")),
                std::to_string(each.tensor.storage_offset()),
-               fmt::format("{} ({} bytes)", each.storage, each.tensor.storage()->size()),
+               fmt::format("{} ({})", each.storage, counted(each.tensor.storage()->size(), "byte")),
                each.is_parameter ? "parameter" : "tensor"});
   for (const ListedObject& each : list.others)
     table.add({std::string(each.payload), printable(each.name), printable(each.type)});

@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "tools/json_members.h"
+#include "tools/table.h"
 #include "tools/verbs.h"
 #include "tools/writing.h"
 
@@ -35,8 +36,8 @@ Result<int> get(const MetaArguments& options, const PackageContents& contents,
             }));
     else
       for (const SavedFile& file : contents.extra_files)
-        print(environment.out,
-              fmt::format("{} ({} bytes)\n", printable(file.name), file.content.bytes.size()));
+        print(environment.out, fmt::format("{} ({})\n", printable(file.name),
+                                           counted(file.content.bytes.size(), "byte")));
     return kOk;
   }
   for (const std::string& name : options.names) {
@@ -64,7 +65,7 @@ Result<std::string> set_one(PackageContents& contents, const std::string& argume
   } else {
     content = make_record(argument.substr(sign + 1));
   }
-  std::string line = fmt::format("{}: {} bytes", name, content.bytes.size());
+  std::string line = fmt::format("{}: {}", name, counted(content.bytes.size(), "byte"));
   if (is_known)
     found->content = std::move(content);
   else

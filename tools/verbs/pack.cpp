@@ -81,10 +81,8 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   PT2_TRY_VOID(save_written(contents, options.output, environment));
   const uint64_t after = size_of(options.output);
   print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
-        fmt::format(
-            "{}: {} program{}, {} (before {}, {:.1f} %)\n", printable(options.output),
-            programs.size(), programs.size() == 1 ? "" : "s", bytes_text(after), bytes_text(before),
-            before == 0 ? 0.0 : 100.0 * static_cast<double>(after) / static_cast<double>(before)));
+        fmt::format("{}: {}, {}\n", printable(options.output), counted(programs.size(), "program"),
+                    changed_bytes_text(before, after)));
   return kOk;
 }
 

@@ -12,6 +12,7 @@
 #include "pt2/tools/run_trace.h"
 #include "tools/execution.h"
 #include "tools/json_members.h"
+#include "tools/table.h"
 #include "tools/values/inputs.h"
 #include "tools/values/values.h"
 #include "tools/verbs.h"
@@ -174,8 +175,8 @@ Result<void> check_labels(const RunArguments& options, const std::vector<std::st
   }
   if (scores == 0) return {};  // there is nothing to label
   return Error{ErrorCode::argument,
-               fmt::format("--labels: found {} label{} for {} scores, expected a line for each",
-                           labels.size(), labels.size() == 1 ? "" : "s", scores),
+               fmt::format("--labels: found {} for {} scores, expected a line for each",
+                           counted(labels.size(), "label"), scores),
                options.labels};
 }
 

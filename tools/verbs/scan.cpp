@@ -9,6 +9,7 @@
 #include "tools/files.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
+#include "tools/table.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -63,8 +64,7 @@ std::string verdict(const ScanReport& report) {
   for (const ScanFinding& finding : report.findings) ++counts[finding.hazard->level];
   std::string out;
   for (const auto& [level, count] : counts)
-    out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", count, hazard_level_name(level),
-                       count == 1 ? "" : "s");
+    out += (out.empty() ? "" : ", ") + counted(count, hazard_level_name(level));
   if (out.empty()) out = "nothing found";
   return report.unread ? out + "; not all of it could be read" : out;
 }

@@ -60,7 +60,7 @@ std::string one_text(const StatsArguments& options, const FileStats& each) {
     about.add({std::string(name),
                fmt::format("{} ({})", count_text(held->elements), bytes_text(held->bytes))});
   for (const auto& [dtype, sums] : stats.dtypes)
-    about.add({dtype, fmt::format("{} tensors, {}", sums.tensors, bytes_text(sums.bytes))});
+    about.add({dtype, counted(sums.tensors, "tensor") + ", " + bytes_text(sums.bytes)});
   about.add({"products", count_text(stats.multiply_adds) + " multiply-adds"});
   about.add({"activations", bytes_text(stats.peak_bytes) + " at a time, views counted as tensors"});
   if (stats.assumed_sizes) about.add({"sizes", "symbols as they were while exporting"});
@@ -74,7 +74,8 @@ std::string one_text(const StatsArguments& options, const FileStats& each) {
                    count_text(sums.multiply_adds), bytes_text(sums.result_bytes)});
   std::string out = title(each) + "\n" + about.text() + operators.text();
   if (stats.operators.size() > kListedOperators)
-    out += fmt::format("and {} more operators\n", stats.operators.size() - kListedOperators);
+    out += fmt::format("and {}\n",
+                       counted(stats.operators.size() - kListedOperators, "more operator"));
   if (!options.modules) return out;
   TextTable modules(
       {{"MODULE"}, {"CLASS"}, {"PARAMETERS", Align::right}, {"MULTIPLY-ADDS", Align::right}});

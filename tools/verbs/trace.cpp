@@ -7,6 +7,7 @@
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/names.h"
+#include "tools/table.h"
 #include "tools/values/inputs.h"
 #include "tools/verbs.h"
 
@@ -66,8 +67,7 @@ class Recorder {
           ""};
     if (!file_) return {};
     PT2_TRY_VOID(file_->finish());
-    if (!options_.json)
-      print(environment_.out, fmt::format("{} value{}\n", count_, count_ == 1 ? "" : "s"));
+    if (!options_.json) print(environment_.out, counted(count_, "value") + "\n");
     return {};
   }
 

@@ -127,7 +127,7 @@ std::string rows_text(const std::vector<Row>& rows) {
     const auto note = [&](std::string text) { notes += (notes.empty() ? "" : "; ") + text; };
     if (!row.alias.empty()) note("shares memory with " + printable(row.alias));
     if (row.range.nans > 0) note(fmt::format("{} NaN", row.range.nans));
-    if (row.wasted > 0) note(fmt::format("{} unused bytes", row.wasted));
+    if (row.wasted > 0) note(counted(row.wasted, "unused byte"));
     total += row.stored;
     wasted += row.wasted;
     table.add({printable(payload.name),
@@ -136,8 +136,8 @@ std::string rows_text(const std::vector<Row>& rows) {
                row.range.has_numbers() ? fmt::format("{:.4g}", row.range.min) : "",
                row.range.has_numbers() ? fmt::format("{:.4g}", row.range.max) : "", notes});
   }
-  return table.text() + fmt::format("{} tensors, {} ({} unused)\n", rows.size(), bytes_text(total),
-                                    bytes_text(wasted));
+  return table.text() + fmt::format("{}, {} ({} unused)\n", counted(rows.size(), "tensor"),
+                                    bytes_text(total), bytes_text(wasted));
 }
 
 std::string rows_json(const std::string& file, const std::vector<Row>& rows) {
@@ -204,8 +204,8 @@ Result<int> export_weights(const WeightsArguments& options, const Package& packa
   PT2_TRY_VOID(tell_left_out(package, model, tensors, environment));
   uint64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += static_cast<uint64_t>(tensor.nbytes());
-  print(environment.out, fmt::format("{}: {} tensors, {}\n", printable(options.writing.output),
-                                     tensors.size(), bytes_text(bytes)));
+  print(environment.out, fmt::format("{}: {}, {}\n", printable(options.writing.output),
+                                     counted(tensors.size(), "tensor"), bytes_text(bytes)));
   return kOk;
 }
 
