@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "pt2/ops/operators.h"
+#include "tools/files.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"
@@ -100,14 +101,16 @@ Result<std::vector<OperatorUse>> uses_of(const std::string& file, const OpsArgum
 }
 
 // A file that cannot be read must not hide the answers about the others.
-int list_used(const OpsArguments& options, const CustomOperators& operators,
-              Environment& environment) {
+Result<int> list_used(const OpsArguments& options, const CustomOperators& operators,
+                      Environment& environment) {
+  PT2_TRY(const std::vector<std::string> files,
+          list_files(options.files, kProgramEndings, environment));
   int code = kOk;
   JsonWriter json;
   json.begin_object();
   json.key("files");
   json.begin_array();
-  for (const std::string& file : options.files) {
+  for (const std::string& file : files) {
     const auto uses = uses_of(file, options, operators, environment);
     if (!uses) {
       print_error(environment, uses.error());
@@ -119,7 +122,7 @@ int list_used(const OpsArguments& options, const CustomOperators& operators,
       write_uses(json, file, *uses);
       continue;
     }
-    if (options.files.size() > 1 && !uses->empty())
+    if (files.size() > 1 && !uses->empty())
       print(environment.out, fmt::format("{}:\n", printable(file)));
     if (!uses->empty())
       print(environment.out, options.missing ? missing_text(*uses) : used_text(*uses));
@@ -135,8 +138,8 @@ Result<int> list_operators(const OpsArguments& options, Environment& environment
     return Error{ErrorCode::argument, "--missing needs a FILE to look for missing operators in",
                  ""};
   PT2_TRY(const CustomOperators operators, load_operators(options.libraries));
-  return options.files.empty() ? list_available(operators, options.json, environment)
-                               : list_used(options, operators, environment);
+  if (options.files.empty()) return list_available(operators, options.json, environment);
+  return list_used(options, operators, environment);
 }
 
 }  // namespace
@@ -144,7 +147,7 @@ Result<int> list_operators(const OpsArguments& options, Environment& environment
 Action setup_ops(CommandLine& line) {
   auto options = std::make_shared<OpsArguments>();
   line.add_option("FILE", options->files,
-                  "the .pt2 files; - is standard input; without any, the\n"
+                  "files and folders; - is standard input; without any, the\n"
                   "operators of this build are listed");
   line.add_flag("--missing", options->missing,
                 "only calls of operators without a kernel; exit 4 if there are any");

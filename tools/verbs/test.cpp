@@ -9,6 +9,7 @@
 #include "pt2/tools/replay.h"
 #include "pt2/tools/run_trace.h"
 #include "tools/execution.h"
+#include "tools/files.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"
@@ -309,6 +310,7 @@ Result<int> find_divergence(const TestArguments& options, Environment& environme
 
 Result<int> test_files(TestArguments& options, Environment& environment) {
   PT2_TRY(options.operators, load_operators(options.libraries));
+  PT2_TRY(options.files, list_files(options.files, kProgramEndings, environment));
   if (!options.trace.empty()) return find_divergence(options, environment);
   Tally tally;
   JsonWriter json;
@@ -344,7 +346,8 @@ Action setup_test(CommandLine& line) {
   auto options = std::make_shared<TestArguments>();
   line.add_option("FILE", options->files,
                   "programs, each followed by the .safetensors file of its\n"
-                  "recorded calls, if that does not lie beside it under its name")
+                  "recorded calls, if that does not lie beside it under its name;\n"
+                  "and folders of programs")
       .required();
   const Option relative =
       line.add_option("--rtol", options->relative,
