@@ -83,8 +83,8 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
 }
 
 int report_usage_error(const Verb& verb, std::string_view text, Environment& environment) {
-  print(environment.err,
-        fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name, text, verb.name));
+  print(environment.err, fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name,
+                                     printable_message(text), verb.name));
   return kUsage;
 }
 
@@ -219,7 +219,7 @@ Result<void> write_text(Environment& environment, const std::string& output, std
 }
 
 void print_warning(Environment& environment, std::string_view text) {
-  print(environment.err, fmt::format("pt2: warning: {}\n", text));
+  print(environment.err, fmt::format("pt2: warning: {}\n", printable_line(text)));
 }
 
 std::string limit_remedy(ErrorCode code, std::string_view message) {
@@ -235,8 +235,13 @@ std::string limit_remedy(ErrorCode code, std::string_view message) {
                      count == 1 ? "raises it" : "raise them");
 }
 
+std::string error_text(const Error& error) {
+  const Error shown(error.code, printable_message(error.message), printable_line(error.where));
+  return fmt::format("{}: {}", error_code_name(error.code), shown.text());
+}
+
 void print_error(Environment& environment, const Error& error) {
-  print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
+  print(environment.err, fmt::format("pt2: {}\n", error_text(error)));
   if (const std::string remedy = limit_remedy(error.code, error.message); !remedy.empty())
     print(environment.err, fmt::format("pt2: {}\n", remedy));
 }

@@ -79,6 +79,8 @@ std::string limit_remedy(ErrorCode code, std::string_view message);
 inline Error usage_error(std::string message) {
   return {ErrorCode::argument, std::move(message), ""};
 }
+// "malformed: model.pt2: …", for people: what a file says cannot write to their terminal.
+std::string error_text(const Error& error);
 // "pt2: malformed: model.pt2: …", for a verb that goes on after it; and that remedy.
 void print_error(Environment& environment, const Error& error);
 

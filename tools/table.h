@@ -1,4 +1,4 @@
-// Text in aligned columns.
+// Text in aligned columns; what a file says cannot leave its cell.
 #ifndef PT2_TOOLS_TABLE_H
 #define PT2_TOOLS_TABLE_H
 

@@ -58,7 +58,7 @@ std::string Diagnostic::line() const {
   out += severity() == Severity::error ? " error: " : " warning: ";
   out += Error{code, text, where}.text();
   if (node) out += "; node " + node.text();
-  return out;
+  return printable_line(out);
 }
 
 // A name or an expression can be as long as the file, and be in the findings of all its nodes.

@@ -1,5 +1,5 @@
 // Text of a file inside messages: control characters would let a file write to the reader's
-// terminal.
+// terminal, and marks of direction would show its letters in another order.
 #ifndef PT2_BASE_PRINTABLE_H
 #define PT2_BASE_PRINTABLE_H
 
@@ -9,21 +9,17 @@
 
 namespace pt2 {
 
-// Control characters as \xNN; longer than `max_bytes` is cut with "...". UTF-8 passes.
-inline std::string printable(std::string_view text, size_t max_bytes = 200) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (i == max_bytes) return out + "...";
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += text[i];
-    } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return out;
-}
+// Control characters, marks of direction and bytes that are no UTF-8 as \xNN; longer than
+// `max_bytes` is cut with "...". Other characters pass, backslashes too, so that what is printable
+// stays as it is.
+std::string printable(std::string_view text, size_t max_bytes = 200);
+
+// The same, however long.
+inline std::string printable_line(std::string_view text) { return printable(text, text.size()); }
+
+// A whole message. Lists in messages have lines of their own, which begin with two blanks; those
+// stay, and no other line break does.
+std::string printable_message(std::string_view text);
 
 // For what is repeated in many messages: a name, an expression or a path that is not absurdly long
 // as it is.

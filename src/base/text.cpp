@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/platform.h"
+#include "base/printable.h"
 
 namespace pt2 {
 namespace {
@@ -72,6 +73,21 @@ CodePoint next_code_point(std::string_view text) {
   }
   if (value < smallest[size] || value > 0x10FFFF) return {lead, 1};
   return {value, size};
+}
+
+bool is_printable(CodePoint at) {
+  struct Span {
+    uint32_t first, last;
+  };
+  constexpr Span kHidden[] = {
+      {0x00, 0x1F},     {0x7F, 0x9F},      // control characters
+      {0x061C, 0x061C}, {0x200E, 0x200F},  // marks of direction
+      {0x2028, 0x202E}, {0x2066, 0x2069},  // line breaks; more of direction
+      {0xD800, 0xDFFF},                    // surrogates
+  };
+  if (at.size == 1 && at.value >= 0x80) return false;  // no character
+  return std::ranges::none_of(
+      kHidden, [&](const Span& span) { return at.value >= span.first && at.value <= span.last; });
 }
 
 char short_escape(char c) {
@@ -329,6 +345,36 @@ size_t valid_utf8_prefix(std::string_view text) {
     at += next.size;
   }
   return at;
+}
+
+std::string printable(std::string_view text, size_t max_bytes) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint next = next_code_point(text.substr(at));
+    if (at + next.size > max_bytes) return out + "...";
+    if (is_printable(next)) {
+      out += text.substr(at, next.size);
+    } else {
+      for (const char c : text.substr(at, next.size)) {
+        const auto byte = static_cast<uint8_t>(c);
+        out += {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+      }
+    }
+    at += next.size;
+  }
+  return out;
+}
+
+std::string printable_message(std::string_view text) {
+  constexpr std::string_view kNextLine = "\n  ";
+  std::string out;
+  for (size_t begin = 0;;) {
+    const size_t end = std::min(text.find(kNextLine, begin), text.size());
+    out += printable_line(text.substr(begin, end - begin));
+    if (end == text.size()) return out;
+    out += kNextLine;
+    begin = end + kNextLine.size();
+  }
 }
 
 bool is_word(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/printable.h"
 #include "ir/constant_value.h"
 #include "ir/graph_place.h"
 #include "ops/bind.h"
@@ -51,9 +52,9 @@ class Binder {
                        (missing_.size() == 1 ? " operator has" : " operators have") +
                        " no kernel; docs/custom-operators.md says how to add one:";
     for (const auto& [target, places] : missing_) {
-      text += "\n  " + target + " (" + places.front();
-      if (places.size() > 1) text += " and " + std::to_string(places.size() - 1) + " more";
-      text += ")";
+      std::string line = target + " (" + places.front();
+      if (places.size() > 1) line += " and " + std::to_string(places.size() - 1) + " more";
+      text += "\n  " + printable_line(line + ")");
     }
     return Error{ErrorCode::unsupported, std::move(text), ""};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash/text_hash.h"
+#include "base/printable.h"
 #include "ir/constant_value.h"
 #include "pt2/ir/type_text.h"
 #include "run/bound_graph.h"
@@ -140,7 +141,8 @@ std::optional<size_t> CallingConvention::find_recorded_state(std::string_view na
 Error wrong_input_count(const CallingConvention& convention, size_t found) {
   std::string text = "found " + std::to_string(found) + " inputs, expected " +
                      std::to_string(convention.inputs.size()) + ":";
-  for (const ModelValue& input : convention.inputs) text += "\n  " + input.name + ": " + input.type;
+  for (const ModelValue& input : convention.inputs)
+    text += "\n  " + printable_line(input.name + ": " + input.type);
   return {ErrorCode::argument, std::move(text), ""};
 }
 

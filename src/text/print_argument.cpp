@@ -1,3 +1,4 @@
+#include "base/printable.h"
 #include "base/text.h"
 #include "schema/trace_text.h"
 #include "text/printer.h"
@@ -124,10 +125,20 @@ class ArgumentPrinter {
 }  // namespace
 
 void Printer::string(std::string_view text) {
-  if (!reads_better_raw(text)) return append_json_string(out, text, false);
-  out += '\'';
-  out += text;
-  out += '\'';
+  if (reads_better_raw(text)) {
+    out += '\'';
+    out += text;
+    out += '\'';
+    return;
+  }
+  std::string quoted;
+  append_json_string(quoted, text, false);
+  // Not all that hides or moves text on a terminal must be escaped in JSON.
+  const bool hides = printable_line(quoted) != quoted;
+  if (hides)
+    append_json_string(out, text, true);
+  else
+    out += quoted;
 }
 
 void Printer::word_or_string(std::string_view text) {

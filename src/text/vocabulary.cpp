@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace pt2 {
@@ -119,9 +120,7 @@ bool is_bare_value_name(std::string_view text) {
 
 bool reads_better_raw(std::string_view text) {
   const bool needs_escapes = text.find_first_of("\"\\") != std::string_view::npos;
-  return needs_escapes && is_utf8(text) && std::ranges::none_of(text, [](char c) {
-           return c == '\'' || c == '\x7f' || static_cast<unsigned char>(c) < ' ';
-         });
+  return needs_escapes && text.find('\'') == text.npos && printable_line(text) == text;
 }
 
 std::optional<std::string> full_target(std::string_view word) {

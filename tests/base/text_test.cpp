@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/printable.h"
+#include "pt2/diagnostics.h"
+
 namespace pt2 {
 namespace {
 
@@ -99,6 +102,44 @@ TEST(TextTest, Utf8IsStrict) {
                             "\xf4\x90\x80\x80", "\x80", "\xc3"}) {
     EXPECT_EQ(valid_utf8_prefix(std::string("ab") + wrong), 2u);
   }
+}
+
+TEST(TextTest, WhatIsPrintableCannotWriteToATerminal) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"größe \xe2\x86\x92 \xf0\x9f\x94\xa5 \\x1b", "größe \xe2\x86\x92 \xf0\x9f\x94\xa5 \\x1b"},
+      {"a\x1b[2K\r\n\t\x7f", "a\\x1b[2K\\x0d\\x0a\\x09\\x7f"},
+      {"\xc2\x9b"
+       "2K",
+       "\\xc2\\x9b2K"},  // a control character beyond ASCII
+      {"\x9b"
+       "2K",
+       "\\x9b2K"},  // the same where it is a byte
+      {"a\xe2\x80\xae"
+       "b",
+       "a\\xe2\\x80\\xaeb"},  // from right to left
+      {"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},
+      {"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // a surrogate
+  };
+  for (const auto& [text, shown] : cases) {
+    EXPECT_EQ(printable(text), shown);
+    EXPECT_EQ(printable_message(text), shown);
+    EXPECT_EQ(printable(shown), shown);
+  }
+  EXPECT_EQ(printable("abcd", 4), "abcd");
+  EXPECT_EQ(printable("abcde", 4), "abcd...");
+  EXPECT_EQ(printable("abc\xc3\xa4", 4), "abc...");  // whole characters
+  EXPECT_EQ(printable_message("expected:\n  x: f32\n  y: \x1b\nok"),
+            "expected:\n  x: f32\n  y: \\x1b\\x0aok");
+}
+
+TEST(TextTest, FindingsAreOneLineEach) {
+  const Diagnostic finding{.rule = Rule::missing_payload,
+                           .where = "a\n  b",
+                           .text = "no '\x1b[31m'\na.pt2: ok",
+                           .node = {.name = "n\r", .target = "t"}};
+  EXPECT_EQ(finding.line(),
+            "V301 error: a\\x0a  b: no '\\x1b[31m'\\x0aa.pt2: ok; node %n\\x0d (t)");
 }
 
 }  // namespace

@@ -171,19 +171,19 @@ std::string verdict(const Environment& environment, bool passed) {
 }
 
 void print_call(const CallReport& call, const std::string& name, Environment& environment) {
-  print(environment.out,
-        fmt::format("{} {}: {}\n", verdict(environment, call.passed()), name, remark_text(call)));
+  print(environment.out, fmt::format("{} {}: {}\n", verdict(environment, call.passed()), name,
+                                     printable_message(remark_text(call))));
   for (const std::string& difference : call.differences)
-    print(environment.out, "       " + difference + "\n");
+    print(environment.out, "       " + printable_message(difference) + "\n");
   for (const std::string& remark : call.remarks)
-    print(environment.out, "       note: " + remark + "\n");
+    print(environment.out, "       note: " + printable_message(remark) + "\n");
 }
 
 void print_report(const FileReport& report, Environment& environment) {
   const std::string file = printable(report.pair.program);
   if (report.error)
-    print(environment.out, fmt::format("{} {}: {}: {}\n", verdict(environment, false), file,
-                                       error_code_name(report.error->code), report.error->text()));
+    print(environment.out,
+          fmt::format("{} {}: {}\n", verdict(environment, false), file, error_text(*report.error)));
   for (size_t i = 0; i < report.calls.size(); ++i) {
     const TestedCall& call = report.calls[i];
     const std::string name = fmt::format("{} call {}", file, i);

@@ -230,7 +230,7 @@ void print_verdict(const VerifyArguments& options, const std::string& file, cons
   const std::string text =
       verdict.has_other_digest() ? digest_text(verdict) : summary(verdict.file);
   print(environment.out,
-        fmt::format("{}: {}\n", file,
+        fmt::format("{}: {}\n", printable_line(file),
                     coloured(environment, is_bad ? Colour::red : Colour::green, text)));
 }
 
