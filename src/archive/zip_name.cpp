@@ -11,6 +11,8 @@ constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' &&
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 std::string_view component_fault(std::string_view component) {
+  if (component.empty()) return "has an empty component";
+  if (component == ".") return "has a component '.'";
   if (component == "..") return "has a component '..'";
   if (component.size() >= 2 && is_letter(component[0]) && component[1] == ':')
     return "has a drive letter";
@@ -24,7 +26,8 @@ std::string_view name_fault(std::string_view name) {
   if (name.find('\0') != name.npos) return "has a zero byte";
   if (name.find('\\') != name.npos) return "has a backslash";
   if (name.front() == '/') return "is absolute";
-  for (size_t start = 0; start <= name.size();) {
+  // One '/' at the end is how a folder has an entry of its own.
+  for (size_t start = 0; start < name.size();) {
     const size_t slash = name.find('/', start);
     const size_t end = slash == name.npos ? name.size() : slash;
     if (const std::string_view fault = component_fault(name.substr(start, end - start));

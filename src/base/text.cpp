@@ -90,6 +90,19 @@ bool is_printable(CodePoint at) {
       kHidden, [&](const Span& span) { return at.value >= span.first && at.value <= span.last; });
 }
 
+// Windows takes them for devices in any folder, with any ending and in any case.
+bool is_windows_device(std::string_view name) {
+  constexpr std::string_view kDevices[] = {"con", "prn", "aux", "nul", "conin$", "conout$"};
+  std::string stem(name.substr(0, name.find('.')));
+  stem.resize(stem.find_last_not_of(' ') + 1);
+  for (char& c : stem) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  if (std::ranges::find(kDevices, stem) != std::end(kDevices)) return true;
+  const std::string_view number = std::string_view(stem).substr(std::min<size_t>(stem.size(), 3));
+  return (stem.starts_with("com") || stem.starts_with("lpt")) &&
+         ((number.size() == 1 && is_digit(number[0])) || number == "\u00b9" || number == "\u00b2" ||
+          number == "\u00b3");
+}
+
 char short_escape(char c) {
   switch (c) {
     case '"':
@@ -396,8 +409,12 @@ bool is_identifier(std::string_view text) {
 }
 
 bool is_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\\:\0", 4)) == name.npos;
+  constexpr size_t kMostBytes = 240;  // systems allow 255, of which an ending takes some
+  // Windows drops dots and blanks at the end.
+  if (name.empty() || name.size() > kMostBytes || name.ends_with('.') || name.ends_with(' '))
+    return false;
+  return name.find_first_of("/\\:") == name.npos && printable_line(name) == name &&
+         !is_windows_device(name);
 }
 
 std::string escape_markup(std::string_view text) {

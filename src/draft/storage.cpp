@@ -33,8 +33,7 @@ Result<std::string> find_beside(const std::string& location, const std::string& 
   if (folder.empty())
     return Error{
         ErrorCode::argument, "external data needs a draft that was opened by its path", {}};
-  if (location.empty() || location == "." || location == ".." ||
-      location.find_first_of(std::string_view("/\\:\0", 4)) != location.npos)
+  if (!is_file_name(location))
     return invalid_storage(
         fmt::format("found '{}', expected the bare name of a file", printable(location)));
   const std::filesystem::path path = std::filesystem::path(folder) / location;

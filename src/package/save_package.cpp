@@ -153,7 +153,7 @@ std::string root_folder(std::string_view path) {
   if (const size_t dot = name.rfind('.'); dot != name.npos) name = name.substr(0, dot);
   // PyTorch cannot write to a path whose name gives no valid folder; readers accept any root
   // folder.
-  return std::string(name == "." || !zip::name_fault(name).empty() ? "archive" : name);
+  return std::string(!zip::name_fault(name).empty() ? "archive" : name);
 }
 
 Result<void> save_package(const PackageContents& contents, Sink& sink, std::string_view root) {

@@ -142,5 +142,40 @@ TEST(TextTest, FindingsAreOneLineEach) {
             "V301 error: a\\x0a  b: no '\\x1b[31m'\\x0aa.pt2: ok; node %n\\x0d (t)");
 }
 
+TEST(TextTest, FileNamesLeadNowhereElse) {
+  for (const std::string_view name :
+       {"model", "a.b", ".hidden", "größe", "console", "com", "comma", "com12", "lpt", "a b", "-"})
+    EXPECT_TRUE(is_file_name(name)) << name;
+  EXPECT_TRUE(is_file_name(std::string(240, 'n')));
+  for (const std::string_view name : {"",
+                                      ".",
+                                      "..",
+                                      "...",
+                                      "a.",
+                                      ".. ",
+                                      "a/b",
+                                      "/a",
+                                      "a\\b",
+                                      "c:a",
+                                      "a:b",
+                                      "con",
+                                      "Con.txt",
+                                      "NUL",
+                                      "nul .pt2",
+                                      "com1",
+                                      "LPT9.x",
+                                      "com\xc2\xb9",
+                                      "conin$",
+                                      "a\nb",
+                                      "a\x1b",
+                                      "a\xc2\x9b",
+                                      "\xe2\x80\xae"
+                                      "a",
+                                      "\xff"})
+    EXPECT_FALSE(is_file_name(name)) << name;
+  EXPECT_FALSE(is_file_name(std::string_view("a\0b", 3)));
+  EXPECT_FALSE(is_file_name(std::string(241, 'n')));
+}
+
 }  // namespace
 }  // namespace pt2

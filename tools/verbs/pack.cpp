@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 
+#include "archive/zip_format.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "decode/exported_folder.h"
 #include "pt2/tools/weights.h"
 #include "tools/source.h"
@@ -86,6 +89,27 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   return kOk;
 }
 
+// The names are the file's, which may come from anywhere. All are looked at before any is written.
+Result<void> check_file_names(const std::vector<std::string>& models, const std::string& file) {
+  std::set<std::string_view, zip::LessButForCase> known;
+  for (const std::string& model : models) {
+    if (!is_file_name(model))
+      return Error{ErrorCode::invalid,
+                   fmt::format("found the program's name '{}', expected one that a file of a "
+                               "folder can have on any system; save it under another, or "
+                               "unpack others: --model NAME",
+                               printable(model)),
+                   file};
+    if (!known.insert(model).second)
+      return Error{ErrorCode::invalid,
+                   fmt::format("the program's name '{}' is another's but for the case of letters, "
+                               "and systems may take them for one file; unpack one: --model NAME",
+                               printable(model)),
+                   file};
+  }
+  return {};
+}
+
 Result<int> unpack_file(const UnpackOptions& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   std::vector<std::string> models(package.models().begin(), package.models().end());
@@ -93,6 +117,7 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
     PT2_TRY(std::string model, package.model_name(options.source.model));
     models = {std::move(model)};
   }
+  PT2_TRY_VOID(check_file_names(models, options.source.file));
   const auto path_of = [&](const std::string& model) {
     return (std::filesystem::path(options.folder) / (model + ".pt2")).string();
   };
