@@ -180,6 +180,15 @@ bool erase_empty_regions(Graph& graph) {
   return changed;
 }
 
+// Whether the call asks for a dtype or a truth value and does nothing else. Without a value as its
+// result nobody can use the answer.
+bool is_unanswered_query(const Node& node) {
+  if (node.outputs.size() != 1 || !node.outputs[0].is<None>()) return false;
+  const ops::Operator op = ops::find_operator(node.target);
+  return op && op.signature().return_count == 1 && !op.signature().is_mutable() &&
+         op.def->facts.undecomposed == ops::Undecomposed::gives_numbers;
+}
+
 // Whether the recorded metadata already proves what the argument of _assert_tensor_metadata
 // asserts.
 bool holds(const NamedArgument& asserted, const TensorMeta& meta) {
@@ -212,6 +221,16 @@ std::string respell_stack(std::string_view stack, bool up) {
 
 Result<void> rewrite_empty_regions(Converter& converter) {
   converter.changed = erase_empty_regions(converter.program.graph);
+  return {};
+}
+
+Result<void> rewrite_unanswered_queries(Converter& converter) {
+  constexpr int kFirstWithNone = 207;
+  if (converter.target.release->number >= kFirstWithNone) return {};
+  for_each_node(converter, [&](Graph& graph, NodeId id) {
+    if (is_unanswered_query(graph.node(id)))
+      converter.changed |= static_cast<bool>(graph.erase_node(id));
+  });
   return {};
 }
 

@@ -497,6 +497,32 @@ TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
             "the argument device of torch.ops.aten._assert_tensor_metadata.default came with 2.6");
 }
 
+// 2.6 reads no call whose only result is None.
+TEST(Convert, LeavesOutQueriesWithoutAnswer) {
+  constexpr std::string_view kQuery = "torch.ops.aten.promote_types.default",
+                             kOther = "torch.ops.custom.tell.default";
+  const Package package = edited("2.15.0/mlp", [&](Program& program) {
+    const NodeId front = program.graph.nodes().front();
+    const auto insert = [&](std::string_view target) {
+      program.graph.insert_node({.target = std::string(target),
+                                 .inputs = {{.name = "type1", .arg = ScalarType{7}},
+                                            {.name = "type2", .arg = ScalarType{5}}},
+                                 .outputs = {Argument(None{})}},
+                                front);
+    };
+    insert(kQuery);
+    insert(kOther);
+  });
+  for (const std::string_view target : {"2.4", "2.6", "2.7", "2.15"}) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    const Graph& graph = (*converted.program())->graph;
+    const bool has_reader = target == "2.7" || target == "2.15";
+    EXPECT_EQ(count_nodes(graph, kQuery), has_reader ? 1u : 0u) << target;
+    EXPECT_EQ(count_nodes(graph, kOther), 1u) << target;
+  }
+}
+
 TEST(Convert, NamesConstantInputs) {
   const Package package = corpus_file("2.3.1/pytree_none");
   const Conversion conversion =
