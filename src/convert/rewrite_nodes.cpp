@@ -275,6 +275,9 @@ Result<void> rewrite_argument_names(Converter& converter) {
 
 Result<void> rewrite_metadata_assertions(Converter& converter) {
   constexpr std::string_view kAssert = "torch.ops.aten._assert_tensor_metadata.default";
+  // The kernel for traced tensors compares the device with "meta": the program runs and cannot be
+  // decomposed or exported again.
+  constexpr int kLastWithMetaDevice = 207;
   const int release = converter.target.release->number;
   for_each_node(converter, [&](Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
@@ -285,7 +288,9 @@ Result<void> rewrite_metadata_assertions(Converter& converter) {
     std::vector<NamedArgument> inputs = node.inputs;
     const size_t count = std::erase_if(inputs, [&](const NamedArgument& input) {
       const Lifetime* lifetime = find_argument_lifetime(kAssert, input.name);
-      return lifetime != nullptr && !lifetime->includes(release) && holds(input, *meta);
+      const bool is_absent = lifetime != nullptr && !lifetime->includes(release);
+      const bool is_misread = input.name == "device" && release <= kLastWithMetaDevice;
+      return (is_absent || is_misread) && holds(input, *meta);
     });
     if (count == 0) return;
     graph.set_node_inputs(id, std::move(inputs));

@@ -497,6 +497,23 @@ TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
             "the argument device of torch.ops.aten._assert_tensor_metadata.default came with 2.6");
 }
 
+// 2.6 and 2.7 compare the device of a traced tensor with "meta".
+TEST(Convert, AssertsNoDeviceThatTracingContradicts) {
+  const Package package = corpus_file("2.15.0/dtypes_float");
+  const auto asserted = [&](std::string_view target, std::string_view argument) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    const Graph& graph = (*converted.program())->graph;
+    return graph.node(find_node(graph, "torch.ops.aten._assert_tensor_metadata.default"))
+               .find_input(argument) != nullptr;
+  };
+  for (const std::string_view target : {"2.6", "2.7", "2.8"}) {
+    EXPECT_EQ(asserted(target, "device"), target == "2.8") << target;
+    EXPECT_TRUE(asserted(target, "layout")) << target;
+    EXPECT_TRUE(asserted(target, "dtype")) << target;
+  }
+}
+
 // 2.6 reads no call whose only result is None.
 TEST(Convert, LeavesOutQueriesWithoutAnswer) {
   constexpr std::string_view kQuery = "torch.ops.aten.promote_types.default",
