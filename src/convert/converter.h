@@ -51,6 +51,10 @@ class Converter {
   LoadPayloads load_payloads_;
 };
 
+// What torch.export says of a node of the outermost module: the module alone, as another node's
+// stack names it. Empty where no node has one. O(nodes).
+Metadata root_metadata(const Graph& graph);
+
 // The first release that is `number` or later; null where there is none yet.
 const Release* release_from(int number);
 

@@ -47,12 +47,12 @@ const FunctionRow* find_function(ExprOp op) {
 
 class GuardAsserter {
  public:
-  GuardAsserter(Converter& converter, const Guard& guard, std::optional<NodeId> before)
+  GuardAsserter(Converter& converter, const Guard& guard, const AssertionPlace& place)
       : converter_(converter),
         graph_(converter.program.graph),
         pool_(*converter.program.expressions),
         guard_(guard),
-        before_(before) {}
+        place_(place) {}
 
   // Whether every source and operator is available from `first_release` on, so that emitting cannot
   // fail there.
@@ -252,8 +252,9 @@ class GuardAsserter {
   }
 
   void insert(Node node) {
-    if (before_)
-      graph_.insert_node(std::move(node), *before_);
+    node.metadata = place_.metadata;
+    if (place_.before)
+      graph_.insert_node(std::move(node), *place_.before);
     else
       graph_.add_node(std::move(node));
   }
@@ -262,7 +263,7 @@ class GuardAsserter {
   Graph& graph_;
   ExprPool& pool_;
   const Guard& guard_;
-  std::optional<NodeId> before_;
+  const AssertionPlace& place_;
   Expr condition_;
   std::map<SymbolId, Source> operands_;
   std::vector<std::pair<SymbolId, Expr>> known_;  // of symbolic sources, in the program's symbols
@@ -277,8 +278,8 @@ class GuardAsserter {
 }  // namespace
 
 Result<const Release*> assert_guard(Converter& converter, const Guard& guard,
-                                    const FindOperand& find, std::optional<NodeId> before) {
-  GuardAsserter asserter(converter, guard, before);
+                                    const FindOperand& find, const AssertionPlace& place) {
+  GuardAsserter asserter(converter, guard, place);
   if (!asserter.can_say(find)) return first_release_with(kFirstWithGuards);
   if (asserter.first_release() > converter.target.release->number)
     return release_from(asserter.first_release());

@@ -21,13 +21,20 @@ struct GuardOperand {
 };
 using FindOperand = std::function<std::optional<GuardOperand>(const GuardSource&)>;
 
-// Inserts nodes into the program's graph, before a given node or at the end, that raise an error
-// where the guard does not hold, as PyTorch's own deferred assertions do
-// (torch/fx/passes/runtime_assert.py). Returns null then; otherwise changes nothing and returns the
-// first release that can take the guard: one with its operators, or with a field for guards. Fails
-// where the nodes are more than the budget of all passes allows. O(n log n) in the guard.
+// Where new nodes go: before a given node or at the end. `metadata` is that of every new node:
+// torch.export.unflatten demands a module of each.
+struct AssertionPlace {
+  std::optional<NodeId> before{};
+  Metadata metadata{};
+};
+
+// Inserts nodes into the program's graph that raise an error where the guard does not hold, as
+// PyTorch's own deferred assertions do (torch/fx/passes/runtime_assert.py). Returns null then;
+// otherwise changes nothing and returns the first release that can take the guard: one with its
+// operators, or with a field for guards. Fails where the nodes are more than the budget of all
+// passes allows. O(n log n) in the guard.
 Result<const Release*> assert_guard(Converter& converter, const Guard& guard,
-                                    const FindOperand& find, std::optional<NodeId> before);
+                                    const FindOperand& find, const AssertionPlace& place);
 
 }  // namespace pt2
 

@@ -131,7 +131,8 @@ Result<void> rewrite_guards(Converter& converter) {
   const GuardReader reader(program);
   // After the nodes of earlier guards, before all other nodes.
   const auto nodes = program.graph.nodes();
-  const auto front = nodes.empty() ? std::nullopt : std::optional(nodes.front());
+  const AssertionPlace front{.before = nodes.empty() ? std::nullopt : std::optional(nodes.front()),
+                             .metadata = root_metadata(program.graph)};
   const auto find = [&](const GuardSource& source) { return reader.operand(source); };
   std::vector<std::string> kept;
   for (size_t i = 0; i < program.guards_code.size(); ++i) {

@@ -45,7 +45,8 @@ ValueId add_computation(Graph& graph, const Computation& computation) {
   const ValueId id = graph.add_value(std::move(value)).value();
   graph.add_node({.target = std::string(computation.target),
                   .inputs = computation.inputs,
-                  .outputs = {Argument(id)}});
+                  .outputs = {Argument(id)},
+                  .metadata = root_metadata(graph)});
   return id;
 }
 

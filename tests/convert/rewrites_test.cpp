@@ -540,6 +540,26 @@ TEST(Convert, LeavesOutQueriesWithoutAnswer) {
   }
 }
 
+// torch.export.unflatten asks every node for its module.
+TEST(Convert, GivesNewNodesTheOutermostModule) {
+  const auto modules = [](const Package& package, std::string_view target) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target("2.6").value()})->contents);
+    const Graph& graph = (*converted.program())->graph;
+    const std::string* found =
+        find_metadata(graph.node(find_node(graph, target)).metadata, "nn_module_stack");
+    return found == nullptr ? "none" : *found;
+  };
+  const Package guarded = edited("2.15.0/dynamic_batch", [](Program& program) {
+    program.guards_code = {"5*L['x'].size()[0] >= 12"};
+  });
+  for (const std::string_view target :
+       {"torch.ops.aten.sym_size.int", "_operator.mul", "torch.ops.aten._assert_scalar.default"})
+    EXPECT_EQ(modules(guarded, target), "L__self__,,__main__.MLP") << target;
+  EXPECT_EQ(modules(corpus_file("2.15.0/constant_outputs"), "torch.sym_ite"),
+            "L__self__,,__main__.module.<locals>.Fn");
+}
+
 TEST(Convert, NamesConstantInputs) {
   const Package package = corpus_file("2.3.1/pytree_none");
   const Conversion conversion =
