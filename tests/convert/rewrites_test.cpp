@@ -560,6 +560,18 @@ TEST(Convert, GivesNewNodesTheOutermostModule) {
             "L__self__,,__main__.module.<locals>.Fn");
 }
 
+// Only releases from 2.7 on register it, though its namespace is not aten.
+TEST(Convert, NamesOperatorsOfTheExportNamespace) {
+  const Package package = edited("2.15.0/mlp", [](Program& program) {
+    Graph& graph = program.graph;
+    graph.set_node_target(graph.nodes().front(),
+                          "torch.ops.export.access_subclass_inner_tensor.default");
+  });
+  EXPECT_NE(blockers(package, "2.6").find("access_subclass_inner_tensor.default came with 2.7"),
+            std::string::npos);
+  EXPECT_EQ(blockers(package, "2.7").find("access_subclass_inner_tensor"), std::string::npos);
+}
+
 TEST(Convert, NamesConstantInputs) {
   const Package package = corpus_file("2.3.1/pytree_none");
   const Conversion conversion =
