@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "convert/converter.h"
@@ -198,11 +199,14 @@ void check_sizes(const Program& program, const Release& release, const AddBlocke
 }  // namespace
 
 std::optional<ConstantResult> constant_result(const Argument& output) {
+  // torch.export.save writes it all the same.
+  constexpr int kNoRelease = std::numeric_limits<int>::max();
   if (output.wrapper != Argument::Wrapper::plain) return std::nullopt;
   if (output.is<None>()) return ConstantResult{"None", 204};
   if (output.is<int64_t>()) return ConstantResult{"a constant int", 204};
   if (output.is<double>()) return ConstantResult{"a constant float", 206};
   if (output.is<bool>()) return ConstantResult{"a constant bool", 207};
+  if (output.is<std::string>()) return ConstantResult{"a constant str", kNoRelease};
   return std::nullopt;
 }
 

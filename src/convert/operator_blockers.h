@@ -9,9 +9,9 @@
 
 namespace pt2 {
 
-// A constant among a graph's results, and the first release whose reader accepts it there. Nothing
-// for results that every release accepts (torch/_export/serde/serialize.py,
-// deserialize_graph_output).
+// A constant among a graph's results, and the first release whose reader accepts it there (beyond
+// all releases where none does). Nothing for results that every release accepts
+// (torch/_export/serde/serialize.py, deserialize_graph_output).
 struct ConstantResult {
   std::string_view text;  // "a constant bool"
   int first;

@@ -572,6 +572,18 @@ TEST(Convert, NamesOperatorsOfTheExportNamespace) {
   EXPECT_EQ(blockers(package, "2.7").find("access_subclass_inner_tensor"), std::string::npos);
 }
 
+// PyTorch saves a text among the results, and no release loads it.
+TEST(Convert, NamesTextAmongTheResults) {
+  const Package package = edited("2.15.0/constant_outputs", [](Program& program) {
+    std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
+    outputs[1] = program.signature.output_specs[1].arg.value = std::string("sum");
+    program.graph.set_outputs(std::move(outputs));
+  });
+  for (const std::string_view target : {"2.6", "2.9", "2.14"})
+    EXPECT_EQ(blockers(package, target), "output: .graph_module.graph.outputs[1]: a constant str\n")
+        << target;
+}
+
 TEST(Convert, NamesConstantInputs) {
   const Package package = corpus_file("2.3.1/pytree_none");
   const Conversion conversion =
