@@ -24,6 +24,10 @@ constexpr size_t kTrials = 3;
 // that divide nothing or are too small.
 constexpr int64_t kSmallest = 128;
 
+// The most integers of one call that are tried as the size to follow, each under all trials: a list
+// of sizes has one for each dim, and PyTorch's operators keep dims in 64 bits.
+constexpr int kMostTries = 64;
+
 std::vector<int64_t> sizes_to_ask(const SymRange& range) {
   std::vector<int64_t> sizes;
   const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
@@ -134,12 +138,14 @@ class DimFreer {
   // view(x, [4, 10]) holds the old size; [-1, 10] means the same and fits every size.
   Result<Trials> with_free_argument(NodeId id, Error first) {
     const std::vector<NamedArgument> inputs = graph_.node(id).inputs;
+    int tries = 0;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto* list = inputs[i].arg.get_if<ArgumentList>();
       if (list == nullptr || list->kind != ListKind::ints) continue;
       for (size_t k = 0; k < list->items.size(); ++k) {
         const auto* number = list->items[k].get_if<int64_t>();
         if (number == nullptr || *number <= 0 || *number % old_size_ != 0) continue;
+        if (++tries > kMostTries) return first;
         Argument changed = inputs[i].arg;
         changed.get_if<ArgumentList>()->items[k] = Argument(int64_t{-1});
         graph_.set_node_input(id, i, changed);

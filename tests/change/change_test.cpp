@@ -220,6 +220,23 @@ TEST(EditProgram, FreesOnlyWhatOperatorsTakeInTheWholeRange) {
   expect_sound(freed);
 }
 
+// expand refuses -1 everywhere but in the last place, and each try costs as much as the list is
+// long.
+TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
+  const auto freed = [](size_t rank) {
+    ProgramBuilder builder;
+    const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {1}));
+    builder.output(builder.call("torch.ops.aten.expand.default",
+                                {arg("self", x), arg("size", ints(Sizes(rank, 1)))},
+                                builder.tensor(Dtype::float32, std::vector<SymInt>(rank, 1))));
+    Program program = std::move(builder).finish().value();
+    return free_dim(program, "x", 0, "n", {1, 64});
+  };
+  EXPECT_TRUE(freed(64));
+  ASSERT_FALSE(freed(65));
+  EXPECT_EQ(freed(65).error().code, ErrorCode::unsupported);
+}
+
 TEST(EditProgram, RenamesInputsAndOutputs) {
   Program program = program_of(corpus("2.15.0/mlp.pt2"));
   ASSERT_TRUE(rename_input(program, "x", "image").has_value());
