@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/text.h"
 #include "change/sizes.h"
@@ -27,6 +29,11 @@ constexpr int64_t kSmallest = 128;
 // The most integers of one call that are tried as the size to follow, each under all trials: a list
 // of sizes has one for each dim, and PyTorch's operators keep dims in 64 bits.
 constexpr int kMostTries = 64;
+
+// The most parts of expressions, all new strides together: the stride of each dim is the product of
+// all sizes after it, so that a file's text grows with the square of the dims. Strides of programs
+// with thousands of nodes have some ten thousand.
+constexpr size_t kMostParts = ExprPool::kMaxSize;
 
 std::vector<int64_t> sizes_to_ask(const SymRange& range) {
   std::vector<int64_t> sizes;
@@ -268,13 +275,28 @@ class DimFreer {
       const size_t dim = order[i];
       PT2_TRY(meta.strides[dim], spelled_size(program_, product, value));
       const SymInt& size = meta.sizes[dim];
-      PT2_TRY(const SpelledExpr* next, program_.expressions->parse(fmt::format(
-                                           "({})*({})", print_expr(product), print(size))));
-      PT2_TRY(product, simplify(*program_.expressions, next->expr));
+      PT2_TRY(product, times(product, size));
       if (__builtin_mul_overflow(value, std::max<int64_t>(hint(size), 1), &value))
         return Error{ErrorCode::invalid, "a tensor has more than 2^63 elements", ""};
     }
     return {};
+  }
+
+  Result<Expr> times(Expr product, const SymInt& size) {
+    ExprPool& pool = *program_.expressions;
+    const Expr factor = size.is_symbolic() ? size.expr() : pool.integer(size.literal());
+    Expr& known = products_[{product.operator->(), factor.operator->()}];
+    if (known) return known;
+    if (product->size > kMostParts - parts_ || factor->size > kMostParts - parts_ - product->size)
+      return Error{ErrorCode::limit,
+                   fmt::format("the strides that follow the size are expressions of more than {} "
+                               "parts; expected fewer: give other dims fixed sizes first",
+                               kMostParts),
+                   ""};
+    parts_ += product->size + factor->size;
+    PT2_TRY(known,
+            simplify(pool, pool.intern({.op = ExprOp::multiply, .args = {product, factor}})));
+    return known;
   }
 
   Program& program_;
@@ -285,6 +307,8 @@ class DimFreer {
   const SymbolBindings others_;  // as they were while exporting
   std::vector<int64_t> trials_;
   std::vector<bool> depends_;  // by value id: a size of it is the symbol's
+  std::map<std::pair<const ExprNode*, const ExprNode*>, Expr> products_;
+  size_t parts_ = 0;  // of the products
 };
 
 // The pool keeps what no size has any more: symbols of edits that failed.

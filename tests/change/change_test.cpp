@@ -237,6 +237,26 @@ TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
   EXPECT_EQ(freed(65).error().code, ErrorCode::unsupported);
 }
 
+// Each stride is the product of all sizes after it.
+TEST(EditProgram, BoundsTheStridesOfAFreedSize) {
+  const auto freed = [](size_t rank) {
+    ProgramBuilder builder;
+    std::vector<SymInt> sizes{2};
+    for (size_t i = 1; i < rank; ++i)
+      sizes.push_back(builder.dim("s" + std::to_string(i), {1, 100}, 1));
+    TensorMeta meta = builder.tensor(Dtype::float32, std::vector<SymInt>(rank, 1));
+    meta.sizes = sizes;
+    const ValueId x = builder.input("x", meta);
+    builder.output(builder.call("torch.ops.aten.relu.default", {arg("self", x)}, meta));
+    Program program = std::move(builder).finish().value();
+    return free_dim(program, "x", 0, "n", {1, 64});
+  };
+  EXPECT_TRUE(freed(64));
+  const auto refused = freed(2000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::limit);
+}
+
 TEST(EditProgram, RenamesInputsAndOutputs) {
   Program program = program_of(corpus("2.15.0/mlp.pt2"));
   ASSERT_TRUE(rename_input(program, "x", "image").has_value());
