@@ -55,6 +55,7 @@ Result<std::vector<Value>> Recorder::infer(const ops::Operator& op,
   const auto of_sizes = [&](Dtype dtype, Sizes sizes) -> Result<std::vector<Value>> {
     if (!checked_numel(sizes))
       return ops::operator_error("a result of sizes " + ops::sizes_text(sizes) + " cannot be");
+    depends_on_elements_ = true;
     return std::vector<Value>{Value(Tensor::without_elements(dtype, std::move(sizes)))};
   };
   if (data_size_ && tensor != nullptr && name == "aten::nonzero")

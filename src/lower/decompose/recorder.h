@@ -30,7 +30,7 @@ class Recorder : public ops::Inferrer {
  public:
   using Expands = std::function<bool(const ops::Operator&)>;
   // `expands`: which operators are replaced by the calls of their formulas. `data_size`: how many
-  // elements nonzero finds, if known.
+  // elements nonzero finds, or repeat_interleave gives, if known.
   Recorder(const Expands& expands, std::optional<int64_t> data_size)
       : expands_(expands), data_size_(data_size) {}
 
@@ -46,12 +46,15 @@ class Recorder : public ops::Inferrer {
   void number(Value& value, bool requires_grad);
 
   const std::vector<FormulaCall>& calls() const { return calls_; }
+  // Whether the data size was asked for.
+  bool depends_on_elements() const { return depends_on_elements_; }
 
  private:
   Result<std::vector<Value>> infer(const ops::Operator& op, const std::vector<Value>& bound);
 
   const Expands& expands_;
   const std::optional<int64_t> data_size_;
+  bool depends_on_elements_ = false;
   TermNumber last_ = 0;
   std::set<TermNumber> with_gradients_;
   std::vector<FormulaCall> calls_;

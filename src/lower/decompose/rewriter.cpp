@@ -85,12 +85,25 @@ Result<void> NodeRewriter::run(std::span<const SymbolBindings> choices,
 
 Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
                                                  const Recorder::Expands& expands) const {
+  const std::vector<int64_t> sizes = data_sizes(choice);
+  if (sizes.empty()) return follow(choice, expands, std::nullopt);
+  auto first = follow(choice, expands, sizes[0]);
+  if (!first || !first->depends_on_elements || gives_recorded_sizes(*first)) return first;
+  for (size_t i = 1; i < sizes.size(); ++i)
+    if (auto other = follow(choice, expands, sizes[i]); other && gives_recorded_sizes(*other))
+      return other;
+  return first;
+}
+
+Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
+                                                 const Recorder::Expands& expands,
+                                                 std::optional<int64_t> data_size) const {
   const ops::Signature& signature = op_.signature();
   auto arguments = check::abstract_arguments(graph_, node_, signature, check::by_record(choice));
   if (!arguments) return unsupported("an operand is not known");
-  Trace trace{&choice, *std::move(arguments), {}, {}};
+  Trace trace{.choice = &choice, .arguments = *std::move(arguments)};
   const auto given = given_arguments(node_, signature);
-  Recorder recorder(expands, data_size(choice));
+  Recorder recorder(expands, data_size);
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i] != nullptr)
       for_each_pair(*given[i], trace.arguments[i], [&](const Argument& argument, Value& value) {
@@ -106,27 +119,47 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
     trace.results = {Value(std::move(written))};
   }
   trace.calls = recorder.calls();
+  trace.depends_on_elements = recorder.depends_on_elements();
   return trace;
 }
 
-// The size that depends on elements: the first that says so, or the first size of the first result.
-std::optional<int64_t> NodeRewriter::data_size(const SymbolBindings& choice) const {
-  std::optional<SymInt> size;
+// What the size that depends on elements may be: the first that says so, else one of those of the
+// results.
+std::vector<int64_t> NodeRewriter::data_sizes(const SymbolBindings& choice) const {
+  constexpr size_t kMostSizes = 64;  // more dims than index operators take
+  std::vector<int64_t> sizes;
   bool is_known = false;
   for (const Argument& output : node_.outputs)
     for_each_value(output, [&](ValueId id) {
       const TensorMeta* meta = graph_.value(id).tensor();
       if (meta == nullptr) return;
       for (const SymInt& each : meta->sizes) {
-        const bool depends = writer_.depends_on_elements(each);
-        if (is_known || (size && !depends)) continue;
-        size = each;
-        is_known = depends;
+        if (is_known) return;
+        is_known = writer_.depends_on_elements(each);
+        if (is_known) sizes.clear();
+        const auto number = evaluate(each, choice);
+        if (number && sizes.size() < kMostSizes && std::ranges::count(sizes, *number) == 0)
+          sizes.push_back(*number);
       }
     });
-  if (!size) return std::nullopt;
-  const auto number = evaluate(*size, choice);
-  return number ? std::optional(*number) : std::nullopt;
+  return sizes;
+}
+
+bool NodeRewriter::gives_recorded_sizes(const Trace& trace) const {
+  bool same = trace.results.size() >= node_.outputs.size();
+  for (size_t i = 0; same && i < node_.outputs.size(); ++i)
+    for_each_pair(
+        node_.outputs[i], trace.results[i], [&](const Argument& output, const Value& value) {
+          const TensorMeta* meta = tensor_meta(graph_, output);
+          const auto* tensor = value.get_if<Tensor>();
+          if (meta == nullptr || tensor == nullptr) return;
+          same = same && std::ranges::equal(meta->sizes, tensor->sizes(),
+                                            [&](const SymInt& size, int64_t found) {
+                                              const auto number = evaluate(size, *trace.choice);
+                                              return !number || *number == found;
+                                            });
+        });
+  return same;
 }
 
 Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,

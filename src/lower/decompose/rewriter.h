@@ -44,10 +44,11 @@ class NodeRewriter {
 
  private:
   struct Trace {
-    const SymbolBindings* choice;
-    std::vector<Value> arguments;
-    std::vector<Value> results;
-    std::vector<FormulaCall> calls;
+    const SymbolBindings* choice = nullptr;
+    std::vector<Value> arguments{};
+    std::vector<Value> results{};
+    std::vector<FormulaCall> calls{};
+    bool depends_on_elements = false;
   };
   // The same value in every trace.
   using Parallel = std::vector<const Value*>;
@@ -58,7 +59,10 @@ class NodeRewriter {
 
   Result<void> follow(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
   Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands) const;
-  std::optional<int64_t> data_size(const SymbolBindings& choice) const;
+  Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands,
+                       std::optional<int64_t> data_size) const;
+  std::vector<int64_t> data_sizes(const SymbolBindings& choice) const;
+  bool gives_recorded_sizes(const Trace& trace) const;
   void learn(const Argument& argument, const Value& value);
   void learn_number(const SymInt& number, std::optional<Source> source);
   void learn_sizes(ValueId id, bool is_argument);
