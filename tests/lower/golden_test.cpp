@@ -157,5 +157,27 @@ TEST(Passes, ShareOneBudget) {
   EXPECT_FALSE(run_pass(Pass::functionalize, written, pipeline).failures.empty());
 }
 
+// A region of a known size that is too much to unroll says so.
+TEST(Passes, SayWhichLimitKeepsAVmapRegion) {
+  std::string text =
+      "program schema 8.20 {\n  torch \"2.15.0\"\n  dialect \"TRAINING\"\n"
+      "  opset aten 10\n  graph(%x0: f32[3, 4]) {\n";
+  constexpr int kRegions = 1002, kMaps = 1000;
+  for (int i = 0; i < kRegions; ++i) {
+    const std::string in = std::to_string(i), out = std::to_string(i + 1);
+    text += "torch._functorch.predispatch._vmap_increment_nesting(3, \"error\")\n%e" + in +
+            ": f32[4] = torch._functorch.predispatch._add_batch_dim(%x" + in + ", 0, 1)\n%x" + out +
+            ": f32[3, 4] = torch._functorch.predispatch._remove_batch_dim(%e" + in +
+            ", 1, 3, 0)\ntorch._functorch.predispatch._vmap_decrement_nesting()\n";
+  }
+  text += "return %x" + std::to_string(kRegions) + "\n}\n}\n";
+  Program program = parsed(text, "regions");
+  Pipeline pipeline{.budget = NodeBudget(1)};
+  const PassResult result = run_pass(Pass::unvmap, program, pipeline);
+  ASSERT_EQ(result.failures.size(), size_t{kRegions - kMaps});
+  EXPECT_NE(result.failures[0].text.find("3 elements"), std::string::npos);
+  EXPECT_NE(result.failures[0].text.find("max_new_nodes 1"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pt2

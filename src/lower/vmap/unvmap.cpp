@@ -22,8 +22,10 @@ namespace {
 // Unrolled elements may take one part in kShare of the budget: map_impl is the fallback here, and
 // other passes need the rest.
 constexpr uint64_t kShare = 5;
-// The most map_impl calls: making one looks at the whole graph.
+// The most map_impl calls, and the most nodes that all may look at: making one looks at the whole
+// graph.
 constexpr size_t kMaxMaps = 1'000;
+constexpr size_t kMaxLooks = 10'000'000;
 // The depth of nested regions: reading a region includes those nested in it.
 constexpr size_t kMaxDepth = 64;
 
@@ -354,8 +356,21 @@ class VmapRewriter {
         return std::nullopt;
       }
     }
-    if (++mapped_ > kMaxMaps) return "a vmap region beyond the first thousand of a symbolic size";
+    const size_t looks = graph.node_count();
+    if (mapped_ == kMaxMaps || looks > kMaxLooks - looked_) return too_many_maps(size);
+    ++mapped_;
+    looked_ += looks;
     return map_vmap_region(program_, pipeline_.spelling, graph, region);
+  }
+
+  std::string too_many_maps(const int64_t* size) const {
+    if (size == nullptr)
+      return fmt::format("a vmap region of a symbolic size after {} others, expected fewer",
+                         mapped_);
+    return fmt::format(
+        "a vmap region of {} elements: copies of its nodes for each are more than one in {} of the "
+        "nodes that max_new_nodes {} allows, and {} such regions are calls of map_impl already",
+        *size, kShare, pipeline_.budget.most(), mapped_);
   }
 
   Program& program_;
@@ -363,7 +378,7 @@ class VmapRewriter {
   uint64_t share_;
   const bool program_writes_;
   PassResult result_;
-  size_t mapped_ = 0;
+  size_t mapped_ = 0, looked_ = 0;
 };
 
 }  // namespace
