@@ -180,6 +180,7 @@ Tensor special_numbers(Dtype dtype, const Sizes& sizes) {
                              -1,   0.5f,  -0.5f, 2,         30,         -3};
   for (int64_t i = static_cast<int64_t>(numbers.size()); i < checked_numel(sizes).value(); ++i)
     numbers.push_back(std::sin(static_cast<float>(i)) * 2);
+  numbers.resize(static_cast<size_t>(checked_numel(sizes).value()));
   Tensor out = Tensor::zeros(dtype, sizes);
   ops::copy_elements(out, floats(sizes, numbers));
   return out;
