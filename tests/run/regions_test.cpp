@@ -103,7 +103,7 @@ TEST(Regions, WorkInsideOfOperatorsCounts) {
     const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 20));
     ops::Context context;
     Executor executor(context, {});
-    const auto outputs = executor.run(**bound, {Value(floats({1, 2}, {2}))});
+    const auto outputs = executor.run(**bound, {Value(floats({1, 2}, {2, 0}))});
     EXPECT_TRUE(outputs) << outputs.error().text();
     return executor.work();
   };
