@@ -106,6 +106,25 @@ TEST(WorkLimit, ElementsOfOperandsCount) {
     }
 }
 
+// Each calls the operator, on an element that costs nothing.
+TEST(WorkLimit, RoundsOfVmapCount) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  const ValueId inside = maker.call("torch._functorch.predispatch._add_batch_dim",
+                                    {named("", x), named("", int64_t{0}), named("", int64_t{1})});
+  const ValueId result = maker.call("torch.ops.aten.sin.default", {named("", inside)});
+  maker.graph.set_outputs(
+      {Argument(maker.call("torch._functorch.predispatch._remove_batch_dim",
+                           {named("", result), named("", int64_t{1}), named("", int64_t{1000}),
+                            named("", int64_t{0})}))});
+  const auto bound = bind_graph(maker.graph).value();
+  ops::Context context;
+  Executor executor(context, {.max_work = kMostWork});
+  const auto results = executor.run(*bound, {expanded(Dtype::float32, {1000})});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code, ErrorCode::limit) << results.error().text();
+}
+
 TEST(WorkLimit, CountsDoNotOverflow) {
   const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 30, kMostWork));
   constexpr int64_t kLarge = int64_t{1} << 62;

@@ -13,9 +13,6 @@
 namespace pt2::run {
 namespace {
 
-// The fixed cost of a node (finding operands, making results), in elements.
-constexpr uint64_t kNode = 512;
-
 // Stores a result in the node's output: a value, or each value of a list.
 Result<void> store(const Argument& output, Value result, std::vector<Value>& values) {
   if (const auto* id = output.get_if<ValueId>()) {
@@ -255,7 +252,7 @@ Result<void> Executor::check_records(const Graph& graph, const BoundNode& node,
 
 Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
                                 std::vector<Value>& values) {
-  PT2_TRY_VOID(count_work(kNode));
+  PT2_TRY_VOID(count_work(kNodeWork));
   Frame callers{&graph};
   std::swap(frame_, callers);
   PT2_TRY(std::vector<Value> results,

@@ -67,6 +67,8 @@ class Executor {
   Result<void> check_cancellation() const { return cancellation_.check(); }
   // Must be called before loop rounds run. Error `limit` when all loops together run too many.
   Result<void> count_iterations(int64_t count);
+  // The fixed cost of a node (finding operands, making results), in elements.
+  static constexpr uint64_t kNodeWork = 512;
   // Must be called before a node runs, and for each of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/memory_account.h"
+#include "base/platform.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ops/loops.h"
@@ -297,6 +298,10 @@ Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& 
   const auto total = checked_numel(batch);
   if (!total) return ops::operator_error("a batch is too large");
   PT2_TRY_VOID(executor.count_iterations(*total));
+  // Each round is a node of its own, which cuts its operands out and puts its results together.
+  const uint64_t parts = 1 + node.batched.size() + node.node->outputs.size();
+  PT2_TRY_VOID(executor.count_work(
+      saturating_product(static_cast<uint64_t>(*total), Executor::kNodeWork * parts)));
   std::vector<Value> whole;
   for (const BatchedValue& input : node.batched)
     whole.push_back(values[static_cast<size_t>(input.value)]);
