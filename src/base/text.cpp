@@ -76,6 +76,7 @@ CodePoint next_code_point(std::string_view text) {
 }
 
 bool is_printable(CodePoint at) {
+  if (at.value >= 0x20 && at.value < 0x7F) return true;  // nearly all of most files
   struct Span {
     uint32_t first, last;
   };
