@@ -540,6 +540,54 @@ TEST(Convert, LeavesOutQueriesWithoutAnswer) {
   }
 }
 
+// (a & b) & a is asserted; where another node uses a & b, it stays and is a blocker.
+TEST(Convert, SplitsAssertionsOfJointConditions) {
+  constexpr std::string_view kAnd = "_operator.and_",
+                             kAssert = "torch.ops.aten._assert_scalar.default";
+  const auto with_joint = [&](bool is_result) {
+    return edited("2.15.0/dynamic_batch", [&](Program& program) {
+      Graph& graph = program.graph;
+      const auto add = [&](std::string_view target, std::vector<NamedArgument> inputs,
+                           GraphValue value) {
+        const ValueId id = graph.add_value(std::move(value)).value();
+        graph.add_node({.target = std::string(target),
+                        .inputs = std::move(inputs),
+                        .outputs = {Argument(id)}});
+        return id;
+      };
+      const auto x = *graph.inputs().back().get_if<ValueId>();
+      const SymInt size = graph.value(x).tensor()->sizes[0];
+      const ValueId rows =
+          add("torch.ops.aten.sym_size.int",
+              {{.name = "self", .arg = Argument(x)}, {.name = "dim", .arg = Argument(int64_t{0})}},
+              {.name = "rows", .meta = size});
+      const auto condition = [&](std::string_view target, std::string name, Argument a,
+                                 Argument b) {
+        return add(target, {{.name = "a", .arg = std::move(a)}, {.name = "b", .arg = std::move(b)}},
+                   {.name = std::move(name), .meta = SymBool(true)});
+      };
+      const ValueId low = condition("_operator.ge", "low", Argument(rows), Argument(int64_t{1}));
+      const ValueId high = condition("_operator.le", "high", Argument(rows), Argument(int64_t{9}));
+      const ValueId both = condition(kAnd, "both", Argument(low), Argument(high));
+      const ValueId all = condition(kAnd, "all", Argument(both), Argument(low));
+      graph.add_node({.target = std::string(kAssert),
+                      .inputs = {{.name = "self", .arg = Argument(all)},
+                                 {.name = "assert_msg", .arg = Argument(std::string("no"))}}});
+      if (is_result) condition("torch.sym_not", "none", Argument(both), Argument(both));
+    });
+  };
+  const auto counts = [&](const Package& package, std::string_view target) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    const Graph& graph = (*converted.program())->graph;
+    return std::vector{count_nodes(graph, kAnd), count_nodes(graph, kAssert)};
+  };
+  EXPECT_EQ(counts(with_joint(false), "2.6"), (std::vector<size_t>{0, 2}));
+  EXPECT_EQ(counts(with_joint(false), "2.7"), (std::vector<size_t>{2, 1}));
+  EXPECT_NE(blockers(with_joint(true), "2.6").find("_operator.and_ came with 2.7"),
+            std::string::npos);
+}
+
 // torch.export.unflatten asks every node for its module.
 TEST(Convert, GivesNewNodesTheOutermostModule) {
   const auto modules = [](const Package& package, std::string_view target) {
