@@ -17,7 +17,7 @@ import sys
 
 # Not quantized_decomposed and inductor: those exist only once somebody imports them, in every
 # release.
-NAMESPACES = ("aten", "prims", "quantized", "_quantized")
+NAMESPACES = ("aten", "prims", "quantized", "_quantized", "export", "_c10d_functional")
 HEAD = """\
 // Operators that not every release of releases.def has, and arguments that came or went. Made by
 // interop/operator_history.py from the releases themselves; not edited by hand.
