@@ -2,6 +2,7 @@
 // learnt or that follow the running extremes of the data.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -185,10 +186,13 @@ struct Qparams {
 // (ATen/native/quantized/cpu/QuantUtils.h ChooseQuantizationParams).
 Qparams qparams_within(float low, float high, const Range& range, bool symmetric) {
   constexpr float kSmallest = 6.1e-5f;
-  const auto qmin = static_cast<double>(range.min);
-  const auto qmax = static_cast<double>(range.max);
+  // PyTorch's are of 32 bits; a file may have others.
+  const auto bounded = [](int64_t number) {
+    return static_cast<double>(std::clamp<int64_t>(number, INT32_MIN, INT32_MAX));
+  };
+  const double qmin = bounded(range.min), qmax = bounded(range.max);
   if (low < 0 && high > 0 && symmetric) {
-    const auto half = static_cast<double>((range.max - range.min) / 2);
+    const double half = std::trunc((qmax - qmin) / 2);
     const double largest = std::max(std::fabs(low / -(half + 1)), std::fabs(high / half));
     low = static_cast<float>(largest * -(half + 1));
     high = static_cast<float>(largest * half);
@@ -216,7 +220,7 @@ Qparams qparams_within(float low, float high, const Range& range, bool symmetric
   const double low_error = std::fabs(qmin) + std::fabs(below);
   const double high_error = std::fabs(qmax) + std::fabs(above);
   double zero = low_error < high_error ? from_low : from_high;
-  if (low < 0 && high > 0 && symmetric) zero = static_cast<double>(range.min + range.max) / 2;
+  if (low < 0 && high > 0 && symmetric) zero = (qmin + qmax) / 2;
   zero = std::isnan(zero) ? qmin : std::clamp(std::nearbyint(zero), qmin, qmax);
   return {scale, static_cast<int32_t>(zero)};
 }
