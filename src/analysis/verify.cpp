@@ -53,8 +53,7 @@ void check_ranges(const Program& program, const ProgramPlace& place, Diagnostics
     if (!range.min || !range.max || *range.min <= *range.max) continue;
     std::string where = fmt::format("{}.range_constraints", place.program);
     schema::append_key_step(where, constraint.key->text);
-    findings.add(Rule::range, std::move(where),
-                 fmt::format("the range {} is empty", print(range)));
+    findings.add(Rule::range, std::move(where), fmt::format("the range {} is empty", print(range)));
   }
 }
 

@@ -58,8 +58,8 @@ std::string type_text_of(Dtype dtype, const Sizes& sizes) {
 
 void refuse_negative_sizes(const char* function, Dtype dtype, const Sizes& sizes) {
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; }))
-    misused(std::string("Tensor::") + function + " with a negative size: " +
-            type_text_of(dtype, sizes));
+    misused(std::string("Tensor::") + function +
+            " with a negative size: " + type_text_of(dtype, sizes));
 }
 
 // The bits of dtypes that C++ has no type for.

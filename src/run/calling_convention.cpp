@@ -139,10 +139,9 @@ std::optional<size_t> CallingConvention::find_recorded_state(std::string_view na
 }
 
 Error wrong_input_count(const CallingConvention& convention, size_t found) {
-  std::string text = "found " + std::to_string(found) + " inputs, expected " +
-                     (convention.inputs.empty()
-                          ? "none"
-                          : std::to_string(convention.inputs.size()) + ":");
+  std::string text =
+      "found " + std::to_string(found) + " inputs, expected " +
+      (convention.inputs.empty() ? "none" : std::to_string(convention.inputs.size()) + ":");
   for (const ModelValue& input : convention.inputs)
     text += "\n  " + printable_line(input.name + ": " + input.type);
   return {ErrorCode::argument, std::move(text), ""};

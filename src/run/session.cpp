@@ -128,8 +128,8 @@ Error with_other_weights(Error error, const Model::Shared& shared, std::span<con
     const auto* id = graph.inputs()[i].get_if<ValueId>();
     const TensorMeta* record = found && id ? graph.value(*id).tensor() : nullptr;
     if (record == nullptr || !found->defined()) continue;
-    const bool has_sizes = std::ranges::equal(
-        record->sizes, found->sizes(), [](const SymInt& recorded, int64_t size) {
+    const bool has_sizes =
+        std::ranges::equal(record->sizes, found->sizes(), [](const SymInt& recorded, int64_t size) {
           return recorded.is_symbolic() || recorded.literal() == size;
         });
     if (has_sizes && record->dtype.dtype().value_or(found->dtype()) == found->dtype()) continue;
@@ -236,8 +236,7 @@ Session Session::fork() const {
 bool Session::may_repeat(std::span<const Value> inputs, const CallOptions& options) const {
   const run::CallingConvention& convention = shared_->convention;
   return !has_other_weights_ && !observer_ && !options.on_step && options.growing.empty() &&
-         inputs.size() == convention.inputs.size() &&
-         std::ranges::all_of(inputs, has_memory) &&
+         inputs.size() == convention.inputs.size() && std::ranges::all_of(inputs, has_memory) &&
          std::ranges::is_sorted(convention.input_positions) &&
          std::ranges::all_of(convention.graph_outputs, &GraphOutput::is_callers);
 }

@@ -74,7 +74,9 @@ TEST(Builder, ReturnsTheFirstMistake) {
   EXPECT_EQ(error_of(nested), "graph 'branch': output 0: " + unknown);
   for (const char* name : {"", "s0 + 1", "9x y"})
     EXPECT_NE(error_of([&](auto& builder, ValueId) { builder.dim(name, {1, 9}, 3); }), "") << name;
-  EXPECT_EQ(error_of([](auto& builder, ValueId) { builder.dim("s0", {9, 1}, 3); }),
+  EXPECT_EQ(error_of([](auto& builder, ValueId) {
+              builder.dim("s0", {9, 1}, 3);
+            }),
             "dim 's0': the range [9, 1] is empty, expected the least size first");
   EXPECT_EQ(error_of([](auto&, ValueId) {}), "");
 }

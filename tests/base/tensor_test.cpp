@@ -68,7 +68,9 @@ TEST(Tensor, TakesAsManyValuesAsItHas) {
 }
 
 template <class T>
-concept GivesIterators = requires(T elements) { std::move(elements).begin(); };
+concept GivesIterators = requires(T elements) {
+  std::move(elements).begin();
+};
 static_assert(!GivesIterators<Elements<float>>);
 
 // Otherwise no test would notice a kernel that reads a little too far.

@@ -166,11 +166,17 @@ TEST(Model, OfNoPackageIsAnError) {
 }
 
 template <class T>
-concept LendsItsInputs = requires(T model) { std::move(model).inputs(); };
+concept LendsItsInputs = requires(T model) {
+  std::move(model).inputs();
+};
 template <class T>
-concept LendsItsProgram = requires(T model) { std::move(model).program(); };
+concept LendsItsProgram = requires(T model) {
+  std::move(model).program();
+};
 template <class T>
-concept LendsItsWarnings = requires(T package) { std::move(package).warnings(); };
+concept LendsItsWarnings = requires(T package) {
+  std::move(package).warnings();
+};
 static_assert(!LendsItsInputs<Model> && !LendsItsProgram<Model> && !LendsItsWarnings<Package>);
 
 // PyTorch loads such a weight as well; where it keeps the program from running, the error says so.

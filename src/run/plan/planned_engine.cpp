@@ -380,9 +380,8 @@ class PlannedSession final : public EngineSession {
       const auto* memory = outputs[i].get_if<Tensor>();
       const Tensor& result = recording->outputs()[i];
       if (memory == nullptr || !memory->defined() || !memory->has_memory() ||
-          memory->dtype() != result.dtype() ||
-          memory->sizes() != result.sizes() || !memory->is_contiguous() ||
-          memory->storage()->is_read_only())
+          memory->dtype() != result.dtype() || memory->sizes() != result.sizes() ||
+          !memory->is_contiguous() || memory->storage()->is_read_only())
         return false;
       // An error, which the call in full describes.
       for (size_t j = 0; j < i; ++j)
