@@ -22,10 +22,9 @@ class SymbolChecks {
 
   void run() {
     for (const RangeConstraint& constraint : program_.range_constraints) {
-      const SymRange& range = constraint.range;
       // An empty range has a finding of its own.
-      if (!range.min || !range.max || *range.min <= *range.max)
-        ranges_.emplace(constraint.key->expr.operator->(), range);
+      if (!constraint.range.is_empty())
+        ranges_.emplace(constraint.key->expr.operator->(), constraint.range);
       for (SymbolId id : free_symbols(constraint.key->expr)) at(id).constrained = true;
     }
     const std::vector<PlacedGraph> graphs = placed_graphs(program_);

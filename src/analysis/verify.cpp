@@ -49,11 +49,11 @@ void verify_graphs(const Program& program, const ProgramPlace& place, Diagnostic
 // What reading a file finds where ranges lie; of a program in memory nobody has.
 void check_ranges(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
   for (const RangeConstraint& constraint : program.range_constraints) {
-    const SymRange& range = constraint.range;
-    if (!range.min || !range.max || *range.min <= *range.max) continue;
+    if (!constraint.range.is_empty()) continue;
     std::string where = fmt::format("{}.range_constraints", place.program);
     schema::append_key_step(where, constraint.key->text);
-    findings.add(Rule::range, std::move(where), fmt::format("the range {} is empty", print(range)));
+    findings.add(Rule::range, std::move(where),
+                 fmt::format("the range {} is empty", print(constraint.range)));
   }
 }
 

@@ -132,7 +132,7 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
 }  // namespace
 
 Result<void> check_not_empty(const SymRange& range) {
-  if (range.min && range.max && *range.min > *range.max)
+  if (range.is_empty())
     return Error{ErrorCode::argument, "found the range " + print(range) + ", which is empty", ""};
   return {};
 }

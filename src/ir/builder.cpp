@@ -178,7 +178,7 @@ ProgramBuilder::ProgramBuilder() : GraphBuilder(std::make_shared<ExprPool>()) {
 
 SymInt ProgramBuilder::dim(std::string_view name, SymRange range, int64_t hint) {
   const std::string place = fmt::format("dim '{}'", name);
-  if (range.min && range.max && *range.min > *range.max)
+  if (range.is_empty())
     refuse({ErrorCode::invalid,
             fmt::format("the range {} is empty, expected the least size first", print(range)),
             place});

@@ -43,9 +43,8 @@ Result<std::optional<RangeConstraint>> read_range(const std::string& key,
   };
   constraint.range.min = bound(source.min_val, source.min_val_float, -INFINITY);
   constraint.range.max = bound(source.max_val, source.max_val_float, INFINITY);
-  const SymRange& range = constraint.range;
-  if (range.min && range.max && *range.min > *range.max)
-    context.report(Rule::range, fmt::format("the range {} is empty", print(range)));
+  if (constraint.range.is_empty())
+    context.report(Rule::range, fmt::format("the range {} is empty", print(constraint.range)));
   constraint.spelling = source.trace;
   return std::optional(constraint);
 }

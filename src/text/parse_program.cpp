@@ -164,8 +164,7 @@ class ProgramParser {
     PT2_TRY(constraint.range.max, bound("oo"));
     PT2_TRY_VOID(reader_.expect("]"));
     PT2_TRY_VOID(parsing_.spelling<schema::RangeConstraint>(constraint.spelling));
-    const auto& [min, max] = constraint.range;
-    if (min && max && *min > *max) {
+    if (constraint.range.is_empty()) {
       return reader_.error_at(offset, ErrorCode::invalid,
                               fmt::format("the range {} is empty", pt2::print(constraint.range)));
     }

@@ -220,6 +220,7 @@ struct SymRange {
   std::optional<int64_t> min{};
   std::optional<int64_t> max{};
   bool contains(int64_t value) const { return (!min || value >= *min) && (!max || value <= *max); }
+  bool is_empty() const { return min && max && *min > *max; }
   // Releases up to 2.4 write the largest size instead of infinity.
   bool is_unbounded() const { return !max || *max >= INT64_MAX - 1; }
   bool operator==(const SymRange&) const = default;
