@@ -9,6 +9,7 @@
 #include "pt2/model.h"
 #include "run/call_budget.h"
 #include "run/model_shared.h"
+#include "run/reference/fits_record.h"
 
 namespace pt2 {
 namespace {
@@ -127,12 +128,7 @@ Error with_other_weights(Error error, const Model::Shared& shared, std::span<con
     const auto* found = state[i].get_if<Tensor>();
     const auto* id = graph.inputs()[i].get_if<ValueId>();
     const TensorMeta* record = found && id ? graph.value(*id).tensor() : nullptr;
-    if (record == nullptr || !found->defined()) continue;
-    const bool has_sizes =
-        std::ranges::equal(record->sizes, found->sizes(), [](const SymInt& recorded, int64_t size) {
-          return recorded.is_symbolic() || recorded.literal() == size;
-        });
-    if (has_sizes && record->dtype.dtype().value_or(found->dtype()) == found->dtype()) continue;
+    if (record == nullptr || !found->defined() || run::fits_record(*found, *record)) continue;
     const InputSpec& spec = shared.program->signature.input_specs[i];
     error.message += "; the weight '" + spec.target.value_or(spec.arg.name) + "' is " +
                      found->type_text() + ", the program records " +

@@ -8,6 +8,7 @@
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "pt2/ir/type_text.h"
+#include "run/reference/fits_record.h"
 #include "run/reference/vmap.h"
 
 namespace pt2::run {
@@ -28,18 +29,6 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
   for (size_t i = 0; i < list->items.size(); ++i)
     PT2_TRY_VOID(store(list->items[i], std::move((*items)[i]), values));
   return {};
-}
-
-// Compares dtype, rank, and the sizes recorded as numbers.
-bool fits_record(const Tensor& found, const TensorMeta& record) {
-  const auto dtype = record.dtype.dtype();
-  if (!dtype) return true;  // a dtype of a newer release
-  if (*dtype != found.dtype()) return false;
-  if (record.sizes.size() != found.sizes().size()) return false;
-  for (size_t dim = 0; dim < record.sizes.size(); ++dim)
-    if (!record.sizes[dim].is_symbolic() && record.sizes[dim].literal() != found.sizes()[dim])
-      return false;
-  return true;
 }
 
 std::string record_text(const TensorMeta& record) {
