@@ -31,10 +31,12 @@ void append_row(std::string& out, std::string_view indent, const std::vector<siz
 
 }  // namespace
 
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable_line(cell);
+  rows_.push_back(std::move(cells));
+}
+
 std::string TextTable::text() const {
-  std::vector<std::vector<std::string>> rows = rows_;
-  for (std::vector<std::string>& row : rows)
-    for (std::string& cell : row) cell = printable_line(cell);
   std::vector<size_t> widths;
   std::vector<Align> aligns;
   std::vector<std::string> headers;
@@ -44,12 +46,12 @@ std::string TextTable::text() const {
     has_headers |= !headers.back().empty();
     aligns.push_back(columns_[i].align);
     widths.push_back(width(headers.back()));
-    for (const auto& row : rows)
+    for (const auto& row : rows_)
       if (i < row.size()) widths.back() = std::max(widths.back(), width(row[i]));
   }
   std::string out;
   if (has_headers) append_row(out, indent_, widths, aligns, headers);
-  for (const auto& row : rows) append_row(out, indent_, widths, aligns, row);
+  for (const auto& row : rows_) append_row(out, indent_, widths, aligns, row);
   return out;
 }
 

@@ -20,7 +20,7 @@ class TextTable {
       : columns_(std::move(columns)), indent_(indent) {}
 
   // Cells that are missing at the end stay empty.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   // Every line ends in a line break and has no trailing blanks.
   std::string text() const;
