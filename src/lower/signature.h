@@ -6,7 +6,8 @@
 
 namespace pt2 {
 
-// Updates the names of results that other values now produce.
+// Updates the names of results that other values now produce, in module_call_graph too. A call of a
+// module loses its signature when that names values which are gone. Linear.
 void rename_results(Program& program);
 
 }  // namespace pt2
