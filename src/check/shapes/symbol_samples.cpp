@@ -23,6 +23,29 @@ void bind_hints(const Graph& graph, SymbolBindings& hints) {
   }
 }
 
+// What tells one symbol from another however a program names it: releases before 2.9 name symbols
+// anew. Symbols that are no value's size go by their names.
+std::vector<std::string> lasting_names(const Program& program) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < program.expressions->symbol_count(); ++i)
+    names.push_back(program.expressions->symbol_name(SymbolId{static_cast<uint32_t>(i)}));
+  std::vector<bool> seen(names.size());
+  size_t rank = 0;
+  const auto see = [&](const SymInt& size) {
+    if (!size.is_symbolic() || !size.expr().is_symbol()) return;
+    const auto symbol = static_cast<size_t>(size.expr()->symbol);
+    if (!seen[symbol]) names[symbol] = std::to_string(rank++);
+    seen[symbol] = true;
+  };
+  for (ValueId id : program.graph.values()) {
+    const GraphValue& value = program.graph.value(id);
+    if (const auto* number = std::get_if<SymInt>(&value.meta)) see(*number);
+    if (const TensorMeta* meta = value.tensor())
+      for (const SymInt& size : meta->sizes) see(size);
+  }
+  return names;
+}
+
 // The symbols that a broken condition speaks of, and an expression that one of them may equal.
 struct Conflict {
   std::vector<SymbolId> symbols;
@@ -61,7 +84,9 @@ class Search {
         ranges_(program.range_constraints),
         symbols_(program.expressions->symbol_count()),
         guards_(parse_guards(program)),
-        names_(user_input_names(program)) {
+        names_(user_input_names(program)),
+        lasting_names_(lasting_names(program)),
+        random_(symbols_) {
     for (ShapeCheck* node : nodes) nodes_.push_back({node, node->weight()});
     constexpr size_t kShort = 64;  // characters, as in ShapeCheck::weight
     for (const Guard& guard : guards_) conditions_ += guard.text.size() / kShort;
@@ -75,18 +100,16 @@ class Search {
     }
   }
 
-  // One choice within the ranges alone. A symbol's depends on its name and not on the others, so
-  // that a program is judged alike before and after a pass.
+  // One choice within the ranges alone. What a symbol may be, one choice after another, does not
+  // depend on the other symbols, so that a program is judged alike before and after a pass.
   SymbolBindings draw_all(uint32_t round) {
     for (size_t i = 0; i < symbols_; ++i) {
       const SymbolId symbol{static_cast<uint32_t>(i)};
-      const std::string name = program_.expressions->symbol_name(symbol);
-      std::seed_seq seed(name.begin(), name.end());
-      random_.seed(seed);
-      random_.discard(round);
+      std::seed_seq seed(lasting_names_[i].begin(), lasting_names_[i].end());
+      random_[i].seed(seed);
+      random_[i].discard(round * kDrawsOfARound);
       draw(symbol, round % kStyles);
     }
-    random_.seed(round + 1);
     return bindings_;
   }
 
@@ -108,11 +131,14 @@ class Search {
  private:
   static constexpr uint32_t kStyles = 4;
   static constexpr size_t kMaxRepairs = 64;
+  static constexpr size_t kDrawsOfARound = 3 * kMaxRepairs;
   // Judgements: twice what the assignments of a survey need, and something for small programs.
   static constexpr size_t kPasses = 40;
   static constexpr size_t kMaxJudgements = 100'000;
 
-  int64_t below(int64_t bound) { return static_cast<int64_t>(random_()) % bound; }
+  int64_t below(SymbolId symbol, int64_t bound) {
+    return static_cast<int64_t>(random_[static_cast<size_t>(symbol)]()) % bound;
+  }
 
   // Multiples of the hint and of 24 satisfy what was assumed of divisors.
   void draw(SymbolId symbol, uint32_t style) {
@@ -124,10 +150,10 @@ class Search {
     // A file may record anything.
     const int64_t example = recorded == nullptr ? -kFar : std::clamp(*recorded, -kFar, kFar);
     const int64_t high = std::max(low, range.max.value_or(kFar));
-    int64_t value = low + below(std::min<int64_t>(high - low, 29) + 1);
-    if (style == 1) value = (low + 23) / 24 * 24 + 24 * below(8);
-    if (style == 2 && std::abs(example) < kFar) value = example * (1 + below(6));
-    if (style == 3 && std::abs(example) < kFar) value = example + below(8);
+    int64_t value = low + below(symbol, std::min<int64_t>(high - low, 29) + 1);
+    if (style == 1) value = (low + 23) / 24 * 24 + 24 * below(symbol, 8);
+    if (style == 2 && std::abs(example) < kFar) value = example * (1 + below(symbol, 6));
+    if (style == 3 && std::abs(example) < kFar) value = example + below(symbol, 8);
     value = std::min(value, range.max.value_or(kFar));
     bindings_.bind(symbol, std::max(value, range.min.value_or(0)));
   }
@@ -140,8 +166,8 @@ class Search {
   }
 
   void redraw(const Conflict& conflict) {
-    const auto style = static_cast<uint32_t>(below(kStyles));
-    for (SymbolId symbol : conflict.symbols) draw(symbol, style);
+    for (SymbolId symbol : conflict.symbols)
+      draw(symbol, static_cast<uint32_t>(below(symbol, kStyles)));
   }
 
   // Makes an equation with a lone symbol true.
@@ -216,7 +242,8 @@ class Search {
   const std::vector<Guard> guards_;
   const GuardNames names_;
   std::vector<SymbolId> free_;  // with a hint, and ranges that allow other values
-  std::minstd_rand random_;
+  const std::vector<std::string> lasting_names_;
+  std::vector<std::minstd_rand> random_;  // one for each symbol
   SymbolBindings bindings_;
 };
 
