@@ -60,12 +60,14 @@ std::vector<const Argument*> given_arguments(const Node& node, const ops::Signat
   return out;
 }
 
+// A Python number that a formula hands on as a tensor.
 Argument number_argument(const Tensor& wrapped) {
+  if (wrapped.dtype() == Dtype::complex128) return Argument(*wrapped.data<std::complex<double>>());
   if (wrapped.dtype() == Dtype::bool_) return Argument(*wrapped.data<bool>());
   if (dtype_category(wrapped.dtype()) == DtypeCategory::integer)
     return Argument(*wrapped.data<int64_t>());
-  if (wrapped.dtype() == Dtype::float64) return Argument(*wrapped.data<double>());
-  return Argument(None{});
+  PT2_CHECK(wrapped.dtype() == Dtype::float64);  // ops::number_tensor makes no other
+  return Argument(*wrapped.data<double>());
 }
 
 }  // namespace
