@@ -69,17 +69,9 @@ class Case {
     return names;
   }
   // Whether the plan fails where the reference executor does, with the same error.
-  bool fails_alike() {
-    maker_.graph.set_outputs(outputs_);
-    const auto bound = bind_graph(maker_.graph).value();
-    const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
-    const auto expected = execute(maker_.graph, copies());
-    Workspace workspace(2);
-    ops::Context context;
-    Executor executor(context);
-    const auto found = plan->run(copies(), {}, executor, workspace);
-    return !found && !expected && found.error().text() == expected.error().text();
-  }
+  bool fails_alike() { return outcomes() == Outcomes{.both_fail = true, .agree = true}; }
+  // Whether both fail alike, or neither does.
+  bool agrees() { return outcomes().agree; }
   // Whether a call could be done again.
   bool was_recorded() const { return was_recorded_; }
   // Whether the recording served for other elements, too.
@@ -104,6 +96,24 @@ class Case {
   }
 
  private:
+  struct Outcomes {
+    bool both_fail;
+    bool agree;
+    bool operator==(const Outcomes&) const = default;
+  };
+  Outcomes outcomes() {
+    maker_.graph.set_outputs(outputs_);
+    const auto bound = bind_graph(maker_.graph).value();
+    const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
+    const auto expected = execute(maker_.graph, copies());
+    Workspace workspace(2);
+    ops::Context context;
+    Executor executor(context);
+    const auto found = plan->run(copies(), {}, executor, workspace);
+    return {.both_fail = !found && !expected,
+            .agree = found.has_value() == expected.has_value() &&
+                     (found || found.error().text() == expected.error().text())};
+  }
   // A call that is recorded, and done again with the same elements in other memory.
   void check_recording(const Plan& plan, Workspace& workspace, const std::vector<Value>& expected) {
     std::vector<Value> inputs = copies();

@@ -9,6 +9,7 @@
 #include "ops/linear/gemm.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
 namespace {
@@ -150,7 +151,8 @@ Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
 }
 
 // beta * self + alpha * product, which the add... operators share.
-Result<Meta> added_meta(const Tensor& self, const Meta& product) {
+Result<Meta> added_meta(const Tensor& self, const Meta& product, const Scalar& beta,
+                        const Scalar& alpha) {
   if (self.dtype() != product.dtype)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) + ", expected " +
                           std::string(dtype_name(product.dtype)));
@@ -159,7 +161,7 @@ Result<Meta> added_meta(const Tensor& self, const Meta& product) {
   if (sizes != product.sizes)
     return operator_error("self: found sizes " + sizes_text(self.sizes()) +
                           ", expected what broadcasts to " + sizes_text(product.sizes));
-  return product;
+  return with_numbers(product, {beta, alpha});
 }
 
 template <class C>
@@ -206,23 +208,23 @@ void add_product(Tensor& out, const Tensor& self, const Tensor& left, const Tens
   });
 }
 
-Result<Meta> addmm_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar&,
-                        const Scalar&) {
+Result<Meta> addmm_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                        const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(const Meta product, mm_meta(mat1, mat2));
-  return added_meta(self, product);
+  return added_meta(self, product, beta, alpha);
 }
 
 Result<Meta> baddbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
-                          const Scalar&, const Scalar&) {
+                          const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(const Meta product, bmm_meta(batch1, batch2));
-  return added_meta(self, product);
+  return added_meta(self, product, beta, alpha);
 }
 
 Result<Meta> addbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
-                         const Scalar&, const Scalar&) {
+                         const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(Meta product, bmm_meta(batch1, batch2));
   product.sizes.erase(product.sizes.begin());
-  return added_meta(self, product);
+  return added_meta(self, product, beta, alpha);
 }
 
 // The sum over the batch is one product of depth batch * inner size.
@@ -255,10 +257,10 @@ void mv(Tensor& out, const Tensor& self, const Tensor& vec) {
   batched_product(column, self, as_column(vec));
 }
 
-Result<Meta> addmv_meta(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar&,
-                        const Scalar&) {
+Result<Meta> addmv_meta(const Tensor& self, const Tensor& mat, const Tensor& vec,
+                        const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(const Meta product, mv_meta(mat, vec));
-  return added_meta(self, product);
+  return added_meta(self, product, beta, alpha);
 }
 
 void addmv(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec,

@@ -51,21 +51,22 @@ void elu_with(Tensor& out, const Tensor& self, const EluSlopes& slopes) {
         [=](C x) { return x < C(0) ? std::expm1(x * input) * negative : x * positive; }, self);
   });
 }
-Result<Meta> elu_meta(const Tensor& self, const Scalar&, const Scalar&, const Scalar&) {
-  return strict_float_as_self(self);
+Result<Meta> elu_meta(const Tensor& self, const Scalar& alpha, const Scalar& scale,
+                      const Scalar& input_scale) {
+  return with_numbers(strict_float_as_self(self), {alpha, scale, input_scale});
 }
 void elu(Tensor& out, const Tensor& self, const Scalar& alpha, const Scalar& scale,
          const Scalar& input_scale) {
   elu_with(out, self,
            {alpha.to_double() * scale.to_double(), scale.to_double(), input_scale.to_double()});
 }
-Result<Meta> float_with_number(const Tensor& self, const Scalar&) {
-  return strict_float_as_self(self);
+Result<Meta> float_with_number(const Tensor& self, const Scalar& number) {
+  return with_numbers(strict_float_as_self(self), {number});
 }
 Result<Meta> celu_meta(const Tensor& self, const Scalar& alpha) {
   if (alpha.to_double() == 0)
     return operator_error("found alpha 0, expected a number to divide by");
-  return strict_float_as_self(self);
+  return with_numbers(strict_float_as_self(self), {alpha, 1 / alpha.to_double()});
 }
 void celu(Tensor& out, const Tensor& self, const Scalar& alpha) {
   elu_with(out, self, {alpha.to_double(), 1, 1 / alpha.to_double()});
@@ -115,8 +116,8 @@ Result<Meta> relu_meta(const Tensor& self) {
   return real_as_self(self);
 }
 
-Result<Meta> two_numbers_float(const Tensor& self, const Scalar&, const Scalar&) {
-  return strict_float_as_self(self);
+Result<Meta> two_numbers_float(const Tensor& self, const Scalar& a, const Scalar& b) {
+  return with_numbers(strict_float_as_self(self), {a, b});
 }
 void softplus(Tensor& out, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
@@ -128,9 +129,11 @@ void softplus(Tensor& out, const Tensor& self, const Scalar& beta, const Scalar&
 }
 
 Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
-  if (!(lambd.to_double() >= 0))
+  const double most = largest_finite(self.dtype());
+  if (!(lambd.to_double() >= 0 && lambd.to_double() <= most))
     return operator_error("lambd: found " + std::to_string(lambd.to_double()) +
-                          ", expected 0 or more");
+                          ", expected a number from 0 to the largest of " +
+                          std::string(dtype_name(self.dtype())));
   return strict_float_as_self(self);
 }
 void softshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
@@ -141,6 +144,10 @@ void softshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
         [=](C x) { return x > limit ? x - limit : (x < -limit ? x + limit : x * C(0)); }, self);
   });
 }
+Result<Meta> hardshrink_meta(const Tensor& self, const Scalar& lambd) {
+  PT2_TRY_VOID(expect_representable(lambd, self.dtype()));
+  return strict_float_as_self(self);
+}
 void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const C limit = scalar_as<C>(lambd);
@@ -149,8 +156,11 @@ void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
   });
 }
 
-Result<Meta> hardtanh_meta(const Tensor& self, const Scalar&, const Scalar&) {
+Result<Meta> hardtanh_meta(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  const bool is_whole = dtype_category(self.dtype()) == DtypeCategory::integer;
+  for (const Scalar& bound : {min_val, max_val})
+    PT2_TRY_VOID(expect_representable(bound, is_whole ? Dtype::int64 : self.dtype()));
   return real_as_self(self);
 }
 void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
@@ -165,7 +175,7 @@ void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scal
 Result<Meta> threshold_meta(const Tensor& self, const Scalar& threshold, const Scalar& value) {
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
   PT2_TRY_VOID(expect_representable(threshold, wide_dtype(self.dtype())));
-  PT2_TRY_VOID(expect_representable(value, wide_dtype(self.dtype())));
+  PT2_TRY_VOID(expect_representable(value, self.dtype()));
   return real_as_self(self);
 }
 // Both numbers are converted to self's dtype first: -1 is 255 for uint8.
@@ -379,7 +389,7 @@ constexpr OpDef kActivationOps[] = {
     op<"aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu>,
     op<"aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", add_relu_number>,
     composed<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu_formula>,
-    op<"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", float_with_number, hardshrink>,
+    op<"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", hardshrink_meta, hardshrink>,
     op<"aten::hardsigmoid(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardsigmoid>>,
     op<"aten::hardswish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardswish>>,
     op<"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", hardtanh_meta, hardtanh>,

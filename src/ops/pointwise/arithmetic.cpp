@@ -30,7 +30,7 @@ Result<void> check_alpha(Dtype dtype, const Scalar& alpha) {
   if (alpha.category() > DtypeCategory::integer && alpha.category() > dtype_category(dtype))
     return operator_error("alpha: found a number that dtype " + std::string(dtype_name(dtype)) +
                           " cannot hold, expected one that it can");
-  return {};
+  return expect_representable(alpha, dtype);
 }
 Result<void> check_subtraction(DtypeCategory a, DtypeCategory b) {
   if (a == DtypeCategory::boolean || b == DtypeCategory::boolean)
@@ -530,10 +530,10 @@ Result<void> check_equal_dtypes(const Tensor& a, const Tensor& b) {
                           std::string(dtype_name(b.dtype())) + ", expected equal ones");
   return {};
 }
-Result<Meta> lerp_number_meta(const Tensor& self, const Tensor& end, const Scalar&) {
+Result<Meta> lerp_number_meta(const Tensor& self, const Tensor& end, const Scalar& weight) {
   PT2_TRY_VOID(check_equal_dtypes(self, end));
   PT2_TRY_VOID(expect_fraction(self.dtype()));
-  return elementwise_meta(self.dtype(), {&self, &end});
+  return with_numbers(elementwise_meta(self.dtype(), {&self, &end}), {weight});
 }
 Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weight) {
   PT2_TRY_VOID(check_equal_dtypes(self, end));
@@ -556,10 +556,10 @@ void lerp_number(Tensor& out, const Tensor& self, const Tensor& end, const Scala
   lerp(out, self, end, number_tensor(weight));
 }
 
-Result<Meta> addc_meta(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&) {
+Result<Meta> addc_meta(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   const Dtype dtype = Promotion().add(self).add(a).add(b).result();
   PT2_TRY_VOID(expect_not_bool(dtype));
-  return elementwise_meta(dtype, {&self, &a, &b});
+  return with_numbers(elementwise_meta(dtype, {&self, &a, &b}), {value});
 }
 Result<Meta> addcdiv_meta(const Tensor& self, const Tensor& a, const Tensor& b,
                           const Scalar& value) {

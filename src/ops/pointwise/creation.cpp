@@ -83,9 +83,10 @@ void ones_like(Tensor& out, const Tensor&, OptionalDtype, const OptionalLayout&,
                const OptionalDevice&, PinMemory, OptionalFormat) {
   fill_elements(out, 1);
 }
-Result<Meta> full_like_meta(const Tensor& self, const Scalar&, OptionalDtype dtype,
+Result<Meta> full_like_meta(const Tensor& self, const Scalar& fill_value, OptionalDtype dtype,
                             const OptionalLayout& layout, const OptionalDevice& device,
                             PinMemory pin_memory, OptionalFormat format) {
+  PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(self.dtype())));
   return overwritten(like_meta(self, dtype, layout, device, pin_memory, format));
 }
 void full_like(Tensor& out, const Tensor&, const Scalar& fill_value, OptionalDtype,
@@ -100,9 +101,10 @@ void new_ones(Tensor& out, const Tensor&, const Sizes&, OptionalDtype, const Opt
               const OptionalDevice&, PinMemory) {
   fill_elements(out, 1);
 }
-Result<Meta> new_full_meta(const Tensor& self, const Sizes& size, const Scalar&,
+Result<Meta> new_full_meta(const Tensor& self, const Sizes& size, const Scalar& fill_value,
                            OptionalDtype dtype, const OptionalLayout& layout,
                            const OptionalDevice& device, PinMemory pin_memory) {
+  PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(self.dtype())));
   return overwritten(new_sized_meta(self, size, dtype, layout, device, pin_memory));
 }
 void new_full(Tensor& out, const Tensor&, const Sizes&, const Scalar& fill_value, OptionalDtype,

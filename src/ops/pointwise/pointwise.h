@@ -21,6 +21,9 @@ Result<void> expect_integral(Dtype dtype);
 Result<void> expect_fraction(Dtype dtype);
 // Error where storing the number would overflow (c10/util/TypeCast.h overflows).
 Result<void> expect_representable(const Scalar& value, Dtype dtype);
+// The same of numbers that are converted to the dtype in which elements of the result are computed
+// (at::opmath_type).
+Result<Meta> with_numbers(Result<Meta> meta, std::initializer_list<Scalar> numbers);
 bool is_unsigned(Dtype dtype);
 // The largest finite number of a float or complex dtype.
 double largest_finite(Dtype dtype);

@@ -102,13 +102,14 @@ void gelu_backward(Tensor& out, const Tensor& grad, const Tensor& self,
     float_gradient<kGeluGradient>(out, grad, self);
 }
 
-Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Scalar&,
-                               const Scalar&, bool is_result, const Tensor& self_or_result) {
+Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Scalar& scale,
+                               const Scalar& input_scale, bool is_result,
+                               const Tensor& self_or_result) {
   if (is_result && alpha.to_double() < 0)
     return operator_error(
         "alpha: found a negative number, expected 0 or more: the input cannot be told from the "
         "result");
-  return real_gradient_meta(grad, self_or_result);
+  return with_numbers(real_gradient_meta(grad, self_or_result), {alpha, scale, input_scale});
 }
 void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Scalar& scale,
                   const Scalar& input_scale, bool is_result, const Tensor& self_or_result) {
@@ -124,9 +125,9 @@ void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Sc
   });
 }
 
-Result<Meta> hardtanh_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&,
-                                    const Scalar&) {
-  return real_gradient_meta(grad, self);
+Result<Meta> hardtanh_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& min_val,
+                                    const Scalar& max_val) {
+  return with_numbers(real_gradient_meta(grad, self), {min_val, max_val});
 }
 void hardtanh_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& min_val,
                        const Scalar& max_val) {
@@ -146,7 +147,7 @@ Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, co
     return operator_error(
         "negative_slope: found a negative number, expected 0 or more: the input cannot be told "
         "from the result");
-  return real_gradient_meta(self, grad);  // the strides follow self first
+  return with_numbers(real_gradient_meta(self, grad), {slope});  // the strides follow self first
 }
 void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
                          bool) {
@@ -156,11 +157,12 @@ void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, co
       self);
 }
 
-Result<Meta> threshold_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&) {
+Result<Meta> threshold_backward_meta(const Tensor& grad, const Tensor& self,
+                                     const Scalar& threshold) {
   PT2_TRY(Meta meta, promoted(self, grad));
   PT2_TRY_VOID(expect_real(meta.dtype));
   PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return meta;
+  return with_numbers(std::move(meta), {threshold});
 }
 void threshold_backward(Tensor& out, const Tensor& grad, const Tensor& self,
                         const Scalar& threshold) {
@@ -171,9 +173,9 @@ void threshold_backward(Tensor& out, const Tensor& grad, const Tensor& self,
   });
 }
 
-Result<Meta> softplus_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&,
-                                    const Scalar&) {
-  return real_gradient_meta(grad, self);
+Result<Meta> softplus_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& beta,
+                                    const Scalar& threshold) {
+  return with_numbers(real_gradient_meta(grad, self), {beta, threshold});
 }
 void softplus_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& beta,
                        const Scalar& threshold) {
@@ -196,8 +198,10 @@ void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self, c
       out, []<class C>(C g, C x) { return g / (C(1) + std::exp(x)); }, grad, self);
 }
 
-Result<Meta> shrink_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&) {
-  return real_gradient_meta(grad, self);
+Result<Meta> shrink_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& lambd) {
+  PT2_TRY(Meta meta, real_gradient_meta(grad, self));
+  PT2_TRY_VOID(expect_representable(lambd, meta.dtype));
+  return meta;
 }
 void shrink_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& lambd) {
   with_float_compute_type(out.dtype(), [&]<class C>() {

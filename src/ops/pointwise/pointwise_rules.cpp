@@ -89,6 +89,13 @@ Result<void> expect_representable(const Scalar& value, Dtype dtype) {
   return {};
 }
 
+Result<Meta> with_numbers(Result<Meta> meta, std::initializer_list<Scalar> numbers) {
+  if (!meta) return meta;
+  for (const Scalar& number : numbers)
+    PT2_TRY_VOID(expect_representable(number, wide_dtype(meta->dtype)));
+  return meta;
+}
+
 Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands) {
   std::vector<Sizes> sizes;
   for (const Tensor* operand : operands) sizes.push_back(operand->sizes());

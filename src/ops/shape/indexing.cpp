@@ -188,6 +188,7 @@ Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const In
 
 Result<void> add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
                       const Scalar& alpha) {
+  PT2_TRY_VOID(expect_representable(alpha, out.dtype()));
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
   PT2_TRY_VOID(check_rank(source, out.dim(), "source"));
   PT2_TRY(const Tensor dense, checked_source(out, source, plan));
@@ -235,6 +236,7 @@ Result<Tensor> index_fill(const Tensor& self, int64_t dim, const Tensor& index,
   if (value.category() == DtypeCategory::complex &&
       dtype_category(self.dtype()) != DtypeCategory::complex)
     return operator_error("value: found a complex number, expected a real one");
+  PT2_TRY_VOID(expect_representable(value, self.dtype()));
   return index_fill_with(self, dim, index, scalar_tensor(value, self.dtype()));
 }
 

@@ -8,6 +8,7 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/shape/borders.h"
 #include "ops/shape/offsets.h"
 #include "ops/shape/positions.h"
@@ -68,13 +69,14 @@ void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& mar
   take_positions(out, self, positions);
 }
 
-Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar&) {
+Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar& value) {
   PT2_TRY(const auto margins, margins_of(self, pad));
   PT2_TRY(Meta meta, padded_meta(self, margins));
   // What only crops is a copy of a view.
   if (std::ranges::all_of(pad, [](int64_t width) { return width <= 0; }))
     return meta_like(self.with_view(std::move(meta.sizes), self.strides(), 0), self.dtype(),
                      std::nullopt);
+  PT2_TRY_VOID(expect_representable(value, self.dtype()));
   return meta;
 }
 Result<void> constant(Tensor& out, const Tensor& self, const Sizes& pad, const Scalar& value) {

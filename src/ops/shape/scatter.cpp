@@ -11,6 +11,7 @@
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
 
@@ -174,6 +175,7 @@ Tensor repeated(const Scalar& value, Dtype dtype, const Tensor& index) {
 
 Result<Tensor> scatter_value(const Tensor& self, int64_t dim, const Tensor& index,
                              const Scalar& value) {
+  PT2_TRY_VOID(expect_representable(value, self.dtype()));
   return scatter_src(self, dim, index, repeated(value, self.dtype(), index));
 }
 

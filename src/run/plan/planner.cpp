@@ -592,6 +592,8 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
       [&](const BoundNode& node) { return plans && makes_floats_of_levels(node, constants); },
       bytes, folded);
   Planner planner(graph, constants, writes, memory_for_copies(bytes));
+  const Nodes refused = plans ? refused_nodes(graph) : Nodes();
+  planner.leave_out(refused);
   const Nodes kept = plans ? planner.level_nodes() : Nodes();
   fold_constants(
       plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes, folded);
@@ -618,7 +620,8 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     make_all(nodes.begin(), nodes.end(), &Planner::make_last);
   }
   for (const BoundNode& node : nodes)
-    if (!planner.is_taken(node)) add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
+    if (!planner.is_taken(node) || (refused.contains(&node) && !folded.contains(&node)))
+      add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
   for (const BoundNode& node : nodes)
     if (const auto found = steps.find(&node); found != steps.end())
       plan.steps.push_back(std::move(found->second));

@@ -52,7 +52,7 @@ class Planner {
   StepPointer make_single(const BoundNode& node);
   StepPointer make_last(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
-  // Nodes for which there is no step: steps find their results among the constants.
+  // Nodes for which nothing here makes a step.
   void leave_out(const std::unordered_set<const BoundNode*>& nodes) {
     taken_.insert(nodes.begin(), nodes.end());
   }
@@ -194,10 +194,13 @@ struct WeightBytes {
 };
 WeightBytes count_bytes(std::span<const Value> weights);
 
+using Nodes = std::unordered_set<const BoundNode*>;
+// Nodes whose operators refuse what the program records of their arguments. Linear.
+Nodes refused_nodes(const BoundGraph& bound);
+
 // Computes what depends on constants alone: adds to `constants`, by value, and to the plan's.
 // Leaves out nodes that `keeps` is true of. Adds the others to `folded`, which need not run any
 // more; it may have some from an earlier call.
-using Nodes = std::unordered_set<const BoundNode*>;
 using KeepsNode = std::function<bool(const BoundNode&)>;
 void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
                     const WeightBytes& weights, Nodes& folded);

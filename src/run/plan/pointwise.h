@@ -30,8 +30,9 @@ std::optional<Bounds> bounds_of(const Planner& planner, const BoundNode& node);
 // The dtype that the node gives argument 0, if it does nothing else.
 std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node);
 
-// The number that the argument is in this call; nothing for others.
-std::optional<double> number_in(const Frame& frame, const BoundArgument& argument);
+// The number that the argument is in this call; nothing for others, and where it would overflow the
+// dtype: the operator says what that means.
+std::optional<double> number_in(const Frame& frame, const BoundArgument& argument, Dtype dtype);
 
 }  // namespace pt2::run
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kernels/pointwise.h"
+#include "ops/pointwise/pointwise.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 #include "run/plan/pointwise.h"
@@ -173,7 +174,7 @@ class BinaryStep final : public Step {
     const Tensor* b = frame.tensor(other);
     Tensor number;
     if (b == nullptr || b->is_wrapped_number()) {
-      const auto found = number_in(frame, other);
+      const auto found = number_in(frame, other, Dtype::float32);
       if (!found || a == nullptr) return false;
       number = frame.make({});
       frame.launch(
@@ -318,10 +319,11 @@ std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node) {
   return planner.dtype(node, "dtype");
 }
 
-std::optional<double> number_in(const Frame& frame, const BoundArgument& argument) {
-  if (argument.dynamic == nullptr) return number_of(argument.constant);
+std::optional<double> number_in(const Frame& frame, const BoundArgument& argument, Dtype dtype) {
   const auto id = Frame::value_id(argument);
-  return id ? number_of(frame.values[static_cast<size_t>(*id)]) : std::nullopt;
+  if (!id && argument.dynamic != nullptr) return std::nullopt;
+  const auto number = number_of(id ? frame.values[static_cast<size_t>(*id)] : argument.constant);
+  return number && ops::expect_representable(*number, dtype) ? number : std::nullopt;
 }
 
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node) {

@@ -261,6 +261,9 @@ class Builder {
   bool add_elu(const BoundNode& node, std::optional<double> alpha, std::optional<double> scale,
                std::optional<double> input_scale) {
     if (!alpha || !scale || !input_scale) return false;
+    // Both sides are computed of each element: 0 times infinity must be of neither.
+    for (const double factor : {*alpha * *scale, *scale, *input_scale})
+      if (!std::isfinite(static_cast<float>(factor))) return false;
     const TileSource value = source(node.arguments[0]);
     const TileSource below = emit(Binary::minimum, value, number(0));
     const TileSource inner = emit(Binary::multiply, below, number(*input_scale));
@@ -668,7 +671,7 @@ class TileStep final : public Step {
                      is_aligned(*tensor)
                  ? std::optional(*tensor)
                  : std::nullopt;
-    const auto found = number_in(frame, *argument.value);
+    const auto found = number_in(frame, *argument.value, argument.dtype);
     if (!found || !argument.is_number) return std::nullopt;
     Tensor number = frame.make({}, {}, argument.dtype);
     if (argument.dtype != Dtype::float32) return std::nullopt;

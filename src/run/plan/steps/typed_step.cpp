@@ -114,7 +114,7 @@ std::optional<Number> number_as(const Frame& frame, const BoundArgument& argumen
     return std::nullopt;
   Number out{};
   if (category == DtypeCategory::floating) {
-    const auto number = number_in(frame, argument);
+    const auto number = number_in(frame, argument, dtype);
     if (!number) return std::nullopt;
     ops::store_elements(&*number, 1, dtype, 1, out.data());
     return out;
