@@ -1,6 +1,11 @@
-// Writes what torch.autocast casts into the graph.
+// Writes what torch.autocast casts into the graph. A strict export records the dtypes of its trace,
+// which casts nothing: values get those that they have, where the casts and what follows them give
+// others.
 #include <algorithm>
+#include <unordered_set>
 
+#include "check/shapes/proven_dtypes.h"
+#include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "lower/arguments.h"
@@ -17,9 +22,20 @@ using Region = std::optional<Dtype>;
 
 class Caster {
  public:
-  explicit Caster(NodeBudget& budget) : budget_(budget) {}
+  Caster(NodeBudget& budget, SymbolBindings hints) : budget_(budget), hints_(std::move(hints)) {}
 
   void visit(Graph& graph, Region around) {
+    Changed changed;
+    visit(graph, around, changed);
+  }
+
+  PassResult result;
+
+ private:
+  // Values of a graph whose dtype is no longer the file's.
+  using Changed = std::unordered_set<ValueId>;
+
+  void visit(Graph& graph, Region around, Changed& changed) {
     std::vector<Region> open{around};
     std::vector<NodeId> switches;
     const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
@@ -38,11 +54,12 @@ class Caster {
       if (kind == AutocastSwitch::enters || kind == AutocastSwitch::leaves) switches.push_back(id);
       for (const NamedArgument& input : std::vector(graph.node(id).inputs))
         for_each_subgraph(input.arg, [&](SubgraphId nested) {
-          if (result.failures.empty()) visit(graph.subgraph(nested), inside);
+          if (result.failures.empty()) visit_nested(graph, id, nested, inside, changed);
         });
       if (kind == AutocastSwitch::calls) switch_off(graph, id);
-      if (kind == AutocastSwitch::none && inside) cast(graph, id, inside);
+      const bool is_cast = kind == AutocastSwitch::none && inside && cast(graph, id, inside);
       if (!result.failures.empty()) return;
+      if (is_cast || takes(graph, id, changed)) record_results(graph, id, changed);
     }
     // What leaves a region takes the result of what enters it.
     for (; !switches.empty(); switches.pop_back()) {
@@ -52,9 +69,85 @@ class Caster {
     }
   }
 
-  PassResult result;
+  // Whether a nested graph takes the node's operands, and gives its results, one by one.
+  static const HigherOrderRow* plain_call(const Node& node) {
+    const HigherOrderRow* row = find_higher_order_operator(node.target);
+    const auto otherwise =
+        HigherOrderRow::kOwnOperands | HigherOrderRow::kSlices | HigherOrderRow::kFirstIsCondition;
+    return row != nullptr && row->graph_count > 0 && (row->traits & otherwise) == 0 ? row : nullptr;
+  }
 
- private:
+  void visit_nested(Graph& graph, NodeId id, SubgraphId nested, Region region, Changed& changed) {
+    Changed inner;
+    const HigherOrderRow* row = plain_call(graph.node(id));
+    std::vector<ValueId> results;
+    if (row != nullptr) {
+      std::vector<Argument> operands;
+      std::vector<NamedArgument> inputs = graph.node(id).inputs;
+      for (size_t i = row->first_operand; i < inputs.size(); ++i)
+        for_each_leaf(inputs[i].arg, [&](Argument& leaf) { operands.push_back(leaf); });
+      Graph& body = graph.subgraph(nested);
+      for (size_t i = 0; i < std::min(operands.size(), body.inputs().size()); ++i)
+        if (const auto* operand = operands[i].get_if<ValueId>();
+            operand != nullptr && changed.contains(*operand))
+          hand_on(graph, *operand, body, body.inputs()[i], inner);
+      for (const Argument& output : graph.node(id).outputs)
+        for_each_value(output, [&](ValueId value) { results.push_back(value); });
+    }
+    visit(graph.subgraph(nested), region, inner);
+    const Graph& body = graph.subgraph(nested);
+    for (size_t i = 0; i < std::min(results.size(), body.outputs().size()); ++i)
+      if (const auto* output = body.outputs()[i].get_if<ValueId>();
+          output != nullptr && inner.contains(*output))
+        hand_on(body, *output, graph, Argument(results[i]), changed);
+  }
+
+  void hand_on(const Graph& from, ValueId value, Graph& to, const Argument& receiver,
+               Changed& changed) {
+    const TensorMeta* meta = from.value(value).tensor();
+    const auto* id = receiver.get_if<ValueId>();
+    if (meta != nullptr && id != nullptr) record(to, *id, meta->dtype, changed);
+  }
+
+  void record(Graph& graph, ValueId id, ScalarType dtype, Changed& changed) {
+    const TensorMeta* meta = graph.value(id).tensor();
+    if (meta == nullptr || meta->dtype == dtype) return;
+    TensorMeta other = *meta;
+    other.dtype = dtype;
+    graph.set_value_meta(id, std::move(other));
+    changed.insert(id);
+    result.changed = true;
+  }
+
+  static bool takes(const Graph& graph, NodeId id, const Changed& changed) {
+    bool found = false;
+    for (const NamedArgument& input : graph.node(id).inputs)
+      for_each_value(input.arg, [&](ValueId value) { found = found || changed.contains(value); });
+    return found;
+  }
+
+  // What the operator gives; nothing is known of what others give.
+  void record_results(Graph& graph, NodeId id, Changed& changed) {
+    const auto results = check::results_of_recorded_dtypes(graph, graph.node(id), hints_);
+    if (!results) return;
+    const std::vector<Argument> outputs = graph.node(id).outputs;
+    for (size_t i = 0; i < std::min(outputs.size(), results->size()); ++i)
+      record_result(graph, outputs[i], (*results)[i], changed);
+  }
+  void record_result(Graph& graph, const Argument& output, const Value& computed,
+                     Changed& changed) {
+    if (const auto* id = output.get_if<ValueId>()) {
+      if (const auto* tensor = computed.get_if<Tensor>())
+        record(graph, *id, ScalarType{dtype_info(tensor->dtype()).schema_number}, changed);
+      return;
+    }
+    const auto* list = output.get_if<ArgumentList>();
+    const auto* items = computed.get_if<Value::List>();
+    if (list == nullptr || items == nullptr) return;
+    for (size_t i = 0; i < std::min(list->items.size(), items->size()); ++i)
+      record_result(graph, list->items[i], (*items)[i], changed);
+  }
+
   void fail(const Graph& graph, NodeId id, std::string text,
             ErrorCode code = ErrorCode::unsupported) {
     result.failures.push_back(
@@ -69,9 +162,10 @@ class Caster {
     result.changed = true;
   }
 
-  void cast(Graph& graph, NodeId id, Region region) {
+  // Whether there is something to cast.
+  bool cast(Graph& graph, NodeId id, Region region) {
     const ops::Operator op = ops::find_operator(graph.node(id).target);
-    if (!op) return;
+    if (!op) return false;
     std::vector<NamedArgument> inputs = graph.node(id).inputs;
     std::vector<Dtype> dtypes;
     const auto for_each_tensor = [&](const auto& visit) {
@@ -84,8 +178,11 @@ class Caster {
     };
     for_each_tensor([&](Argument&, const TensorMeta&, Dtype dtype) { dtypes.push_back(dtype); });
     auto wanted = ops::autocast_dtype(op, region, dtypes);
-    if (!wanted) return fail(graph, id, std::move(wanted).error().message);
-    if (!*wanted) return;
+    if (!wanted) {
+      fail(graph, id, std::move(wanted).error().message);
+      return false;
+    }
+    if (!*wanted) return false;
     const ScalarType type{dtype_info(**wanted).schema_number};
     bool is_changed = false;
     for_each_tensor([&](Argument& leaf, const TensorMeta& meta, Dtype dtype) {
@@ -98,16 +195,20 @@ class Caster {
                                                {positional("self", leaf), keyword("dtype", type)}));
       is_changed = true;
     });
-    if (budget_.is_spent())
-      return fail(graph, id,
-                  "its casts take more than the " + std::to_string(budget_.most()) +
-                      " nodes that max_new_nodes allows",
-                  ErrorCode::limit);
+    if (budget_.is_spent()) {
+      fail(graph, id,
+           "its casts take more than the " + std::to_string(budget_.most()) +
+               " nodes that max_new_nodes allows",
+           ErrorCode::limit);
+      return false;
+    }
     if (is_changed) graph.set_node_inputs(id, std::move(inputs));
     result.changed = result.changed || is_changed;
+    return is_changed;
   }
 
   NodeBudget& budget_;
+  const SymbolBindings hints_;
 };
 
 }  // namespace
@@ -132,7 +233,7 @@ std::optional<Region> autocast_region_of(const Node& node, Region around) {
 
 // After a failure some casts may be nodes; the program still computes the same.
 PassResult explicit_autocast(Program& program, Pipeline& pipeline) {
-  Caster caster(pipeline.budget);
+  Caster caster(pipeline.budget, check::hint_bindings(placed_graphs(program)));
   caster.visit(program.graph, std::nullopt);
   if (caster.result.failures.empty()) inline_autocast_regions(program.graph);
   return std::move(caster.result);

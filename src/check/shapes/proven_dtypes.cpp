@@ -23,14 +23,8 @@ bool has_recorded_dtype(const Graph& graph, const Argument& output, const Value&
   return true;
 }
 
-// For operands of the recorded dtypes.
 bool gives_recorded_dtypes(const Graph& graph, const Node& node, const SymbolBindings& hints) {
-  const ops::Operator op = ops::find_operator(node.target);
-  if (!op || op.def == nullptr) return false;
-  ShapeCheck check(graph, node, op);
-  auto results = check.infer(by_record(hints));
-  // Of sizes that no example shows; rank and dtypes decide the dtypes of results.
-  if (!results) results = check.infer(abstract_value_of_ones);
+  const auto results = results_of_recorded_dtypes(graph, node, hints);
   if (!results || results->size() != node.outputs.size()) return false;
   for (size_t i = 0; i < results->size(); ++i)
     if (!has_recorded_dtype(graph, node.outputs[i], (*results)[i])) return false;
@@ -38,6 +32,16 @@ bool gives_recorded_dtypes(const Graph& graph, const Node& node, const SymbolBin
 }
 
 }  // namespace
+
+Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
+                                                      const SymbolBindings& hints) {
+  const ops::Operator op = ops::find_operator(node.target);
+  if (!op || op.def == nullptr) return Error{ErrorCode::unsupported, "no operator here", ""};
+  ShapeCheck check(graph, node, op);
+  auto results = check.infer(by_record(hints));
+  // Rank and dtypes decide the dtypes of results.
+  return results ? std::move(results) : check.infer(abstract_value_of_ones);
+}
 
 std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
                                 std::vector<bool> wanted) {

@@ -7,8 +7,15 @@
 #include <vector>
 
 #include "pt2/ir/graph.h"
+#include "pt2/value.h"
 
 namespace pt2::check {
+
+// What the node's operator gives for operands of the recorded dtypes: tensors without elements,
+// whose dtypes are right where no example shows the sizes, too. `hints` are values for the symbols
+// of the sizes. Error `unsupported` where that is not known; else the operator's own.
+Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
+                                                      const SymbolBindings& hints);
 
 // For each value of the graph whether its dtype is proven; only of `wanted` values, and of what
 // they are made of. `hints` are values for the symbols of the sizes. `inputs_hold`: the graph's
