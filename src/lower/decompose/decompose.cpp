@@ -108,6 +108,7 @@ class Decomposer {
       for (const NamedArgument& input : node.inputs)
         for_each_subgraph(input.arg, [&](SubgraphId nested) { visit(graph.subgraph(nested)); });
       const Operator& op = find(node.target);
+      if (op) learn_other_strides(graph, node, op, choices_.front(), state.other_strides);
       if (op && !set_.has(node.target, op)) {
         auto done = rewrite(graph, id, op, state);
         if (done) {

@@ -39,18 +39,6 @@ void for_each_pair(A& argument, V& value, const Visit& visit) {
   }
 }
 
-// Sets the strides that the file records: they decide which views are possible.
-void set_strides(Tensor& tensor, const TensorMeta& meta, const SymbolBindings& choice) {
-  if (meta.strides.size() != tensor.sizes().size()) return;
-  Sizes strides;
-  for (const SymInt& stride : meta.strides) {
-    const auto number = evaluate(stride, choice);
-    if (!number || *number < 0) return;
-    strides.push_back(*number);
-  }
-  tensor = tensor.with_view(tensor.sizes(), std::move(strides), 0);
-}
-
 // The node's arguments in the order of the signature; null where the file omits one.
 std::vector<const Argument*> given_arguments(const Node& node, const ops::Signature& signature) {
   std::vector<const Argument*> out(signature.parameter_count);
@@ -74,6 +62,7 @@ Argument number_argument(const Tensor& wrapped) {
 
 Result<void> NodeRewriter::run(std::span<const SymbolBindings> choices,
                                const Recorder::Expands& expands) {
+  PT2_TRY_VOID(choose_lying(choices.front(), expands));
   PT2_TRY_VOID(follow(choices, expands));
   PT2_TRY_VOID(check_results());
   auto written = write_calls();
@@ -83,6 +72,41 @@ Result<void> NodeRewriter::run(std::span<const SymbolBindings> choices,
     undo();
   }
   return written;
+}
+
+// Sets the strides, which decide what views there are.
+void NodeRewriter::lay(Tensor& tensor, const Argument& argument,
+                       const SymbolBindings& choice) const {
+  std::optional<Sizes> strides = recorded_strides(*tensor_meta(graph_, argument), choice);
+  if (!strides || strides->size() != tensor.sizes().size()) return;
+  const auto other = state_.other_strides.find(*argument.get_if<ValueId>());
+  if (other != state_.other_strides.end()) {
+    if (lying_ == Lying::as_computed) strides = other->second;
+    if (lying_ == Lying::apart) strides = strides_apart(tensor.sizes(), *strides);
+  }
+  tensor = tensor.with_view(tensor.sizes(), *std::move(strides), 0);
+}
+
+// Where operands lie otherwise than recorded and the formula has other calls for that, it gets
+// those that are right for either.
+Result<void> NodeRewriter::choose_lying(const SymbolBindings& hints,
+                                        const Recorder::Expands& expands) {
+  bool is_other = false;
+  for (const NamedArgument& input : node_.inputs)
+    for_each_value(input.arg,
+                   [&](ValueId id) { is_other = is_other || state_.other_strides.contains(id); });
+  if (!is_other) return {};
+  const auto called = [](const Trace& trace) {
+    std::vector<std::string> out;
+    for (const FormulaCall& call : trace.calls) out.push_back(written_target(*call.op));
+    return out;
+  };
+  PT2_TRY(const Trace recorded, follow(hints, expands));
+  lying_ = Lying::as_computed;
+  const auto computed = follow(hints, expands);
+  const bool are_alike = computed && called(*computed) == called(recorded);
+  lying_ = are_alike ? Lying::as_recorded : Lying::apart;
+  return {};
 }
 
 Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
@@ -111,7 +135,7 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
       for_each_pair(*given[i], trace.arguments[i], [&](const Argument& argument, Value& value) {
         auto* tensor = value.get_if<Tensor>();
         const TensorMeta* meta = tensor_meta(graph_, argument);
-        if (tensor != nullptr && meta != nullptr) set_strides(*tensor, *meta, choice);
+        if (tensor != nullptr && meta != nullptr) lay(*tensor, argument, choice);
         recorder.number(value, meta != nullptr && meta->requires_grad);
       });
   PT2_TRY(trace.results, recorder.expand(op_, trace.arguments));
@@ -344,9 +368,15 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
     for (const Tensor* tensor : tensors) out.push_back(number(*tensor));
     return out;
   };
+  // Nobody knows the strides of what is made of tensors that lie apart.
+  const auto stride_of = [&](const Tensor& tensor, int64_t dim) {
+    return lying_ == Lying::apart ? contiguous_strides(tensor.sizes())[static_cast<size_t>(dim)]
+                                  : tensor.stride(dim);
+  };
   for (int64_t dim = 0; dim < tensors[0]->dim(); ++dim) {
     PT2_TRY(const SymInt size, size_of(samples([&](const Tensor& t) { return t.size(dim); })));
-    PT2_TRY(const SymInt stride, size_of(samples([&](const Tensor& t) { return t.stride(dim); })));
+    PT2_TRY(const SymInt stride,
+            size_of(samples([&](const Tensor& t) { return stride_of(t, dim); })));
     meta.sizes.push_back(size);
     meta.strides.push_back(stride);
   }

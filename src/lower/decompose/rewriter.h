@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lower/decompose/numbers.h"
+#include "lower/decompose/other_strides.h"
 #include "lower/decompose/recorder.h"
 #include "lower/node_budget.h"
 #include "pt2/ir/graph.h"
@@ -22,6 +23,14 @@ struct GraphState {
   // The names of nodes that are not named after their result, and the number behind the next node
   // of that name: many of one name cost constant time each.
   std::unordered_map<std::string, size_t> node_names{};
+  OtherStrides other_strides{};
+};
+
+// How a formula is told that tensors lie.
+enum class Lying : uint8_t {
+  as_recorded,
+  as_computed,  // where that is known to differ
+  apart,        // those that lie otherwise as if no two dimensions could be merged
 };
 
 class NodeRewriter {
@@ -61,6 +70,8 @@ class NodeRewriter {
   Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands) const;
   Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands,
                        std::optional<int64_t> data_size) const;
+  void lay(Tensor& tensor, const Argument& argument, const SymbolBindings& choice) const;
+  Result<void> choose_lying(const SymbolBindings& hints, const Recorder::Expands& expands);
   std::vector<int64_t> data_sizes(const SymbolBindings& choice) const;
   bool gives_recorded_sizes(const Trace& trace) const;
   void learn(const Argument& argument, const Value& value);
@@ -94,6 +105,7 @@ class NodeRewriter {
   const NumberWriter& writer_;
   GraphState& state_;
 
+  Lying lying_ = Lying::as_recorded;
   std::vector<Trace> traces_;
   KnownNumbers known_;
   std::vector<std::optional<Source>> sources_;  // where each known number comes from

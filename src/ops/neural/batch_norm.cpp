@@ -358,7 +358,8 @@ Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const Opti
     if (*given[i]) {
       PT2_TRY(all[i], e(aten<"repeat.default">, {**given[i], Sizes{input.size(0)}}));
     }
-  const auto flat = e(aten<"reshape.default">, {input, sizes});
+  // A view even where the input has none: the view behind it must be one of the result.
+  const auto flat = e(aten<"view.default">, {e(aten<"contiguous.default">, {input}), sizes});
   const auto out = e(aten<"batch_norm.default">, {flat, all[0], all[1], all[2], all[3],
                                                   use_input_stats, momentum, eps, cudnn_enabled});
   return e(aten<"view.default">, {out, input.sizes()});
