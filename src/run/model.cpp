@@ -1,8 +1,10 @@
 #include "pt2/model.h"
 
+#include "pt2/ir/type_text.h"
 #include "run/call_budget.h"
 #include "run/model_shared.h"
 #include "run/named_inputs.h"
+#include "run/reference/fits_record.h"
 #include "run/sparse_constants.h"
 
 namespace pt2 {
@@ -82,6 +84,23 @@ Result<void> check_signature_fits(const Program& program) {
   return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
 }
 
+// PyTorch loads a weight that is not what the program records of it, and computes whatever the
+// operators give for it: another result than the exported one, or an error far from the cause.
+Result<void> check_is_recorded(const Program& program, size_t input, const Value& weight) {
+  const Graph& graph = program.graph;
+  const auto* found = weight.get_if<Tensor>();
+  const auto* id =
+      input < graph.inputs().size() ? graph.inputs()[input].get_if<ValueId>() : nullptr;
+  const TensorMeta* record = found && id ? graph.value(*id).tensor() : nullptr;
+  if (record == nullptr || run::fits_record(*found, *record)) return {};
+  const InputSpec& spec = program.signature.input_specs[input];
+  return Error{ErrorCode::invalid,
+               "the weight '" + spec.target.value_or(spec.arg.name) + "' is " + found->type_text() +
+                   ", the program records " + type_text(program, *record) +
+                   ": 'pt2 verify' lists all that differ",
+               ""};
+}
+
 // Finds what the graph's inputs stand for, user inputs excepted.
 Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
                           const run::WeightSource& source) {
@@ -100,6 +119,7 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
     shared.weights.push_back(payload.defined()   ? Value(std::move(payload))
                              : object != nullptr ? Value(std::move(object))
                                                  : Value());
+    PT2_TRY_VOID(check_is_recorded(program, shared.weights.size() - 1, shared.weights.back()));
   }
   return {};
 }

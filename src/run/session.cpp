@@ -5,11 +5,9 @@
 
 #include "base/random_state.h"
 #include "ops/loops.h"
-#include "pt2/ir/type_text.h"
 #include "pt2/model.h"
 #include "run/call_budget.h"
 #include "run/model_shared.h"
-#include "run/reference/fits_record.h"
 
 namespace pt2 {
 namespace {
@@ -118,23 +116,6 @@ Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
     out[position] = inputs[i];
   }
   return out;
-}
-
-// A weight that is not what the program records of it is loaded, as PyTorch does, and may be why a
-// run fails: then its error names the weight.
-Error with_other_weights(Error error, const Model::Shared& shared, std::span<const Value> state) {
-  const Graph& graph = shared.program->graph;
-  for (size_t i = 0; i < state.size(); ++i) {
-    const auto* found = state[i].get_if<Tensor>();
-    const auto* id = graph.inputs()[i].get_if<ValueId>();
-    const TensorMeta* record = found && id ? graph.value(*id).tensor() : nullptr;
-    if (record == nullptr || !found->defined() || run::fits_record(*found, *record)) continue;
-    const InputSpec& spec = shared.program->signature.input_specs[i];
-    error.message += "; the weight '" + spec.target.value_or(spec.arg.name) + "' is " +
-                     found->type_text() + ", the program records " +
-                     type_text(*shared.program, *record);
-  }
-  return error;
 }
 
 // The inputs that may grow, by their positions in the graph.
@@ -317,8 +298,6 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
                                .outputs = memory ? &*memory : nullptr,
                                .growing = growing});
     if (refused) return *std::move(refused);
-    if (!computed && computed.error().code == ErrorCode::invalid)
-      return with_other_weights(computed.error(), *shared_, state_);
     PT2_TRY(std::vector<Value> results, std::move(computed));
     std::vector<Value> outputs;
     for (size_t i = 0; i < results.size(); ++i) {
