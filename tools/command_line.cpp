@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/platform.h"
 #include "base/printable.h"
 #include "tools/names.h"
 
@@ -50,10 +51,7 @@ std::string check_whole(const std::string& text) {
 }
 
 std::string check_number(const std::string& text) {
-  double value = 0;
-  return CLI::detail::lexical_cast(text, value)
-             ? ""
-             : fmt::format("found '{}', expected a number", text);
+  return decimal_value(text) ? "" : fmt::format("found '{}', expected a number", text);
 }
 
 // " from 0 to 1", " from 0 on", or nothing.
@@ -114,9 +112,8 @@ Option& Option::one_of(const std::vector<std::string>& values) {
 
 Option& Option::range(double least, double most) {
   const auto check = [least, most](const std::string& text) -> std::string {
-    double value = 0;
-    const bool is_number = CLI::detail::lexical_cast(text, value);
-    if (is_number && value >= least && value <= most) return "";  // NaN is neither
+    const std::optional<double> value = decimal_value(text);
+    if (value && *value >= least && *value <= most) return "";  // NaN is neither
     return fmt::format("found '{}', expected a number{}", text, range_text(least, most));
   };
   // Comes before the check of the type, which would tell of another range.
