@@ -135,14 +135,45 @@ void write_element(JsonWriter& json, const Tensor& tensor, int64_t index) {
   }
 }
 
-void write_tensor(JsonWriter& json, const Tensor& value) {
-  const Tensor tensor = value.contiguous();
+void write_tensor_type(JsonWriter& json, const Tensor& tensor) {
+  write_text(json, "type", tensor.type_text());
   write_text(json, "dtype", dtype_name(tensor.dtype()));
   write_integers(json, "sizes", tensor.sizes());
+}
+
+void write_tensor(JsonWriter& json, const Tensor& value) {
+  const Tensor tensor = value.contiguous();
+  write_tensor_type(json, tensor);
   json.key("values");
   json.begin_array();
   for (int64_t i = 0; i < tensor.numel(); ++i) write_element(json, tensor, i);
   json.end_array();
+}
+
+// One of the largest scores of a row: its element, and what it is of.
+struct Score {
+  int64_t place = 0;
+  size_t column = 0;
+  std::string label;  // empty where there is none
+};
+// Labels for another number of scores are those of another output.
+std::vector<Score> top_scores(const Tensor& tensor, int64_t row, size_t count,
+                              std::span<const std::string> labels) {
+  if (labels.size() != score_count(tensor)) labels = {};
+  const int64_t columns = tensor.sizes().back();
+  std::vector<int64_t> order(static_cast<size_t>(columns));
+  const auto shown = static_cast<ptrdiff_t>(std::min(count, order.size()));
+  std::iota(order.begin(), order.end(), row * columns);
+  std::partial_sort(order.begin(), order.begin() + shown, order.end(), [&](int64_t a, int64_t b) {
+    return element<double>(tensor, a) > element<double>(tensor, b);
+  });
+  order.resize(static_cast<size_t>(shown));
+  std::vector<Score> out;
+  for (const int64_t place : order) {
+    const auto column = static_cast<size_t>(place - row * columns);
+    out.push_back({place, column, column < labels.size() ? labels[column] : std::string()});
+  }
+  return out;
 }
 
 void write_scalar(JsonWriter& json, const Value& value) {
@@ -180,31 +211,44 @@ size_t score_count(const Tensor& tensor) {
 std::string top_text(const std::string& name, const Tensor& value, size_t count,
                      std::span<const std::string> labels) {
   if (score_count(value) == 0) return "";
-  if (labels.size() != score_count(value)) labels = {};
   const Tensor tensor = value.contiguous();
-  const int64_t columns = tensor.sizes().back(), rows = tensor.numel() / columns;
-  std::vector<int64_t> order(static_cast<size_t>(columns));
-  const auto shown = static_cast<ptrdiff_t>(std::min(count, order.size()));
+  const int64_t rows = tensor.numel() / tensor.sizes().back();
   TextTable table({{""}, {"", Align::right}, {"", Align::right}, {""}}, "  ");
   for (int64_t row = 0; row < std::min(rows, kMaxRows); ++row) {
-    std::iota(order.begin(), order.end(), row * columns);
-    std::partial_sort(order.begin(), order.begin() + shown, order.end(), [&](int64_t a, int64_t b) {
-      return element<double>(tensor, a) > element<double>(tensor, b);
-    });
-    for (ptrdiff_t i = 0; i < shown; ++i) {
-      const int64_t place = order[static_cast<size_t>(i)];
-      const auto column = static_cast<size_t>(place - row * columns);
-      table.add({i == 0 && rows > 1 ? fmt::format("[{}]", row) : "", std::to_string(column),
-                 element_text(tensor, place),
-                 column < labels.size() ? printable(labels[column]) : ""});
+    bool is_first = rows > 1;
+    for (const Score& score : top_scores(tensor, row, count, labels)) {
+      table.add({is_first ? fmt::format("[{}]", row) : "", std::to_string(score.column),
+                 element_text(tensor, score.place), printable(score.label)});
+      is_first = false;
     }
   }
   return printable(name) + "\n" + table.text();
 }
 
+void write_top(JsonWriter& json, const Tensor& value, size_t count,
+               std::span<const std::string> labels) {
+  const Tensor tensor = value.contiguous();
+  write_tensor_type(json, tensor);
+  json.key("top");
+  json.begin_array();
+  for (int64_t row = 0; row < tensor.numel() / tensor.sizes().back(); ++row) {
+    json.begin_array();
+    for (const Score& score : top_scores(tensor, row, count, labels)) {
+      json.begin_object();
+      write_integer(json, "index", score.column);
+      json.key("score");
+      write_element(json, tensor, score.place);
+      if (!score.label.empty()) write_text(json, "label", score.label);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
+
 void write_value(JsonWriter& json, const Value& value) {
-  write_text(json, "type", value.type_text());
   if (const auto* tensor = value.get_if<Tensor>()) return write_tensor(json, *tensor);
+  write_text(json, "type", value.type_text());
   json.key("value");
   write_scalar(json, value);
 }

@@ -24,6 +24,11 @@ size_t score_count(const Tensor& tensor);
 std::string top_text(const std::string& name, const Tensor& tensor, size_t count,
                      std::span<const std::string> labels);
 
+// The same as members "type", "dtype", "sizes" and "top", of all rows; not for tensors without
+// scores.
+void write_top(JsonWriter& json, const Tensor& tensor, size_t count,
+               std::span<const std::string> labels);
+
 // Members "type" and, for tensors, "dtype", "sizes" and "values" (row by row), else "value". What
 // is not finite is text, as JSON has no word for it.
 void write_value(JsonWriter& json, const Value& value);

@@ -127,15 +127,19 @@ Result<void> write_state(const std::string& path, const std::vector<ChangedState
   return write_tensor_file(path, tensors);
 }
 
-std::string outputs_json(const std::string& file, const Model& model,
-                         const std::vector<Value>& outputs,
+std::string outputs_json(const RunArguments& options, const Model& model,
+                         const std::vector<std::string>& labels, const std::vector<Value>& outputs,
                          const std::vector<ChangedState>& state) {
   return json_object([&](JsonWriter& json) {
-    write_text(json, "file", file);
+    write_text(json, "file", options.execution.source.file);
     size_t index = 0;
     write_objects(json, "outputs", outputs, [&](const Value& output) {
       write_text(json, "name", model.outputs()[index++].name);
-      write_value(json, output);
+      const auto* tensor = output.get_if<Tensor>();
+      if (options.top > 0 && tensor != nullptr && score_count(*tensor) > 0)
+        write_top(json, *tensor, options.top, labels);
+      else
+        write_value(json, output);
     });
     write_objects(json, "changes", state, [&](const ChangedState& each) {
       write_text(json, "name", each.name);
@@ -165,7 +169,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
 // Of several outputs one has these labels.
 Result<void> check_labels(const RunArguments& options, const std::vector<std::string>& labels,
                           const std::vector<Value>& outputs) {
-  if (options.labels.empty() || options.top == 0 || options.json) return {};
+  if (options.labels.empty() || options.top == 0) return {};
   size_t scores = 0;
   for (const Value& output : outputs) {
     const auto* tensor = output.get_if<Tensor>();
@@ -207,7 +211,7 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
   if (options.top > 0 && !options.json) print_top(options, model, labels, *outputs, environment);
   if (options.json) {
-    print(environment.out, outputs_json(options.execution.source.file, model, *outputs, state));
+    print(environment.out, outputs_json(options, model, labels, *outputs, state));
   } else if (options.output.empty() && options.top == 0) {
     for (size_t i = 0; i < outputs->size(); ++i)
       print(environment.out, value_text(model.outputs()[i].name, (*outputs)[i], environment));
