@@ -177,19 +177,24 @@ Result<int> list(const WeightsArguments& options, const Package& package,
   return kOk;
 }
 
-// Tensors that are more than their elements, as sparse ones, fit no file of tensors.
-Result<void> tell_left_out(const Package& package, const std::string& model,
-                           const NamedTensors& written, Environment& environment) {
+// Tensors that are more than their elements, as sparse ones, fit no file of tensors. Gives the
+// names of those that are left out.
+Result<std::vector<std::string>> tell_left_out(const Package& package, const std::string& model,
+                                               const NamedTensors& written,
+                                               Environment& environment) {
   std::set<std::string_view> names;
   for (const auto& [name, tensor] : written) names.insert(name);
   PT2_TRY(const auto payloads, package.payloads(model));
+  std::vector<std::string> out;
   for (const PayloadTensor& payload : payloads->tensors())
-    if (!names.contains(payload.name))
+    if (!names.contains(payload.name)) {
+      out.push_back(payload.name);
       print_warning(environment,
                     fmt::format("{} is left out: {}", printable(payload.name),
                                 payload.missing.empty() ? "it has no elements in the file"
                                                         : printable(payload.missing)));
-  return {};
+    }
+  return out;
 }
 
 Result<int> export_weights(const WeightsArguments& options, const Package& package,
@@ -201,11 +206,20 @@ Result<int> export_weights(const WeightsArguments& options, const Package& packa
   PT2_TRY(const NamedTensors tensors, weights_of(contents, model));
   PT2_TRY_VOID(check_not_read(options.writing.output, {options.writing.source.file}));
   PT2_TRY_VOID(write_tensor_file(options.writing.output, tensors));
-  PT2_TRY_VOID(tell_left_out(package, model, tensors, environment));
+  PT2_TRY(const std::vector<std::string> left_out,
+          tell_left_out(package, model, tensors, environment));
   uint64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += static_cast<uint64_t>(tensor.nbytes());
-  print(environment.out, fmt::format("{}: {}, {}\n", printable(options.writing.output),
-                                     counted(tensors.size(), "tensor"), bytes_text(bytes)));
+  if (options.writing.json)
+    print(environment.out, json_object([&](JsonWriter& json) {
+            write_text(json, "file", options.writing.output);
+            write_integer(json, "tensors", tensors.size());
+            write_integer(json, "bytes", bytes);
+            write_texts(json, "left_out", left_out);
+          }));
+  else
+    print(environment.out, fmt::format("{}: {}, {}\n", printable(options.writing.output),
+                                       counted(tensors.size(), "tensor"), bytes_text(bytes)));
   return kOk;
 }
 
