@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace pt2::c {
 namespace {
 
@@ -24,8 +26,10 @@ constexpr size_t kMaxStruct = 4096;
 
 pt2_error* no_memory() noexcept { return &kNoMemory; }
 
-pt2_error* make_error(int32_t code, std::string_view message, std::string_view place) noexcept {
+// It may quote a file, and whoever prints it looks at none of its bytes.
+pt2_error* make_error(int32_t code, std::string_view text, std::string_view where) noexcept {
   try {
+    const std::string message = printable_message(text), place = printable_line(where);
     auto storage = std::make_unique<std::string>(place);
     storage->push_back('\0');
     if (!place.empty()) storage->append(place).append(": ");

@@ -143,6 +143,16 @@ TEST(CInterface, ThreadsShareAModel) {
   pt2_model_free(model);
 }
 
+// The names of a file's parts are whatever its maker wrote.
+TEST(CInterface, ErrorsHoldNoControlCharacters) {
+  const std::string path = "no\x1b[2Jsuch\nfile.pt2";
+  pt2_package* package = nullptr;
+  const std::string text = text_of(pt2_package_open(path.data(), path.size(), nullptr, &package));
+  EXPECT_NE(text.find("no\\x1b[2Jsuch\\x0afile.pt2"), std::string::npos) << text;
+  const std::string made = text_of(pt2_error_create(PT2_INVALID, "\r\x07", 2));
+  EXPECT_EQ(made, "\\x0d\\x07");
+}
+
 TEST(CInterface, ListsDoNotGrowWithoutEnd) {
   pt2_value* value = nullptr;
   ASSERT_EQ(text_of(pt2_value_int(1, &value)), "");
