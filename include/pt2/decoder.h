@@ -149,8 +149,8 @@ class Decoder {
 class Sampler {
  public:
   explicit Sampler(const Sampling& sampling) : sampling_(sampling), state_(sampling.seed) {}
-  // `logits`: float32, contiguous, at least one; NaN counts as least likely. Of equal ones the
-  // first is the most likely. O(n log n) of the candidates that top_k leaves.
+  // -1 where there are no logits. NaN counts as least likely. Of equal ones the first is the most
+  // likely. O(n log n) of the candidates that top_k leaves.
   int64_t draw(std::span<const float> logits);
 
  private:

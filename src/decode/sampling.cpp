@@ -23,6 +23,7 @@ double Sampler::uniform() {
 }
 
 int64_t Sampler::draw(std::span<const float> logits) {
+  if (logits.empty()) return -1;
   const auto is_better = [&](int64_t a, int64_t b) {
     const float x = ordered(logits[static_cast<size_t>(a)]),
                 y = ordered(logits[static_cast<size_t>(b)]);

@@ -75,5 +75,10 @@ TEST(Sampling, SeedsSayWhatIsDrawn) {
   EXPECT_NE(draw(5), draw(6));
 }
 
+TEST(Sampling, OfNoLogitsNoneIsDrawn) {
+  EXPECT_EQ(Sampler({}).draw({}), -1);
+  EXPECT_EQ(Sampler({.temperature = 1, .top_k = 3, .top_p = 0.5}).draw({}), -1);
+}
+
 }  // namespace
 }  // namespace pt2
