@@ -69,9 +69,9 @@ void add_taps(const Taps& taps, const float* plane, int64_t count, float* out) {
       const int64_t place = k * taps.pitch + i;
       const auto offset = load_offsets(taps.offsets + place, lanes);
       const V value = hn::GatherIndex(Floats(), plane, hn::Max(offset, hn::Zero(ints)));
-      const V more = hn::MulAdd(load_first(taps.weights + place, lanes), value, sum);
       const auto outside = hn::RebindMask(Floats(), hn::Lt(offset, hn::Zero(ints)));
-      sum = hn::IfThenElse(outside, sum, more);
+      sum = hn::MulAdd(load_first(taps.weights + place, lanes), hn::IfThenZeroElse(outside, value),
+                       sum);
     }
     store_first(sum, out + i, lanes);
   }

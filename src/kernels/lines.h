@@ -18,8 +18,8 @@ struct Lines {
 };
 void sum_lines(const Lines& sum, float* out);
 
-// out[i] = the sum over k of weights[k * pitch + i] * plane[offsets[k * pitch + i]]. A negative
-// offset adds nothing, whatever its weight. `plane` has an element.
+// out[i] = the sum over k of weights[k * pitch + i] * plane[offsets[k * pitch + i]]. Elements at
+// negative offsets are 0. `plane` has an element.
 struct Taps {
   const int32_t* offsets = nullptr;
   const float* weights = nullptr;

@@ -36,7 +36,8 @@ void find_linear(const float* HWY_RESTRICT positions, int64_t count, int64_t siz
   for (int64_t p = 0; p < count; ++p) {
     float inside;
     const int32_t floor = whole_part(positions[p], high, inside);
-    const float fraction = inside - static_cast<float>(floor);
+    const float nan_or_zero = positions[p] - positions[p];
+    const float fraction = inside - static_cast<float>(floor) + nan_or_zero;
     first[p] = index_inside(floor, end);
     second[p] = index_inside(floor + 1, end);
     rest[p] = 1 - fraction;
@@ -67,11 +68,13 @@ void place_all(float* HWY_RESTRICT coordinates, int64_t count, int64_t size, boo
     for (int64_t p = 0; p < count; ++p) coordinates[p] = ((coordinates[p] + 1) * extent - 1) / 2;
 }
 
-void clip_all(float* HWY_RESTRICT positions, int64_t count, int64_t size) {
+void clip_all(float* HWY_RESTRICT positions, int64_t count, int64_t size, float nan) {
   const auto last = static_cast<float>(size - 1);
   for (int64_t p = 0; p < count; ++p) {
-    const float above = positions[p] < 0 ? 0.0f : positions[p];
-    positions[p] = above < last ? above : last;
+    const float position = positions[p];
+    const float above = position > 0 ? position : 0.0f;
+    const float inside = above < last ? above : last;
+    positions[p] = position != position ? nan : inside;
   }
 }
 
@@ -106,8 +109,8 @@ void nearest_taps(const float* positions, int64_t count, int64_t size, PointTaps
 void place_points(float* coordinates, int64_t count, int64_t size, bool align_corners) {
   PT2_DISPATCH(place_all)(coordinates, count, size, align_corners);
 }
-void clip_points(float* positions, int64_t count, int64_t size) {
-  PT2_DISPATCH(clip_all)(positions, count, size);
+void clip_points(float* positions, int64_t count, int64_t size, float nan) {
+  PT2_DISPATCH(clip_all)(positions, count, size, nan);
 }
 void combine_taps(const int32_t* index, const float* factor, int64_t count, int64_t size,
                   int32_t* offset, float* weight) {

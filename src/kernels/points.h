@@ -31,7 +31,7 @@ struct PointTaps {
 };
 
 // The places around positions, and their shares. What is far from the image,
-// or no number, takes places outside.
+// or no number, takes places outside; shares of what is infinite or no number are NaN.
 void linear_taps(const float* positions, int64_t count, int64_t size, PointTaps& taps);
 // The nearest place, halves to even ones.
 void nearest_taps(const float* positions, int64_t count, int64_t size, PointTaps& taps);
@@ -39,8 +39,8 @@ void nearest_taps(const float* positions, int64_t count, int64_t size, PointTaps
 // Coordinates from -1 to 1 as positions, in place: of the first and last pixels' centres where
 // corners are aligned, else of their outer edges.
 void place_points(float* coordinates, int64_t count, int64_t size, bool align_corners);
-// Positions beyond the first and last pixel become these, and NaN the last.
-void clip_points(float* positions, int64_t count, int64_t size);
+// Positions beyond the first and last pixel become these, and NaN becomes `nan`.
+void clip_points(float* positions, int64_t count, int64_t size, float nan);
 
 // offset[p] = offset[p] * size + index[p], negative where one of them is, and weight[p] *=
 // factor[p].

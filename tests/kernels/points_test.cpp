@@ -41,6 +41,7 @@ TEST(PointsTest, PlacesAreThoseAroundPositions) {
         ASSERT_EQ(std::max(nearest.index[0][p], -1),
                   is_near ? inside(std::nearbyint(position), size) : -1)
             << position;
+        ASSERT_EQ(std::isnan(linear.weight[1][p]), !std::isfinite(position));
         if (!is_near) continue;
         ASSERT_NEAR(linear.weight[1][p], position - floor, 1e-6);
         ASSERT_NEAR(linear.weight[0][p], 1 - (position - floor), 1e-6);
@@ -67,10 +68,10 @@ TEST(PointsTest, CoordinatesBecomePositions) {
         }
         const std::vector<float> before = positions_around(random, size, count);
         std::vector<float> clipped = before;
-        clip_points(clipped.data(), count, size);
+        clip_points(clipped.data(), count, size, 0.5f);
         const auto last = static_cast<float>(size - 1);
         for (size_t p = 0; p < clipped.size(); ++p)
-          ASSERT_EQ(clipped[p], std::isnan(before[p]) ? last : std::clamp(before[p], 0.0f, last));
+          ASSERT_EQ(clipped[p], std::isnan(before[p]) ? 0.5f : std::clamp(before[p], 0.0f, last));
       }
     }
   });

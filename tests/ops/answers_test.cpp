@@ -134,5 +134,57 @@ TEST(Answers, RowsThatAreLookedUpAreShortened) {
       apply(aten<"embedding_renorm.default">, {weight, Tensor::of<int64_t>({4}), 1.0, 2.0}));
 }
 
+// Sums over taps count those of weight 0, as PyTorch's do, so that infinities beside become NaN.
+TEST(Answers, ResizedInfinitiesBecomeNanWhereTheirWeightIsZero) {
+  const double inf = HUGE_VAL, nan = std::nan("");
+  const Tensor line = Tensor::of<float>({1, 1, 3}, {1, HUGE_VALF, 2});
+  const auto same = [](const Doubles& found, const Doubles& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_TRUE(found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i])))
+          << i << ": " << found[i];
+  };
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    const Tensor x = as(dtype, line);
+    same(elements(apply(aten<"upsample_linear1d.default">, {x, Sizes{5}, true})),
+         {nan, inf, inf, inf, 2});
+    same(elements(apply(aten<"upsample_linear1d.default">, {x, Sizes{3}, true})), {1, nan, 2});
+    const Tensor image = x.with_view({1, 1, 1, 3}, {3, 3, 3, 1}, 0);
+    same(elements(apply(aten<"upsample_bicubic2d.default">, {image, Sizes{1, 3}, true})),
+         {nan, nan, nan});
+    same(elements(apply(aten<"upsample_nearest1d.default">, {x, Sizes{6}})),
+         {1, 1, inf, inf, 2, 2});
+  }
+}
+
+TEST(Answers, CoordinatesThatAreNoNumbers) {
+  const double nan = std::nan("");
+  const auto sampled = [](const Tensor& input, std::initializer_list<double> place,
+                          int64_t interpolation, int64_t padding) {
+    const auto spatial = static_cast<int64_t>(place.size());
+    Sizes sizes(static_cast<size_t>(spatial + 1), 1);
+    sizes.push_back(spatial);
+    const Tensor grid = as(input.dtype(), Tensor::of<double>(sizes, place));
+    return elements(spatial == 2 ? apply(aten<"grid_sampler_2d.default">,
+                                         {input, grid, interpolation, padding, false})
+                                 : apply(aten<"grid_sampler_3d.default">,
+                                         {input, grid, interpolation, padding, false}))[0];
+  };
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    const Tensor image = as(dtype, Tensor::of<float>({1, 1, 2, 2}, {1, 2, 3, 4}));
+    const Tensor volume = as(dtype, Tensor::of<float>({1, 1, 1, 2, 2}, {1, 2, 3, 4}));
+    for (const double place : {nan, HUGE_VAL}) {
+      EXPECT_TRUE(std::isnan(sampled(image, {place, 0.5}, 0, 0)));
+      EXPECT_TRUE(std::isnan(sampled(image, {place, 0.5}, 2, 0)));
+      EXPECT_EQ(sampled(image, {place, 0.5}, 1, 0), 0);
+      EXPECT_EQ(sampled(volume, {place, 0.5, 0}, 0, 0), 0);
+    }
+    EXPECT_EQ(sampled(image, {nan, -1}, 0, 1), 1);
+    EXPECT_EQ(sampled(image, {nan, -1}, 0, 2), 1);
+    EXPECT_EQ(sampled(image, {HUGE_VAL, -1}, 0, 1), 2);
+    EXPECT_EQ(sampled(volume, {nan, -1, 0}, 0, 1), 2);
+  }
+}
+
 }  // namespace
 }  // namespace pt2::ops

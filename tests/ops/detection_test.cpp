@@ -52,10 +52,11 @@ TEST(Detection, DeformedKernelsOfFloatsAreThoseOfDoubles) {
   }
 }
 
-// Where a kernel looks is -1 or no number: what lies beside it counts for nothing, infinite or not.
+// Where a kernel looks is -1 or infinite: what lies beside it counts for nothing, infinite or not.
+// Where it is no number, neither is what it sees.
 TEST(Detection, DeformedKernelsSeeNothingOutsideOfTheImage) {
-  const Tensor image = Tensor::of<float>({1, 1, 1, 2}, {INFINITY, INFINITY});
-  const Tensor offset = Tensor::of<float>({1, 2, 1, 2}, {-1, NAN, 0, 0});
+  const Tensor image = Tensor::of<float>({1, 1, 1, 3}, {INFINITY, INFINITY, 1});
+  const Tensor offset = Tensor::of<float>({1, 2, 1, 3}, {-1, INFINITY, NAN, 0, 0, 0});
   const auto found =
       apply(deform_conv2d, {image, Tensor::of<float>({1, 1, 1, 1}, {1}), offset,
                             Tensor::zeros(Dtype::float32, {0}), Tensor::of<float>({1}, {0.5f}),
@@ -64,6 +65,7 @@ TEST(Detection, DeformedKernelsSeeNothingOutsideOfTheImage) {
   ASSERT_TRUE(found) << found.error().text();
   EXPECT_EQ(found->as<float>()[0], 0.5f);
   EXPECT_EQ(found->as<float>()[1], 0.5f);
+  EXPECT_TRUE(std::isnan(found->as<float>()[2]));
 }
 
 }  // namespace

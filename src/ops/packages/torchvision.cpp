@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/memory_account.h"
@@ -376,8 +377,9 @@ Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor
 // Interpolates towards 0 over the pixel around the image and gives 0 beyond it, unlike the regions
 // above.
 double deform_sample(const double* plane, int64_t height, int64_t width, double y, double x) {
-  if (!(y > -1 && y < static_cast<double>(height) && x > -1 && x < static_cast<double>(width)))
+  if (y <= -1 || y >= static_cast<double>(height) || x <= -1 || x >= static_cast<double>(width))
     return 0;
+  if (std::isnan(y) || std::isnan(x)) return std::numeric_limits<double>::quiet_NaN();
   const auto y_low = static_cast<int64_t>(std::floor(y));
   const auto x_low = static_cast<int64_t>(std::floor(x));
   const double ly = y - static_cast<double>(y_low);
@@ -483,9 +485,10 @@ class DeformColumns {
     const float* rows = shift_.data() + 2 * shifted * area_ + first + begin;
     for (int64_t p = 0; p < count; ++p) {
       const int64_t point = first + begin + p;
-      rows_[p] = inside(static_cast<float>(call_.row(point, tap, out_width_)) + rows[p]);
-      columns_of_[p] =
-          inside(static_cast<float>(call_.column(point, tap, out_width_)) + rows[area_ + p]);
+      rows_[p] = static_cast<float>(call_.row(point, tap, out_width_)) + rows[p];
+      columns_of_[p] = static_cast<float>(call_.column(point, tap, out_width_)) + rows[area_ + p];
+      if (is_outside(rows_[p], call_.height) || is_outside(columns_of_[p], call_.width))
+        rows_[p] = columns_of_[p] = -2;
     }
     find_corners(count);
     for (int64_t i = 0; i < call_.offset_channels; ++i) {
@@ -500,8 +503,11 @@ class DeformColumns {
     }
   }
 
-  // From -1 on, which has a pixel beside it, nothing is seen, whatever that pixel is.
-  static float inside(float position) { return position > -1 ? position : -2; }
+  // From -1 on, which has a pixel beside it, nothing is seen, whatever that pixel is. NaN is not
+  // outside: what is seen there is NaN.
+  static bool is_outside(float position, int64_t size) {
+    return position <= -1 || position >= static_cast<float>(size);
+  }
 
   void find_corners(int64_t count) {
     kernels::linear_taps(rows_, count, call_.height, along_rows_);

@@ -27,6 +27,10 @@ struct Sampler {
   int64_t interpolation;
   int64_t padding;
   bool align_corners;
+  // Images, not volumes: PyTorch's kernel for them takes elements outside as 0 times their weight,
+  // which may be NaN, and clips NaN to the first element; that for volumes leaves such elements out
+  // and clips NaN to the last (ATen/native/cpu/GridSamplerKernel.cpp, GridSampler.h).
+  bool planar;
 
   T rounded(T value) const {
     if (dtype_size(dtype) == 2) round_elements<T>(dtype, 1, &value);
@@ -45,16 +49,23 @@ struct Sampler {
     return static_cast<double>(align_corners ? size - 1 : size) / 2;
   }
 
-  static T clip(T coordinate, int64_t size) {
+  T clipped_nan(int64_t size) const { return planar ? T(0) : static_cast<T>(size - 1); }
+  T clip(T coordinate, int64_t size) const {
+    if (coordinate != coordinate) return clipped_nan(size);
     return std::min(static_cast<T>(size - 1), std::max(coordinate, T(0)));
   }
 
-  // Reflects at the borders, which are given times two.
-  static T reflect(T coordinate, int64_t twice_low, int64_t twice_high) {
+  // Reflects at the borders, which are given times two. The two kernels differ for coordinates so
+  // far that neither is exact.
+  T reflect(T coordinate, int64_t twice_low, int64_t twice_high) const {
     if (twice_low == twice_high) return T(0);
     const T low = static_cast<T>(twice_low) / 2;
     const T span = static_cast<T>(twice_high - twice_low) / 2;
     const T distance = std::fabs(coordinate - low);
+    if (planar && dtype_size(dtype) > 2) {
+      const T extra = distance - std::trunc(distance / (2 * span)) * (2 * span);
+      return std::min(extra, 2 * span - extra) + low;
+    }
     const T extra = std::fmod(distance, span);
     const bool even = std::fmod(std::floor(distance / span), T(2)) == 0;
     return even ? extra + low : span - extra + low;
@@ -140,15 +151,17 @@ std::vector<Tap> taps_along(const Sampler<T>& sampler, T coordinate, int64_t siz
   return taps;
 }
 
-// The weighted sum over the taps of all dimensions; elements outside count as zero.
+// The weighted sum over the taps of all dimensions. A negative offset is outside.
 template <class C>
 double sample(const C* plane, const std::vector<std::vector<Tap>>& taps, const Sizes& sizes,
-              size_t dim, int64_t offset) {
-  if (dim == sizes.size()) return static_cast<double>(plane[offset]);
+              bool planar, size_t dim = 0, int64_t offset = 0) {
+  if (dim == sizes.size()) return offset < 0 ? 0 : static_cast<double>(plane[offset]);
   double sum = 0;
   for (const Tap& tap : taps[dim]) {
-    if (tap.index < 0 || tap.index >= sizes[dim]) continue;
-    sum += tap.weight * sample(plane, taps, sizes, dim + 1, offset * sizes[dim] + tap.index);
+    const bool outside = offset < 0 || tap.index < 0 || tap.index >= sizes[dim];
+    if (outside && !planar) continue;
+    sum += tap.weight * sample(plane, taps, sizes, planar, dim + 1,
+                               outside ? -1 : offset * sizes[dim] + tap.index);
   }
   return sum;
 }
@@ -185,7 +198,8 @@ void fill_taps(const Sampler<float>& sampler, const float* coordinates, int64_t 
   }
   if (!rounds) kernels::place_points(positions, count, size, sampler.align_corners);
   if (sampler.interpolation == kCubic) return fill_cubic(sampler, positions, count, size, taps);
-  if (sampler.padding == kBorder) kernels::clip_points(positions, count, size);
+  if (sampler.padding == kBorder)
+    kernels::clip_points(positions, count, size, sampler.clipped_nan(size));
   if (sampler.padding == kReflection)
     for (int64_t p = 0; p < count; ++p) positions[p] = sampler.pad(positions[p], size);
   if (sampler.interpolation == kNearest) return kernels::nearest_taps(positions, count, size, taps);
@@ -204,7 +218,8 @@ struct Combinations {
     weights.resize(static_cast<size_t>(count * kPoints));
   }
 
-  void fill(std::span<const PointTaps> dims, const Sizes& sizes, int64_t taps, int64_t points) {
+  void fill(std::span<const PointTaps> dims, const Sizes& sizes, int64_t taps, int64_t points,
+            bool planar) {
     for (int64_t k = 0; k < count; ++k) {
       int32_t* offset = offsets.data() + k * kPoints;
       float* weight = weights.data() + k * kPoints;
@@ -221,6 +236,9 @@ struct Combinations {
           kernels::combine_taps(index, factor, points, sizes[dim], offset, weight);
         }
       }
+      if (planar) continue;
+      for (int64_t p = 0; p < points; ++p)
+        if (offset[p] < 0) weight[p] = 0;
     }
   }
 };
@@ -252,7 +270,7 @@ void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tens
       for (size_t dim = 0; dim < Spatial; ++dim)
         fill_taps(sampler, coordinates + (Spatial - 1 - dim), Spatial, count, sizes[dim],
                   dims[dim]);
-      combinations.fill(dims, sizes, taps, count);
+      combinations.fill(dims, sizes, taps, count, sampler.planar);
       for (int64_t c = 0; c < channels; ++c)
         kernels::sum_taps(
             {combinations.offsets.data(), combinations.weights.data(), combinations.count, kPoints},
@@ -298,13 +316,15 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
   if (out.numel() == 0) return;
   const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
   if (input.dtype() != Dtype::float64 && kernels::has_short_offsets(sizes))
-    return sample_planes<Spatial>({input.dtype(), interpolation_mode, padding_mode, align_corners},
-                                  sizes, input, grid, out);
+    return sample_planes<Spatial>(
+        {input.dtype(), interpolation_mode, padding_mode, align_corners, Spatial == 2}, sizes,
+        input, grid, out);
   with_float_compute_type(input.dtype(), [&]<class C>() {
     const Input<C> x(input);
     const Input<C> positions(grid);
     Output<C> y(out);
-    const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners};
+    const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners,
+                             Spatial == 2};
     int64_t plane_size = 1;
     for (int64_t size : sizes) plane_size *= size;
     const int64_t channels = input.size(1);
@@ -318,8 +338,8 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
           taps[static_cast<size_t>(dim)] =
               taps_along(sampler, point[Spatial - 1 - dim], sizes[static_cast<size_t>(dim)]);
         for (int64_t c = 0; c < channels; ++c)
-          y[(n * channels + c) * points + p] =
-              static_cast<C>(sample(x.data() + (n * channels + c) * plane_size, taps, sizes, 0, 0));
+          y[(n * channels + c) * points + p] = static_cast<C>(
+              sample(x.data() + (n * channels + c) * plane_size, taps, sizes, sampler.planar));
       }
   });
 }
@@ -375,7 +395,8 @@ Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Ten
     const Input<double> gradient(grad_output);
     Output<double> to_input(grad_input);
     Output<double> to_grid(grad_grid);
-    const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners};
+    const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners,
+                             Spatial == 2};
     std::vector<std::vector<Tap>> taps(Spatial);
     for (int64_t point = 0; point < grid.size(0) * points; ++point) {
       const C* place = positions.data() + point * Spatial;

@@ -33,11 +33,16 @@ enum class Mode {
   lanczos_antialias
 };
 
-// The taps of one output element: weights for the input elements from `first` on. Cubic taps may
-// lie outside of the input, where they mean the border element.
+// The taps of one output element: weights for the input elements from `first` on. Those outside of
+// the input mean the border element. A weight of 0 counts, as in PyTorch: times infinity it is NaN.
 struct Taps {
   int64_t first = 0;
   std::vector<double> weights;
+  int64_t step = 1;  // 0: all weights are of the first element
+
+  int64_t index(size_t tap, int64_t in) const {
+    return std::clamp<int64_t>(first + static_cast<int64_t>(tap) * step, 0, in - 1);
+  }
 };
 
 // Keys' cubic convolution; `a` is -0.75, or -0.5 with antialiasing (ATen/native/UpSample.h).
@@ -104,7 +109,7 @@ class Axis {
   }
 
   Taps linear(int64_t index) const {
-    if (out_ == in_) return {index, {1.0}};
+    if (out_ == in_) return {index, {1.0, 0.0}, 0};
     const T position = std::max(source(index), T(0));
     const int64_t first = std::min<int64_t>(whole_place(position), in_ - 1);
     const T fraction = std::clamp(position - static_cast<T>(first), T(0), T(1));
@@ -167,10 +172,7 @@ std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, in
       double* target = y.data() + (b * out + o) * after;
       const Taps& tap = taps[static_cast<size_t>(o)];
       for (size_t k = 0; k < tap.weights.size(); ++k) {
-        // A weight of 0 must not propagate infinities and NaNs of excluded elements.
-        if (tap.weights[k] == 0) continue;
-        const int64_t index = std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1);
-        const double* source = x.data() + (b * in + index) * after;
+        const double* source = x.data() + (b * in + tap.index(k, in)) * after;
         for (int64_t a = 0; a < after; ++a) target[a] += tap.weights[k] * source[a];
       }
     }
@@ -223,13 +225,11 @@ int quantize_weights(std::vector<Taps>& taps, int64_t in) {
   double largest = 0;
   for (Taps& tap : taps) {
     // Taps beyond the border use the border element, so their weights add up there.
-    const auto count = static_cast<int64_t>(tap.weights.size());
-    const int64_t first = std::clamp<int64_t>(tap.first, 0, in - 1);
-    const int64_t last = std::clamp<int64_t>(tap.first + count - 1, 0, in - 1);
+    const int64_t first = tap.index(0, in);
+    const int64_t last = tap.index(tap.weights.size() - 1, in);
     std::vector<double> inside(static_cast<size_t>(last - first + 1), 0.0);
-    for (int64_t k = 0; k < count; ++k)
-      inside[static_cast<size_t>(std::clamp(tap.first + k, first, last) - first)] +=
-          tap.weights[static_cast<size_t>(k)];
+    for (size_t k = 0; k < tap.weights.size(); ++k)
+      inside[static_cast<size_t>(tap.index(k, in) - first)] += tap.weights[k];
     for (double weight : inside) largest = std::max(largest, weight);
     tap = {first, std::move(inside)};
   }
@@ -269,7 +269,8 @@ void repeat_first_row(std::vector<double>& values, int64_t rows) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % static_cast<size_t>(rows)];
 }
 
-// Taps of floats along one dimension, tap by tap; those without weight have a negative index.
+// Taps of floats along one dimension, tap by tap; where an element has fewer, their index is
+// negative.
 struct FloatTaps {
   int64_t taps = 1;
   int64_t length;
@@ -287,11 +288,8 @@ struct FloatTaps {
     for (int64_t o = 0; o < out; ++o) {
       const Taps& tap = all[static_cast<size_t>(o)];
       for (size_t k = 0; k < tap.weights.size(); ++k) {
-        // A weight of 0 must not propagate infinities and NaNs of excluded elements.
-        if (tap.weights[k] == 0) continue;
         const size_t place = k * static_cast<size_t>(out) + static_cast<size_t>(o);
-        index[place] = static_cast<int32_t>(
-            std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1));
+        index[place] = static_cast<int32_t>(tap.index(k, in));
         weight[place] = static_cast<float>(tap.weights[k]);
       }
     }
@@ -498,8 +496,7 @@ std::vector<double> resize_axis_backward(const std::vector<double>& gradient, in
       const double* source = gradient.data() + (b * out + o) * after;
       const Taps& tap = taps[static_cast<size_t>(o)];
       for (size_t k = 0; k < tap.weights.size(); ++k) {
-        const int64_t index = std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1);
-        double* target = result.data() + (b * in + index) * after;
+        double* target = result.data() + (b * in + tap.index(k, in)) * after;
         for (int64_t a = 0; a < after; ++a) target[a] += tap.weights[k] * source[a];
       }
     }
