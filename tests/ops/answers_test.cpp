@@ -186,5 +186,26 @@ TEST(Answers, CoordinatesThatAreNoNumbers) {
   }
 }
 
+TEST(Answers, LargeUnsignedNumbersAreLarge) {
+  constexpr uint64_t kLarge = uint64_t{1} << 63;
+  const double large = 0x1p63;
+  const Tensor x = row<uint64_t>({5, kLarge, 7}), y = row<uint64_t>({6, 2, kLarge});
+  EXPECT_EQ(elements(apply(aten<"maximum.default">, {x, y})), (Doubles{6, large, large}));
+  EXPECT_EQ(elements(apply(aten<"fmin.default">, {x, y})), (Doubles{5, 2, 7}));
+  EXPECT_EQ(elements(apply(aten<"clamp.default">, {x, -1, 6})), (Doubles{5, 6, 6}));
+  EXPECT_EQ(elements(apply(aten<"clamp.Tensor">, {x, y, OptionalTensor()})),
+            (Doubles{6, large, large}));
+  EXPECT_EQ(elements(apply(aten<"relu.default">, {x})), (Doubles{5, large, 7}));
+  EXPECT_EQ(elements(apply(aten<"hardtanh.default">, {x, 2, 6})), (Doubles{5, 6, 6}));
+  EXPECT_EQ(elements(apply(aten<"signbit.default">, {x})), (Doubles{0, 0, 0}));
+  const auto sorted = apply_all(aten<"sort.default">, {x, 0, true});
+  EXPECT_EQ(elements(*sorted.value()[0].get_if<Tensor>()), (Doubles{large, 7, 5}));
+  EXPECT_EQ(elements(*sorted.value()[1].get_if<Tensor>()), (Doubles{1, 2, 0}));
+  EXPECT_EQ(elements(apply(aten<"amax.default">, {x})), Doubles{large});
+  const auto distinct = apply_all(aten<"_unique2.default">, {x, true, true, false});
+  EXPECT_EQ(elements(*distinct.value()[0].get_if<Tensor>()), (Doubles{5, 7, large}));
+  EXPECT_EQ(elements(*distinct.value()[1].get_if<Tensor>()), (Doubles{0, 2, 1}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

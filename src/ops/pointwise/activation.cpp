@@ -5,6 +5,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/pointwise/unsigned_order.h"
 
 namespace pt2::ops {
 namespace {
@@ -156,6 +157,12 @@ void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
   });
 }
 
+template <const auto& F>
+void clipped(Tensor& out, const Tensor& self) {
+  with_real_compute_type(out.dtype(),
+                         [&]<class C>() { ordered_elementwise<C>(out, out.dtype(), F, self); });
+}
+
 Result<Meta> hardtanh_meta(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
   const bool is_whole = dtype_category(self.dtype()) == DtypeCategory::integer;
@@ -167,8 +174,10 @@ void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scal
   with_real_compute_type(out.dtype(), [&]<class C>() {
     const C low = scalar_as<C>(min_val);
     const C high = scalar_as<C>(max_val);
-    elementwise<C>(
-        out, out.dtype(), [=](C x) { return smaller(larger(x, low), high); }, self);
+    ordered_elementwise<C>(
+        out, out.dtype(),
+        [=]<class X>(X x) { return smaller(larger(x, static_cast<X>(low)), static_cast<X>(high)); },
+        self);
   });
 }
 
@@ -399,8 +408,8 @@ constexpr OpDef kActivationOps[] = {
     op<"aten::mish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kMish>>,
     op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu, prelu_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, prelu_kernel>,
-    op<"aten::relu(Tensor self) -> Tensor", relu_meta, real_unary<kRelu>>,
-    op<"aten::relu6(Tensor self) -> Tensor", relu_meta, real_unary<kRelu6>, relu6_formula>,
+    op<"aten::relu(Tensor self) -> Tensor", relu_meta, clipped<kRelu>>,
+    op<"aten::relu6(Tensor self) -> Tensor", relu_meta, clipped<kRelu6>, relu6_formula>,
     op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu, selu_formula>,
     op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, single_fraction_unary<kSilu>>,
     op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", two_numbers_float, softplus>,

@@ -1,6 +1,7 @@
 // Arithmetic of two operands: sums, products, quotients, powers.
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/pointwise/unsigned_order.h"
 
 namespace pt2::ops {
 namespace {
@@ -392,7 +393,8 @@ constexpr auto kFmin = []<class C>(C a, C b) { return is_nan(b) || a < b ? a : b
 // clang-format on
 template <const auto& F>
 void extreme(Tensor& out, const Tensor& a, const Tensor& b) {
-  real_binary(out, out.dtype(), F, a, b);
+  with_real_compute_type(out.dtype(),
+                         [&]<class C>() { ordered_elementwise<C>(out, out.dtype(), F, a, b); });
 }
 
 // --- Float functions of two numbers

@@ -4,6 +4,7 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/pointwise/unsigned_order.h"
 
 namespace pt2::ops {
 namespace {
@@ -134,11 +135,13 @@ void clamp(Tensor& out, const Tensor& self, const std::optional<Scalar>& min,
   with_real_compute_type(out.dtype(), [&]<class C>() {
     const C low = min ? scalar_as<C>(*min) : C(0);
     const C high = max ? scalar_as<C>(*max) : C(0);
-    auto function = [=, has_min = min.has_value(), has_max = max.has_value()](C x) {
-      if (has_min) x = larger(x, low);
-      return has_max ? smaller(x, high) : x;
+    // A bound below all numbers of a dtype excludes none.
+    const bool has_min = min && !(out.dtype() == Dtype::uint64 && min->to_double() < 0);
+    auto function = [=, has_max = max.has_value()]<class X>(X x) {
+      if (has_min) x = larger(x, static_cast<X>(low));
+      return has_max ? smaller(x, static_cast<X>(high)) : x;
     };
-    elementwise<C>(out, out.dtype(), function, self);
+    ordered_elementwise<C>(out, out.dtype(), function, self);
   });
 }
 Result<Meta> clamp_one_meta(const Tensor& self, const Scalar& bound) {
@@ -169,18 +172,21 @@ Result<Meta> clamp_tensor_meta(const Tensor& self, const OptionalTensor& min,
 void clamp_tensor(Tensor& out, const Tensor& self, const OptionalTensor& min,
                   const OptionalTensor& max) {
   with_real_compute_type(out.dtype(), [&]<class C>() {
-    auto at_least = [](C x, C low) { return is_nan(x) ? x : (is_nan(low) || x < low ? low : x); };
-    auto at_most = [](C x, C high) {
+    auto at_least = []<class X>(X x, X low) {
+      return is_nan(x) ? x : (is_nan(low) || x < low ? low : x);
+    };
+    auto at_most = []<class X>(X x, X high) {
       return is_nan(x) ? x : (is_nan(high) || x > high ? high : x);
     };
     if (min && max)
-      elementwise<C>(
-          out, out.dtype(), [=](C x, C low, C high) { return at_most(at_least(x, low), high); },
-          self, *min, *max);
+      ordered_elementwise<C>(
+          out, out.dtype(),
+          [=](auto x, auto low, auto high) { return at_most(at_least(x, low), high); }, self, *min,
+          *max);
     else if (min)
-      elementwise<C>(out, out.dtype(), at_least, self, *min);
+      ordered_elementwise<C>(out, out.dtype(), at_least, self, *min);
     else
-      elementwise<C>(out, out.dtype(), at_most, self, *max);
+      ordered_elementwise<C>(out, out.dtype(), at_most, self, *max);
   });
 }
 Result<Meta> clamp_one_tensor_meta(const Tensor& self, const Tensor& bound) {

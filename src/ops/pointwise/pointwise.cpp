@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ops/compose.h"
+#include "ops/pointwise/unsigned_order.h"
 
 namespace pt2::ops {
 namespace {
@@ -98,7 +99,7 @@ constexpr auto kSign = []<class C>(C x) { return C((x > C(0)) - (x < C(0))); };
 constexpr auto kBitwiseNot = [](int64_t x) { return ~x; };
 constexpr auto kLogicalNot = []<class C>(C x) { return C(x == C(0) ? 1 : 0); };
 constexpr auto kIsNan = []<class C>(C x) { return C(is_nan(x) ? 1 : 0); };
-constexpr auto kSignbit = []<class C>(C x) { return C(std::signbit(static_cast<double>(x)) ? 1 : 0); };
+constexpr auto kSignbit = []<class C>(C x) { return C(!std::is_unsigned_v<C> && std::signbit(static_cast<double>(x)) ? 1 : 0); };
 constexpr auto kPositiveInfinity = []<class C>(C x) { return C(static_cast<double>(x) == HUGE_VAL ? 1 : 0); };
 constexpr auto kNegativeInfinity = []<class C>(C x) { return C(static_cast<double>(x) == -HUGE_VAL ? 1 : 0); };
 // clang-format on
@@ -203,7 +204,7 @@ Result<Meta> real_bool_like_self(const Tensor& self) {
 template <const auto& F>
 void real_predicate(Tensor& out, const Tensor& self) {
   with_real_compute_type(self.dtype(),
-                         [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
+                         [&]<class C>() { ordered_elementwise<C>(out, self.dtype(), F, self); });
 }
 // pow(self, 2), which turns a bool into a number.
 void square(Tensor& out, const Tensor& self) {

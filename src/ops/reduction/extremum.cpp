@@ -5,6 +5,7 @@
 
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/pointwise/unsigned_order.h"
 #include "ops/reduction/dense_reduce.h"
 #include "ops/reduction/reduce.h"
 
@@ -129,15 +130,15 @@ void max_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, b
 
 // clang-format off
 constexpr OpDef kExtremumOps[] = {
-    op<"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", amax_meta, amax<true>>,
-    op<"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", amax_meta, amax<false>>,
-    op<"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", aminmax_meta, aminmax>,
-    op<"aten::max(Tensor self) -> Tensor", max_meta, max_all<true>>,
-    op<"aten::min(Tensor self) -> Tensor", max_meta, max_all<false>>,
-    op<"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, max_dim<true>>,
-    op<"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, max_dim<false>>,
-    op<"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, argmax<true>>,
-    op<"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, argmax<false>>,
+    op<"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", amax_meta, in_order<amax<true>>>,
+    op<"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", amax_meta, in_order<amax<false>>>,
+    op<"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", aminmax_meta, in_order<aminmax>>,
+    op<"aten::max(Tensor self) -> Tensor", max_meta, in_order<max_all<true>>>,
+    op<"aten::min(Tensor self) -> Tensor", max_meta, in_order<max_all<false>>>,
+    op<"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, in_order<max_dim<true>>>,
+    op<"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, in_order<max_dim<false>>>,
+    op<"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, in_order<argmax<true>>>,
+    op<"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, in_order<argmax<false>>>,
 };
 // clang-format on
 

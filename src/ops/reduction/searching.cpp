@@ -9,6 +9,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/unsigned_order.h"
 #include "ops/reduction/order.h"
 
 namespace pt2::ops {
@@ -293,11 +294,11 @@ Result<UniqueResult> unique_rows(const Tensor& rows, const UniqueOptions& option
                                  const Sizes& inverse_sizes) {
   PT2_TRY_VOID(check_not_complex(rows, "self"));
   const int64_t count = rows.size(0);
-  const Tensor dense = rows.contiguous();
+  const Tensor dense = rows.contiguous(), ordered = in_int64_order(dense);
   const int64_t length = count == 0 ? 0 : rows.numel() / count;
   Distinct found;
-  with_real_compute_type(rows.dtype(), [&]<class C>() {
-    const Input<C> values(dense);
+  with_real_compute_type(ordered.dtype(), [&]<class C>() {
+    const Input<C> values(ordered);
     found = distinct_rows(values.data(), count, length, options.sorted);
   });
   Sizes sizes = rows.sizes();

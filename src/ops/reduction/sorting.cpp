@@ -6,6 +6,7 @@
 #include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/pointwise/unsigned_order.h"
 #include "ops/reduction/order.h"
 #include "ops/reduction/reduce.h"
 
@@ -315,21 +316,21 @@ void mode(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool
 
 // clang-format off
 constexpr OpDef kSortingOps[] = {
-    op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, sort>,
+    op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, in_order<sort>>,
     op<"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-       sort_stable_meta, sort_stable>,
+       sort_stable_meta, in_order<sort_stable>>,
     op<"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", argsort>,
     op<"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", argsort_stable>,
     op<"aten::msort(Tensor self) -> Tensor", msort>,
     op<"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-       topk_meta, topk>,
+       topk_meta, in_order<topk>>,
     op<"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       kthvalue_meta, kthvalue>,
-    op<"aten::median(Tensor self) -> Tensor", median_meta, median<false>>,
-    op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, median_dim<false>>,
-    op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, median<true>>,
-    op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, median_dim<true>>,
-    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, mode>,
+       kthvalue_meta, in_order<kthvalue>>,
+    op<"aten::median(Tensor self) -> Tensor", median_meta, in_order<median<false>>>,
+    op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<false>>>,
+    op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, in_order<median<true>>>,
+    op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<true>>>,
+    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, in_order<mode>>,
 };
 // clang-format on
 
