@@ -111,7 +111,10 @@ void normalize(const float* from, int64_t count, float center, float factor, con
 }
 
 void scale(const float* from, int64_t count, float factor, float shift, float* to) {
-  map_span(from, to, count, [=](V x) HWY_ATTR { return hn::MulAdd(x, set(factor), set(shift)); });
+  // Product and sum are rounded each, so that the mean of a group, whose shift is made the same
+  // way, becomes exactly 0.
+  map_span(from, to, count,
+           [=](V x) HWY_ATTR { return hn::Add(hn::Mul(x, set(factor)), set(shift)); });
 }
 
 void rms_norm_row(const float* from, int64_t count, const float* weight, double epsilon,

@@ -207,5 +207,17 @@ TEST(Answers, LargeUnsignedNumbersAreLarge) {
   EXPECT_EQ(elements(*distinct.value()[1].get_if<Tensor>()), (Doubles{0, 2, 1}));
 }
 
+TEST(Answers, NormalizationsOfEqualNumbers) {
+  const Tensor x = Tensor::of<float>({1, 2, 2}, {1e4f, 1e4f, 1e4f, 1e4f});
+  const auto grouped = apply_all(aten<"native_group_norm.default">,
+                                 {x, OptionalTensor(), OptionalTensor(), 1, 2, 2, 1, 1e-5});
+  EXPECT_EQ(elements(*grouped.value()[0].get_if<Tensor>()), Doubles(4, 0));
+  const auto batch = apply_all(
+      aten<"native_batch_norm.default">,
+      {x, OptionalTensor(), OptionalTensor(), OptionalTensor(), OptionalTensor(), true, 0.1, 0.0});
+  EXPECT_EQ(elements(*batch.value()[0].get_if<Tensor>()), Doubles(4, 0));
+  EXPECT_EQ(elements(*batch.value()[2].get_if<Tensor>()), Doubles(2, 0));
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -110,10 +110,11 @@ struct ScaleAndShift {
 };
 ScaleAndShift scale_and_shift(const RowMoments& moments, double count, double epsilon,
                               const float* weight, const float* bias, int64_t channel) {
-  double scale = 1 / std::sqrt(moments.squares / count + epsilon);
-  if (weight != nullptr) scale *= static_cast<double>(weight[channel]);
-  const double shift = bias == nullptr ? 0 : static_cast<double>(bias[channel]);
-  return {static_cast<float>(scale), static_cast<float>(shift - moments.mean * scale)};
+  // Rounded as the products with it are (ATen/native/cpu/group_norm_kernel.cpp).
+  auto scale = static_cast<float>(1 / std::sqrt(moments.squares / count + epsilon));
+  if (weight != nullptr) scale *= weight[channel];
+  const float moved = scale * static_cast<float>(moments.mean);
+  return {scale, (bias == nullptr ? 0 : bias[channel]) - moved};
 }
 
 }  // namespace

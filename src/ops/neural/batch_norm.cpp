@@ -161,7 +161,9 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
     std::vector<double> invstd;
     for (const Moments& m : moments) {
       mean.push_back(m.mean);
-      invstd.push_back(1 / std::sqrt(m.squares / static_cast<double>(count) + norm.eps));
+      // Of what does not vary, without an epsilon, it is 0 (ATen/native/Normalization.cpp InvStd).
+      const double variance = m.squares / static_cast<double>(count) + norm.eps;
+      invstd.push_back(variance == 0 ? 0 : 1 / std::sqrt(variance));
     }
     update_running(norm, moments, count);
     store_doubles(save_mean, mean);

@@ -96,9 +96,9 @@ Moments moments_of(const C* values, int64_t count) {
 
 // y = x * scale + shift.
 template <class C>
-void scale_row(const C* x, int64_t count, double scale, double shift, C* y) {
+void scale_row(const C* x, int64_t count, C scale, C shift, C* y) {
   if constexpr (std::is_same_v<C, float>)
-    kernels::scale_row(x, count, static_cast<float>(scale), static_cast<float>(shift), y);
+    kernels::scale_row(x, count, scale, shift, y);
   else
     for (int64_t i = 0; i < count; ++i) y[i] = x[i] * scale + shift;
 }
@@ -177,13 +177,12 @@ void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
       rstds[group] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
       for (int64_t c = 0; c < group_channels; ++c) {
         const int64_t channel = group % groups * group_channels + c;
-        double scale = rstds[group];
-        double shift = -means[group] * scale;
-        if (weight) {
-          scale *= static_cast<double>((*parameters.weight)[channel]);
-          shift *= static_cast<double>((*parameters.weight)[channel]);
-        }
-        if (bias) shift += static_cast<double>((*parameters.bias)[channel]);
+        // Rounded as the products with it are, so that a group of equal numbers becomes the bias
+        // (ATen/native/cpu/group_norm_kernel.cpp).
+        C scale = static_cast<C>(rstds[group]);
+        if (weight) scale *= (*parameters.weight)[channel];
+        const C moved = scale * static_cast<C>(means[group]);
+        const C shift = (bias ? (*parameters.bias)[channel] : C(0)) - moved;
         const int64_t begin = group * length + c * area;
         scale_row(x.data() + begin, area, scale, shift, y.data() + begin);
       }
