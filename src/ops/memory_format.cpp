@@ -31,6 +31,21 @@ MemoryFormat suggest_memory_format(const Tensor& tensor) {
   return MemoryFormat::contiguous;
 }
 
+MemoryFormat suggest_format_of_rows(const Tensor& tensor) {
+  const int64_t length = tensor.size(2), step = tensor.stride(2);
+  int64_t row = 0;
+  if (__builtin_mul_overflow(length, step, &row)) return MemoryFormat::contiguous;
+  return suggest_memory_format(tensor.with_view({tensor.size(0), tensor.size(1), 1, length},
+                                                {tensor.stride(0), tensor.stride(1), row, step},
+                                                tensor.storage_offset()));
+}
+
+Sizes row_strides(const Sizes& sizes, MemoryFormat format) {
+  Sizes strides = format_strides({sizes[0], sizes[1], 1, sizes[2]}, format);
+  if (!strides.empty()) strides.erase(strides.begin() + 2);
+  return strides;
+}
+
 MemoryFormat dense_memory_format(const Tensor& tensor) {
   const MemoryFormat format =
       tensor.dim() == 5 ? MemoryFormat::channels_last_3d : MemoryFormat::channels_last;

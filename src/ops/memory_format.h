@@ -13,6 +13,9 @@ MemoryFormat suggest_memory_format(const Tensor& tensor);
 // channels_last or channels_last_3d where the elements lie in that order without gaps, whatever the
 // strides of dims of size 1 say; else contiguous.
 MemoryFormat dense_memory_format(const Tensor& tensor);
+// The same of rows [N, C, L] that are computed as images of height 1.
+MemoryFormat suggest_format_of_rows(const Tensor& tensor);
+Sizes row_strides(const Sizes& sizes, MemoryFormat format);
 // Strides of a new tensor; empty (row-major) unless the format is a channels-last one and fits the
 // rank.
 Sizes format_strides(const Sizes& sizes, MemoryFormat format);

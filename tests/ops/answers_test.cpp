@@ -219,5 +219,41 @@ TEST(Answers, NormalizationsOfEqualNumbers) {
   EXPECT_EQ(elements(*batch.value()[2].get_if<Tensor>()), Doubles(2, 0));
 }
 
+TEST(Answers, MemoryFormatsThatAreKept) {
+  const auto channels_last = [](const Sizes& sizes) {
+    return Tensor::zeros(Dtype::float32, sizes)
+        .with_view(sizes, {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]}, 0);
+  };
+  const Tensor image = channels_last({2, 8, 4, 6});
+  EXPECT_EQ(apply(aten<"pixel_shuffle.default">, {image, 2})->strides(), (Sizes{192, 1, 24, 2}));
+  EXPECT_EQ(apply(aten<"pixel_unshuffle.default">, {image, 2})->strides(), (Sizes{192, 1, 96, 32}));
+  const Value pair = Value(Value::List{Value(image), Value(image)});
+  EXPECT_EQ(apply(aten<"stack.default">, {pair, 1})->strides(), (Sizes{384, 8, 1, 96, 16}));
+  EXPECT_EQ(apply(aten<"stack.default">, {pair, 0})->strides(), (Sizes{384, 192, 1, 48, 8}));
+  EXPECT_EQ(apply(aten<"stack.default">, {pair, 4})->strides(), (Sizes{384, 48, 12, 2, 1}));
+  const auto dropped = apply_all(aten<"native_dropout.default">, {image, 2.0, false});
+  EXPECT_EQ(dropped.value()[1].get_if<Tensor>()->strides(), image.strides());
+
+  const Tensor rows = Tensor::zeros(Dtype::float32, {2, 4, 6}).with_view({2, 4, 6}, {24, 1, 4}, 0);
+  EXPECT_EQ(apply(aten<"avg_pool1d.default">, {rows, Sizes{2}})->strides(), (Sizes{12, 1, 4}));
+  const auto convolved = [](const Tensor& input, const Tensor& weight) {
+    const Sizes ones(static_cast<size_t>(input.dim() - 2), 1);
+    return apply(aten<"convolution.default">, {input, weight, OptionalTensor(), ones, ones, ones,
+                                               false, Sizes(ones.size(), 0), 1})
+        ->strides();
+  };
+  const Tensor kernel =
+      Tensor::zeros(Dtype::float32, {4, 4, 3}).with_view({4, 4, 3}, {12, 1, 4}, 0);
+  EXPECT_EQ(convolved(rows, Tensor::zeros(Dtype::float32, {4, 4, 3})), (Sizes{24, 6, 1}));
+  EXPECT_EQ(convolved(rows, kernel), (Sizes{24, 1, 4}));
+  const auto volumes = [](int64_t count) {
+    return Tensor::zeros(Dtype::float32, {count, 2, 2, 2, 2})
+        .with_view({count, 2, 2, 2, 2}, {16, 1, 8, 4, 2}, 0);
+  };
+  const Tensor cube = Tensor::zeros(Dtype::float32, {2, 2, 3, 3, 3});
+  EXPECT_EQ(convolved(volumes(1), cube), (Sizes{16, 8, 4, 2, 1}));
+  EXPECT_EQ(convolved(volumes(2), cube), (Sizes{16, 1, 8, 4, 2}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

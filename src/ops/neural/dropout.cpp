@@ -107,14 +107,24 @@ Result<Tensor> in_place(Context& context, const Tensor& self, double p, bool tra
   return target;
 }
 
+// In evaluation `p` is not looked at.
+Result<std::array<Meta, 2>> native_dropout_meta(const Tensor& input, double p,
+                                                const std::optional<bool>& train) {
+  if (train.value_or(true) && input.numel() > 0) PT2_TRY_VOID(check_dropout(p));
+  const Dtype dtype = input.numel() == 0 ? input.dtype() : Dtype::bool_;
+  PT2_TRY(Meta mask, meta_like(input, dtype, MemoryFormat::preserve));
+  PT2_TRY(Meta out, meta_like(input, input.dtype(), MemoryFormat::preserve));
+  return std::array{std::move(out), std::move(mask)};
+}
+
 using DropoutResult = std::tuple<Tensor, Tensor>;
 
 Result<DropoutResult> native_dropout(Context& context, const Tensor& input, double p,
                                      const std::optional<bool>& train) {
-  PT2_TRY_VOID(check_dropout(p));
+  PT2_TRY(auto metas, native_dropout_meta(input, p, train));
   if (input.numel() == 0) return DropoutResult{input, Tensor::zeros(input.dtype(), input.sizes())};
   if (!train.value_or(true) || p == 0) {
-    PT2_TRY(Tensor mask, allocate(Meta(Dtype::bool_, input.sizes())));
+    PT2_TRY(Tensor mask, allocate(metas[1]));
     fill_elements(mask, Scalar(true));
     return DropoutResult{input.clone(), std::move(mask)};
   }
@@ -132,13 +142,6 @@ Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& 
   const Dtype dtype = Promotion().add(grad_output).add(Scalar(scale)).result();
   PT2_TRY(const Tensor grad, copy_as(grad_output, dtype, MemoryFormat::preserve));
   return apply_mask(grad, mask, scale);
-}
-
-Result<std::array<Meta, 2>> native_dropout_meta(const Tensor& input, double p,
-                                                const std::optional<bool>&) {
-  PT2_TRY_VOID(check_dropout(p));
-  const Dtype mask = input.numel() == 0 ? input.dtype() : Dtype::bool_;
-  return std::array{Meta::like(input), Meta(mask, input.sizes())};
 }
 
 Result<Tensor> dropout_formula(Emitter& e, const Tensor& input, double p, bool train) {

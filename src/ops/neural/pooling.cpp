@@ -353,8 +353,10 @@ Result<void> avg_pool_kernel(Tensor& out, const Tensor& self, const Sizes& kerne
 
 Result<Meta> avg_pool1d_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
                              const Sizes& padding, bool ceil_mode, bool count_include_pad) {
-  return avg_pool_meta<1>(self, kernel, stride, padding, ceil_mode, count_include_pad,
-                          std::nullopt);
+  PT2_TRY(Meta meta, avg_pool_meta<1>(self, kernel, stride, padding, ceil_mode, count_include_pad,
+                                      std::nullopt));
+  if (self.dim() == 3) meta.strides = row_strides(meta.sizes, suggest_format_of_rows(self));
+  return meta;
 }
 
 Result<void> avg_pool1d(Tensor& out, const Tensor& self, const Sizes& kernel, const Sizes& stride,

@@ -74,7 +74,17 @@ Result<Meta> stack_meta(const Tensors& tensors, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim() + 1));
   Sizes sizes = tensors[0].sizes();
   sizes.insert(sizes.begin() + at, static_cast<int64_t>(tensors.size()));
-  return Meta(promotion.result(), std::move(sizes));
+  if (at == tensors[0].dim()) return Meta(promotion.result(), std::move(sizes));
+  // What is stacked before the last dim is joined, and then split.
+  PT2_TRY(Meta joined, cat_meta(tensors, at));
+  if (!joined.strides.empty()) {
+    const auto place = joined.strides.begin() + at;
+    int64_t step = 0;
+    if (__builtin_mul_overflow(tensors[0].size(at), *place, &step))
+      return operator_error("the sizes to stack exceed 64 bits");
+    joined.strides.insert(place, step);
+  }
+  return Meta(promotion.result(), std::move(sizes), std::move(joined.strides));
 }
 Result<void> stack(Tensor& out, const Tensors& tensors, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, out.dim()));
@@ -310,6 +320,22 @@ Result<void> diag_embed(Tensor& out, const Tensor& self, int64_t offset, int64_t
   copy_elements(target, self);
   return {};
 }
+// The memory format is kept where there are pixels (ATen/native/cpu/PixelShuffleKernel.cpp).
+Sizes pixel_strides(const Tensor& self, const Sizes& sizes) {
+  return self.numel() == 0 ? Sizes{} : format_strides(sizes, suggest_memory_format(self));
+}
+Result<Tensor> moved_pixels(const Tensor& self, const Sizes& split,
+                            const std::vector<int64_t>& order, const Sizes& sizes) {
+  PT2_TRY(const Tensor blocks, reshape(self, split));
+  PT2_TRY(const Tensor turned, permute(blocks, order));
+  PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
+  PT2_TRY(const Tensor moved, view(copied, sizes));
+  Meta meta(self.dtype(), sizes, pixel_strides(self, sizes));
+  if (meta.strides.empty()) return moved;
+  PT2_TRY(Tensor out, allocate(std::move(meta)));
+  copy_elements(out, moved);
+  return out;
+}
 // The last three dims are an image; the dims before them are the batch.
 Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
@@ -331,10 +357,7 @@ Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
   std::iota(order.begin(), order.end(), 0);
   const auto b = static_cast<int64_t>(batch);
   order.insert(order.end(), {b, b + 3, b + 1, b + 4, b + 2});
-  PT2_TRY(const Tensor blocks, reshape(self, split));
-  PT2_TRY(const Tensor turned, permute(blocks, order));
-  PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
-  return view(copied, sizes);
+  return moved_pixels(self, split, order, sizes);
 }
 Result<Tensor> pixel_unshuffle(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
@@ -354,10 +377,7 @@ Result<Tensor> pixel_unshuffle(const Tensor& self, int64_t factor) {
   std::iota(order.begin(), order.end(), 0);
   const auto b = static_cast<int64_t>(batch);
   order.insert(order.end(), {b, b + 2, b + 4, b + 1, b + 3});
-  PT2_TRY(const Tensor blocks, reshape(self, split));
-  PT2_TRY(const Tensor turned, permute(blocks, order));
-  PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
-  return view(copied, sizes);
+  return moved_pixels(self, split, order, sizes);
 }
 Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
@@ -385,7 +405,8 @@ Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   for (const size_t dim : {channels + 1, channels + 2})
     if (__builtin_mul_overflow(sizes[dim], factor, &sizes[dim]))
       return operator_error("self: found " + self.type_text() + ", which grows beyond 64 bits");
-  return Meta(self.dtype(), std::move(sizes));
+  Sizes strides = pixel_strides(self, sizes);
+  return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 
 // --- Formulas

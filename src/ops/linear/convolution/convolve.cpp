@@ -248,6 +248,27 @@ Result<void> check_window(const ConvolutionShape& shape, size_t dim) {
   return {};
 }
 
+// PyTorch's own loops over volumes lose the format; oneDNN's, for halves and what is large enough
+// of float32, keep it (ATen/native/Convolution.cpp use_mkldnn).
+bool loses_format(const Tensor& input, const Tensor& weight, const ConvolutionShape& shape) {
+  if (shape.spatial != 3 || dtype_size(input.dtype()) == 2) return false;
+  if (input.dtype() != Dtype::float32) return true;
+  constexpr int64_t kLarge = 20480;
+  const bool has_wide_kernel = weight.size(3) > 3 && weight.size(4) > 3;
+  const int64_t rows = input.numel() / std::max<int64_t>(input.size(4), 1);
+  return !(shape.groups > 1 || has_wide_kernel || input.size(0) > 1 || rows > kLarge);
+}
+
+// Of rows only the kernel's format counts (ATen/native/Convolution.cpp _convolution).
+Sizes result_strides(const Tensor& input, const Tensor& weight, const ConvolutionShape& shape,
+                     const Sizes& sizes) {
+  if (shape.spatial == 1) return row_strides(sizes, suggest_format_of_rows(weight));
+  if (loses_format(input, weight, shape)) return {};
+  MemoryFormat format = suggest_memory_format(input);
+  if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
+  return format_strides(sizes, format);
+}
+
 }  // namespace
 
 Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,
@@ -270,12 +291,8 @@ Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,
   }
   if (input.numel() == 0 && input.size(0) != 0)
     return operator_error("input: found " + input.type_text() + ", expected only an empty batch");
-  MemoryFormat format = suggest_memory_format(input);
-  if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
-  // PyTorch's own loops over volumes lose the format; oneDNN's, for float32 and halves, keep it.
-  if (shape.spatial == 3 && input.dtype() != Dtype::float32 && dtype_size(input.dtype()) != 2)
-    format = MemoryFormat::contiguous;
-  Sizes strides = checked_numel(sizes) ? format_strides(sizes, format) : Sizes{};
+  if (!checked_numel(sizes)) return Meta(input.dtype(), std::move(sizes));
+  Sizes strides = result_strides(input, weight, shape, sizes);
   return Meta(input.dtype(), std::move(sizes), std::move(strides));
 }
 
