@@ -130,6 +130,37 @@ TEST(VerifyOperators, SizesThatNobodyKnowsMayBeSymbolsOfTheirOwn) {
   EXPECT_NE(findings_of("u2, 3", "u2, 3").find("V609"), std::string::npos);
 }
 
+// Only dense rows are summed without numbering the bags, and strides are no proof of them.
+TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
+  const auto findings_of = [](const std::string& numbers) {
+    const std::string text =
+        R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+
+  graph(
+      %w: f32[5, 3] strides=[1, 5],
+      %i: i64[4],
+      %o: i64[2]
+  ) {
+    %a: f32[2, 3], %b: i64[)" +
+        numbers +
+        R"(], %c: i64[2], %d: i64[2] = aten._embedding_bag.default(weight=%w, indices=%i, offsets=%o)
+    return %a
+  }
+}
+)";
+    std::vector<Error> errors;
+    const auto program = parse_program(text, "text", errors);
+    EXPECT_TRUE(program) << program.error().text();
+    return lines(pt2::verify_program(*program, "program", Level::full, kOptions));
+  };
+  for (const char* numbers : {"4", "0"})
+    EXPECT_EQ(findings_of(numbers).find("V609"), std::string::npos) << findings_of(numbers);
+  EXPECT_NE(findings_of("3").find("V609"), std::string::npos);
+}
+
 // A joint graph as torch.export takes it apart: its gradients are wrong in PyTorch, too.
 TEST(VerifyOperators, FindsWeightsWhereAttentionWantsTheirSums) {
   for (const bool gives_weights : {false, true}) {

@@ -93,6 +93,19 @@ bool is_traced_bag(const ops::Signature& signature, size_t result, const Sizes& 
   return counts != nullptr && *counts && recorded[0] == computed[0] + (result == 2 ? 1 : -1);
 }
 
+// To which bag each index belongs is not given where whole rows are summed that lie densely, which
+// strides decide, and no record of them is believed (ATen/native/EmbeddingBag.cpp
+// make_offset2bag_out).
+bool is_optional_bag(const ops::Signature& signature, size_t result, const Sizes& recorded,
+                     const Sizes& computed, const std::vector<Value>& arguments) {
+  const ops::Parameter* parameter = signature.find("indices");
+  if (signature.find("include_last_offset") == nullptr || parameter == nullptr || result != 1)
+    return false;
+  const auto* indices =
+      arguments[static_cast<size_t>(parameter - signature.begin())].get_if<Tensor>();
+  return indices != nullptr && computed == Sizes{0} && recorded == Sizes{indices->numel()};
+}
+
 // Kernels of other devices give workspaces and statistics of their own.
 bool is_on_cpu(const Graph& graph, const Node& node) {
   bool on_cpu = true;
@@ -296,7 +309,8 @@ std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue&
                           std::string(dtype_name(expected->dtype()))};
   if (agree(value, found->sizes(), expected->sizes()) ||
       is_traced_state(signature_, index, found->sizes(), expected->sizes()) ||
-      is_traced_bag(signature_, index, found->sizes(), expected->sizes(), arguments_))
+      is_traced_bag(signature_, index, found->sizes(), expected->sizes(), arguments_) ||
+      is_optional_bag(signature_, index, found->sizes(), expected->sizes(), arguments_))
     return std::nullopt;
   return ShapeFault{Rule::result_sizes, index,
                     "'" + value.name + "' is recorded with sizes " +
