@@ -255,5 +255,20 @@ TEST(Answers, MemoryFormatsThatAreKept) {
   EXPECT_EQ(convolved(volumes(2), cube), (Sizes{16, 1, 8, 4, 2}));
 }
 
+TEST(Answers, DtypesOfMixedLosses) {
+  const Tensor half = as(Dtype::float16, row<float>({1, 2})), whole = row<int64_t>({1, 2});
+  EXPECT_EQ(apply(aten<"poisson_nll_loss.default">, {half, whole, true, true, 1e-8, 0})->dtype(),
+            Dtype::float16);
+  EXPECT_EQ(apply(aten<"mish_backward.default">, {row<double>({1, 2}), half})->dtype(),
+            Dtype::float16);
+  EXPECT_EQ(apply(aten<"mse_loss_backward.default">,
+                  {row<float>({1, 2}), row<float>({1, 2}), row<double>({1, 2}), 0})
+                ->dtype(),
+            Dtype::float32);
+  // The logarithm is rounded before the product is.
+  const Tensor three = as(Dtype::bfloat16, row<float>({3}));
+  EXPECT_EQ(elements(apply(aten<"xlogy.Tensor">, {three, three})), Doubles{3.3125});
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -8,6 +8,7 @@
 #include "ops/neural/softmax.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
@@ -258,14 +259,26 @@ Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
   return nll_loss_of(self, target, weight, reduction, ignore_index);
 }
 
+// In the dtype of self, of whole numbers as well, whose factor is truncated
+// (ATen/native/cpu/BinaryOpsKernel.cpp mse_backward_cpu_kernel).
 Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
                                  const Tensor& target, int64_t reduction) {
   const double scale = reduction == kMeanLoss ? 2.0 / static_cast<double>(self.numel()) : 2.0;
-  PT2_TRY(const Tensor out,
-          elementwise_loss(
-              kNoReduction, [scale](double x, double y, double g) { return scale * (x - y) * g; },
-              self, target, grad_output));
-  return contiguous_tensor(out);
+  const Dtype common = Promotion().add(self).add(target).add(grad_output).result();
+  PT2_TRY_VOID(expect_not_bool(common));
+  PT2_TRY_VOID(expect_real(common));
+  PT2_TRY(Meta meta, elementwise_meta(self.dtype(), {&self, &target, &grad_output}));
+  meta.strides = {};
+  PT2_TRY(Tensor out, allocate(std::move(meta)));
+  with_real_compute_type(common, [&]<class C>() {
+    elementwise<C>(
+        out, common,
+        [factor = static_cast<C>(scale)](C x, C y, C g) {
+          return times(times(factor, minus(x, y)), g);
+        },
+        self, target, grad_output);
+  });
+  return out;
 }
 
 Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,

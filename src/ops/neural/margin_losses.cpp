@@ -77,7 +77,11 @@ Result<Tensor> poisson_nll(Emitter& e, const Tensor& input, const Tensor& target
     const auto stirling =
         e(aten<"add.Tensor">, {e(aten<"sub.Tensor">, {entropy, target}), half_log});
     const auto small = e(aten<"le.Scalar">, {target, 1});
-    loss = e(aten<"add.Tensor">, {loss, e(aten<"masked_fill.Scalar">, {stirling, small, 0})});
+    // Added in place: the dtype stays.
+    PT2_TRY(const Tensor base, std::move(loss));
+    loss = e(aten<"add.Tensor">, {base, e(aten<"masked_fill.Scalar">, {stirling, small, 0})});
+    if (loss && loss->dtype() != base.dtype())
+      loss = e(aten<"_to_copy.default">, {loss, base.dtype()});
   }
   return reduce_loss(e, loss, reduction);
 }

@@ -445,12 +445,22 @@ float half_neighbour(float a, float b) {
   if (a == 0) return std::copysign(FromHalf(1), b);
   return FromHalf(static_cast<uint16_t>(ToHalf(a) + ((a < b) == (a > 0) ? 1 : -1)));
 }
-constexpr auto kXlogy = []<class C>(C a, C b) {
-  return is_nan(b) ? b : (a == C(0) ? C(0) : a * std::log(b));
-};
-constexpr auto kXlog1py = []<class C>(C a, C b) {
-  return is_nan(b) ? b : (a == C(0) ? C(0) : a * std::log1p(b));
-};
+constexpr auto kLogarithm = []<class C>(C x) { return std::log(x); };
+constexpr auto kLogarithm1p = []<class C>(C x) { return std::log1p(x); };
+// a * F(b). The logarithm of a half is one, too (ATen/native/cpu/BinaryOpsKernel.cpp xlogy_kernel).
+template <const auto& F>
+void times_logarithm(Tensor& out, const Tensor& a, const Tensor& b) {
+  const Dtype dtype = out.dtype();
+  float_binary(
+      out, dtype,
+      [dtype]<class C>(C factor, C x) {
+        if (is_nan(x) || factor == C(0)) return is_nan(x) ? x : C(0);
+        C logarithm = F(x);
+        if (dtype_size(dtype) == 2) round_elements<C>(dtype, 1, &logarithm);
+        return factor * logarithm;
+      },
+      a, b);
+}
 constexpr auto kLogaddexp = []<class C>(C a, C b) {
   if (std::isinf(a) && a == b) return a;
   return larger(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
@@ -631,10 +641,10 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kCopysign>>,
     op<"aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kCopysign>>>,
     op<"aten::nextafter(Tensor self, Tensor other) -> Tensor", strict_float_promoted, nextafter>,
-    op<"aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kXlogy>>,
-    op<"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kXlogy>>>,
-    op<"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<float_function<kXlogy>>>,
-    op<"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kXlog1py>>,
+    op<"aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, times_logarithm<kLogarithm>>,
+    op<"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<times_logarithm<kLogarithm>>>,
+    op<"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<times_logarithm<kLogarithm>>>,
+    op<"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, times_logarithm<kLogarithm1p>>,
     op<"aten::logaddexp(Tensor self, Tensor other) -> Tensor", logaddexp_meta, logaddexp>,
     op<"aten::logaddexp2(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLogaddexp2>>,
     op<"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kAnd>>,

@@ -342,7 +342,21 @@ Result<Tensor> mish_backward_formula(Emitter& e, const Tensor& grad_output, cons
   const auto sigmoid = e(aten<"sigmoid.default">, {self});
   const auto rest = e(aten<"rsub.Scalar">, {e(aten<"mul.Tensor">, {tanh, tanh}), 1});
   const auto slope = e(aten<"mul.Tensor">, {e(aten<"mul.Tensor">, {self, sigmoid}), rest});
-  return e(aten<"mul.Tensor">, {grad_output, e(aten<"add.Tensor">, {tanh, slope})});
+  PT2_TRY(Tensor out, e(aten<"mul.Tensor">, {grad_output, e(aten<"add.Tensor">, {tanh, slope})}));
+  if (out.dtype() == self.dtype()) return out;
+  return e(aten<"_to_copy.default">, {out, self.dtype()});
+}
+// The result has the dtype of self (ATen/native/Activation.cpp mish_backward).
+Result<Meta> mish_backward_meta(const Tensor& grad, const Tensor& self) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY(Meta meta, real_gradient_meta(grad, self));
+  meta.dtype = self.dtype();
+  return meta;
+}
+void mish_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
+  const Dtype common = Promotion().add(grad).add(self).result();
+  with_float_compute_type(
+      common, [&]<class C>() { elementwise<C>(out, common, kMishGradient, grad, self); });
 }
 
 // clang-format off
@@ -350,7 +364,7 @@ constexpr OpDef kPointwiseBackwardOps[] = {
     op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
     op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kTanhGradient>>,
     op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>, silu_backward_formula>,
-    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>, mish_backward_formula>,
+    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", mish_backward_meta, mish_backward, mish_backward_formula>,
     op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
     op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, hardswish_backward>,
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
