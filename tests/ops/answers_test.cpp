@@ -270,5 +270,29 @@ TEST(Answers, DtypesOfMixedLosses) {
   EXPECT_EQ(elements(apply(aten<"xlogy.Tensor">, {three, three})), Doubles{3.3125});
 }
 
+TEST(Answers, SpecialFunctionsOfLargeNumbers) {
+  const auto close = [](const Result<Tensor>& found, double expected) {
+    const Doubles all = elements(found);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_NEAR(all[0], expected, 1e-9 * std::fabs(expected)) << expected;
+  };
+  const auto gamma = [](double a, double x) {
+    return apply(aten<"igamma.default">, {row<double>({a}), row<double>({x})});
+  };
+  const auto rest = [](double a, double x) {
+    return apply(aten<"igammac.default">, {row<double>({a}), row<double>({x})});
+  };
+  close(gamma(1e6, 1e6), 0.50013298075902235);
+  close(gamma(1e6, 999000), 0.15865521357318749);
+  close(rest(1e6, 1e6), 0.49986701924097765);
+  close(gamma(1e10, 1e10), 0.50000132980758283);
+  EXPECT_EQ(elements(gamma(HUGE_VAL, std::nan(""))), Doubles{0});
+  const auto scaled = [](double x) {
+    return apply(aten<"special_scaled_modified_bessel_k0.default">, {row<double>({x})});
+  };
+  close(scaled(1e4), 0.01253298471769929);
+  close(scaled(1e10), 1.25331413729983368e-05);
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -73,16 +73,17 @@ double scaled_bessel_k(double x, int order) {
   if (std::isinf(x)) return 0;
   // The next term of the series is x * x times smaller, but for a logarithm.
   if (x < 1e-9) return std::exp(x) * (order == 0 ? -std::log(x / 2) - std::numbers::egamma : 1 / x);
-  constexpr double kStep = 1.0 / 32;
+  // The larger x, the narrower is what is summed.
+  const double step = 1.0 / 32 / std::sqrt(1 + x / 100);
   double sum = 0.5;
   for (int i = 1;; ++i) {
-    const double t = i * kStep;
+    const double t = i * step;
     const double half_sinh = std::sinh(t / 2);
     const double term = std::exp(-2 * x * half_sinh * half_sinh) * (order == 0 ? 1 : std::cosh(t));
     sum += term;
     if (term < sum * 1e-18) break;
   }
-  return sum * kStep;
+  return sum * step;
 }
 double bessel_k(double x, int order) { return scaled_bessel_k(x, order) * std::exp(-x); }
 
@@ -199,8 +200,9 @@ double two_inverse_powers(double a, double s, int factors) {
 // Hurwitz's zeta function by Euler and Maclaurin: ten terms, then the tail's series with Bernoulli
 // numbers.
 double zeta_of(double s, double q) {
-  if (std::isnan(s) || std::isnan(q) || s < 1) return kNan;
   if (s == 1) return HUGE_VAL;
+  // At infinity PyTorch's sum is NaN.
+  if (std::isnan(s) || !std::isfinite(q) || s < 1) return kNan;
   if (q <= 0) {
     if (q == std::floor(q)) return HUGE_VAL;
     if (s != std::floor(s)) return kNan;
@@ -229,14 +231,38 @@ double zeta_of(double s, double q) {
   }
   return sum;
 }
+// Where a is large and x near to it, series and fraction have too many terms; there is Temme's
+// uniform expansion (DLMF 8.12), of which a few terms are enough.
+bool is_uniform(double a, double x) {
+  return a >= 1e4 && std::isfinite(a) && std::fabs(x - a) <= 0.1 * a;
+}
+// The lower function for side -1, the upper one for 1.
+double uniform_gamma(double a, double x, int side) {
+  constexpr double kTerms[3][8] = {{-1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835,
+                                    -139.0 / 777600, 1.0 / 25515, -571.0 / 261273600},
+                                   {-1.0 / 540, -1.0 / 288, 1.0 / 378, -77.0 / 77760, 1.0 / 4860},
+                                   {25.0 / 6048, -139.0 / 51840, 101.0 / 130896}};
+  const double away = (x - a) / a;
+  const double eta = std::copysign(std::sqrt(2 * (away - std::log1p(away))), away);
+  double sum = 0;
+  for (size_t k = std::size(kTerms); k-- > 0;) {
+    double term = 0;
+    for (size_t n = std::size(kTerms[k]); n-- > 0;) term = term * eta + kTerms[k][n];
+    sum = sum / a + term;
+  }
+  return 0.5 * std::erfc(side * eta * std::sqrt(a / 2)) +
+         side * std::exp(-0.5 * a * eta * eta) * sum / std::sqrt(2 * std::numbers::pi * a);
+}
 // The regularised lower incomplete gamma function: its series below a + 1, the continued fraction
 // of the upper one beyond (Lentz).
 double lower_gamma(double a, double x) {
-  if (std::isnan(a) || std::isnan(x) || x < 0 || a < 0) return kNan;
+  if (x < 0 || a < 0) return kNan;
   if (a == 0) return x > 0 ? 1 : kNan;
   if (x == 0) return 0;
   if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
   if (std::isinf(x)) return 1;
+  if (std::isnan(a) || std::isnan(x)) return kNan;
+  if (is_uniform(a, x)) return uniform_gamma(a, x, -1);
   constexpr int kMaxTerms = 4000;
   const double scale = std::exp(a * std::log(x) - x - log_gamma(a));
   if (x < a + 1) {
@@ -269,6 +295,7 @@ double lower_gamma(double a, double x) {
 }
 double upper_gamma(double a, double x) {
   if (a == 0 && x > 0) return 0;
+  if (is_uniform(a, x)) return uniform_gamma(a, x, 1);
   if (a > 0 && x >= a + 1 && !std::isinf(x)) {
     const double lower = lower_gamma(a, x);
     if (lower < 0.9) return 1 - lower;
