@@ -5,6 +5,7 @@
 
 #include "ops/compose.h"
 #include "ops/loops.h"
+#include "ops/table.h"
 
 namespace pt2::ops {
 namespace {
@@ -292,6 +293,22 @@ TEST(Answers, SpecialFunctionsOfLargeNumbers) {
   };
   close(scaled(1e4), 0.01253298471769929);
   close(scaled(1e10), 1.25331413729983368e-05);
+}
+
+TEST(Answers, FactorsOfMatricesThatAreNotPositive) {
+  const auto factors = [](bool upper) {
+    return apply_all(aten<"linalg_cholesky_ex.default">,
+                     {Tensor::of<double>({3, 3}, {4, 2, 2, 2, 0, 3, 2, 3, 5}), upper, false});
+  };
+  EXPECT_EQ(elements(*factors(false).value()[0].get_if<Tensor>()),
+            (Doubles{2, 0, 0, 1, -1, 0, 1, 3, 5}));
+  EXPECT_EQ(elements(*factors(true).value()[0].get_if<Tensor>()),
+            (Doubles{2, 1, 1, 0, -1, 3, 0, 0, 5}));
+  EXPECT_EQ(elements(*factors(false).value()[1].get_if<Tensor>()), Doubles{2});
+  const std::vector<Value> half{Value(Tensor::without_elements(Dtype::float16, {2, 2}))};
+  const auto inferred = aten<"linalg_matrix_exp.default">().def->infer(half);
+  ASSERT_TRUE(inferred) << inferred.error().text();
+  EXPECT_EQ(inferred.value()[0].dtype, Dtype::float16);
 }
 
 }  // namespace

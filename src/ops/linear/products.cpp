@@ -73,8 +73,18 @@ Result<Meta> square_like_self(const Tensor& self) {
   PT2_TRY_VOID(check_square(self, "self"));
   return Meta(self.dtype(), self.sizes());
 }
+// Halves are computed in float32.
+bool is_half(const Tensor& self) {
+  return dtype_size(self.dtype()) == 2 && dtype_category(self.dtype()) == DtypeCategory::floating;
+}
+Result<Meta> matrix_exp_meta(const Tensor& self) {
+  if (!is_half(self)) return square_like_self(self);
+  PT2_TRY(Meta meta, square_like_self(Tensor::without_elements(Dtype::float32, self.sizes())));
+  meta.dtype = self.dtype();
+  return meta;
+}
 Result<Tensor> matrix_exp(const Tensor& self) {
-  if (dtype_size(self.dtype()) == 2 && dtype_category(self.dtype()) == DtypeCategory::floating) {
+  if (is_half(self)) {
     PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {self, Dtype::float32}));
     PT2_TRY(const Tensor result, matrix_exp(wide));
     return apply(aten<"to.dtype">, {result, self.dtype()});
@@ -552,8 +562,8 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>,
     op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::matrix_exp(Tensor self) -> Tensor", square_like_self, matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
-    composed<"aten::linalg_matrix_exp(Tensor self) -> Tensor", square_like_self, matrix_exp>,
+    composed<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
+    composed<"aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>,
     op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>,
     op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>,
     op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A"}),

@@ -105,19 +105,21 @@ int64_t factor_cholesky(MatrixView<T> a) {
     auto panel = l.block(begin, begin, n - begin, width);
     panel.noalias() -=
         l.block(begin, 0, n - begin, begin) * l.block(begin, 0, width, begin).adjoint();
+    // The product above has overwritten what is beyond the diagonal.
+    panel.topRows(width).template triangularView<Eigen::StrictlyUpper>().setZero();
     for (int64_t j = 0; j < width; ++j) {
       auto column = panel.col(j).tail(n - begin - j);
+      const auto before = column.eval();
       column.noalias() -= panel.bottomLeftCorner(n - begin - j, j) * panel.row(j).head(j).adjoint();
       const double diagonal = std::real(column(0));
       if (!(diagonal > 0)) {
-        l.rightCols(n - begin - j).setZero();
+        // As LAPACK leaves it: of this column only the diagonal is computed, of later ones nothing.
+        column.tail(column.size() - 1) = before.tail(column.size() - 1);
         return begin + j + 1;
       }
       column /= std::sqrt(diagonal);
       column(0) = std::sqrt(diagonal);
     }
-    // The product above has overwritten the diagonal.
-    panel.topRows(width).template triangularView<Eigen::StrictlyUpper>().setZero();
   }
   return 0;
 }
