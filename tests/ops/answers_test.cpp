@@ -311,5 +311,18 @@ TEST(Answers, FactorsOfMatricesThatAreNotPositive) {
   EXPECT_EQ(inferred.value()[0].dtype, Dtype::float16);
 }
 
+TEST(Answers, CallsThatNamePlacesTwiceOrNothing) {
+  const Tensor two = number(2, Dtype::float32);
+  EXPECT_EQ(elements(apply(aten<"index_copy.default">,
+                           {two, 0, row<int64_t>({0, 0}), row<float>({3, 4})})),
+            Doubles{4});
+  EXPECT_EQ(
+      elements(apply(aten<"fft_fftshift.default">, {row<float>({0, 1, 2, 3, 4}), Sizes{0, 0}})),
+      (Doubles{1, 2, 3, 4, 0}));
+  EXPECT_EQ(elements(apply(aten<"contiguous.default">, {two, MemoryFormat::preserve})), Doubles{2});
+  const Tensor none = Tensor::zeros(Dtype::float32, {2, 0, 3});
+  EXPECT_EQ(elements(apply(aten<"linalg_cond.default">, {none})), (Doubles{0, 0}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

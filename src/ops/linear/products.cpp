@@ -456,12 +456,16 @@ Result<Tensor> nuclear_norm(Emitter& e, const Tensor& self, bool keepdim) {
   return nuclear_norm_dim(e, self, {-2, -1}, keepdim);
 }
 
+// Of matrices without elements, square or not.
+Result<Tensor> cond_of_none(Emitter& e, const Tensor& self) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  return e(aten<"zeros.default">, {batch_of(self), real_dtype(self.dtype())});
+}
 // The norm times that of the inverse; infinite for singular matrices (_linalg_cond_helper).
 template <class Norm>
 Result<Tensor> cond_by(Emitter& e, const Tensor& self, const Norm& norm_of) {
+  if (self.numel() == 0) return cond_of_none(e, self);
   PT2_TRY_VOID(check_square(self, "self"));
-  if (self.numel() == 0)
-    return e(aten<"zeros.default">, {batch_of(self), real_dtype(self.dtype())});
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   PT2_TRY(const auto parts, (e.several<Tensor, Tensor>(aten<"linalg_inv_ex.default">, {self})));
   const auto& [found, info] = parts;
@@ -485,6 +489,7 @@ Result<Tensor> cond(Emitter& e, const Tensor& self, const std::optional<Scalar>&
     return cond_by(e, self, [&](const Tensor& a) {
       return e(aten<"linalg_matrix_norm.default">, {a, Scalar(order)});
     });
+  if (self.numel() == 0) return cond_of_none(e, self);
   const auto values = e(aten<"linalg_svdvals.default">, {self});
   const auto largest = e(aten<"narrow.default">, {values, -1, 0, 1});
   const auto smallest = e(aten<"narrow.default">, {values, -1, -1, 1});

@@ -114,10 +114,15 @@ Meta same_meta(const Tensor& self) {
 }
 void copy_of(Tensor& out, const Tensor& self) { copy_elements(out, self); }
 
+// What has a definite layout already is returned whatever the format; PyTorch refuses to copy in
+// the preserve format alone (ATen/native/TensorProperties.cpp contiguous).
+Result<void> check_copied_format(MemoryFormat format) {
+  if (format != MemoryFormat::preserve) return {};
+  return operator_error("found the preserve format, expected a definite one");
+}
 Result<Tensor> contiguous(const Tensor& self, MemoryFormat format) {
-  if (format == MemoryFormat::preserve)
-    return operator_error("found the preserve format, expected a definite one");
   if (is_contiguous_in(self, format)) return self;
+  PT2_TRY_VOID(check_copied_format(format));
   return copy_as(self, self.dtype(), format);
 }
 
@@ -361,9 +366,8 @@ Result<Tensor> to_dense_formula(Emitter& e, const Tensor& self, std::optional<Dt
   return cast(e, self, dtype.value_or(self.dtype()), false, std::nullopt, std::nullopt);
 }
 Result<Tensor> contiguous_formula(Emitter& e, const Tensor& self, MemoryFormat format) {
-  if (format == MemoryFormat::preserve)
-    return operator_error("found the preserve format, expected a definite one");
   if (is_contiguous_in(self, format)) return self;
+  PT2_TRY_VOID(check_copied_format(format));
   return e(aten<"clone.default">, {self, format});
 }
 Result<Tensor> itself_formula(Emitter&, const Tensor& self) { return self; }

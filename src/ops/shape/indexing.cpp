@@ -207,6 +207,12 @@ Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tens
   if (index.dtype() != Dtype::int64)
     return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
                           ", expected int64");
+  // A number is copied into as a tensor of one element is, from as many as there are indices.
+  if (out.dim() == 0 && source.dim() == 1 && source.numel() == index.numel()) {
+    Tensor row = out.with_view({1}, {1}, out.storage_offset());
+    PT2_TRY_VOID(wrap_dim(dim, 0));
+    return copy_into(row, 0, index, source);
+  }
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
   PT2_TRY(const Tensor dense, checked_source(out, source, plan));
   scatter_elements(out, dense, plan);

@@ -413,13 +413,26 @@ Result<Tensor> plane(Emitter& e, const Tensor& self, const OptionalSizes& s, con
   return Transform(e, self, s, dim, norm);
 }
 
+Result<Sizes> shifted_dims(const Tensor& self, const OptionalSizes& dim) {
+  if (!dim) {
+    PT2_TRY(const Region region, region_of(self, std::nullopt, dim));
+    return region.dims;
+  }
+  Sizes dims;
+  for (const int64_t d : *dim) {
+    PT2_TRY(const int64_t wrapped, wrap_existing_dim(d, self));
+    dims.push_back(wrapped);
+  }
+  return dims;
+}
 template <bool Inverse>
 Result<Tensor> shift_halves(Emitter& e, const Tensor& self, const OptionalSizes& dim) {
-  PT2_TRY(const Region region, region_of(self, std::nullopt, dim));
+  // A dim that is named twice is shifted twice.
+  PT2_TRY(const Sizes dims, shifted_dims(self, dim));
   Sizes shifts;
-  for (const int64_t d : region.dims)
+  for (const int64_t d : dims)
     shifts.push_back(Inverse ? (self.size(d) + 1) / 2 : self.size(d) / 2);
-  return e(aten<"roll.default">, {self, shifts, region.dims});
+  return e(aten<"roll.default">, {self, shifts, dims});
 }
 
 // --- Short-time transforms
