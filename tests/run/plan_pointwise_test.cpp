@@ -1,4 +1,6 @@
 // Plans of functions element by element: which become one step, and that they compute the same.
+#include <limits>
+
 #include "run/plan_case.h"
 
 namespace pt2::run {
@@ -84,6 +86,15 @@ TEST(PlanPointwise, ActivationsOfSeveralFunctions) {
   apply("mish.default");
   apply("log_sigmoid.default");
   EXPECT_EQ(graph.check(), Names(6, "pointwise_chain"));
+}
+
+// 0 from the side that does not hold, times infinity, would be NaN.
+TEST(PlanPointwise, InfiniteFactorsAreLeftToTheReference) {
+  Case graph;
+  const ValueId x = graph.input({5, 33});
+  constexpr double kEnd = std::numeric_limits<double>::infinity();
+  graph.output(graph.call("elu.default", {self(x), named("input_scale", Argument(kEnd))}));
+  EXPECT_EQ(graph.check(), Names{"reference"});
 }
 
 TEST(PlanPointwise, FunctionsThatStandAlone) {
