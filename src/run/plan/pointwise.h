@@ -3,7 +3,10 @@
 #define PT2_RUN_PLAN_POINTWISE_H
 
 #include <optional>
+#include <span>
+#include <string_view>
 
+#include "kernels/dtypes/typed.h"
 #include "kernels/pointwise.h"
 #include "run/plan/planner.h"
 
@@ -19,6 +22,21 @@ struct BinaryNode {
   bool swaps = false;
 };
 std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& node);
+
+// What conditions make truths of.
+enum class ConditionTakes : uint8_t {
+  compared,  // elements of one dtype
+  truth,     // whether elements are 0
+  mask,      // bools
+};
+// Comparisons and logic of two operands: in a chain, and as a kernel for each dtype computes them.
+struct Condition {
+  std::string_view name;
+  kernels::Binary function;
+  kernels::TypedFunction typed;
+  ConditionTakes takes = ConditionTakes::compared;
+};
+std::span<const Condition> conditions();
 
 // Argument 0 between bounds.
 struct Bounds {

@@ -12,6 +12,7 @@ namespace pt2::run {
 namespace {
 
 using kernels::Binary;
+using kernels::TypedFunction;
 using kernels::Unary;
 
 constexpr struct {
@@ -77,6 +78,24 @@ constexpr struct {
     {"aten::floor_divide", Binary::floor_quotient},
     {"aten::copysign", Binary::copy_sign},
     {"aten::hypot", Binary::hypotenuse},
+};
+
+constexpr Condition kConditions[] = {
+    {"aten::lt", Binary::less, TypedFunction::less},
+    {"aten::le", Binary::less_equal, TypedFunction::less_equal},
+    {"aten::gt", Binary::greater, TypedFunction::greater},
+    {"aten::ge", Binary::greater_equal, TypedFunction::greater_equal},
+    {"aten::eq", Binary::equal, TypedFunction::equal},
+    {"aten::ne", Binary::not_equal, TypedFunction::not_equal},
+    {"aten::logical_and", Binary::both, TypedFunction::both, ConditionTakes::truth},
+    {"aten::logical_or", Binary::either, TypedFunction::either, ConditionTakes::truth},
+    {"aten::logical_xor", Binary::one_alone, TypedFunction::one_alone, ConditionTakes::truth},
+    {"aten::bitwise_and", Binary::both, TypedFunction::both, ConditionTakes::mask},
+    {"aten::bitwise_or", Binary::either, TypedFunction::either, ConditionTakes::mask},
+    {"aten::bitwise_xor", Binary::one_alone, TypedFunction::one_alone, ConditionTakes::mask},
+    {"aten::__and__", Binary::both, TypedFunction::both, ConditionTakes::mask},
+    {"aten::__or__", Binary::either, TypedFunction::either, ConditionTakes::mask},
+    {"aten::__xor__", Binary::one_alone, TypedFunction::one_alone, ConditionTakes::mask},
 };
 
 class UnaryStep final : public Step {
@@ -288,6 +307,8 @@ std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& nod
   }
   return std::nullopt;
 }
+
+std::span<const Condition> conditions() { return kConditions; }
 
 std::optional<Bounds> bounds_of(const Planner& planner, const BoundNode& node) {
   constexpr struct {

@@ -43,27 +43,17 @@ enum class Takes : uint8_t {
   mask,      // bools
 };
 
-constexpr struct {
-  std::string_view name;
-  Binary function;
-  Takes takes = Takes::compared;
-} kConditions[] = {
-    {"aten::lt", Binary::less},
-    {"aten::le", Binary::less_equal},
-    {"aten::gt", Binary::greater},
-    {"aten::ge", Binary::greater_equal},
-    {"aten::eq", Binary::equal},
-    {"aten::ne", Binary::not_equal},
-    {"aten::logical_and", Binary::both, Takes::truth},
-    {"aten::logical_or", Binary::either, Takes::truth},
-    {"aten::logical_xor", Binary::one_alone, Takes::truth},
-    {"aten::bitwise_and", Binary::both, Takes::mask},
-    {"aten::bitwise_or", Binary::either, Takes::mask},
-    {"aten::bitwise_xor", Binary::one_alone, Takes::mask},
-    {"aten::__and__", Binary::both, Takes::mask},
-    {"aten::__or__", Binary::either, Takes::mask},
-    {"aten::__xor__", Binary::one_alone, Takes::mask},
-};
+Takes taken_by(ConditionTakes condition) {
+  switch (condition) {
+    case ConditionTakes::compared:
+      return Takes::compared;
+    case ConditionTakes::truth:
+      return Takes::truth;
+    case ConditionTakes::mask:
+      break;
+  }
+  return Takes::mask;
+}
 
 // A number as PyTorch makes an element of it.
 TileSource as_element(Dtype dtype, TileSource source) {
@@ -275,11 +265,11 @@ class Builder {
 
   // Comparisons and what they are joined with.
   bool add_condition(const BoundNode& node) {
-    for (const auto& row : kConditions) {
+    for (const Condition& row : conditions()) {
       if (!is_operator(node, row.name) && !is_operator(node, row.name, "Tensor") &&
           !is_operator(node, row.name, "Scalar"))
         continue;
-      node_.takes = row.takes;
+      node_.takes = taken_by(row.takes);
       const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
       const Dtype compared = node_.compared.value_or(Dtype::float64);
       return finish(node, emit(row.function, as_element(compared, a), as_element(compared, b)));

@@ -46,21 +46,6 @@ constexpr struct {
     {"aten::sign", TypedFunction::order},
     {"aten::sgn", TypedFunction::order},
     {"aten::abs", TypedFunction::magnitude},
-    {"aten::lt", TypedFunction::less},
-    {"aten::le", TypedFunction::less_equal},
-    {"aten::gt", TypedFunction::greater},
-    {"aten::ge", TypedFunction::greater_equal},
-    {"aten::eq", TypedFunction::equal},
-    {"aten::ne", TypedFunction::not_equal},
-    {"aten::logical_and", TypedFunction::both},
-    {"aten::bitwise_and", TypedFunction::both},
-    {"aten::__and__", TypedFunction::both},
-    {"aten::logical_or", TypedFunction::either},
-    {"aten::bitwise_or", TypedFunction::either},
-    {"aten::__or__", TypedFunction::either},
-    {"aten::logical_xor", TypedFunction::one_alone},
-    {"aten::bitwise_xor", TypedFunction::one_alone},
-    {"aten::__xor__", TypedFunction::one_alone},
     {"aten::logical_not", TypedFunction::negated},
     {"aten::bitwise_not", TypedFunction::negated},
 };
@@ -380,19 +365,23 @@ StepPointer make_typed(const Planner& planner, const BoundNode& node) {
   if ((*result != Dtype::bool_ && *result != *operand) || *result == Dtype::float32) return nullptr;
   if (is_operator(node, "aten::clamp") || is_operator(node, "aten::clamp", "Tensor"))
     return make_clamp(planner, node, *operand);
-  for (const auto& row : kFunctions) {
-    bool is_it = is_operator(node, row.name);
+  const auto make = [&](std::string_view name, TypedFunction function, int64_t number) {
+    bool is_it = is_operator(node, name);
     for (const std::string_view overload : {"Tensor", "Scalar", "Tensor_Scalar"})
-      is_it = is_it || is_operator(node, row.name, overload);
-    if (!is_it || !takes(row.function, *element)) continue;
-    if (const BoundArgument* alpha = Planner::argument(node, "alpha");
-        alpha != nullptr && planner.number(node, "alpha") != 1.0)
-      return nullptr;
+      is_it = is_it || is_operator(node, name, overload);
+    const BoundArgument* alpha = is_it ? Planner::argument(node, "alpha") : nullptr;
+    if (!is_it || !takes(function, *element) ||
+        (alpha != nullptr && planner.number(node, "alpha") != 1.0))
+      return StepPointer();
     std::vector<const BoundArgument*> arguments{&node.arguments[0]};
     if (node.arguments.size() > 1) arguments.push_back(&node.arguments[1]);
-    return std::make_unique<TypedStep>(node, row.function, *operand, std::move(arguments),
-                                       row.number);
-  }
+    return StepPointer(
+        std::make_unique<TypedStep>(node, function, *operand, std::move(arguments), number));
+  };
+  for (const auto& row : kFunctions)
+    if (StepPointer step = make(row.name, row.function, row.number)) return step;
+  for (const Condition& row : conditions())
+    if (StepPointer step = make(row.name, row.typed, 0)) return step;
   return nullptr;
 }
 
