@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/memory_account.h"
 #include "base/strided_copy.h"
+#include "base/text.h"
 
 namespace pt2 {
 namespace {
@@ -49,17 +50,10 @@ bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> s
   return sum <= INT64_MAX / 64;
 }
 
-std::string type_text_of(Dtype dtype, const Sizes& sizes) {
-  std::string out(dtype_info(dtype).short_name);
-  out += '[';
-  for (size_t i = 0; i < sizes.size(); ++i) out += (i ? ", " : "") + std::to_string(sizes[i]);
-  return out + ']';
-}
-
 void refuse_negative_sizes(const char* function, Dtype dtype, const Sizes& sizes) {
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; }))
     misused(std::string("Tensor::") + function +
-            " with a negative size: " + type_text_of(dtype, sizes));
+            " with a negative size: " + pt2::type_text(dtype, sizes));
 }
 
 // The bits of dtypes that C++ has no type for.
@@ -214,7 +208,7 @@ Tensor Tensor::without_elements(Dtype dtype, Sizes sizes) {
   refuse_negative_sizes("view", dtype, sizes);
   const auto numel = checked_numel(sizes);
   if (!numel)
-    misused("Tensor::view with more elements than 64 bits count: " + type_text_of(dtype, sizes));
+    misused("Tensor::view with more elements than 64 bits count: " + pt2::type_text(dtype, sizes));
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.numel_ = *numel;
@@ -333,7 +327,7 @@ Tensor Tensor::clone() const {
   return out;
 }
 
-std::string Tensor::type_text() const { return type_text_of(dtype_, sizes_); }
+std::string Tensor::type_text() const { return pt2::type_text(dtype_, sizes_); }
 
 bool Tensor::has_type(Dtype wanted) const {
   return dtype_ == wanted || holds_bits_of(dtype_, wanted);

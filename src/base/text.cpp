@@ -318,6 +318,13 @@ std::string print_json_string(std::string_view text) {
   return out;
 }
 
+std::string type_text(Dtype dtype, std::span<const int64_t> sizes) {
+  std::string out(dtype_info(dtype).short_name);
+  out += '[';
+  for (size_t i = 0; i < sizes.size(); ++i) out += (i ? ", " : "") + std::to_string(sizes[i]);
+  return out + ']';
+}
+
 std::string print_python_string(std::string_view name) {
   const char quote = name.find('\'') == name.npos ? '\'' : '"';
   return quote + std::string(name) + quote;

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "pt2/dtype.h"
 
 namespace pt2 {
 
@@ -34,6 +37,9 @@ std::optional<double> parse_non_finite(std::string_view text);
 // become their escapes again in both cases.
 void append_json_string(std::string& out, std::string_view text, bool ascii = true);
 std::string print_json_string(std::string_view text);
+
+// "f32[2, 3]".
+std::string type_text(Dtype dtype, std::span<const int64_t> sizes);
 
 // Python's repr of a name, which holds no backslash and not both quotes.
 std::string print_python_string(std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "ir/symbols/expr_kind.h"
 #include "pt2/ir/type_text.h"
 
@@ -16,10 +17,7 @@ Error mismatch(const std::string& name, const std::string& text) {
 std::string shape_text(const InputShape& input) {
   if (const auto* value = std::get_if<const Value*>(&input)) return (*value)->type_text();
   const auto& shape = std::get<TensorShape>(input);
-  std::string out = std::string(dtype_info(shape.dtype).short_name) + "[";
-  for (size_t i = 0; i < shape.sizes.size(); ++i)
-    out += (i > 0 ? ", " : "") + std::to_string(shape.sizes[i]);
-  return out + "]";
+  return type_text(shape.dtype, shape.sizes);
 }
 
 // Null for tensors and other types.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/meta.h"
@@ -49,7 +50,7 @@ Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes)
     if (given->dtype() == dtype && given->sizes() == sizes) return {};
     // As a file records them, which may be more elements than a tensor can have.
     return refused("the memory is " + given->type_text() + ", the result is " +
-                   std::string(dtype_info(dtype).short_name) + ops::sizes_text(sizes));
+                   type_text(dtype, sizes));
   };
   if (Result<void> checked = check(); !checked)
     return at(std::move(checked).error(), "output '" + outputs_[output].name + "'");
