@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/structure.h"
+#include "ir/target.h"
 
 namespace pt2 {
 namespace {
@@ -15,7 +16,6 @@ constexpr int64_t kAtenOpset = 10;
 
 // "torch.ops.aten.linear.default" makes "linear"; "_operator.mul" makes "mul".
 std::string base_name(std::string_view target) {
-  constexpr std::string_view kOps = "torch.ops.";
   if (!target.starts_with(kOps)) return std::string(target.substr(target.rfind('.') + 1));
   target.remove_prefix(kOps.size());
   target.remove_prefix(std::min(target.find('.') + 1, target.size()));

@@ -6,7 +6,6 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kOps = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 constexpr std::string_view kOldHigherOrder = "torch._higher_order_ops.";
 

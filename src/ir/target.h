@@ -8,6 +8,7 @@
 
 namespace pt2 {
 
+inline constexpr std::string_view kOps = "torch.ops.";
 inline constexpr std::string_view kAten = "torch.ops.aten.";
 inline constexpr std::string_view kSymSize = "torch.ops.aten.sym_size.int";
 

@@ -4,13 +4,12 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "ir/target.h"
 
 namespace pt2 {
 namespace {
 
 bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-constexpr std::string_view kOperators = "torch.ops.";
 
 // The first parts of targets outside torch.ops.
 bool is_python_module(std::string_view word) {
@@ -125,11 +124,11 @@ bool reads_better_raw(std::string_view text) {
 
 std::optional<std::string> full_target(std::string_view word) {
   if (!is_dotted_word(word) || word.find('.') == std::string_view::npos) return std::nullopt;
-  return is_python_module(word) ? std::string(word) : std::string(kOperators) + std::string(word);
+  return is_python_module(word) ? std::string(word) : std::string(kOps) + std::string(word);
 }
 
 std::optional<std::string> shortened_target(std::string_view target) {
-  for (const size_t cut : {target.starts_with(kOperators) ? kOperators.size() : 0, size_t{0}}) {
+  for (const size_t cut : {target.starts_with(kOps) ? kOps.size() : 0, size_t{0}}) {
     const std::string_view word = target.substr(cut);
     if (full_target(word) == target) return std::string(word);
   }

@@ -193,7 +193,8 @@ Result<OperatorSet> operator_set(std::span<const std::string> names) {
       set.core = true;
       continue;
     }
-    const std::string candidates[] = {name, "torch.ops." + name, "torch.ops." + name + ".default"};
+    const std::string candidates[] = {name, std::string(kOps) + name,
+                                      std::string(kOps) + name + ".default"};
     const auto found = std::ranges::find_if(
         candidates, [](const std::string& each) { return bool(ops::find_operator(each)); });
     if (found == std::end(candidates))
