@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/program_checks.h"
+#include "ir/values/record.h"
 
 namespace pt2 {
 namespace {
@@ -20,14 +21,6 @@ std::string sizes_text(const std::vector<SymInt>& sizes) {
   std::string text = "[";
   for (const SymInt& size : sizes) text += (text.size() > 1 ? ", " : "") + print(size);
   return text + "]";
-}
-
-bool sizes_agree(const std::vector<SymInt>& expected, const Sizes& found) {
-  if (expected.size() != found.size()) return false;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (!expected[i].is_symbolic() && expected[i].literal() != found[i]) return false;
-  }
-  return true;
 }
 
 class PayloadChecks {
@@ -100,7 +93,7 @@ class PayloadChecks {
           fmt::format("{} has dtype {} in its payload, {} in the graph", what, payload.dtype,
                       dtype_name(*dtype)));
     }
-    if (!sizes_agree(meta->sizes, payload.sizes)) {
+    if (!fit_sizes(payload.sizes, *meta)) {
       add(Rule::payload_meta_differs, index,
           fmt::format("{} has sizes {} in its payload, {} in the graph", what,
                       sizes_text(payload.sizes), sizes_text(meta->sizes)));

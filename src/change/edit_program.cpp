@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "change/sizes.h"
 #include "ir/graph_place.h"
+#include "ir/values/record.h"
 #include "lower/written_memory.h"
 #include "ops/table.h"
 #include "pt2/ir/edit.h"
@@ -62,13 +63,6 @@ ArgumentSpec spec_of(const Graph& graph, ValueId id) {
       break;
   }
   return spec;
-}
-
-// The argument that a graph's output is: numbers are wrapped.
-Argument output_of(const Graph& graph, ValueId id) {
-  const bool is_number = graph.value(id).kind() != ValueKind::tensor &&
-                         graph.value(id).kind() != ValueKind::custom_obj;
-  return Argument(id, is_number ? Argument::Wrapper::symbolic : Argument::Wrapper::plain);
 }
 
 // PyTorch writes a truth value among the results of a program, and then cannot load it.
@@ -204,7 +198,7 @@ class Extractor {
     }
     const auto add_user = [&](ValueId id) {
       const bool tensor = graph_.value(id).kind() == ValueKind::tensor;
-      inputs.push_back(tensor ? Argument(id) : output_of(graph_, id));
+      inputs.push_back(tensor ? Argument(id) : result_argument(graph_, id));
       specs.push_back({.kind = InputKind::user_input, .arg = spec_of(graph_, id)});
       names.push_back(graph_.value(id).name);
     };
@@ -229,7 +223,7 @@ class Extractor {
     std::vector<Argument> outputs;
     program_.signature.output_specs.clear();
     for (const ValueId end : ends) {
-      outputs.push_back(output_of(graph_, end));
+      outputs.push_back(result_argument(graph_, end));
       program_.signature.output_specs.push_back(
           {.kind = OutputKind::user_output, .arg = spec_of(graph_, end)});
     }
@@ -510,7 +504,8 @@ Result<void> add_output(Program& program, std::string_view value) {
   std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
   if (place > outputs.size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
-  outputs.insert(outputs.begin() + static_cast<ptrdiff_t>(place), output_of(program.graph, id));
+  outputs.insert(outputs.begin() + static_cast<ptrdiff_t>(place),
+                 result_argument(program.graph, id));
   specs.insert(specs.begin() + static_cast<ptrdiff_t>(place),
                {.kind = OutputKind::user_output, .arg = spec_of(program.graph, id)});
   program.graph.set_outputs(std::move(outputs));

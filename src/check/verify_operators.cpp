@@ -6,7 +6,7 @@
 
 #include "base/hash/text_hash.h"
 #include "check/shapes/program_shapes.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ops/bind.h"

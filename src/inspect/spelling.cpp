@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ops/bind.h"
 #include "ops/table.h"
 

@@ -19,6 +19,13 @@ std::string dim_text(const Program& program, const SymInt& size) {
   return constraint == nullptr ? text : text + range_text(constraint->range);
 }
 
+template <class DimText>
+std::string type_text_with(const TensorMeta& meta, const DimText& dim) {
+  std::string out = dtype_text(meta.dtype) + "[";
+  for (size_t i = 0; i < meta.sizes.size(); ++i) out += (i ? ", " : "") + dim(meta.sizes[i]);
+  return out + "]";
+}
+
 struct ConstantText {
   std::string operator()(None) const { return "none"; }
   std::string operator()(bool value) const { return value ? "bool true" : "bool false"; }
@@ -39,10 +46,11 @@ std::string dtype_text(ScalarType dtype) {
 }
 
 std::string type_text(const Program& program, const TensorMeta& meta) {
-  std::string out = dtype_text(meta.dtype) + "[";
-  for (size_t i = 0; i < meta.sizes.size(); ++i)
-    out += (i ? ", " : "") + dim_text(program, meta.sizes[i]);
-  return out + "]";
+  return type_text_with(meta, [&](const SymInt& size) { return dim_text(program, size); });
+}
+
+std::string type_text(const TensorMeta& meta) {
+  return type_text_with(meta, [](const SymInt& size) { return print(size); });
 }
 
 std::string type_text(const Program& program, const ArgumentSpec& spec) {

@@ -5,6 +5,7 @@
 
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
+#include "ir/values/record.h"
 #include "lower/arguments.h"
 #include "lower/autocast.h"
 #include "lower/forms.h"
@@ -42,10 +43,6 @@ struct RegionCall {
   size_t first_operand = 0;
   std::vector<ValueId> results{};
 };
-
-bool is_number(const GraphValue& value) {
-  return value.kind() != ValueKind::tensor && value.kind() != ValueKind::custom_obj;
-}
 
 // Whether a region's result is a symbolic number that can stand for the call's: nobody outside of
 // the program knows that one by its name.

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/printable.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "ops/meta.h"

@@ -4,7 +4,7 @@
 
 #include "base/hash/text_hash.h"
 #include "base/printable.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "pt2/ir/type_text.h"
 #include "run/bound_graph.h"
 

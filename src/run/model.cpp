@@ -1,10 +1,10 @@
 #include "pt2/model.h"
 
+#include "ir/values/record.h"
 #include "pt2/ir/type_text.h"
 #include "run/call_budget.h"
 #include "run/model_shared.h"
 #include "run/named_inputs.h"
-#include "run/reference/fits_record.h"
 #include "run/sparse_constants.h"
 
 namespace pt2 {
@@ -92,7 +92,7 @@ Result<void> check_is_recorded(const Program& program, size_t input, const Value
   const auto* id =
       input < graph.inputs().size() ? graph.inputs()[input].get_if<ValueId>() : nullptr;
   const TensorMeta* record = found && id ? graph.value(*id).tensor() : nullptr;
-  if (record == nullptr || run::fits_record(*found, *record)) return {};
+  if (record == nullptr || fits_record(*found, *record)) return {};
   const InputSpec& spec = program.signature.input_specs[input];
   return Error{ErrorCode::invalid,
                "the weight '" + spec.target.value_or(spec.arg.name) + "' is " + found->type_text() +

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/printable.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 
 namespace pt2::run {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/hash/text_hash.h"
 #include "base/printable.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
 
 namespace pt2 {

@@ -3,6 +3,7 @@
 #include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "ir/values/record.h"
 #include "ir/version_facts.h"
 #include "pt2/ir/program_text.h"
 #include "text/parser.h"
@@ -62,11 +63,9 @@ class ArgumentParser {
     PT2_TRY(const std::string name, reader_.value_name());
     if (access_ == Access::use) {
       Argument argument = scope_->use(name, offset);
-      if (const auto* id = argument.get_if<ValueId>()) {
-        const ValueKind kind = scope_->graph.value(*id).kind();
-        if (kind != ValueKind::tensor && kind != ValueKind::custom_obj)
-          argument.wrapper = Wrapper::symbolic;
-      }
+      if (const auto* id = argument.get_if<ValueId>();
+          id != nullptr && is_number(scope_->graph.value(*id)))
+        argument.wrapper = Wrapper::symbolic;
       return with_optional_mark(std::move(argument));
     }
     auto type = typed(name);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/values/record.h"
 #include "text/parser.h"
 
 namespace pt2 {
@@ -40,9 +41,7 @@ Argument ValueScope::define(const std::string& name, Meta meta, size_t offset) {
   const auto id = add(name, std::move(meta), State::pending, offset);
   if (!id) return Argument(None{});
   pending_.push_back(*id);
-  const ValueKind kind = graph.value(*id).kind();
-  const bool is_number = kind != ValueKind::tensor && kind != ValueKind::custom_obj;
-  return Argument(*id, is_number ? Argument::Wrapper::symbolic : Argument::Wrapper::plain);
+  return result_argument(graph, *id);
 }
 
 void ValueScope::finish() {

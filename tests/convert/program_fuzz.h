@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "convert/program_edits.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ops/loops.h"
 #include "pt2/conversion.h"
 #include "pt2/ir/canonicalize.h"

@@ -10,7 +10,7 @@
 #include "base/mapped_file.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ops/convert.h"
 #include "ops/loops.h"
 #include "pt2/tensor_file.h"

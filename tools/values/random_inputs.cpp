@@ -8,7 +8,7 @@
 
 #include "base/platform.h"
 #include "base/printable.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ops/convert.h"
 
 namespace pt2::tools {

@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "pt2/check_inputs.h"
 #include "pt2/ir/type_text.h"
 #include "tools/json_members.h"

@@ -10,6 +10,8 @@ namespace pt2 {
 
 // A symbol is followed by its range where the program constrains it, once in each text.
 std::string type_text(const Program& program, const TensorMeta& meta);
+// The same without ranges.
+std::string type_text(const TensorMeta& meta);
 // Of what a spec names: a tensor, "int s86", "int 3" for constants, "none", a class name.
 std::string type_text(const Program& program, const ArgumentSpec& spec);
 // "f32", or "dtype 99" for a number that is not known here.

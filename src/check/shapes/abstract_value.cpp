@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ops/bind.h"
 #include "pt2/limits.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/values/record.h"
 #include "lower/functional/views.h"
 #include "ops/loops.h"
 #include "run/plan/halves.h"
@@ -138,8 +139,7 @@ std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const 
     }
     std::optional<uint32_t> first;
     const auto join = [&](ValueId id) {
-      const ValueKind kind = graph.value(id).kind();
-      if (kind != ValueKind::tensor && kind != ValueKind::custom_obj) return;  // a number
+      if (is_number(graph.value(id))) return;
       const auto value = root(static_cast<uint32_t>(id));
       if (first)
         parent[value] = root(*first);

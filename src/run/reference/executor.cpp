@@ -4,11 +4,11 @@
 
 #include "base/check.h"
 #include "base/memory_account.h"
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
+#include "ir/values/record.h"
 #include "ops/bind.h"
 #include "pt2/ir/type_text.h"
-#include "run/reference/fits_record.h"
 #include "run/reference/vmap.h"
 
 namespace pt2::run {
@@ -29,14 +29,6 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
   for (size_t i = 0; i < list->items.size(); ++i)
     PT2_TRY_VOID(store(list->items[i], std::move((*items)[i]), values));
   return {};
-}
-
-std::string record_text(const TensorMeta& record) {
-  std::string out = dtype_text(record.dtype) + "[";
-  for (const SymInt& size : record.sizes)
-    out += (out.ends_with('[') ? "" : ", ") +
-           (size.is_symbolic() ? std::string("?") : std::to_string(size.literal()));
-  return out + "]";
 }
 
 // Expanded tensors have as many elements as a file says: the sum stops at the largest number.
@@ -65,7 +57,7 @@ Result<void> check_record(const Graph& graph, const Argument& output, const Valu
       return {};
     return Error{ErrorCode::argument,
                  "the kernel returned " + result.type_text() + ", the program has '" + value.name +
-                     "' as " + record_text(*value.tensor()),
+                     "' as " + type_text(*value.tensor()),
                  ""};
   }
   const auto* list = output.get_if<ArgumentList>();

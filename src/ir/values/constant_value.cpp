@@ -1,4 +1,4 @@
-#include "ir/constant_value.h"
+#include "ir/values/constant_value.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
-#ifndef PT2_IR_CONSTANT_VALUE_H
-#define PT2_IR_CONSTANT_VALUE_H
+#ifndef PT2_IR_VALUES_CONSTANT_VALUE_H
+#define PT2_IR_VALUES_CONSTANT_VALUE_H
 
 #include "pt2/ir/graph.h"
 #include "pt2/value.h"
@@ -12,4 +12,4 @@ Result<Value> constant_value(const Argument& argument);
 
 }  // namespace pt2
 
-#endif  // PT2_IR_CONSTANT_VALUE_H
+#endif  // PT2_IR_VALUES_CONSTANT_VALUE_H
