@@ -216,13 +216,13 @@ TEST(PlanPointwise, FunctionsOfEveryPrecision) {
       return id;
     };
     for (const char* name :
-         {"exp",        "log",        "log1p",      "expm1",     "sin",       "cos",   "tan",
-          "tanh",       "sigmoid",    "silu",       "erf",       "erfc",      "asin",  "acos",
-          "atan",       "sinh",       "cosh",       "asinh",     "acosh",     "atanh", "log2",
-          "exp2",       "log10",      "sqrt",       "frac",      "round",     "sign",  "sgn",
-          "relu",       "selu",       "celu",       "elu",       "gelu",      "mish",  "abs",
-          "floor",      "neg",        "logit",      "deg2rad",   "softplus",  "rsqrt", "trunc",
-          "softshrink", "hardshrink", "leaky_relu", "hardswish", "nan_to_num"})
+         {"exp",        "log",        "log1p",      "expm1",     "sin",        "cos",   "tan",
+          "tanh",       "sigmoid",    "silu",       "erf",       "erfc",       "asin",  "acos",
+          "atan",       "sinh",       "cosh",       "asinh",     "acosh",      "atanh", "log2",
+          "exp2",       "log10",      "sqrt",       "frac",      "round",      "sign",  "sgn",
+          "relu",       "selu",       "celu",       "elu",       "gelu",       "mish",  "abs",
+          "floor",      "neg",        "logit",      "deg2rad",   "softplus",   "rsqrt", "trunc",
+          "softshrink", "hardshrink", "leaky_relu", "hardswish", "nan_to_num", "sinc",  "rrelu"})
       output(std::string(name) + ".default", {self(x)}, dtype);
     for (const char* name : {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp",
                              "logaddexp2", "floor_divide"})
@@ -242,6 +242,32 @@ TEST(PlanPointwise, FunctionsOfEveryPrecision) {
     output("lerp.Tensor", {self(x), named("end", Argument(y)), named("weight", Argument(z))},
            dtype);
     output("clamp.Tensor", {self(x), named("min", Argument(z)), named("max", Argument(y))}, dtype);
+    const auto gradient = [&](const std::string& name, const std::string& of,
+                              std::vector<NamedArgument> rest = {}) {
+      rest.insert(rest.begin(), {named("grad_output", Argument(y)), named(of, Argument(x))});
+      output(name + "_backward.default", std::move(rest), dtype);
+    };
+    for (const char* name : {"sigmoid", "tanh"}) gradient(name, "output");
+    for (const char* name : {"silu", "mish", "gelu", "hardsigmoid", "hardswish"})
+      gradient(name, "self");
+    gradient("gelu", "self", {named("approximate", Argument(std::string("tanh")))});
+    gradient("hardtanh", "self",
+             {named("min_val", Argument(-0.3)), named("max_val", Argument(0.7))});
+    gradient("softshrink", "self", {named("lambd", Argument(0.5))});
+    for (const double bound : {0.0, 0.3})
+      gradient("threshold", "self", {named("threshold", Argument(bound))});
+    gradient("softplus", "self",
+             {named("beta", Argument(1.5)), named("threshold", Argument(20.0))});
+    gradient("log_sigmoid", "self", {named("buffer", Argument(x))});
+    gradient("mse_loss", "self", {named("target", Argument(z)), whole("reduction", 1)});
+    for (const bool is_result : {false, true}) {
+      gradient(
+          "leaky_relu", "self",
+          {named("negative_slope", Argument(0.2)), named("self_is_result", Argument(is_result))});
+      gradient("elu", "self_or_result",
+               {named("alpha", Argument(1.3)), named("scale", Argument(0.9)),
+                named("input_scale", Argument(0.7)), named("is_result", Argument(is_result))});
+    }
     for (const char* name : {"isnan", "isinf", "isfinite", "logical_not", "signbit"})
       output(std::string(name) + ".default", {self(x)}, bool_);
     output("special_ndtr.default", {self(x)}, dtype);

@@ -1,0 +1,510 @@
+#include "run/plan/steps/tile_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ops/convert.h"
+#include "run/plan/halves.h"
+#include "run/plan/layout.h"
+#include "run/plan/pointwise.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::Binary;
+using kernels::Ternary;
+using kernels::TileInstruction;
+using kernels::TileSource;
+using kernels::Unary;
+using Takes = TileBuilder::Takes;
+
+bool is_real(Dtype dtype) {
+  return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
+}
+
+Takes taken_by(ConditionTakes condition) {
+  switch (condition) {
+    case ConditionTakes::compared:
+      return Takes::compared;
+    case ConditionTakes::truth:
+      return Takes::truth;
+    case ConditionTakes::mask:
+      break;
+  }
+  return Takes::mask;
+}
+
+// A number as PyTorch makes an element of it.
+TileSource as_element(Dtype dtype, TileSource source) {
+  if (source.from == TileSource::From::number) ops::round_elements(dtype, 1, &source.number);
+  return source;
+}
+
+// Whether a number of one dtype may become a float before it becomes one of the other.
+bool may_pass_floats(Dtype from, Dtype to) {
+  return is_real(from) || dtype_size(from) == 1 || is_real(to) || to == Dtype::bool_;
+}
+
+// Whether the operator gives floats of whole numbers, too.
+bool makes_floats(const BoundNode& node, Unary function) {
+  constexpr Unary kOthers[] = {Unary::negate,   Unary::absolute, Unary::square,   Unary::floor,
+                               Unary::ceiling,  Unary::round,    Unary::truncate, Unary::sign,
+                               Unary::fraction, Unary::softplus};
+  return std::ranges::find(kOthers, function) == std::end(kOthers) &&
+         !is_operator(node, "aten::pow", "Tensor_Scalar");
+}
+}  // namespace
+
+bool TileBuilder::add(const BoundNode& node) {
+  // A record that is missing leaves float32, of nothing else.
+  const TensorMeta* made = planner_.record(node);
+  const auto recorded = made == nullptr ? std::nullopt : made->dtype.dtype();
+  node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
+  if (const auto dtype = cast_of(planner_, node)) {
+    const auto element = tile_element(*dtype);
+    if (recorded != dtype || !element) return false;
+    // What has that dtype already is no copy.
+    const TensorMeta* taken = planner_.record(node.arguments[0]);
+    if (taken == nullptr || taken->dtype == made->dtype) return false;
+    node_.takes = Takes::anything;
+    const TileSource value = source(node.arguments[0]);
+    return finish(node, *dtype == Dtype::bool_ ? emit(Binary::not_equal, value, number(0))
+                                               : emit(kernels::Activation::none, value));
+  }
+  if (node_.dtype == Dtype::bool_) return add_condition(node);
+  if (!is_real(node_.dtype)) return false;
+  if (const auto activation = activation_of(planner_, node)) {
+    node_.makes_floats =
+        *activation == kernels::Activation::sigmoid || *activation == kernels::Activation::tanh;
+    return finish(node, emit(*activation, source(node.arguments[0])));
+  }
+  if (const auto unary = unary_of(planner_, node)) {
+    node_.makes_floats = makes_floats(node, *unary);
+    return finish(node, emit(*unary, source(node.arguments[0])));
+  }
+  if (is_operator(node, "aten::pow", "Tensor_Scalar") && planner_.number(node, "exponent") == 3.0) {
+    const TileSource value = source(node.arguments[0]);
+    return finish(node, emit(Binary::multiply, emit(Unary::square, value), value));
+  }
+  if (is_operator(node, "aten::pow", "Scalar") && planner_.number(node, "self") == 2.0) {
+    node_.makes_floats = true;
+    return finish(node, emit(Unary::exponential_2, source(node.arguments[1])));
+  }
+  if (const auto binary = binary_of(planner_, node)) {
+    node_.subtracts = binary->function == Binary::subtract;
+    node_.makes_floats =
+        binary->function == Binary::divide || binary->function == Binary::arctangent;
+    TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+    // PyTorch rounds each of its steps to halves.
+    if (binary->function == Binary::floor_quotient && is_half(node_.dtype)) return false;
+    // Sums, products and quotients of halves take numbers as they are.
+    if (binary->function > Binary::divide) {
+      a = as_element(node_.dtype, a);
+      b = as_element(node_.dtype, b);
+    }
+    return finish(node, binary->swaps ? emit(binary->function, b, a, binary->scale)
+                                      : emit(binary->function, a, b, binary->scale));
+  }
+  if (const auto bounds = bounds_of(planner_, node)) {
+    TileSource value = source(node.arguments[0]);
+    if (bounds->low) value = emit(Binary::maximum, value, number(*bounds->low));
+    if (bounds->high) value = emit(Binary::minimum, value, number(*bounds->high));
+    return finish(node, value);
+  }
+  if (is_operator(node, "aten::leaky_relu") || is_operator(node, "aten::rrelu"))
+    return add_leaky_relu(node);
+  if (is_operator(node, "aten::elu"))
+    return add_elu(node, planner_.number(node, "alpha"), planner_.number(node, "scale"),
+                   planner_.number(node, "input_scale"));
+  // Constants of ATen/native/Activation.cpp.
+  if (is_operator(node, "aten::selu"))
+    return add_elu(node, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
+  if (is_operator(node, "aten::celu"))
+    if (const auto alpha = planner_.number(node, "alpha"); alpha && *alpha != 0)
+      return add_elu(node, alpha, 1, 1 / *alpha);
+  if (is_operator(node, "aten::prelu") || is_operator(node, "aten::_prelu_kernel"))
+    return add_prelu(node);
+  if (is_operator(node, "aten::addcmul")) return add_product(node);
+  if (is_operator(node, "aten::lerp", "Scalar")) return add_lerp(node);
+  if (is_operator(node, "aten::mish")) {
+    const TileSource value = source(node.arguments[0]);
+    const TileSource bent = emit(kernels::Activation::tanh, emit(Unary::softplus, value));
+    return finish(node, emit(Binary::multiply, value, bent));
+  }
+  if (is_operator(node, "aten::log_sigmoid")) {
+    const TileSource negated = emit(Unary::negate, source(node.arguments[0]));
+    return finish(node, emit(Unary::negate, emit(Unary::softplus, negated)));
+  }
+  return add_rare(node) || add_choice(node) || add_gradient(node);
+}
+
+bool TileBuilder::is_all_float32() const {
+  return dtype() == Dtype::float32 && std::ranges::all_of(operands_, [](const TileArgument& each) {
+           return each.dtype == Dtype::float32;
+         });
+}
+
+std::optional<std::vector<TileInstruction>> TileBuilder::instructions() const {
+  std::vector<size_t> last_use(instructions_.size(), 0);
+  for (size_t i = 0; i < instructions_.size(); ++i)
+    for (const TileSource* source : {&instructions_[i].a, &instructions_[i].b, &instructions_[i].c})
+      if (source->from == TileSource::From::tile) last_use[source->index] = i;
+  std::vector<TileInstruction> out(instructions_);
+  // As each node would round its result; that of the last one is rounded when it is stored.
+  for (const Made& made : made_)
+    if (made.value.index + 1u < out.size())
+      out[made.value.index].rounding = rounding_of(made.dtype);
+  std::vector<uint8_t> tile(instructions_.size(), 0);
+  std::array<bool, kernels::kMostTiles> taken{};
+  for (size_t i = 0; i < out.size(); ++i) {
+    for (TileSource* source : {&out[i].a, &out[i].b, &out[i].c}) {
+      if (source->from != TileSource::From::tile) continue;
+      const size_t made = source->index;
+      source->index = tile[made];
+      if (last_use[made] == i) taken[tile[made]] = false;
+    }
+    const auto free = std::ranges::find(taken, false);
+    if (free == taken.end()) return std::nullopt;
+    *free = true;
+    out[i].to = tile[i] = static_cast<uint8_t>(free - taken.begin());
+  }
+  return out;
+}
+
+bool TileBuilder::add_leaky_relu(const BoundNode& node) {
+  auto slope = planner_.number(node, "negative_slope");
+  if (is_operator(node, "aten::rrelu")) {
+    const auto low = planner_.number(node, "lower"), high = planner_.number(node, "upper");
+    if (low && high && *low <= *high && planner_.flag(node, "training") == false)
+      slope = (*low + *high) / 2;
+  }
+  if (!slope) return false;
+  return finish(node, emit(Binary::bend, source(node.arguments[0]), number(*slope)));
+}
+
+bool TileBuilder::add_prelu(const BoundNode& node) {
+  const TileSource value = source(node.arguments[0]),
+                   weight = source(node.arguments[1], is_operator(node, "aten::prelu"));
+  return finish(node, emit(Binary::bend, value, weight));
+}
+
+bool TileBuilder::add_product(const BoundNode& node) {
+  const auto scale = planner_.number(node, "value");
+  if (!scale) return false;
+  const TileSource product =
+      emit(Binary::multiply, source(node.arguments[1]), source(node.arguments[2]));
+  return finish(node, emit(Binary::add, source(node.arguments[0]), product, *scale));
+}
+
+bool TileBuilder::add_lerp(const BoundNode& node) {
+  const auto weight = planner_.number(node, "weight");
+  if (!weight) return false;
+  const TileSource from = source(node.arguments[0]), to = source(node.arguments[1]);
+  const TileSource way = emit(Binary::subtract, to, from);
+  const bool is_near = *weight < 0.5;
+  return finish(node, emit(Binary::add, is_near ? from : to, way, is_near ? *weight : *weight - 1));
+}
+
+bool TileBuilder::add_elu(const BoundNode& node, std::optional<double> alpha,
+                          std::optional<double> scale, std::optional<double> input_scale) {
+  if (!alpha || !scale || !input_scale) return false;
+  // Both sides are computed of each element: 0 times infinity must be of neither.
+  for (const double factor : {*alpha * *scale, *scale, *input_scale})
+    if (!std::isfinite(static_cast<float>(factor))) return false;
+  const TileSource value = source(node.arguments[0]);
+  const TileSource below = emit(Binary::minimum, value, number(0));
+  const TileSource inner = emit(Binary::multiply, below, number(*input_scale));
+  const TileSource bent =
+      emit(Binary::multiply, emit(Unary::exponential_minus_1, inner), number(*alpha * *scale));
+  const TileSource above = emit(Binary::maximum, value, number(0));
+  return finish(node, emit(Binary::add, bent, emit(Binary::multiply, above, number(*scale))));
+}
+
+bool TileBuilder::add_condition(const BoundNode& node) {
+  for (const Condition& row : conditions()) {
+    if (!is_operator(node, row.name) && !is_operator(node, row.name, "Tensor") &&
+        !is_operator(node, row.name, "Scalar"))
+      continue;
+    node_.takes = taken_by(row.takes);
+    const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+    const Dtype compared = node_.compared.value_or(Dtype::float64);
+    return finish(node, emit(row.function, as_element(compared, a), as_element(compared, b)));
+  }
+  const auto is = [&](std::string_view name) { return is_operator(node, name); };
+  if (is("aten::logical_not") || is("aten::bitwise_not")) {
+    node_.takes = is("aten::logical_not") ? Takes::truth : Takes::mask;
+    return finish(node, emit(Binary::equal, source(node.arguments[0]), number(0)));
+  }
+  node_.takes = Takes::compared;
+  constexpr double kEnd = std::numeric_limits<double>::infinity();
+  const TileSource value = source(node.arguments[0]);
+  if (is("aten::isnan")) return finish(node, emit(Binary::not_equal, value, value));
+  if (is("aten::isposinf")) return finish(node, emit(Binary::equal, value, number(kEnd)));
+  if (is("aten::isneginf")) return finish(node, emit(Binary::equal, value, number(-kEnd)));
+  if (is("aten::signbit"))
+    return finish(node, emit(Binary::less, emit(Binary::copy_sign, number(1), value), number(0)));
+  if (!is("aten::isinf") && !is("aten::isfinite")) return false;
+  return finish(node, emit(is("aten::isinf") ? Binary::equal : Binary::less,
+                           emit(Unary::absolute, value), number(kEnd)));
+}
+
+bool TileBuilder::add_choice(const BoundNode& node) {
+  const bool fills = is_operator(node, "aten::masked_fill", "Scalar");
+  bool chooses = false;
+  for (const std::string_view overload : {"self", "ScalarOther", "ScalarSelf"})
+    chooses = chooses || is_operator(node, "aten::where", overload);
+  if (!fills && !chooses) return false;
+  const BoundArgument& mask = node.arguments[fills ? 1 : 0];
+  const TileSource a = source(node.arguments[fills ? 2 : 1]),
+                   b = source(node.arguments[fills ? 0 : 2]);
+  node_.takes = Takes::mask;
+  return finish(node, choose(source(mask), a, b));
+}
+
+bool TileBuilder::add_rare(const BoundNode& node) {
+  const auto is = [&](std::string_view name, std::string_view overload = "") {
+    return is_operator(node, name, overload);
+  };
+  const auto operand = [&](size_t i) { return source(node.arguments[i]); };
+  if (is("aten::div", "Tensor_mode") || is("aten::div", "Scalar_mode")) {
+    const Value* mode = planner_.constant(node, "rounding_mode");
+    const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    if (text == nullptr || *text != "trunc") return false;
+    const TileSource quotient = emit(Binary::divide, operand(0), operand(1));
+    instructions_.back().rounding = rounding_of(node_.dtype);
+    return finish(node, emit(Unary::truncate, quotient));
+  }
+  if (is("aten::addcdiv")) {
+    const auto value = planner_.number(node, "value");
+    if (!value) return false;
+    const TileSource top =
+        *value == 1 ? operand(1) : emit(Binary::multiply, operand(1), number(*value));
+    return finish(node, emit(Binary::add, operand(0), emit(Binary::divide, top, operand(2))));
+  }
+  if (is("aten::fmax") || is("aten::fmin")) {
+    const TileSource a = operand(0), b = operand(1);
+    return finish(node, emit(is("aten::fmax") ? Binary::maximum : Binary::minimum,
+                             emit(Binary::or_else, a, b), emit(Binary::or_else, b, a)));
+  }
+  if (is("aten::threshold")) {
+    const auto bound = planner_.number(node, "threshold"), value = planner_.number(node, "value");
+    const TileSource x = operand(0);
+    return bound && value &&
+           finish(node, choose(emit(Binary::less_equal, x, number(*bound)), number(*value), x));
+  }
+  if (is("aten::clamp", "Tensor")) {
+    TileSource value = operand(0);
+    const bool has_low = !planner_.is_none(node, "min"), has_high = !planner_.is_none(node, "max");
+    if (has_low) value = emit(Binary::maximum, value, operand(1));
+    if (has_high) value = emit(Binary::minimum, value, operand(2));
+    return (has_low || has_high) && finish(node, value);
+  }
+  if (is("aten::deg2rad") || is("aten::rad2deg"))
+    return finish(
+        node, emit(Binary::multiply, operand(0),
+                   number(is("aten::deg2rad") ? std::numbers::pi / 180 : 180 / std::numbers::pi)));
+  if (is("aten::logit")) {
+    if (!planner_.is_none(node, "eps")) return false;
+    const TileSource x = operand(0);
+    const TileSource odds = emit(Binary::divide, x, emit(Binary::subtract, number(1), x));
+    return finish(node, emit(Unary::logarithm, odds));
+  }
+  if (is("aten::lerp", "Tensor")) {
+    const TileSource from = operand(0), end = operand(1), weight = operand(2);
+    return finish(node, emit_of_three(Ternary::interpolate, from, end, weight));
+  }
+  if (is("aten::sinc") || is("aten::special_sinc")) {
+    const TileSource x = operand(0);
+    const TileSource angle = emit(Binary::multiply, x, number(std::numbers::pi));
+    const TileSource share = emit(Binary::divide, emit(Unary::sine, angle), angle);
+    return finish(node, choose(emit(Binary::equal, x, number(0)), number(1), share));
+  }
+  if (is("aten::special_ndtr")) return add_normal_distribution(node);
+  if (is("aten::round", "decimals")) return add_rounding(node);
+  if (is("aten::logaddexp") || is("aten::logaddexp2")) return add_log_of_sum(node);
+  if (is("aten::nan_to_num")) return add_numbers_for_others(node);
+  return is("aten::softshrink") || is("aten::hardshrink") ? add_shrink(node) : false;
+}
+
+bool TileBuilder::add_log_of_sum(const BoundNode& node) {
+  const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+  const bool is_binary = is_operator(node, "aten::logaddexp2");
+  const TileSource larger = emit(Binary::maximum, a, b);
+  const TileSource distance = emit(Unary::absolute, emit(Binary::subtract, a, b));
+  const TileSource below =
+      emit(Binary::multiply, distance, number(is_binary ? -std::numbers::ln2 : -1));
+  TileSource rest = emit(Unary::softplus, below);
+  if (is_binary) rest = emit(Binary::multiply, rest, number(std::numbers::log2e));
+  return finish(node, emit(Binary::or_else, emit(Binary::add, larger, rest), larger));
+}
+
+bool TileBuilder::add_normal_distribution(const BoundNode& node) {
+  const auto rounded = [&](const TileSource& value) {
+    instructions_.back().rounding = rounding_of(node_.dtype);
+    return value;
+  };
+  const TileSource x = source(node.arguments[0]);
+  const TileSource scaled = rounded(emit(Binary::multiply, x, number(std::numbers::sqrt2 / 2)));
+  const TileSource odd = rounded(emit(Unary::error_function, scaled));
+  const TileSource whole = rounded(emit(Binary::add, odd, number(1)));
+  return finish(node, emit(Binary::multiply, whole, number(0.5)));
+}
+
+bool TileBuilder::add_rounding(const BoundNode& node) {
+  const auto decimals = planner_.integer(node, "decimals");
+  constexpr int64_t kMostDecimals = 10;  // whose power is a float
+  if (!decimals || std::abs(*decimals) > kMostDecimals) return false;
+  const TileSource x = source(node.arguments[0]);
+  const TileSource ten = number(std::pow(10.0, static_cast<double>(std::abs(*decimals))));
+  const bool multiplies = *decimals >= 0;
+  const TileSource scaled =
+      emit(Unary::round, emit(multiplies ? Binary::multiply : Binary::divide, x, ten));
+  return finish(node, emit(multiplies ? Binary::divide : Binary::multiply, scaled, ten));
+}
+
+bool TileBuilder::add_numbers_for_others(const BoundNode& node) {
+  const double largest = node_.dtype == Dtype::float64    ? std::numeric_limits<double>::max()
+                         : node_.dtype == Dtype::float32  ? std::numeric_limits<float>::max()
+                         : node_.dtype == Dtype::bfloat16 ? 0x1.fep127
+                                                          : 65504.0;
+  const auto number_for = [&](std::string_view name, double otherwise) {
+    return planner_.is_none(node, name) ? std::optional(otherwise) : planner_.number(node, name);
+  };
+  const auto nan = number_for("nan", 0), high = number_for("posinf", largest),
+             low = number_for("neginf", -largest);
+  if (!nan || !high || !low) return false;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const TileSource x = source(node.arguments[0]);
+  const TileSource is_high = emit(Binary::equal, x, number(infinity)),
+                   is_low = emit(Binary::equal, x, number(-infinity));
+  const TileSource below = choose(is_low, number(*low), emit(Binary::or_else, x, number(*nan)));
+  return finish(node, choose(is_high, number(*high), below));
+}
+
+bool TileBuilder::add_shrink(const BoundNode& node) {
+  const auto bound = planner_.number(node, "lambd");
+  if (!bound || *bound < 0) return false;
+  const TileSource x = source(node.arguments[0]);
+  if (is_operator(node, "aten::softshrink")) {
+    const TileSource near =
+        emit(Binary::minimum, emit(Binary::maximum, x, number(-*bound)), number(*bound));
+    return finish(node, emit(Binary::subtract, x, near));
+  }
+  const TileSource beyond = emit(Binary::subtract, emit(Unary::absolute, x), number(*bound));
+  return finish(node, emit(Binary::gate, x, beyond));
+}
+
+TileSource TileBuilder::choose(const TileSource& condition, const TileSource& a,
+                               const TileSource& b) {
+  return emit_of_three(Ternary::choose, a, b, condition);
+}
+
+TileSource TileBuilder::emit_of_three(Ternary function, const TileSource& a, const TileSource& b,
+                                      const TileSource& c) {
+  const TileSource value = emit(function, a, b);
+  instructions_.back().c = c;
+  return value;
+}
+
+TileSource TileBuilder::emit(decltype(TileInstruction::function) function, const TileSource& a,
+                             const TileSource& b, double scale) {
+  instructions_.push_back({.function = function, .a = a, .b = b, .scale = scale});
+  return {TileSource::From::tile, static_cast<uint8_t>(instructions_.size() - 1), 0};
+}
+
+bool TileBuilder::finish(const BoundNode& node, const TileSource& value) {
+  if (value.from != TileSource::From::tile || !takes_operands_) return false;
+  // Halves alone give halves; numbers without dimensions decide nothing. Of whole numbers alone a
+  // few functions give floats.
+  if (node_.mixes && !node_.takes_floats &&
+      (!node_.makes_floats || node_.takes_reals || node_.dtype != Dtype::float32))
+    return false;
+  // A chain computes in floats or in double; what it computes in is seen at its ends.
+  if (node_.is_of_floats && node_.is_of_doubles) return false;
+  (node_.is_of_floats ? has_floats_ : has_doubles_) |= node_.is_of_floats || node_.is_of_doubles;
+  if (has_doubles_ && (has_floats_ || !shows_doubles())) return false;
+  made_.push_back({&node, value, node_.dtype});
+  return operands_.size() <= kernels::kMostTileOperands;
+}
+
+TileSource TileBuilder::source(const BoundArgument& argument, bool is_channels) {
+  for (const Made& made : made_)
+    if (Planner::takes(argument, *made.node)) {
+      note_operand(made.dtype, planner_.record(argument));
+      // Whole numbers are made where results are stored.
+      takes_operands_ &= is_real(made.dtype) || made.dtype == Dtype::bool_;
+      // Nothing rounds it to floats in a chain that computes in double.
+      node_.is_of_floats |= is_real(made.dtype) && made.dtype != Dtype::float64;
+      return made.value;
+    }
+  if (const Value* constant = planner_.constant(&argument))
+    if (const auto found = number_of(*constant)) {
+      takes_operands_ &= node_.takes != Takes::mask || constant->get_if<bool>() != nullptr;
+      return number(*found);
+    }
+  const auto takes_it = [&](const TileArgument& other) {
+    const auto a = Frame::value_id(*other.value), b = Frame::value_id(argument);
+    return a && b && *a == *b && other.is_channels == is_channels;
+  };
+  const auto known = std::ranges::find_if(operands_, takes_it);
+  const auto index = static_cast<uint8_t>(known - operands_.begin());
+  const TensorMeta* record = planner_.record(argument);
+  const Dtype recorded =
+      record == nullptr ? Dtype::float32 : record->dtype.dtype().value_or(Dtype::float32);
+  note_operand(recorded, record);
+  if (known == operands_.end())
+    operands_.push_back({&argument, recorded, is_channels, record == nullptr});
+  return {TileSource::From::operand, index, 0};
+}
+
+void TileBuilder::note_operand(Dtype dtype, const TensorMeta* record) {
+  if (!tile_element(dtype)) {
+    takes_operands_ = false;
+    return;
+  }
+  note_precision(dtype);
+  switch (node_.takes) {
+    case Takes::anything:
+      takes_operands_ &= may_pass_floats(dtype, node_.dtype);
+      return;
+    case Takes::truth:
+      takes_operands_ &= dtype == Dtype::bool_ || is_real(dtype);
+      return;
+    case Takes::mask:
+      takes_operands_ &= dtype == Dtype::bool_;
+      return;
+    case Takes::compared:
+      takes_operands_ &= is_real(dtype) && dtype == node_.compared.value_or(dtype);
+      node_.compared = dtype;
+      return;
+    case Takes::numbers:
+      break;
+  }
+  node_.takes_reals |= is_real(dtype);
+  if (dtype == node_.dtype) {
+    node_.takes_floats |= record != nullptr && !record->sizes.empty();
+    return;
+  }
+  node_.mixes = true;
+  const bool becomes_it =
+      node_.dtype == Dtype::float64 || (node_.dtype == Dtype::float32 && dtype != Dtype::float64);
+  // PyTorch refuses differences of bools.
+  takes_operands_ &= becomes_it && node_.is_recorded && !(node_.subtracts && dtype == Dtype::bool_);
+}
+
+void TileBuilder::note_precision(Dtype dtype) {
+  node_.is_of_doubles |= dtype == Dtype::float64 || node_.dtype == Dtype::float64;
+  const bool makes_floats = is_real(node_.dtype) && node_.takes != Takes::anything;
+  node_.is_of_floats |= !node_.is_of_doubles && (is_real(dtype) || makes_floats);
+}
+
+bool TileBuilder::shows_doubles() const {
+  return node_.dtype == Dtype::float64 ||
+         std::ranges::any_of(operands_,
+                             [](const TileArgument& each) { return each.dtype == Dtype::float64; });
+}
+
+}  // namespace pt2::run
