@@ -419,7 +419,7 @@ void bench_rows(const Bench& bench) {
   const kernels::RowShape shape{kRows, kColumns, kColumns, kColumns};
   const double bytes = bytes_of(2 * kCount);
   bench.report("rows softmax 512 x 768", 0, bytes,
-               [&] { kernels::softmax_rows(shape, in.get(), out.get(), bench.pool()); });
+               [&] { kernels::softmax_rows(false, shape, in.get(), out.get(), bench.pool()); });
   bench.report("rows layer_norm 512 x 768", 0, bytes, [&] {
     kernels::layer_norm_rows(shape, in.get(), weight.get(), weight.get(), 1e-5, out.get(),
                              bench.pool());

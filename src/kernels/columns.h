@@ -1,6 +1,6 @@
-// Softmax of float32 over a dimension whose elements lie apart: the channels of images in PyTorch's
-// order. What belongs together is a column; as many columns as fill a few vectors are computed at
-// once.
+// Softmax of float32 or double over a dimension whose elements lie apart: the channels of images in
+// PyTorch's order. What belongs together is a column; as many columns as fill a few vectors are
+// computed at once.
 #ifndef PT2_KERNELS_COLUMNS_H
 #define PT2_KERNELS_COLUMNS_H
 
@@ -19,10 +19,10 @@ struct ColumnShape {
 
 // exp(x) / sum of exp(x) over each column, or its logarithm; as softmax_rows in what it gives.
 // `out` may be `in`.
-void softmax_columns(const ColumnShape& shape, const float* in, float* out,
+void softmax_columns(bool logarithm, const ColumnShape& shape, const float* in, float* out,
                      ThreadPool* pool = nullptr);
-void log_softmax_columns(const ColumnShape& shape, const float* in, float* out,
-                         ThreadPool* pool = nullptr);
+void softmax_columns(bool logarithm, const ColumnShape& shape, const double* in, double* out,
+                     ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

@@ -8,8 +8,8 @@
 #define HWY_TARGET_INCLUDE "kernels/rows.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
+#include "kernels/dtypes/doubles-inl.h"
 #include "kernels/reductions-inl.h"
-#include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
@@ -53,24 +53,41 @@ float reduce_row(Reduction reduction, const float* from, int64_t count) {
   return 0;
 }
 
-void softmax_row(const float* from, int64_t count, bool logarithm, float* to) {
-  const float largest = largest_of(from, count);
-  const V shift = set(largest);
+template <class T>
+HWY_INLINE double exponentials_of(const T* from, int64_t count, T shift) {
+  return sum_span<T>(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+    return exp_of_difference(hn::Sub(load_first(from + i, lanes), set(shift)));
+  });
+}
+double exponentials(const float* from, int64_t count, float shift) {
+  return exponentials_of(from, count, shift);
+}
+double exponentials_of_doubles(const double* from, int64_t count, double shift) {
+  return exponentials_of(from, count, shift);
+}
+
+template <class T>
+HWY_INLINE void softmax_span(const T* from, int64_t count, bool logarithm, T* to) {
+  const T largest = largest_of(from, count);
+  const auto shift = set(largest);
   if (logarithm) {
-    const double sum = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
-      return exp_of_difference(hn::Sub(load_first(from + i, lanes), shift));
-    });
-    const V log_sum = set(static_cast<float>(std::log(sum)));
+    const auto log_sum = set(static_cast<T>(std::log(exponentials_of(from, count, largest))));
     return map_span(from, to, count,
-                    [&](V x) HWY_ATTR { return hn::Sub(hn::Sub(x, shift), log_sum); });
+                    [&](VectorOf<T> x) HWY_ATTR { return hn::Sub(hn::Sub(x, shift), log_sum); });
   }
-  const double sum = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
-    const V value = exp_of_difference(hn::Sub(load_first(from + i, lanes), shift));
+  const double sum = sum_span<T>(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+    const auto value = exp_of_difference(hn::Sub(load_first(from + i, lanes), shift));
     store_first(value, to + i, lanes);
     return value;
   });
-  const V factor = set(static_cast<float>(1 / sum));
-  map_span(to, to, count, [&](V x) HWY_ATTR { return hn::Mul(x, factor); });
+  const auto factor = set(static_cast<T>(1 / sum));
+  map_span(to, to, count, [&](VectorOf<T> x) HWY_ATTR { return hn::Mul(x, factor); });
+}
+void softmax_row(const float* from, int64_t count, bool logarithm, float* to) {
+  softmax_span(from, count, logarithm, to);
+}
+void softmax_row_of_doubles(const double* from, int64_t count, bool logarithm, double* to) {
+  softmax_span(from, count, logarithm, to);
 }
 
 // (x - center) * factor * weight + bias.
@@ -136,6 +153,9 @@ HWY_AFTER_NAMESPACE();
 namespace pt2::kernels {
 PT2_EXPORT(reduce_row);
 PT2_EXPORT(softmax_row);
+PT2_EXPORT(exponentials);
+PT2_EXPORT(exponentials_of_doubles);
+PT2_EXPORT(softmax_row_of_doubles);
 PT2_EXPORT(layer_norm_row);
 PT2_EXPORT(rms_norm_row);
 PT2_EXPORT(moments_of);
@@ -165,18 +185,26 @@ void reduce_rows(Reduction reduction, const RowShape& shape, const float* in, fl
   });
 }
 
-void softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool) {
+void softmax_rows(bool logarithm, const RowShape& shape, const float* in, float* out,
+                  ThreadPool* pool) {
   over_rows(shape, pool, [&](int64_t row) {
     PT2_DISPATCH(softmax_row)
-    (in + row * shape.in_stride, shape.columns, false, out + row * shape.out_stride);
+    (in + row * shape.in_stride, shape.columns, logarithm, out + row * shape.out_stride);
+  });
+}
+void softmax_rows(bool logarithm, const RowShape& shape, const double* in, double* out,
+                  ThreadPool* pool) {
+  over_rows(shape, pool, [&](int64_t row) {
+    PT2_DISPATCH(softmax_row_of_doubles)
+    (in + row * shape.in_stride, shape.columns, logarithm, out + row * shape.out_stride);
   });
 }
 
-void log_softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool) {
-  over_rows(shape, pool, [&](int64_t row) {
-    PT2_DISPATCH(softmax_row)
-    (in + row * shape.in_stride, shape.columns, true, out + row * shape.out_stride);
-  });
+double sum_of_exponentials(const float* row, int64_t columns, float shift) {
+  return PT2_DISPATCH(exponentials)(row, columns, shift);
+}
+double sum_of_exponentials(const double* row, int64_t columns, double shift) {
+  return PT2_DISPATCH(exponentials_of_doubles)(row, columns, shift);
 }
 
 void layer_norm_rows(const RowShape& shape, const float* in, const float* weight, const float* bias,

@@ -1,6 +1,7 @@
-// Functions of float32 rows as a whole: reductions over the last dimension, softmax, normalization.
-// Elements of a row lie side by side; rows lie at any stride. `out` may be `in` with equal strides.
-// Sums are made in blocks of 512 elements, in several sums side by side, and the blocks in double.
+// Functions of rows of float32, or double, as a whole: reductions over the last dimension, softmax,
+// normalization. Elements of a row lie side by side; rows lie at any stride. `out` may be `in` with
+// equal strides. Sums are made in blocks of 512 elements, in several sums side by side, and the
+// blocks in double.
 #ifndef PT2_KERNELS_ROWS_H
 #define PT2_KERNELS_ROWS_H
 
@@ -25,9 +26,14 @@ void reduce_rows(Reduction reduction, const RowShape& shape, const float* in, fl
                  ThreadPool* pool = nullptr);
 
 // exp(x) / sum of exp(x), or its logarithm. A row of -inf gives NaN, as in PyTorch.
-void softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool = nullptr);
-void log_softmax_rows(const RowShape& shape, const float* in, float* out,
-                      ThreadPool* pool = nullptr);
+void softmax_rows(bool logarithm, const RowShape& shape, const float* in, float* out,
+                  ThreadPool* pool = nullptr);
+void softmax_rows(bool logarithm, const RowShape& shape, const double* in, double* out,
+                  ThreadPool* pool = nullptr);
+
+// The sum of exp(x - shift) over one row.
+double sum_of_exponentials(const float* row, int64_t columns, float shift);
+double sum_of_exponentials(const double* row, int64_t columns, double shift);
 
 // (x - mean) / sqrt(variance + epsilon) * weight + bias over each row; weight and bias have a
 // number for each column, or are null.

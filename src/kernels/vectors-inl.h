@@ -43,30 +43,6 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #endif
 }
 
-// The first `count` lanes, 0 < count <= kLanes; nothing beyond them is touched. Lanes beyond are 0.
-HWY_INLINE V load_first(const float* from, int64_t count) {
-  const Floats d;
-  if (count >= kLanes) return load(from);
-  if constexpr (kHasMaskedStores) {
-    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
-  } else {
-    HWY_ALIGN float lanes[kLanes] = {};
-    for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
-    return hn::Load(d, lanes);
-  }
-}
-HWY_INLINE void store_first(V value, float* to, int64_t count) {
-  const Floats d;
-  if (count >= kLanes) return store(value, to);
-  if constexpr (kHasMaskedStores) {
-    hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(count)), d, to);
-  } else {
-    HWY_ALIGN float lanes[kLanes];
-    hn::Store(value, d, lanes);
-    for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
-  }
-}
-
 // Numbers of a type in a vector.
 template <class T>
 constexpr int64_t kLanesOf = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
@@ -77,15 +53,33 @@ using VD = hn::Vec<DoubleTag>;
 HWY_INLINE VD set(double value) { return hn::Set(DoubleTag(), value); }
 HWY_INLINE VD load(const double* from) { return hn::LoadU(DoubleTag(), from); }
 HWY_INLINE void store(VD value, double* to) { hn::StoreU(value, DoubleTag(), to); }
-HWY_INLINE VD load_first(const double* from, int64_t count) {
-  HWY_ALIGN double lanes[kLanesOf<double>] = {};
-  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
-  return hn::Load(DoubleTag(), lanes);
+
+// The first `count` lanes, 0 < count <= those of a vector; nothing beyond them is touched. Lanes
+// beyond are 0.
+template <class T>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_first(const T* from, int64_t count) {
+  const hn::ScalableTag<T> d;
+  if (count >= kLanesOf<T>) return load(from);
+  if constexpr (kHasMaskedStores) {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
+  } else {
+    HWY_ALIGN T lanes[kLanesOf<T>] = {};
+    for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+    return hn::Load(d, lanes);
+  }
 }
-HWY_INLINE void store_first(VD value, double* to, int64_t count) {
-  HWY_ALIGN double lanes[kLanesOf<double>];
-  hn::Store(value, DoubleTag(), lanes);
-  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+template <class X>
+HWY_INLINE void store_first(X value, hn::TFromV<X>* to, int64_t count) {
+  using T = hn::TFromV<X>;
+  const hn::ScalableTag<T> d;
+  if (count >= kLanesOf<T>) return store(value, to);
+  if constexpr (kHasMaskedStores) {
+    hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(count)), d, to);
+  } else {
+    HWY_ALIGN T lanes[kLanesOf<T>];
+    hn::Store(value, d, lanes);
+    for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+  }
 }
 
 // How loops that take weights of several types read those of float32.

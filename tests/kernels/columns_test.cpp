@@ -30,7 +30,7 @@ TEST(Columns, SoftmaxIsThatOfEachColumn) {
         random.numbers(shape.matrices * shape.rows * shape.columns, -4, 4);
     std::vector<float> out(in.size(), 9);
     ThreadPool pool(2);
-    (logarithm ? log_softmax_columns : softmax_columns)(shape, in.data(), out.data(), &pool);
+    softmax_columns(logarithm, shape, in.data(), out.data(), &pool);
     for (int64_t matrix = 0; matrix < shape.matrices; ++matrix)
       for (int64_t column = 0; column < shape.columns; ++column) {
         const int64_t first = matrix * shape.rows * shape.columns + column;
@@ -42,9 +42,13 @@ TEST(Columns, SoftmaxIsThatOfEachColumn) {
               << "row " << row << " column " << column << " of " << shape.columns;
       }
     std::vector<float> in_place = in;
-    (logarithm ? log_softmax_columns : softmax_columns)(shape, in_place.data(), in_place.data(),
-                                                        nullptr);
+    softmax_columns(logarithm, shape, in_place.data(), in_place.data(), nullptr);
     EXPECT_EQ(in_place, out);
+    const std::vector<double> wide(in.begin(), in.end());
+    std::vector<double> wide_out(in.size(), 9);
+    softmax_columns(logarithm, shape, wide.data(), wide_out.data(), &pool);
+    for (size_t i = 0; i < in.size(); ++i)
+      ASSERT_NEAR(wide_out[i], static_cast<double>(out[i]), 1e-6 * (1 + std::abs(wide_out[i])));
   }
 }
 
@@ -53,7 +57,7 @@ TEST(Columns, InfinitiesAndNaNStayInTheirColumn) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> in = {-kInfinity, nan, -kInfinity, 1, -kInfinity, 0, 3, 1};
   std::vector<float> out(in.size());
-  softmax_columns({1, 2, 4}, in.data(), out.data());
+  softmax_columns(false, {1, 2, 4}, in.data(), out.data());
   EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[4]));
   EXPECT_TRUE(std::isnan(out[1]) && std::isnan(out[5]));
   EXPECT_EQ(out[2], 0);

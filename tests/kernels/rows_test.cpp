@@ -58,10 +58,31 @@ TEST(RowsTest, SoftmaxEqualsAPlainLoop) {
     Random random(1);
     for (int i = 0; i < 40; ++i) {
       Case plain(random, i % 8 == 0);
-      softmax_rows(plain.shape, plain.in.data(), plain.out.data(), &pool);
+      softmax_rows(false, plain.shape, plain.in.data(), plain.out.data(), &pool);
       plain.check(5e-7, [](const std::vector<double>& row) { return test::softmax(row, false); });
-      log_softmax_rows(plain.shape, plain.in.data(), plain.out.data(), &pool);
+      softmax_rows(true, plain.shape, plain.in.data(), plain.out.data(), &pool);
       plain.check(5e-7, [](const std::vector<double>& row) { return test::softmax(row, true); });
+    }
+  });
+}
+
+TEST(RowsTest, SoftmaxOfDoublesEqualsAPlainLoop) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(3);
+    for (int i = 0; i < 40; ++i) {
+      const Case plain(random, i % 8 == 0);
+      const std::vector<double> in(plain.in.begin(), plain.in.end());
+      for (const bool logarithm : {false, true}) {
+        std::vector<double> out(plain.out.size(), 9);
+        softmax_rows(logarithm, plain.shape, in.data(), out.data(), &pool);
+        for (int64_t r = 0; r < plain.shape.rows; ++r) {
+          const std::vector<double> row = test::softmax(plain.row(r), logarithm);
+          for (size_t c = 0; c < row.size(); ++c)
+            ASSERT_NEAR(out[static_cast<size_t>(r * plain.shape.out_stride) + c], row[c],
+                        1e-14 * (1 + std::abs(row[c])));
+        }
+      }
     }
   });
 }
@@ -102,10 +123,10 @@ TEST(RowsTest, SoftmaxWithInfinities) {
       std::vector<float> row(static_cast<size_t>(columns), -kInfinity);
       std::vector<float> out(row.size());
       const RowShape shape{.columns = columns};
-      softmax_rows(shape, row.data(), out.data());
+      softmax_rows(false, shape, row.data(), out.data());
       for (const float value : out) EXPECT_TRUE(std::isnan(value));
       row[1] = -1e30f;
-      softmax_rows(shape, row.data(), out.data());
+      softmax_rows(false, shape, row.data(), out.data());
       EXPECT_EQ(out[0], 0);
       EXPECT_EQ(out[1], 1);
     }

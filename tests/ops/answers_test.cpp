@@ -322,6 +322,17 @@ TEST(Answers, CallsThatNamePlacesTwiceOrNothing) {
   EXPECT_EQ(elements(apply(aten<"contiguous.default">, {two, MemoryFormat::preserve})), Doubles{2});
   const Tensor none = Tensor::zeros(Dtype::float32, {2, 0, 3});
   EXPECT_EQ(elements(apply(aten<"linalg_cond.default">, {none})), (Doubles{0, 0}));
+// Where the statistics were constants, an infinite input has a gradient like others.
+TEST(Answers, GradientsOfAnEvaluatedBatchNormLeaveOutTheInput) {
+  const Tensor gradient = Tensor::of<float>({2, 1, 2}, {1, 2, 3, 4}),
+               input = Tensor::of<float>({2, 1, 2}, {HUGE_VALF, 0, 1, 2}), two = row<float>({2}),
+               zero = row<float>({0}), one = row<float>({1});
+  const Value::List mask{Value(true), Value(false), Value(false)};
+  const auto gradients =
+      apply_all(aten<"native_batch_norm_backward.default">,
+                {gradient, input, two, zero, one, std::nullopt, std::nullopt, false, 0.0, mask});
+  ASSERT_TRUE(gradients) << gradients.error().text();
+  EXPECT_EQ(elements(*(*gradients)[0].get_if<Tensor>()), (Doubles{2, 4, 6, 8}));
 }
 
 }  // namespace

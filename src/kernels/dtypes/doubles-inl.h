@@ -52,6 +52,7 @@ HWY_INLINE VD exp(VD x) {
   const VD p = hn::Add(reduced_expm1(x, n), set(1.0));
   return times_power_of_two(p, n);
 }
+HWY_INLINE VD exp_of_difference(VD x) { return exp(x); }
 HWY_INLINE VD exp2(VD x) {
   x = at_most(at_least(x, set(-1076.0)), set(1025.0));
   const VD n = hn::Round(x);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/memory_account.h"
+#include "kernels/gradients/rows.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -28,22 +29,21 @@ struct Numbers {
   explicit Numbers(const OptionalTensor& tensor) {
     if (tensor) *this = Numbers(*tensor);
   }
-  double at(int64_t index, double otherwise) const {
-    return values.empty() ? otherwise : values[static_cast<size_t>(index)];
-  }
 };
 
-// Maps the elements of x, seen as [outer, inner groups...], to their statistic and parameter.
+// The elements of x, in their order, are spans that each have one statistic, and one parameter or
+// one for each element.
 struct Layout {
+  int64_t span = 1;  // elements
   int64_t statistics = 0;
+  int64_t spans_of_statistic = 1;  // that lie one behind the other
+  int64_t count = 1;               // the number of elements that share one statistic
   int64_t parameters = 0;
-  // The number of elements that share one statistic.
-  int64_t count = 1;
-  // Strides that map an element's index to its statistic and its parameter.
-  int64_t statistic_stride = 1;
-  int64_t parameter_stride = 1;
-  int64_t statistic_of(int64_t i) const { return i / statistic_stride % statistics; }
-  int64_t parameter_of(int64_t i) const { return i / parameter_stride % parameters; }
+  bool has_rows_of_parameters = false;
+  size_t statistic_of(int64_t at) const {
+    return static_cast<size_t>(at / spans_of_statistic % statistics);
+  }
+  size_t parameter_of(int64_t at) const { return static_cast<size_t>(at % parameters); }
 };
 
 struct Problem {
@@ -57,55 +57,84 @@ struct Problem {
   bool through_statistics = true;
 };
 
-Tensor input_gradient(const Problem& problem) {
-  const Numbers g(problem.grad_out);
-  const Numbers x(problem.input);
-  const Layout& layout = problem.layout;
-  const auto statistics = static_cast<size_t>(layout.statistics);
-  Scratch<double> sum(statistics, 0.0);
-  Scratch<double> dot(statistics, 0.0);
-  auto normalized = [&](int64_t i) {
-    const auto s = static_cast<size_t>(layout.statistic_of(i));
-    return (x.values[static_cast<size_t>(i)] - problem.mean.values[s]) * problem.rstd.values[s];
-  };
-  auto scaled = [&](int64_t i) {
-    return g.values[static_cast<size_t>(i)] * problem.weight.at(layout.parameter_of(i), 1.0);
-  };
-  for (int64_t i = 0; i < problem.input.numel(); ++i) {
-    const auto s = static_cast<size_t>(layout.statistic_of(i));
-    sum[s] += scaled(i);
-    dot[s] += scaled(i) * normalized(i);
+template <class C>
+class Spans {
+ public:
+  explicit Spans(const Problem& problem)
+      : problem_(problem),
+        layout_(problem.layout),
+        gradient_(problem.grad_out),
+        x_(problem.input),
+        count_(row_count(x_.size(), layout_.span)) {
+    if (layout_.has_rows_of_parameters)
+      weights_.assign(problem.weight.values.begin(), problem.weight.values.end());
   }
-  Tensor out = Tensor::zeros(problem.input.dtype(), problem.input.sizes());
-  Output<double> result(out);
-  const double count = static_cast<double>(layout.count);
-  for (int64_t i = 0; i < problem.input.numel(); ++i) {
-    const auto s = static_cast<size_t>(layout.statistic_of(i));
-    const double centered = problem.through_statistics
-                                ? scaled(i) - sum[s] / count - normalized(i) * dot[s] / count
-                                : scaled(i);
-    result[i] = problem.rstd.values[s] * centered;
-  }
-  return out;
-}
 
-// Sums over all elements of a parameter: of the gradient (bias) or of the gradient times xhat
-// (weight).
-Tensor parameter_gradient(const Problem& problem, bool is_weight, Dtype dtype, const Sizes& sizes) {
-  const Numbers g(problem.grad_out);
-  const Numbers x(problem.input);
-  const Layout& layout = problem.layout;
-  Tensor out = Tensor::zeros(dtype, sizes);
-  Output<double> result(out);
-  for (int64_t i = 0; i < problem.input.numel(); ++i) {
-    const auto s = static_cast<size_t>(layout.statistic_of(i));
-    const double factor = is_weight ? (x.values[static_cast<size_t>(i)] - problem.mean.values[s]) *
-                                          problem.rstd.values[s]
-                                    : 1.0;
-    result[layout.parameter_of(i)] += g.values[static_cast<size_t>(i)] * factor;
+  Tensor input_gradient() const {
+    const auto statistics = static_cast<size_t>(layout_.statistics);
+    Scratch<double> sum(statistics, 0.0);
+    Scratch<double> dot(statistics, 0.0);
+    for (int64_t at = 0; at < (problem_.through_statistics ? count_ : 0); ++at) {
+      const size_t s = layout_.statistic_of(at);
+      const kernels::NormalizedSums sums = kernels::sum_normalized(span(at));
+      sum[s] += sums.gradient * weight_of(at);
+      dot[s] += sums.product * weight_of(at);
+    }
+    Tensor out = Tensor::zeros(problem_.input.dtype(), problem_.input.sizes());
+    Output<C> result(out);
+    const double number = static_cast<double>(layout_.count);
+    for (int64_t at = 0; at < count_; ++at) {
+      const size_t s = layout_.statistic_of(at);
+      const double factor = problem_.rstd.values[s];
+      kernels::combine_normalized(span(at), factor * weight_of(at),
+                                  -factor * factor * factor * dot[s] / number,
+                                  -factor * sum[s] / number, result.data() + at * layout_.span);
+    }
+    return out;
   }
-  return out;
-}
+
+  // Sums over all elements of a parameter: of the gradient times xhat for weights, of the gradient
+  // for biases.
+  std::pair<Scratch<double>, Scratch<double>> parameter_gradients() const {
+    const auto parameters = static_cast<size_t>(layout_.parameters);
+    std::pair<Scratch<double>, Scratch<double>> out;
+    auto& [weights, biases] = out;
+    weights.assign(parameters, 0.0);
+    biases.assign(parameters, 0.0);
+    for (int64_t at = 0; at < count_; ++at) {
+      const double factor = problem_.rstd.values[layout_.statistic_of(at)];
+      if (layout_.has_rows_of_parameters) {
+        kernels::add_normalized(span(at), factor, weights.data(), biases.data());
+        continue;
+      }
+      const kernels::NormalizedSums sums = kernels::sum_normalized(span(at));
+      weights[layout_.parameter_of(at)] += sums.product * factor;
+      biases[layout_.parameter_of(at)] += sums.gradient;
+    }
+    return out;
+  }
+
+ private:
+  kernels::NormalizedSpan<C> span(int64_t at) const {
+    return {.gradient = gradient_.data() + at * layout_.span,
+            .x = x_.data() + at * layout_.span,
+            .weight = weights_.empty() ? nullptr : weights_.data(),
+            .count = layout_.span,
+            .center = static_cast<C>(problem_.mean.values[layout_.statistic_of(at)])};
+  }
+  // Of all elements of the span.
+  double weight_of(int64_t at) const {
+    const bool has_one = !layout_.has_rows_of_parameters && !problem_.weight.values.empty();
+    return has_one ? problem_.weight.values[layout_.parameter_of(at)] : 1.0;
+  }
+
+  const Problem& problem_;
+  const Layout& layout_;
+  Input<C> gradient_;
+  Input<C> x_;
+  int64_t count_;
+  Scratch<C> weights_;
+};
 
 Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mask, Dtype dtype,
                             const Sizes& parameter_sizes) {
@@ -122,9 +151,19 @@ Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mas
     return operator_error("weight: found " + std::to_string(problem.weight.values.size()) +
                           " elements, expected " + std::to_string(parameters));
   Gradients out;
-  if (mask[0]) std::get<0>(out) = input_gradient(problem);
-  if (mask[1]) std::get<1>(out) = parameter_gradient(problem, true, dtype, parameter_sizes);
-  if (mask[2]) std::get<2>(out) = parameter_gradient(problem, false, dtype, parameter_sizes);
+  with_float_compute_type(problem.input.dtype(), [&]<class C>() {
+    const Spans<C> spans(problem);
+    if (mask[0]) std::get<0>(out) = spans.input_gradient();
+    if (!mask[1] && !mask[2]) return;
+    const auto [weights, biases] = spans.parameter_gradients();
+    const auto store = [&](const Scratch<double>& values) {
+      Tensor stored = Tensor::zeros(dtype, parameter_sizes);
+      store_elements<double>(values.data(), stored.numel(), dtype, 1, stored.raw_data());
+      return stored;
+    };
+    if (mask[1]) std::get<1>(out) = store(weights);
+    if (mask[2]) std::get<2>(out) = store(biases);
+  });
   return out;
 }
 
@@ -140,11 +179,11 @@ Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tenso
                   input.sizes().end() - static_cast<int64_t>(rank)))
     return operator_error("input: found " + input.type_text() + ", expected what ends in " +
                           sizes_text(normalized_shape));
-  Layout layout;
-  layout.parameters = *length;
-  layout.count = *length;
-  layout.statistics = row_count(input.numel(), *length);
-  layout.statistic_stride = *length;
+  const Layout layout{.span = *length,
+                      .statistics = row_count(input.numel(), *length),
+                      .count = *length,
+                      .parameters = *length,
+                      .has_rows_of_parameters = true};
   const OptionalTensor& parameter = weight ? weight : bias;
   return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
                    output_mask, parameter ? parameter->dtype() : input.dtype(), normalized_shape);
@@ -160,12 +199,11 @@ Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tenso
   if (!numel || *numel != input.numel() || groups < 1 || channels % groups != 0)
     return operator_error("input: found " + input.type_text() + ", expected N, C and HxW of " +
                           sizes_text(sizes) + " in " + std::to_string(groups) + " groups");
-  Layout layout;
-  layout.parameters = channels;
-  layout.parameter_stride = area;
-  layout.count = channels / groups * area;
-  layout.statistics = batch * groups;
-  layout.statistic_stride = layout.count;
+  const Layout layout{.span = area,
+                      .statistics = batch * groups,
+                      .spans_of_statistic = channels / groups,
+                      .count = channels / groups * area,
+                      .parameters = channels};
   return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
                    output_mask, weight ? weight->dtype() : input.dtype(), {channels});
 }
@@ -178,12 +216,10 @@ Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tenso
                                              const OptionalTensor& save_invstd, bool train,
                                              double eps, const std::vector<bool>& output_mask) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
-  Layout layout;
-  layout.parameters = input.size(1);
-  layout.statistics = input.size(1);
-  layout.parameter_stride = row_count(row_count(input.numel(), input.size(0)), input.size(1));
-  layout.statistic_stride = layout.parameter_stride;
-  layout.count = row_count(input.numel(), input.size(1));
+  const Layout layout{.span = row_count(row_count(input.numel(), input.size(0)), input.size(1)),
+                      .statistics = input.size(1),
+                      .count = row_count(input.numel(), input.size(1)),
+                      .parameters = input.size(1)};
   Numbers mean(train ? save_mean : running_mean);
   Numbers rstd(train ? save_invstd : running_var);
   if (!train)

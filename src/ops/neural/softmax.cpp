@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/pointwise.h"
+#include "kernels/gradients/rows.h"
 #include "kernels/rows.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -31,8 +31,7 @@ C row_maximum(const C* x, int64_t count) {
 template <class C>
 void log_softmax_row(const C* x, int64_t count, C* y, Dtype sums) {
   const C maximum = row_maximum(x, count);
-  double shift =
-      sum_terms(x, count, [maximum](C v) { return static_cast<double>(std::exp(v - maximum)); });
+  double shift = kernels::sum_of_exponentials(x, count, maximum);
   round_elements(sums, 1, &shift);
   shift = std::log(shift);
   round_elements(sums, 1, &shift);
@@ -78,21 +77,8 @@ struct Softmax {
 template <class C>
 struct LogSoftmax {
   void operator()(const C* x, int64_t count, C* y, Dtype sums) const {
-    log_softmax_row(x, count, y, sums);
-  }
-};
-// Floats have kernels.
-template <>
-struct Softmax<float> {
-  void operator()(const float* x, int64_t count, float* y, Dtype) const {
-    kernels::softmax_rows({1, count, count, count}, x, y);
-  }
-};
-template <>
-struct LogSoftmax<float> {
-  void operator()(const float* x, int64_t count, float* y, Dtype sums) const {
     if (dtype_size(sums) < dtype_size(Dtype::float32)) return log_softmax_row(x, count, y, sums);
-    kernels::log_softmax_rows({1, count, count, count}, x, y);
+    kernels::softmax_rows(true, {1, count, count, count}, x, y);
   }
 };
 template <class C>
@@ -169,16 +155,9 @@ C log_sum_exp(const C* values, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (real(values[i]) > maximum || std::isnan(real(values[i]))) maximum = real(values[i]);
   if (std::isinf(maximum)) maximum = 0;
-  if constexpr (std::is_same_v<C, float>) {
-    double sum = 0;
-    float block[kChunk];
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t size = std::min(kChunk, count - begin);
-      for (int64_t i = 0; i < size; ++i) block[i] = values[begin + i] - maximum;
-      kernels::apply(kernels::Unary::exponential, block, block, size);
-      sum += sum_row(block, size);
-    }
-    return static_cast<float>(std::log(sum) + static_cast<double>(maximum));
+  if constexpr (!std::is_same_v<C, Complex>) {
+    const double sum = kernels::sum_of_exponentials(values, count, maximum);
+    return static_cast<C>(std::log(sum) + static_cast<double>(maximum));
   }
   const auto sum = sum_terms(values, count, [maximum](C v) {
     return std::exp(static_cast<Accumulator<C>>(v) - static_cast<double>(maximum));
@@ -224,19 +203,11 @@ void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int6
     const Input<C> outputs(dim_last(output, wrapped));
     Tensor view = dim_last(out, wrapped);
     Output<C> results(view);
-    for (int64_t row = 0; row < row_count(output.numel(), length); ++row) {
-      const C* g = grads.data() + row * length;
-      const C* y = outputs.data() + row * length;
-      double sum = 0;
-      for (int64_t i = 0; i < length; ++i)
-        sum += static_cast<double>(g[i]) * (Logarithm ? 1.0 : static_cast<double>(y[i]));
-      for (int64_t i = 0; i < length; ++i) {
-        const auto yi = static_cast<double>(y[i]);
-        const auto gi = static_cast<double>(g[i]);
-        results[row * length + i] =
-            static_cast<C>(Logarithm ? gi - std::exp(yi) * sum : yi * (gi - sum));
-      }
-    }
+    const auto gradient =
+        Logarithm ? kernels::log_softmax_gradient_row<C> : kernels::softmax_gradient_row<C>;
+    for (int64_t row = 0; row < row_count(output.numel(), length); ++row)
+      gradient(grads.data() + row * length, outputs.data() + row * length, length,
+               results.data() + row * length);
   });
 }
 
@@ -308,10 +279,7 @@ constexpr OpDef kSoftmaxOps[] = {
 
 template <class C>
 void softmax_row(const C* x, int64_t count, C* y) {
-  const C maximum = row_maximum(x, count);
-  for (int64_t i = 0; i < count; ++i) y[i] = std::exp(x[i] - maximum);
-  const double scale = 1 / static_cast<double>(sum_row(y, count));
-  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<C>(static_cast<double>(y[i]) * scale);
+  kernels::softmax_rows(false, {1, count, count, count}, x, y);
 }
 template void softmax_row<float>(const float*, int64_t, float*);
 template void softmax_row<double>(const double*, int64_t, double*);

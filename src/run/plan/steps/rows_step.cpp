@@ -11,14 +11,14 @@ namespace {
 
 class SoftmaxStep final : public Step {
  public:
-  SoftmaxStep(const BoundNode& node, int64_t dim, bool logarithm)
-      : Step({&node}), dim_(dim), logarithm_(logarithm) {}
+  SoftmaxStep(const BoundNode& node, int64_t dim, bool logarithm, Dtype dtype)
+      : Step({&node}), dim_(dim), logarithm_(logarithm), dtype_(dtype) {}
 
   std::string_view name() const override { return "softmax"; }
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(first().arguments[0]);
-    if (!is_float(input)) return false;
+    if (!has_elements(input, dtype_)) return false;
     const int64_t rank = input->dim();
     const auto wrapped = wrapped_dim(dim_, rank);
     if (!wrapped) return false;
@@ -26,7 +26,8 @@ class SoftmaxStep final : public Step {
     // The channels of rearranged images lie side by side.
     const bool is_image =
         dim == 1 && rank > 2 && !input->is_contiguous() && is_channels_last(*input);
-    Tensor out = is_image ? make_images(frame, input->sizes()) : frame.make(input->sizes());
+    Tensor out = is_image ? make_images(frame, input->sizes(), dtype_)
+                          : frame.make(input->sizes(), {}, dtype_);
     if (is_image || dim == rank - 1)
       over_rows(frame, is_image ? *input : to_row_major(frame, *input), input->size(dim), out);
     else
@@ -38,25 +39,31 @@ class SoftmaxStep final : public Step {
  private:
   void over_rows(Frame& frame, const Tensor& in, int64_t columns, Tensor& out) const {
     const kernels::RowShape shape{in.numel() / columns, columns, columns, columns};
-    const auto function = logarithm_ ? kernels::log_softmax_rows : kernels::softmax_rows;
-    launch(frame, function, shape, in, out);
+    launch(frame, in, out, [=, logarithm = logarithm_](auto from, auto to, auto threads) {
+      kernels::softmax_rows(logarithm, shape, from, to, threads);
+    });
   }
   void over_columns(Frame& frame, const Tensor& in, int64_t dim, Tensor& out) const {
     kernels::ColumnShape shape{.rows = in.size(dim), .columns = 1};
     for (int64_t behind = dim + 1; behind < in.dim(); ++behind) shape.columns *= in.size(behind);
     shape.matrices = in.numel() / (shape.rows * shape.columns);
-    const auto function = logarithm_ ? kernels::log_softmax_columns : kernels::softmax_columns;
-    launch(frame, function, shape, in, out);
-  }
-  static void launch(Frame& frame, auto function, const auto& shape, const Tensor& in,
-                     Tensor& out) {
-    frame.launch([=, from = in.data<float>(), to = out.data<float>(), threads = frame.threads()] {
-      function(shape, from, to, threads);
+    launch(frame, in, out, [=, logarithm = logarithm_](auto from, auto to, auto threads) {
+      kernels::softmax_columns(logarithm, shape, from, to, threads);
     });
+  }
+  static void launch(Frame& frame, const Tensor& in, Tensor& out, auto function) {
+    const auto launch_as = [&]<class T>(T*) {
+      frame.launch([=, from = in.data<T>(), to = out.data<T>(), threads = frame.threads()] {
+        function(from, to, threads);
+      });
+    };
+    in.dtype() == Dtype::float64 ? launch_as(static_cast<double*>(nullptr))
+                                 : launch_as(static_cast<float*>(nullptr));
   }
 
   int64_t dim_;
   bool logarithm_;
+  Dtype dtype_;  // float32 or float64
 };
 
 class NormStep final : public Step {
@@ -122,8 +129,11 @@ StepPointer make_softmax(const Planner& planner, const BoundNode& node) {
                             : planner.flag(node, "half_to_float") != false;
   if (!dim || converts) return nullptr;
   const std::string_view name = node.op.def->signature->name;
+  const TensorMeta* made = planner.record(node);
+  const bool is_double = made != nullptr && made->dtype.dtype() == Dtype::float64;
   return std::make_unique<SoftmaxStep>(node, *dim,
-                                       name.find("log_softmax") != std::string_view::npos);
+                                       name.find("log_softmax") != std::string_view::npos,
+                                       is_double ? Dtype::float64 : Dtype::float32);
 }
 
 StepPointer make_norm(const Planner& planner, const BoundNode& node) {
