@@ -266,6 +266,8 @@ void load_numbers(TileElement element, const void* from, int64_t begin, int64_t 
       return convert_to_numbers<uint8_t>(from, begin, count, to);
     case TileElement::small:
       return convert_to_numbers<int8_t>(from, begin, count, to);
+    case TileElement::narrow:
+      return convert_to_numbers<int16_t>(from, begin, count, to);
     case TileElement::medium:
       return convert_to_numbers<int32_t>(from, begin, count, to);
     case TileElement::whole:
@@ -304,6 +306,9 @@ void store_numbers(TileElement element, const T* HWY_RESTRICT from, int64_t coun
     case TileElement::byte:
     case TileElement::small:
       return store_as(static_cast<uint8_t*>(nullptr),
+                      [](T number) { return static_cast<uint32_t>(to_whole<int32_t>(number)); });
+    case TileElement::narrow:
+      return store_as(static_cast<uint16_t*>(nullptr),
                       [](T number) { return static_cast<uint32_t>(to_whole<int32_t>(number)); });
     case TileElement::medium:
       return store_as(static_cast<int32_t*>(nullptr),

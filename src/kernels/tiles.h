@@ -48,7 +48,8 @@ struct TileInstruction {
 inline constexpr int kTileDims = 5;
 using TileSizes = std::array<int64_t, kTileDims>;
 
-// What lies in memory: float32, float16, bfloat16, bool, uint8, int8, int32, int64, float64.
+// What lies in memory: float32, float16, bfloat16, bool, uint8, int8, int16, int32, int64,
+// float64.
 enum class TileElement : uint8_t {
   real,
   half,
@@ -56,12 +57,13 @@ enum class TileElement : uint8_t {
   boolean,
   byte,
   small,
+  narrow,
   medium,
   whole,
   twice
 };
 constexpr int64_t element_bytes(TileElement element) {
-  constexpr int64_t kBytes[] = {4, 2, 2, 1, 1, 1, 4, 8, 8};
+  constexpr int64_t kBytes[] = {4, 2, 2, 1, 1, 1, 2, 4, 8, 8};
   return kBytes[static_cast<size_t>(element)];
 }
 struct TileOperand {

@@ -60,6 +60,9 @@ struct Operand {
         case TileElement::small:
           put(static_cast<int8_t>(wide));
           break;
+        case TileElement::narrow:
+          put(static_cast<int16_t>(wide * 100));
+          break;
         case TileElement::medium:
           put(static_cast<int32_t>(wide * 1e6f) + 1);
           break;
@@ -245,7 +248,7 @@ TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
             << "element " << k << ": " << out[k] << ", expected " << expected[k];
       for (const TileElement element :
            {TileElement::half, TileElement::bfloat16, TileElement::boolean, TileElement::byte,
-            TileElement::small, TileElement::medium, TileElement::whole})
+            TileElement::small, TileElement::narrow, TileElement::medium, TileElement::whole})
         ASSERT_NO_FATAL_FAILURE(check_stored(program, expected, element));
     }
   });

@@ -103,8 +103,22 @@ TEST(Typed, NumbersAreCompared) {
   check_comparisons<float>(TypedElement::real);
   check_comparisons<int64_t>(TypedElement::whole);
   check_comparisons<int32_t>(TypedElement::medium);
+  check_comparisons<int16_t>(TypedElement::narrow);
   check_comparisons<int8_t>(TypedElement::small);
   check_comparisons<uint8_t>(TypedElement::byte);
+}
+
+// Any byte but 0 is true.
+TEST(Typed, TruthsAreCompared) {
+  using enum TypedFunction;
+  constexpr TypedElement kElement = TypedElement::boolean;
+  using Byte = uint8_t;
+  check<Byte, bool>(kElement, less, [](Byte a, Byte b) { return a == 0 && b != 0; });
+  check<Byte, bool>(kElement, less_equal, [](Byte a, Byte b) { return a == 0 || b != 0; });
+  check<Byte, bool>(kElement, greater, [](Byte a, Byte b) { return a != 0 && b == 0; });
+  check<Byte, bool>(kElement, greater_equal, [](Byte a, Byte b) { return a != 0 || b == 0; });
+  check<Byte, bool>(kElement, equal, [](Byte a, Byte b) { return (a != 0) == (b != 0); });
+  check<Byte, bool>(kElement, not_equal, [](Byte a, Byte b) { return (a != 0) != (b != 0); });
 }
 
 template <class T>
@@ -120,6 +134,7 @@ void check_choices_and_bits(TypedElement element) {
 TEST(Typed, WholeNumbersAreChosenAndTheirBits) {
   check_choices_and_bits<int64_t>(TypedElement::whole);
   check_choices_and_bits<int32_t>(TypedElement::medium);
+  check_choices_and_bits<int16_t>(TypedElement::narrow);
   check_choices_and_bits<int8_t>(TypedElement::small);
   check_choices_and_bits<uint8_t>(TypedElement::byte);
 }
@@ -165,6 +180,7 @@ void check_order_and_shifts(TypedElement element) {
 TEST(Typed, WholeNumbersAreOrderedShiftedAndTrue) {
   check_order_and_shifts<int64_t>(TypedElement::whole);
   check_order_and_shifts<int32_t>(TypedElement::medium);
+  check_order_and_shifts<int16_t>(TypedElement::narrow);
   check_order_and_shifts<int8_t>(TypedElement::small);
   check_order_and_shifts<uint8_t>(TypedElement::byte);
 }
@@ -197,6 +213,7 @@ void check_conversions(TypedElement from) {
   check_conversion<From, int8_t>(from, TypedElement::small);
   check_conversion<From, uint8_t>(from, TypedElement::byte);
   check_conversion<From, int32_t>(from, TypedElement::medium);
+  check_conversion<From, int16_t>(from, TypedElement::narrow);
   check_conversion<From, int64_t>(from, TypedElement::whole);
 }
 
@@ -205,6 +222,7 @@ TEST(Typed, WholeNumbersBecomeOthers) {
   check_conversions<int8_t>(TypedElement::small);
   check_conversions<uint8_t>(TypedElement::byte);
   check_conversions<int32_t>(TypedElement::medium);
+  check_conversions<int16_t>(TypedElement::narrow);
   check_conversions<int64_t>(TypedElement::whole);
 }
 
@@ -223,6 +241,7 @@ void check_short_numbers(TypedElement element) {
 
 TEST(Typed, ShortNumbersWrapAroundAtTheirOwnSize) {
   check_short_numbers<int32_t>(TypedElement::medium);
+  check_short_numbers<int16_t>(TypedElement::narrow);
   check_short_numbers<int8_t>(TypedElement::small);
   check_short_numbers<uint8_t>(TypedElement::byte);
   check_comparisons<int32_t>(TypedElement::medium);

@@ -63,21 +63,25 @@ bool run(const TypedLoop& loop, const Function& function) {
   return true;
 }
 
-template <class In>
-bool compare(const TypedLoop& loop) {
+// What `seen` makes of elements decides.
+template <class In, class Seen = std::identity>
+bool compare(const TypedLoop& loop, const Seen& seen = {}) {
+  const auto run_with = [&](const auto& function) {
+    return run<In, bool>(loop, [&](In a, In b) { return function(seen(a), seen(b)); });
+  };
   switch (loop.function) {
     case TypedFunction::less:
-      return run<In, bool>(loop, std::less<In>());
+      return run_with(std::less<>());
     case TypedFunction::less_equal:
-      return run<In, bool>(loop, std::less_equal<In>());
+      return run_with(std::less_equal<>());
     case TypedFunction::greater:
-      return run<In, bool>(loop, std::greater<In>());
+      return run_with(std::greater<>());
     case TypedFunction::greater_equal:
-      return run<In, bool>(loop, std::greater_equal<In>());
+      return run_with(std::greater_equal<>());
     case TypedFunction::equal:
-      return run<In, bool>(loop, std::equal_to<In>());
+      return run_with(std::equal_to<>());
     case TypedFunction::not_equal:
-      return run<In, bool>(loop, std::not_equal_to<In>());
+      return run_with(std::not_equal_to<>());
     default:
       return false;
   }
@@ -94,7 +98,8 @@ bool compute_wholes(const TypedLoop& loop) {
     case TypedFunction::subtract_from:
       return run<U, U>(loop, [](U a, U b) { return b - a; });
     case TypedFunction::multiply:
-      return run<U, U>(loop, std::multiplies<U>());
+      // Of two bytes each, which become int otherwise and may be too large for it.
+      return run<U, U>(loop, [](U a, U b) { return static_cast<U>(1U * a * b); });
     case TypedFunction::common_bits:
       return run<U, U>(loop, std::bit_and<U>());
     case TypedFunction::any_bits:
@@ -280,6 +285,8 @@ void convert_from(const TypedConversion& conversion) {
     case TypedElement::small:
     case TypedElement::byte:
       return convert_rows<uint8_t, From>(conversion);
+    case TypedElement::narrow:
+      return convert_rows<uint16_t, From>(conversion);
     case TypedElement::medium:
       return convert_rows<uint32_t, From>(conversion);
     case TypedElement::whole:
@@ -299,6 +306,8 @@ void run_conversion(const TypedConversion& conversion) {
       return convert_from<int8_t>(conversion);
     case TypedElement::byte:
       return convert_from<uint8_t>(conversion);
+    case TypedElement::narrow:
+      return convert_from<int16_t>(conversion);
     case TypedElement::medium:
       return convert_from<int32_t>(conversion);
     case TypedElement::whole:
@@ -324,13 +333,16 @@ void run_choice(const TypedChoice& choice) {
 bool run_typed(const TypedLoop& loop) {
   switch (loop.element) {
     case TypedElement::boolean:
-      return combine_truths<uint8_t>(loop);
+      return combine_truths<uint8_t>(loop) ||
+             compare<uint8_t>(loop, [](uint8_t x) { return x != 0; });
     case TypedElement::whole:
       return run_wholes<int64_t>(loop);
     case TypedElement::real:
       return compare<float>(loop);
     case TypedElement::medium:
       return run_wholes<int32_t>(loop);
+    case TypedElement::narrow:
+      return run_wholes<int16_t>(loop);
     case TypedElement::small:
       return run_wholes<int8_t>(loop);
     case TypedElement::byte:

@@ -25,7 +25,7 @@ enum class TypedFunction : uint8_t {
   order,        // -1, 0 or 1 where the first is less, equal or greater
   magnitude,    // of the first operand
   between,      // the first, not below the second and then not above the third
-  // Of two numbers; the result is a bool.
+  // Of two numbers or bools; the result is a bool.
   less,
   less_equal,
   greater,
@@ -39,8 +39,8 @@ enum class TypedFunction : uint8_t {
   negated,  // of the first operand
 };
 // What operands consist of. A bool is a byte, false if it is 0; the others are int64_t, float,
-// int32_t, int8_t and uint8_t.
-enum class TypedElement : uint8_t { boolean, whole, real, medium, small, byte };
+// int32_t, int16_t, int8_t and uint8_t.
+enum class TypedElement : uint8_t { boolean, whole, real, medium, narrow, small, byte };
 
 inline constexpr int kTypedDims = 5;
 

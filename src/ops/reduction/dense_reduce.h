@@ -222,6 +222,8 @@ bool with_element(Dtype dtype, const F& function) {
       return function.template operator()<int64_t>();
     case Dtype::int32:
       return function.template operator()<int32_t>();
+    case Dtype::int16:
+      return function.template operator()<int16_t>();
     case Dtype::uint8:
       return function.template operator()<uint8_t>();
     case Dtype::int8:

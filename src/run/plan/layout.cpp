@@ -285,8 +285,8 @@ std::optional<kernels::TileElement> tile_element(Dtype dtype) {
       {Dtype::float32, TileElement::real},      {Dtype::float16, TileElement::half},
       {Dtype::bfloat16, TileElement::bfloat16}, {Dtype::bool_, TileElement::boolean},
       {Dtype::uint8, TileElement::byte},        {Dtype::int8, TileElement::small},
-      {Dtype::int32, TileElement::medium},      {Dtype::int64, TileElement::whole},
-      {Dtype::float64, TileElement::twice}};
+      {Dtype::int16, TileElement::narrow},      {Dtype::int32, TileElement::medium},
+      {Dtype::int64, TileElement::whole},       {Dtype::float64, TileElement::twice}};
   for (const auto& [known, element] : kElements)
     if (known == dtype) return element;
   return std::nullopt;

@@ -57,7 +57,8 @@ std::optional<TypedElement> element_of(Dtype dtype) {
   constexpr std::pair<Dtype, TypedElement> kElements[] = {
       {Dtype::bool_, TypedElement::boolean}, {Dtype::int64, TypedElement::whole},
       {Dtype::float32, TypedElement::real},  {Dtype::int32, TypedElement::medium},
-      {Dtype::int8, TypedElement::small},    {Dtype::uint8, TypedElement::byte}};
+      {Dtype::int16, TypedElement::narrow},  {Dtype::int8, TypedElement::small},
+      {Dtype::uint8, TypedElement::byte}};
   for (const auto& [known, element] : kElements)
     if (known == dtype) return element;
   return std::nullopt;
@@ -66,7 +67,7 @@ std::optional<TypedElement> element_of(Dtype dtype) {
 // Whether the function takes such elements as PyTorch's operator does, which computes with bits of
 // bools as with truths.
 bool takes(TypedFunction function, TypedElement element) {
-  if (element == TypedElement::boolean) return is_logic(function);
+  if (element == TypedElement::boolean) return !is_arithmetic(function);
   return element != TypedElement::real || !(is_arithmetic(function) || is_logic(function));
 }
 
