@@ -183,6 +183,8 @@ inline void apply_unary(Unary function, const float* from, float* to, int64_t co
       return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Sub(x, hn::Trunc(x)); });
     case Unary::exponential_2:
       return map_span(from, to, count, [](V x) HWY_ATTR { return exp2(x); });
+    case Unary::inverse_error_function:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return erfinv(x); });
     case Unary::tangent:
     case Unary::arcsine:
     case Unary::arccosine:
@@ -192,6 +194,7 @@ inline void apply_unary(Unary function, const float* from, float* to, int64_t co
     case Unary::inverse_hyperbolic_cosine:
     case Unary::inverse_hyperbolic_tangent:
     case Unary::error_function_complement:
+    case Unary::logarithm_of_gamma:
       break;  // of doubles
   }
 }

@@ -36,6 +36,7 @@ enum class Unary : uint8_t {
   arctangent,
   fraction,  // what truncating takes away
   exponential_2,
+  inverse_error_function,
   // Computed in double, of floats, too.
   tangent,
   arcsine,
@@ -46,6 +47,8 @@ enum class Unary : uint8_t {
   inverse_hyperbolic_cosine,
   inverse_hyperbolic_tangent,
   error_function_complement,
+  // The same, to the precision of floats.
+  logarithm_of_gamma,
 };
 constexpr bool is_of_doubles(Unary function) { return function >= Unary::tangent; }
 

@@ -95,6 +95,10 @@ HWY_NOINLINE void apply_unary_of_doubles(Unary function, const double* from, dou
       return map([](VD x) HWY_ATTR { return atanh(x); });
     case Unary::error_function_complement:
       return map([](VD x) HWY_ATTR { return erfc(x); });
+    case Unary::inverse_error_function:
+      return map([](VD x) HWY_ATTR { return erfinv(x); });
+    case Unary::logarithm_of_gamma:
+      return map([](VD x) HWY_ATTR { return lgamma_of_floats(x); });
   }
 }
 

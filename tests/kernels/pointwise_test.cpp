@@ -106,6 +106,28 @@ TEST(PointwiseTest, FunctionsThroughDoublesAreRoundedOnce) {
   check(Unary::fraction, 0, 0, [](double x) { return x - std::trunc(x); });
 }
 
+TEST(PointwiseTest, LogarithmsOfGammaHaveThePrecisionOfFloats) {
+  // Below 0 the zeros lie anywhere.
+  check(Unary::logarithm_of_gamma, 1, 1, [](double x) { return std::lgamma(x); });
+}
+
+TEST(PointwiseTest, InverseErrorFunctionsAreUndone) {
+  test::on_every_target([] {
+    const std::vector<float> in = probes();
+    std::vector<float> out(in.size());
+    apply(Unary::inverse_error_function, in.data(), out.data(), static_cast<int64_t>(in.size()));
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (std::abs(in[i]) < 1) {
+        const double back = std::erf(static_cast<double>(out[i]));
+        ASSERT_NEAR(back, static_cast<double>(in[i]), 3e-7 * std::abs(in[i]) + 1e-44) << in[i];
+      } else {
+        const float end = std::abs(in[i]) == 1 ? in[i] * kInfinity : NAN;
+        ASSERT_TRUE(test::close_to(out[i], end, 0)) << in[i];
+      }
+    }
+  });
+}
+
 TEST(PointwiseTest, PowersAndLengthsAreRoundedOnce) {
   std::vector<float> a, b;
   Random random(11);

@@ -222,7 +222,8 @@ TEST(PlanPointwise, FunctionsOfEveryPrecision) {
           "exp2",       "log10",      "sqrt",       "frac",      "round",      "sign",  "sgn",
           "relu",       "selu",       "celu",       "elu",       "gelu",       "mish",  "abs",
           "floor",      "neg",        "logit",      "deg2rad",   "softplus",   "rsqrt", "trunc",
-          "softshrink", "hardshrink", "leaky_relu", "hardswish", "nan_to_num", "sinc",  "rrelu"})
+          "softshrink", "hardshrink", "leaky_relu", "hardswish", "nan_to_num", "sinc",  "rrelu",
+          "erfinv"})
       output(std::string(name) + ".default", {self(x)}, dtype);
     for (const char* name : {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp",
                              "logaddexp2", "floor_divide"})

@@ -396,6 +396,60 @@ HWY_INLINE VD erfc(VD x) {
   const VD all = hn::IfThenElse(hn::Lt(x, hn::Zero(DoubleTag())), hn::Sub(set(2.0), far), far);
   return hn::IfThenElse(hn::Lt(size, set(0.5)), near, all);
 }
+// Of floats or doubles: quotients of polynomials, then two steps of Newton's, as
+// ATen/native/Math.h calc_erfinv does.
+template <class X>
+HWY_INLINE X erfinv(X y) {
+  using T = hn::TFromV<X>;
+  const hn::DFromV<X> d;
+  const auto number = [](double value) HWY_ATTR { return set(static_cast<T>(value)); };
+  const X size = hn::Abs(y), one = number(1);
+  const auto is_near = hn::Le(size, number(0.7));
+  const X half = hn::Mul(hn::Sub(one, size), number(0.5));
+  const X z = hn::IfThenElse(is_near, hn::Mul(y, y), hn::Sqrt(hn::Neg(log(half))));
+  const X near = hn::Div(
+      hn::Mul(y, horner(z, number(-0.140543331), T(0.914624893), T(-1.645349621), T(0.886226899))),
+      horner(z, number(0.012229801), T(-0.329097515), T(1.442710462), T(-2.118377725), T(1)));
+  const X far =
+      hn::Div(horner(z, number(1.641345311), T(3.429567803), T(-1.624906493), T(-1.970840454)),
+              horner(z, number(1.637067800), T(3.543889200), T(1)));
+  X x = hn::IfThenElse(is_near, near, hn::CopySign(far, y));
+  for (int step = 0; step < 2; ++step) {
+    const X slope = hn::Mul(number(1.1283791670955126), exp(hn::Neg(hn::Mul(x, x))));
+    x = hn::Sub(x, hn::Div(hn::Sub(erf(x), y), slope));
+  }
+  x = hn::IfThenElse(hn::Eq(size, one), hn::CopySign(hn::Inf(d), y), x);
+  return hn::IfThenElse(hn::Gt(size, one), hn::NaN(d), x);
+}
+// log(|gamma(x)|) of x above 0: Stirling's series, of x + 8 where x is less than that.
+HWY_INLINE VD lgamma_above_0(VD x) {
+  const auto is_small = hn::Lt(x, set(8.0));
+  VD product = set(1.0);
+  for (int i = 0; i < 8; ++i) product = hn::Mul(product, hn::Add(x, set(static_cast<double>(i))));
+  const VD t = hn::IfThenElse(is_small, hn::Add(x, set(8.0)), x);
+  const VD part = hn::Div(set(1.0), t);
+  const VD series =
+      hn::Mul(part, horner(hn::Mul(part, part), set(1.0 / 156), -691.0 / 360360, 1.0 / 1188,
+                           -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12));
+  const VD line = hn::Sub(hn::Mul(hn::Sub(t, set(0.5)), log(t)), t);
+  const VD sum = hn::Add(hn::Add(line, set(0.9189385332046727)), series);
+  const VD result = hn::IfThenElse(is_small, hn::Sub(sum, log(product)), sum);
+  return hn::IfThenElse(hn::Eq(x, hn::Inf(DoubleTag())), x, result);
+}
+// The same of any x, of floats: below 0, log(pi / |x sin(pi x)|) - log(gamma(-x)). Near its zeros
+// the result has the error of 1.
+HWY_INLINE VD lgamma_of_floats(VD x) {
+  const VD size = hn::Abs(x);
+  const VD above = lgamma_above_0(size);
+  const VD from_whole = hn::Sub(size, hn::Round(size));
+  const VD sine = hn::Abs(sin(hn::Mul(from_whole, set(3.141592653589793))));
+  const VD mirrored = hn::Neg(log(hn::Mul(hn::Mul(size, sine), set(0.3183098861837907))));
+  const VD below = hn::Sub(mirrored, above);
+  const VD result = hn::IfThenElse(hn::Lt(x, hn::Zero(DoubleTag())), below, above);
+  const auto is_endless =
+      hn::Or(hn::Eq(size, hn::Inf(DoubleTag())), hn::Eq(x, hn::Zero(DoubleTag())));
+  return hn::IfThenElse(is_endless, hn::Inf(DoubleTag()), result);
+}
 HWY_INLINE VD gelu(VD x) {
   const VD share = hn::Mul(set(0.5), erfc(hn::Mul(x, set(-0.70710678118654752))));
   return hn::Mul(x, share);

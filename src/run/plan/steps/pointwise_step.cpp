@@ -52,6 +52,8 @@ constexpr struct {
     {"aten::acosh", Unary::inverse_hyperbolic_cosine},
     {"aten::atanh", Unary::inverse_hyperbolic_tangent},
     {"aten::erfc", Unary::error_function_complement},
+    {"aten::erfinv", Unary::inverse_error_function},
+    {"aten::lgamma", Unary::logarithm_of_gamma},
 };
 
 constexpr struct {
@@ -266,8 +268,12 @@ class BinaryStep final : public Step {
 }  // namespace
 
 std::optional<Unary> unary_of(const Planner& planner, const BoundNode& node) {
+  const TensorMeta* made = planner.record(node);
+  const bool is_double = made != nullptr && made->dtype.dtype() == Dtype::float64;
   for (const auto& row : kUnaries)
-    if (is_operator(node, row.name)) return row.function;
+    if (is_operator(node, row.name))
+      return is_double && row.function == Unary::logarithm_of_gamma ? std::nullopt
+                                                                    : std::optional(row.function);
   // Beyond PyTorch's threshold it is x, to the last bit of a float here too.
   if (is_operator(node, "aten::softplus"))
     return planner.number(node, "beta") == 1.0 && planner.number(node, "threshold") == 20.0
