@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/memory_account.h"
+#include "kernels/images/byte_resizing.h"
 #include "kernels/lines.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -243,62 +244,144 @@ int quantize_weights(std::vector<Taps>& taps, int64_t in) {
 }
 
 std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& sizes, size_t dim,
-                               int64_t length, const Axis<double>& axis, bool bytes) {
+                               int64_t length, const Axis<double>& axis) {
   std::vector<Taps> taps;
   for (int64_t o = 0; o < length; ++o) taps.push_back(axis.taps(o));
-  const int precision = bytes ? quantize_weights(taps, sizes[dim]) : 0;
   int64_t before = 1;
   int64_t after = 1;
   for (size_t d = 0; d < dim; ++d) before *= sizes[d];
   for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
-  std::vector<double> out = resize_axis(values, before, sizes[dim], after, taps);
-  if (bytes)
-    for (double& value : out)
-      value = std::clamp(std::floor(std::ldexp(value, -precision) + 0.5), 0.0, 255.0);
-  return out;
+  return resize_axis(values, before, sizes[dim], after, taps);
+}
+
+// Taps of bytes along one dimension. As many for each result, those without weight among them, as
+// kernels take at once; they lie within the row, or within `least` elements.
+struct WholeTaps {
+  int64_t taps = 0;
+  int64_t least = 0;
+  int precision = 0;
+  Scratch<int64_t> first;
+  Scratch<int16_t> weights;
+
+  WholeTaps(const Axis<double>& axis, int64_t in, int64_t out) {
+    std::vector<Taps> all;
+    for (int64_t o = 0; o < out; ++o) all.push_back(axis.taps(o));
+    precision = quantize_weights(all, in);
+    for (const Taps& tap : all) taps = std::max(taps, std::ssize(tap.weights));
+    taps = (taps + kernels::kByteTaps - 1) / kernels::kByteTaps * kernels::kByteTaps;
+    least = std::max(in, taps);
+    weights.assign(static_cast<size_t>(out * taps), 0);
+    for (const Taps& tap : all) {
+      const int64_t begin = std::min(tap.first, least - taps);
+      for (size_t k = 0; k < tap.weights.size(); ++k)
+        weights[first.size() * static_cast<size_t>(taps) + static_cast<size_t>(tap.first - begin) +
+                k] = static_cast<int16_t>(tap.weights[k]);
+      first.push_back(begin);
+    }
+  }
+};
+
+// Resizes x[rows, in] to y[rows, out].
+void resize_byte_rows(const uint8_t* x, int64_t rows, int64_t in, const WholeTaps& taps,
+                      uint8_t* y) {
+  const auto out = static_cast<int64_t>(taps.first.size());
+  Scratch<uint8_t> padded(static_cast<size_t>(taps.least > in ? taps.least : 0));
+  for (int64_t row = 0; row < rows; ++row) {
+    const uint8_t* from = x + row * in;
+    if (!padded.empty()) from = std::copy_n(from, in, padded.data()) - in;
+    kernels::sum_byte_taps({taps.first.data(), taps.weights.data(), taps.taps, taps.precision},
+                           from, out, y + row * out);
+  }
+}
+
+// Resizes x[in, length] to y[out, length].
+void resize_byte_lines(const uint8_t* x, int64_t in, int64_t length, const WholeTaps& taps,
+                       uint8_t* y) {
+  std::vector<const uint8_t*> lines(static_cast<size_t>(taps.taps));
+  for (size_t o = 0; o < taps.first.size(); ++o) {
+    for (int64_t k = 0; k < taps.taps; ++k)
+      lines[static_cast<size_t>(k)] = x + std::min(taps.first[o] + k, in - 1) * length;
+    const int16_t* weights = taps.weights.data() + o * lines.size();
+    // Those of no weight at the end.
+    int64_t count = taps.taps;
+    while (count > 1 && weights[count - 1] == 0) --count;
+    kernels::sum_byte_lines({lines.data(), weights, count, length, taps.precision},
+                            y + static_cast<int64_t>(o) * length);
+  }
+}
+
+// In whole numbers, width before height, which PyTorch rounds between; a dimension whose size stays
+// is skipped.
+void resize_bytes(Tensor& out, const Tensor& self, const Resize& resize) {
+  const Tensor images = to_dense(self, Dtype::uint8, Dtype::uint8);
+  Tensor resized = dense_result(out, Dtype::uint8);
+  const Sizes &from = self.sizes(), &to = resize.output;
+  std::optional<WholeTaps> taps[2];
+  for (size_t i = 0; i < 2; ++i)
+    if (from[2 + i] != to[i])
+      taps[i].emplace(
+          Axis<double>(resize.mode, from[2 + i], to[i], resize.align_corners, resize.scales[i]),
+          from[2 + i], to[i]);
+  const int64_t plane_in = from[2] * from[3], plane_out = to[0] * to[1];
+  Scratch<uint8_t> between(static_cast<size_t>(from[2] * to[1]));
+  for (int64_t plane = 0; plane < from[0] * from[1]; ++plane) {
+    const uint8_t* values = images.data<uint8_t>() + plane * plane_in;
+    uint8_t* result = resized.data<uint8_t>() + plane * plane_out;
+    if (taps[1]) {
+      uint8_t* rows = taps[0] ? between.data() : result;
+      resize_byte_rows(values, from[2], from[3], *taps[1], rows);
+      values = rows;
+    }
+    if (taps[0])
+      resize_byte_lines(values, from[2], to[1], *taps[0], result);
+    else if (!taps[1])
+      std::copy_n(values, plane_out, result);
+  }
+  finish_dense(out, resized);
 }
 
 // Reproduces a fault of PyTorch: in a result of width 1 every row repeats the first one, unless the
 // channels lie innermost. The loop over rows steps by the stride of a dimension that was merged
 // away (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
-bool rows_repeat(const Tensor& self, const Resize& resize, bool bytes) {
-  return !bytes && is_antialiased(resize.mode) && resize.output.back() == 1 &&
+bool rows_repeat(const Tensor& self, const Resize& resize) {
+  return is_antialiased(resize.mode) && resize.output.back() == 1 &&
          suggest_memory_format(self) == MemoryFormat::contiguous;
 }
 void repeat_first_row(std::vector<double>& values, int64_t rows) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % static_cast<size_t>(rows)];
 }
 
-// Taps of floats along one dimension, tap by tap; where an element has fewer, their index is
+// Taps of numbers T along one dimension, tap by tap; where an element has fewer, their index is
 // negative.
-struct FloatTaps {
+template <class T>
+struct FlatTaps {
   int64_t taps = 1;
   int64_t length;
   Scratch<int32_t> index;
-  Scratch<float> weight;
+  Scratch<T> weight;
 
-  FloatTaps(const Axis<float>& axis, int64_t in, int64_t out) : length(out) {
+  FlatTaps(const Axis<T>& axis, int64_t in, int64_t out) : length(out) {
     Scratch<Taps> all(static_cast<size_t>(out));
     for (int64_t o = 0; o < out; ++o) {
       all[static_cast<size_t>(o)] = axis.taps(o);
       taps = std::max(taps, static_cast<int64_t>(all[static_cast<size_t>(o)].weights.size()));
     }
     index.assign(static_cast<size_t>(taps * out), -1);
-    weight.assign(static_cast<size_t>(taps * out), 0.0f);
+    weight.assign(static_cast<size_t>(taps * out), T(0));
     for (int64_t o = 0; o < out; ++o) {
       const Taps& tap = all[static_cast<size_t>(o)];
       for (size_t k = 0; k < tap.weights.size(); ++k) {
         const size_t place = k * static_cast<size_t>(out) + static_cast<size_t>(o);
         index[place] = static_cast<int32_t>(tap.index(k, in));
-        weight[place] = static_cast<float>(tap.weights[k]);
+        weight[place] = static_cast<T>(tap.weights[k]);
       }
     }
   }
 };
 
 // Resizes x[before, in, after] to y[before, out, after].
-void resize_floats(const float* x, int64_t before, int64_t in, int64_t after, const FloatTaps& taps,
-                   float* y) {
+void resize_floats(const float* x, int64_t before, int64_t in, int64_t after,
+                   const FlatTaps<float>& taps, float* y) {
   if (after == 1) {
     for (int64_t b = 0; b < before; ++b)
       kernels::sum_taps({taps.index.data(), taps.weight.data(), taps.taps, taps.length}, x + b * in,
@@ -326,7 +409,7 @@ void resize_planes(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<float> input(self);
   Output<float> output(out);
   const size_t spatial = resize.output.size();
-  std::vector<std::optional<FloatTaps>> taps(spatial);
+  std::vector<std::optional<FlatTaps<float>>> taps(spatial);
   const Sizes from(self.sizes().begin() + 2, self.sizes().end());
   for (size_t i = 0; i < spatial; ++i) {
     // A kernel that works dim by dim skips a dim whose size stays.
@@ -355,7 +438,7 @@ void resize_planes(Tensor& out, const Tensor& self, const Resize& resize) {
       after *= resize.output[i];
     }
     if (values != result) std::copy_n(values, plane_out, result);
-    if (taps[0] && rows_repeat(self, resize, false)) std::fill_n(result, plane_out, result[0]);
+    if (taps[0] && rows_repeat(self, resize)) std::fill_n(result, plane_out, result[0]);
   }
 }
 
@@ -371,22 +454,21 @@ void resize_nearest(Tensor& out, const Tensor& self, const Resize& resize) {
   take_positions(out, self, positions);
 }
 
-// In double; bytes in whole numbers.
+// In double.
 void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<double> input(self);
   std::vector<double> values(input.data(), input.data() + input.size());
-  const bool bytes = self.dtype() == Dtype::uint8;
   Sizes sizes = self.sizes();
   for (size_t i = resize.output.size(); i-- > 0;) {
     const size_t dim = 2 + i;
     const int64_t length = resize.output[i];
     // A kernel that works dim by dim skips a dim whose size stays.
-    if ((bytes || is_antialiased(resize.mode)) && sizes[dim] == length) continue;
+    if (is_antialiased(resize.mode) && sizes[dim] == length) continue;
     const Axis<double> axis(resize.mode, sizes[dim], length, resize.align_corners,
                             resize.scales[i]);
-    values = resize_dim(values, sizes, dim, length, axis, bytes);
+    values = resize_dim(values, sizes, dim, length, axis);
     sizes[dim] = length;
-    if (dim == 2 && rows_repeat(self, resize, bytes)) repeat_first_row(values, length);
+    if (dim == 2 && rows_repeat(self, resize)) repeat_first_row(values, length);
   }
   Output<double> output(out);
   std::copy(values.begin(), values.end(), output.data());
@@ -411,7 +493,9 @@ Result<Tensor> run_resize(const Tensor& self, Resize resize) {
       std::ranges::any_of(self.sizes(), [](int64_t size) { return size > INT32_MAX; });
   if (is_nearest(resize.mode))
     wide ? resize_nearest<double>(out, self, resize) : resize_nearest<float>(out, self, resize);
-  else if (wide || has_long_dims || self.dtype() == Dtype::uint8)
+  else if (self.dtype() == Dtype::uint8)
+    resize_bytes(out, self, resize);
+  else if (wide || has_long_dims)
     resize_into(out, self, resize);
   else
     resize_planes(out, self, resize);
@@ -486,42 +570,51 @@ Answer<Use> smooth(const Tensor& self, const Sizes& output_size, bool align_corn
   return Use(self, {M, align_corners, output, {scales...}});
 }
 
-// The gradient of every output element is distributed over its taps.
-std::vector<double> resize_axis_backward(const std::vector<double>& gradient, int64_t before,
-                                         int64_t in, int64_t after, const std::vector<Taps>& taps) {
-  const auto out = static_cast<int64_t>(taps.size());
-  std::vector<double> result(static_cast<size_t>(before * in * after), 0.0);
+// The gradient of every output element is distributed over its taps: adds to x[before, in, after]
+// of y[before, out, after].
+template <class T>
+void resize_axis_backward(const T* y, int64_t before, int64_t in, int64_t after,
+                          const FlatTaps<T>& taps, T* x) {
   for (int64_t b = 0; b < before; ++b)
-    for (int64_t o = 0; o < out; ++o) {
-      const double* source = gradient.data() + (b * out + o) * after;
-      const Taps& tap = taps[static_cast<size_t>(o)];
-      for (size_t k = 0; k < tap.weights.size(); ++k) {
-        double* target = result.data() + (b * in + tap.index(k, in)) * after;
-        for (int64_t a = 0; a < after; ++a) target[a] += tap.weights[k] * source[a];
+    for (int64_t k = 0; k < taps.taps; ++k) {
+      const int32_t* index = taps.index.data() + k * taps.length;
+      const T* weight = taps.weight.data() + k * taps.length;
+      const T* source = y + b * taps.length * after;
+      T* target = x + b * in * after;
+      for (int64_t o = 0; o < taps.length; ++o, source += after) {
+        if (index[o] < 0) continue;
+        if (after == 1) {
+          target[index[o]] += weight[o] * *source;
+          continue;
+        }
+        T* line = target + index[o] * after;
+        for (int64_t a = 0; a < after; ++a) line[a] += weight[o] * source[a];
       }
     }
-  return result;
 }
 
 template <class T>
 void resize_backward_into(Tensor& out, const Tensor& grad_output, const Resize& resize) {
-  const Input<double> input(grad_output);
-  std::vector<double> values(input.data(), input.data() + input.size());
+  const Input<T> input(grad_output);
+  Scratch<T> values, sums;
+  const T* from = input.data();
   Sizes sizes = grad_output.sizes();
   for (size_t i = 0; i < resize.output.size(); ++i) {
     const size_t dim = 2 + i;
     const int64_t in = out.sizes()[dim];
     const Axis<T> axis(resize.mode, in, sizes[dim], resize.align_corners, resize.scales[i]);
-    std::vector<Taps> taps;
-    for (int64_t o = 0; o < sizes[dim]; ++o) taps.push_back(axis.taps(o));
     int64_t before = 1;
     int64_t after = 1;
     for (size_t d = 0; d < dim; ++d) before *= sizes[d];
     for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
-    values = resize_axis_backward(values, before, in, after, taps);
+    sums.assign(static_cast<size_t>(before * in * after), T(0));
+    resize_axis_backward<T>(from, before, in, after, FlatTaps<T>(axis, in, sizes[dim]),
+                            sums.data());
+    sums.swap(values);
+    from = values.data();
     sizes[dim] = in;
   }
-  Output<double> output(out);
+  Output<T> output(out);
   std::copy(values.begin(), values.end(), output.data());
 }
 
