@@ -571,5 +571,29 @@ TEST(Plan, IsToldByTheModel) {
   EXPECT_TRUE(Model::load(path, {.engine = EngineKind::reference}).value().plan().empty());
 }
 
+// subtract() and clip() are sub() and clamp(), which have steps.
+TEST(Plan, OtherNamesOfOperatorsAreTheOperators) {
+  ProgramBuilder builder;
+  const TensorMeta meta = builder.tensor(Dtype::float32, {3});
+  const ValueId x = builder.input("x", meta), y = builder.input("y", meta);
+  const ValueId larger =
+      builder.call("torch.ops.aten.max.other", {arg("self", x), arg("other", y)}, meta);
+  const ValueId less =
+      builder.call("torch.ops.aten.subtract.Tensor", {arg("self", larger), arg("other", y)}, meta);
+  builder.output(
+      builder.call("torch.ops.aten.clip.default", {arg("self", less), arg("max", 2.0)}, meta));
+  PackageContents contents;
+  contents.programs.resize(1);
+  contents.programs[0].json = program_json(std::move(builder).finish().value());
+  const std::string path = testing::TempDir() + "other_names.pt2";
+  ASSERT_TRUE(save_package(contents, path));
+  const Model model = Model::load(path).value();
+  const auto steps = model.plan();
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].kernel, "pointwise_chain");
+  std::vector<Value> inputs{Value(floats({3}, {1, 2, 9})), Value(floats({3}, {4, 1, 5}))};
+  EXPECT_EQ(elements(Session(model).run(inputs).value()[0]), (std::vector<float>{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace pt2::run

@@ -72,15 +72,17 @@ enum class Writes : uint8_t {
   large,  // or of unknown sizes
 };
 
-// Adds the operators of formulas that the plan leaves to the reference executor: it may have steps
-// for what they are made of. Returns how many nodes call them.
+// Adds the operators of formulas, and other names of operators, that the plan leaves to the
+// reference executor: it may have steps for what they are made of. Returns how many nodes call
+// them.
 uint64_t add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targets) {
   uint64_t count = 0;
   for (const StepPointer& step : plan.steps) {
     if (step->name() != kReference) continue;
     const BoundNode& node = *step->nodes()[0];
     const ops::OpDef* row = own_row(node);
-    if (row == nullptr || row->formula == nullptr || row->function != nullptr) continue;
+    const bool is_formula = row != nullptr && row->formula != nullptr && row->function == nullptr;
+    if (!is_formula && (row == nullptr || row->facts.same_as.empty())) continue;
     targets.insert(node.node->target);
     ++count;
   }
