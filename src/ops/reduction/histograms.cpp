@@ -93,19 +93,39 @@ Result<void> check_edges(const Tensor& rows, const Tensors& edges) {
   return {};
 }
 
-// The bin of a coordinate; the last bin includes its upper edge. -1 outside.
-int64_t box_of(const Input<double>& edges, double x) {
-  const double* begin = edges.data();
-  const double* end = begin + edges.size();
-  if (!(x >= begin[0] && x <= end[-1])) return -1;
-  const int64_t above = std::upper_bound(begin, end, x) - begin;
-  return std::min(above - 1, edges.size() - 2);
-}
+// The bins between edges.
+class Boxes {
+ public:
+  explicit Boxes(const Tensor& edges) : edges_(edges) {
+    const double span = edges_[edges_.size() - 1] - edges_[0];
+    in_one_ = span > 0 ? static_cast<double>(edges_.size() - 1) / span : 0;
+  }
+  // The size of a bin.
+  double width(int64_t box) const { return edges_[box + 1] - edges_[box]; }
+  // The bin of a coordinate; the last bin includes its upper edge. -1 outside.
+  int64_t find(double x) const {
+    const double* begin = edges_.data();
+    const double* end = begin + edges_.size();
+    if (!(x >= begin[0] && x <= end[-1])) return -1;
+    // Where it would be if edges were even, which they are as a rule, but for their rounding.
+    const int64_t last = edges_.size() - 2;
+    const double at = (x - begin[0]) * in_one_;  // NaN between edges that are very far apart
+    int64_t box = at < static_cast<double>(last) ? static_cast<int64_t>(at) : last;
+    if (box > 0 && x < begin[box]) --box;
+    if (box < last && x >= begin[box + 1]) ++box;
+    if (x >= begin[box] && (x < begin[box + 1] || box == last)) return box;
+    return std::min<int64_t>(std::upper_bound(begin, end, x) - begin - 1, last);
+  }
+
+ private:
+  Input<double> edges_;
+  double in_one_;  // bins in a length of 1
+};
 
 Result<Tensor> counted(const Tensor& rows, const Tensors& edges, const OptionalTensor& weight,
                        bool density) {
   Sizes sizes;
-  std::vector<Input<double>> lines;
+  std::vector<Boxes> lines;
   for (const Tensor& line : edges) {
     sizes.push_back(line.numel() - 1);
     lines.emplace_back(line);
@@ -125,7 +145,7 @@ Result<Tensor> counted(const Tensor& rows, const Tensors& edges, const OptionalT
     for (int64_t row = 0; row < rows.size(0); ++row) {
       int64_t place = 0;
       for (int64_t k = 0; k < width && place >= 0; ++k) {
-        const int64_t box = box_of(lines[static_cast<size_t>(k)], x[row * width + k]);
+        const int64_t box = lines[static_cast<size_t>(k)].find(x[row * width + k]);
         place = box < 0 ? -1 : place * sizes[static_cast<size_t>(k)] + box;
       }
       if (place < 0) continue;
@@ -138,7 +158,7 @@ Result<Tensor> counted(const Tensor& rows, const Tensors& edges, const OptionalT
       int64_t rest = i;
       for (size_t k = lines.size(); k-- > 0;) {
         const int64_t box = rest % sizes[k];
-        volume *= lines[k][box + 1] - lines[k][box];
+        volume *= lines[k].width(box);
         rest /= sizes[k];
       }
       counts[i] /= volume;

@@ -1,16 +1,17 @@
 // Padding: constant, reflected, replicated and circular.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/borders.h"
-#include "ops/shape/offsets.h"
 #include "ops/shape/positions.h"
 #include "ops/shape/view.h"
 
@@ -57,16 +58,22 @@ Result<Meta> padded_meta(const Tensor& self, const std::vector<Margin>& margins)
   return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 
+// For each dimension of the padded tensor, where its elements come from.
+std::vector<Positions> sources_of(const Sizes& padded, const Sizes& sizes,
+                                  const std::vector<Margin>& margins, Border border) {
+  std::vector<Positions> out;
+  for (size_t i = 0; i < margins.size(); ++i) {
+    Positions& line = out.emplace_back(static_cast<size_t>(padded[i]));
+    for (size_t k = 0; k < line.size(); ++k)
+      line[k] = border(static_cast<int64_t>(k) - margins[i].before, sizes[i]);
+  }
+  return out;
+}
+
 void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& margins,
                  Border border) {
   if (out.numel() == 0) return;  // its other dims may have any size
-  std::vector<Positions> positions;
-  for (size_t i = 0; i < margins.size(); ++i) {
-    Positions& line = positions.emplace_back(static_cast<size_t>(out.sizes()[i]));
-    for (size_t k = 0; k < line.size(); ++k)
-      line[k] = border(static_cast<int64_t>(k) - margins[i].before, self.sizes()[i]);
-  }
-  take_positions(out, self, positions);
+  take_positions(out, self, sources_of(out.sizes(), self.sizes(), margins, border));
 }
 
 Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar& value) {
@@ -156,6 +163,18 @@ Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
   return not_empty(meta, pad.size() / 2);
 }
 
+// Adds elements, of which `from` has the next one, to those that they were copied from.
+template <class C>
+void add_to_sources(std::span<const Positions> sources, std::span<const int64_t> strides,
+                    const C*& from, C* to) {
+  if (sources.size() == 1) {
+    for (const int64_t source : sources[0]) to[source] += *from++;
+    return;
+  }
+  for (const int64_t source : sources[0])
+    add_to_sources(sources.subspan(1), strides.subspan(1), from, to + source * strides[0]);
+}
+
 // An element that was copied several times collects all its gradients.
 template <size_t Dims, Border border>
 Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
@@ -164,23 +183,16 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
   PT2_TRY_VOID(check_sizes(grad, meta.sizes, "grad_output"));
   PT2_TRY_VOID(check_floating_or_complex(grad, "grad_output"));
   PT2_TRY(const auto margins, margins_of(self, padding));
-  PT2_TRY(Tensor wide, allocate({Dtype::complex128, self.sizes()}));
-  PT2_TRY(const Tensor source, copy_as(grad, Dtype::complex128, MemoryFormat::contiguous));
-  auto* sums = wide.data<Complex>();
-  const auto* grads = source.data<Complex>();
-  for_each_offset(source.sizes(), source.strides(), [&](int64_t i, int64_t offset) {
-    int64_t rest = i;
-    int64_t target = 0;
-    for (size_t dim = margins.size(); dim-- > 0;) {
-      const int64_t position = rest % source.sizes()[dim] - margins[dim].before;
-      rest /= source.sizes()[dim];
-      target += border(position, self.sizes()[dim]) * wide.strides()[dim];
-    }
-    sums[target] += grads[offset];
-  });
+  const auto sources = sources_of(grad.sizes(), self.sizes(), margins, border);
   PT2_TRY(Tensor out, allocate({grad.dtype(), self.sizes(),
                                 format_strides(self.sizes(), suggest_memory_format(self))}));
-  copy_elements(out, wide);
+  with_fraction_compute_type(grad.dtype(), [&]<class C>() {
+    Tensor sums = Tensor::zeros(kDtypeOf<C>, self.sizes());
+    const Input<C> grads(grad);
+    const C* from = grads.data();
+    if (grad.numel() > 0) add_to_sources<C>(sources, sums.strides(), from, sums.template data<C>());
+    copy_elements(out, sums);
+  });
   return out;
 }
 

@@ -153,11 +153,16 @@ Result<void> roll(Tensor& out, const Tensor& self, const std::vector<int64_t>& s
   };
   if (dims.empty()) {
     PT2_TRY(const Tensor flat, reshape(self, {-1}));
-    Tensor flat_out = out.with_view(flat.sizes(), {1}, out.storage_offset());
-    auto positions = identity_positions(flat.sizes());
-    rotate(positions[0], shifts[0]);
-    take_positions(flat_out, flat, positions);
-    return {};
+    const Tensor flat_out = out.with_view(flat.sizes(), {1}, out.storage_offset());
+    const int64_t size = flat.numel(), right = ((shifts[0] % size) + size) % size;
+    const auto move = [&](int64_t from, int64_t to, int64_t count) -> Result<void> {
+      PT2_TRY(Tensor target, narrow(flat_out, 0, to, count));
+      PT2_TRY(const Tensor part, narrow(flat, 0, from, count));
+      copy_elements(target, part);
+      return {};
+    };
+    PT2_TRY_VOID(move(0, right, size - right));
+    return move(size - right, 0, right);
   }
   auto positions = identity_positions(self.sizes());
   for (size_t i = 0; i < dims.size() && self.dim() > 0; ++i) {

@@ -151,19 +151,47 @@ std::vector<Tap> taps_along(const Sampler<T>& sampler, T coordinate, int64_t siz
   return taps;
 }
 
-// The weighted sum over the taps of all dimensions. A negative offset is outside.
-template <class C>
-double sample(const C* plane, const std::vector<std::vector<Tap>>& taps, const Sizes& sizes,
-              bool planar, size_t dim = 0, int64_t offset = 0) {
-  if (dim == sizes.size()) return offset < 0 ? 0 : static_cast<double>(plane[offset]);
-  double sum = 0;
-  for (const Tap& tap : taps[dim]) {
-    const bool outside = offset < 0 || tap.index < 0 || tap.index >= sizes[dim];
-    if (outside && !planar) continue;
-    sum += tap.weight * sample(plane, taps, sizes, planar, dim + 1,
-                               outside ? -1 : offset * sizes[dim] + tap.index);
+// An element of a plane that a point takes: its weight, and the weight's slope along each
+// dimension. A negative offset is outside.
+template <int64_t Spatial>
+struct Touched {
+  int64_t offset;
+  double weight;
+  std::array<double, Spatial> slopes;
+};
+
+// Coordinates come in the order x, y, z.
+template <int64_t Spatial, class T>
+void find_taps(const Sampler<T>& sampler, const T* point, const Sizes& sizes,
+               std::vector<std::vector<Tap>>& taps) {
+  for (size_t dim = 0; dim < Spatial; ++dim)
+    taps[dim] = taps_along(sampler, point[Spatial - 1 - dim], sizes[dim]);
+}
+
+// Every combination of taps, or those inside the image.
+template <int64_t Spatial>
+void find_touched(const std::vector<std::vector<Tap>>& taps, const Sizes& sizes, bool with_outside,
+                  std::vector<Touched<Spatial>>& out) {
+  out.clear();
+  std::array<size_t, Spatial> chosen{};
+  for (;;) {
+    Touched<Spatial> touched{.offset = 0, .weight = 1, .slopes = {}};
+    bool inside = true;
+    touched.slopes.fill(1.0);
+    for (size_t dim = 0; dim < Spatial; ++dim) {
+      const Tap& tap = taps[dim][chosen[dim]];
+      inside = inside && tap.index >= 0 && tap.index < sizes[dim];
+      touched.offset = touched.offset * sizes[dim] + tap.index;
+      touched.weight *= tap.weight;
+      for (size_t other = 0; other < Spatial; ++other)
+        touched.slopes[other] *= other == dim ? tap.slope : tap.weight;
+    }
+    if (!inside) touched.offset = -1;
+    if (inside || with_outside) out.push_back(touched);
+    size_t dim = Spatial;
+    while (dim > 0 && ++chosen[dim - 1] == taps[dim - 1].size()) chosen[--dim] = 0;
+    if (dim == 0) return;
   }
-  return sum;
 }
 
 using kernels::kPoints;
@@ -330,45 +358,20 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
     const int64_t channels = input.size(1);
     const int64_t points = out.numel() / (out.size(0) * channels);
     std::vector<std::vector<Tap>> taps(Spatial);
+    std::vector<Touched<Spatial>> touched;
     for (int64_t n = 0; n < out.size(0); ++n)
       for (int64_t p = 0; p < points; ++p) {
-        // Coordinates come in the order x, y, z.
-        const C* point = positions.data() + (n * points + p) * Spatial;
-        for (int64_t dim = 0; dim < Spatial; ++dim)
-          taps[static_cast<size_t>(dim)] =
-              taps_along(sampler, point[Spatial - 1 - dim], sizes[static_cast<size_t>(dim)]);
-        for (int64_t c = 0; c < channels; ++c)
-          y[(n * channels + c) * points + p] = static_cast<C>(
-              sample(x.data() + (n * channels + c) * plane_size, taps, sizes, sampler.planar));
+        find_taps<Spatial>(sampler, positions.data() + (n * points + p) * Spatial, sizes, taps);
+        find_touched<Spatial>(taps, sizes, sampler.planar, touched);
+        for (int64_t c = n * channels; c < (n + 1) * channels; ++c) {
+          double sum = 0;
+          for (const Touched<Spatial>& each : touched)
+            sum += each.weight *
+                   (each.offset < 0 ? 0 : static_cast<double>(x[c * plane_size + each.offset]));
+          y[c * points + p] = static_cast<C>(sum);
+        }
       }
   });
-}
-
-// Calls visit(offset in the plane, weight, slope of the weight along each dimension) for every
-// combination of taps inside the image.
-template <class F>
-void for_each_combination(const std::vector<std::vector<Tap>>& taps, const Sizes& sizes,
-                          F&& visit) {
-  std::vector<size_t> chosen(sizes.size(), 0);
-  std::vector<double> slopes(sizes.size());
-  for (;;) {
-    int64_t offset = 0;
-    double weight = 1;
-    bool inside = true;
-    std::ranges::fill(slopes, 1.0);
-    for (size_t dim = 0; dim < sizes.size(); ++dim) {
-      const Tap& tap = taps[dim][chosen[dim]];
-      inside = inside && tap.index >= 0 && tap.index < sizes[dim];
-      offset = offset * sizes[dim] + tap.index;
-      weight *= tap.weight;
-      for (size_t other = 0; other < sizes.size(); ++other)
-        slopes[other] *= other == dim ? tap.slope : tap.weight;
-    }
-    if (inside) visit(offset, weight, slopes);
-    size_t dim = sizes.size();
-    while (dim > 0 && ++chosen[dim - 1] == taps[dim - 1].size()) chosen[--dim] = 0;
-    if (dim == 0) return;
-  }
 }
 
 using GridGradients = std::tuple<OptionalTensor, Tensor>;
@@ -392,28 +395,32 @@ Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Ten
   with_float_compute_type(input.dtype(), [&]<class C>() {
     const Input<C> x(input);
     const Input<C> positions(grid);
-    const Input<double> gradient(grad_output);
-    Output<double> to_input(grad_input);
-    Output<double> to_grid(grad_grid);
+    const Input<C> gradient(grad_output);
+    Output<C> to_input(grad_input);
+    Output<C> to_grid(grad_grid);
     const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners,
                              Spatial == 2};
     std::vector<std::vector<Tap>> taps(Spatial);
+    std::vector<Touched<Spatial>> touched;
+    std::vector<double> sums;
     for (int64_t point = 0; point < grid.size(0) * points; ++point) {
-      const C* place = positions.data() + point * Spatial;
-      for (int64_t dim = 0; dim < Spatial; ++dim)
-        taps[static_cast<size_t>(dim)] =
-            taps_along(sampler, place[Spatial - 1 - dim], sizes[static_cast<size_t>(dim)]);
-      for (int64_t c = 0; c < channels; ++c) {
-        const int64_t channel = point / points * channels + c;
-        const double g = gradient[channel * points + point % points];
-        for_each_combination(taps, sizes, [&](int64_t offset, double weight, const auto& slopes) {
-          to_input[channel * plane + offset] += g * weight;
-          const double value = static_cast<double>(x[channel * plane + offset]);
-          for (int64_t dim = 0; dim < Spatial; ++dim)
-            to_grid[point * Spatial + Spatial - 1 - dim] +=
-                g * value * slopes[static_cast<size_t>(dim)];
-        });
+      find_taps<Spatial>(sampler, positions.data() + point * Spatial, sizes, taps);
+      find_touched<Spatial>(taps, sizes, false, touched);
+      const int64_t first = point / points * channels;
+      // For each element, the sum over channels of the gradients times what lies there.
+      sums.assign(touched.size(), 0.0);
+      for (int64_t c = first; c < first + channels; ++c) {
+        const C g = gradient[c * points + point % points];
+        for (size_t k = 0; k < touched.size(); ++k) {
+          const int64_t at = c * plane + touched[k].offset;
+          to_input[at] += g * static_cast<C>(touched[k].weight);
+          sums[k] += static_cast<double>(g) * static_cast<double>(x[at]);
+        }
       }
+      for (size_t k = 0; k < touched.size(); ++k)
+        for (size_t dim = 0; dim < Spatial; ++dim)
+          to_grid[(point + 1) * Spatial - 1 - static_cast<int64_t>(dim)] +=
+              static_cast<C>(sums[k] * touched[k].slopes[dim]);
     }
   });
   if (!output_mask[0]) return GridGradients{std::nullopt, std::move(grad_grid)};
