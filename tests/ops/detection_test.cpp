@@ -26,6 +26,15 @@ const Operator& deform_conv2d() {
   return kOperator;
 }
 
+const Operator& roi_align() {
+  static const Operator kOperator = find_operator("torch.ops.torchvision.roi_align.default");
+  return kOperator;
+}
+const Operator& roi_pool() {
+  static const Operator kOperator = find_operator("torch.ops.torchvision.roi_pool.default");
+  return kOperator;
+}
+
 // Images whose kernels look at more points than are sampled at once, and beyond every border.
 TEST(Detection, DeformedKernelsOfFloatsAreThoseOfDoubles) {
   for (const int64_t offset_groups : {1, 2, 4}) {
@@ -66,6 +75,38 @@ TEST(Detection, DeformedKernelsSeeNothingOutsideOfTheImage) {
   EXPECT_EQ(found->as<float>()[0], 0.5f);
   EXPECT_EQ(found->as<float>()[1], 0.5f);
   EXPECT_TRUE(std::isnan(found->as<float>()[2]));
+}
+
+// Corners of samples beyond every border, as many as the region says and as many as the call does.
+TEST(Detection, RegionsOfFloatsAreThoseOfDoubles) {
+  const Tensor input = waves({2, 3, 13, 17}, 0.37f, 1);
+  const Tensor regions =
+      Tensor::of<float>({3, 5}, {0, 2, 1, 9, 11, 1, -3, -2, 40, 30, 1, 5, 5, 5.5f, 5.5f});
+  for (const int64_t samples : {2, -1, 3})
+    for (const bool aligned : {false, samples > 0}) {
+      const auto pool = [&](Dtype dtype) {
+        return *apply(roi_align, {cast(input, dtype), cast(regions, dtype), 0.5, int64_t{4},
+                                  int64_t{3}, samples, aligned});
+      };
+      const Tensor floats = pool(Dtype::float32), doubles = pool(Dtype::float64);
+      for (size_t i = 0; i < floats.as<float>().size(); ++i)
+        ASSERT_NEAR(floats.as<float>()[i], doubles.as<double>()[i], 1e-5) << i;
+    }
+}
+
+// 7 times a seventh of 29 is 29 in floats and more in doubles.
+TEST(Detection, BinsOfPooledRegionsEndWhereTheirDtypeRounds) {
+  Tensor rows = Tensor::zeros(Dtype::float32, {1, 1, 40, 1});
+  for (int64_t i = 0; i < 40; ++i) rows.data<float>()[i] = static_cast<float>(i);
+  const Tensor region = Tensor::of<float>({1, 5}, {0, 0, 0, 0, 28});
+  for (const auto& [dtype, last] :
+       {std::pair(Dtype::float32, 28.0), std::pair(Dtype::float64, 29.0)}) {
+    const auto results =
+        apply_all(roi_pool, {cast(rows, dtype), cast(region, dtype), 1.0, int64_t{7}, int64_t{1}});
+    ASSERT_TRUE(results) << results.error().text();
+    const Tensor found = cast(*(*results)[0].get_if<Tensor>(), Dtype::float64);
+    EXPECT_EQ(found.as<double>()[6], last);
+  }
 }
 
 }  // namespace

@@ -96,10 +96,16 @@ Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t po
   return Images{input.size(0), input.size(1), input.size(2), input.size(3)};
 }
 
-// Bilinear interpolation; 0 more than one element outside of the image.
-double bilinear(const double* plane, int64_t height, int64_t width, double y, double x) {
+// Bilinear interpolation: four elements of a plane and their weights; none more than one element
+// outside of the image.
+struct Corners {
+  std::array<int64_t, 4> offsets;
+  std::array<double, 4> weights;
+};
+std::optional<Corners> corners_of(const Images& images, double y, double x) {
+  const int64_t height = images.height, width = images.width;
   if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width)))
-    return 0;
+    return std::nullopt;
   y = std::max(y, 0.0);
   x = std::max(x, 0.0);
   auto split = [](double& at, int64_t size, int64_t& low, int64_t& high) {
@@ -116,8 +122,9 @@ double bilinear(const double* plane, int64_t height, int64_t width, double y, do
   split(x, width, x_low, x_high);
   const double ly = y - static_cast<double>(y_low);
   const double lx = x - static_cast<double>(x_low);
-  return (1 - ly) * ((1 - lx) * plane[y_low * width + x_low] + lx * plane[y_low * width + x_high]) +
-         ly * ((1 - lx) * plane[y_high * width + x_low] + lx * plane[y_high * width + x_high]);
+  return Corners{{y_low * width + x_low, y_low * width + x_high, y_high * width + x_low,
+                  y_high * width + x_high},
+                 {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx}};
 }
 
 // The division of a region into bins, and of each bin into samples.
@@ -155,10 +162,9 @@ Result<Grid> region_grid(const double* region, double scale, int64_t pooled_heig
   return grid;
 }
 
-double bin_mean(const double* plane, const Images& images, const Grid& grid, int64_t row,
-                int64_t column) {
-  MemoryAccount::count_loops({grid.samples_y, grid.samples_x}, 1);
-  double sum = 0;
+// Calls visit(y, x) for each sample of a bin.
+template <class Visit>
+void for_each_sample(const Grid& grid, int64_t row, int64_t column, const Visit& visit) {
   for (int64_t i = 0; i < grid.samples_y; ++i)
     for (int64_t j = 0; j < grid.samples_x; ++j) {
       const double y =
@@ -169,10 +175,49 @@ double bin_mean(const double* plane, const Images& images, const Grid& grid, int
           grid.x + (static_cast<double>(column) +
                     (static_cast<double>(j) + 0.5) / static_cast<double>(grid.samples_x)) *
                        grid.bin_width;
-      sum += bilinear(plane, images.height, images.width, y, x);
+      visit(y, x);
     }
-  return sum / static_cast<double>(std::max<int64_t>(grid.samples_x * grid.samples_y, 1));
 }
+int64_t sample_count(const Grid& grid) {
+  return std::max<int64_t>(grid.samples_x * grid.samples_y, 1);
+}
+
+double bin_mean(const double* plane, const Images& images, const Grid& grid, int64_t row,
+                int64_t column) {
+  MemoryAccount::count_loops({grid.samples_y, grid.samples_x}, 1);
+  double sum = 0;
+  for_each_sample(grid, row, column, [&](double y, double x) {
+    if (const auto corners = corners_of(images, y, x))
+      for (size_t k = 0; k < 4; ++k) sum += corners->weights[k] * plane[corners->offsets[k]];
+  });
+  return sum / static_cast<double>(sample_count(grid));
+}
+
+// What the bins of a region take of each channel's plane, corner by corner of their samples.
+struct BinTaps {
+  int64_t bins, taps;
+  Scratch<int32_t> offsets;
+  Scratch<float> weights;
+
+  BinTaps(const Images& images, const Grid& grid, int64_t rows, int64_t columns)
+      : bins(rows * columns),
+        taps(4 * grid.samples_x * grid.samples_y),
+        offsets(static_cast<size_t>(bins * taps), -1),
+        weights(static_cast<size_t>(bins * taps), 0.0f) {
+    const double share = 1 / static_cast<double>(sample_count(grid));
+    for (int64_t bin = 0; bin < bins; ++bin) {
+      auto place = static_cast<size_t>(bin);
+      for_each_sample(grid, bin / columns, bin % columns, [&](double y, double x) {
+        const auto corners = corners_of(images, y, x);
+        for (size_t k = 0; k < 4; ++k, place += static_cast<size_t>(bins)) {
+          if (!corners) continue;
+          offsets[place] = static_cast<int32_t>(corners->offsets[k]);
+          weights[place] = static_cast<float>(corners->weights[k] * share);
+        }
+      });
+    }
+  }
+};
 
 Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
                          int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
@@ -184,23 +229,43 @@ Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial
   PT2_TRY(Tensor out, allocate(Meta(input.dtype(),
                                     {rois.size(0), images.channels, pooled_height, pooled_width})));
   if (images.height == 0 || images.width == 0 || out.numel() == 0) return out;
-  const Input<double> x(input);
   const Input<double> regions(rois);
-  Output<double> y(out);
-  const int64_t bins = pooled_height * pooled_width;
+  const int64_t bins = pooled_height * pooled_width, plane = images.height * images.width;
+  std::vector<Grid> grids;
+  int64_t most_samples = 0;
   for (int64_t r = 0; r < rois.size(0); ++r) {
-    const double* region = regions.data() + r * 5;
     PT2_TRY(const Grid grid,
-            region_grid(region, spatial_scale, pooled_height, pooled_width, sampling_ratio,
-                        aligned ? 0.5 : 0, aligned ? -HUGE_VAL : 1));
-    const auto image = static_cast<int64_t>(region[0]);
-    for (int64_t c = 0; c < images.channels; ++c) {
-      const double* plane = x.data() + (image * images.channels + c) * images.height * images.width;
-      for (int64_t bin = 0; bin < bins; ++bin)
-        y[(r * images.channels + c) * bins + bin] =
-            bin_mean(plane, images, grid, bin / pooled_width, bin % pooled_width);
-    }
+            region_grid(regions.data() + r * 5, spatial_scale, pooled_height, pooled_width,
+                        sampling_ratio, aligned ? 0.5 : 0, aligned ? -HUGE_VAL : 1));
+    most_samples = std::max(most_samples, sample_count(grid));
+    grids.push_back(grid);
   }
+  const auto first_channel = [&](size_t r) {
+    return static_cast<int64_t>(regions[static_cast<int64_t>(r) * 5]) * images.channels;
+  };
+  constexpr int64_t kMostSamples = 1 << 16;  // of a region, whose corners are a list
+  if (input.dtype() != Dtype::float64 && most_samples <= kMostSamples / bins &&
+      kernels::has_short_offsets(std::array{images.height, images.width})) {
+    const Input<float> x(input);
+    Output<float> y(out);
+    float* to = y.data();
+    for (size_t r = 0; r < grids.size(); ++r) {
+      MemoryAccount::count_loops({bins, sample_count(grids[r])}, 1);
+      const BinTaps taps(images, grids[r], pooled_height, pooled_width);
+      for (int64_t c = 0; c < images.channels; ++c, to += bins)
+        kernels::sum_taps({taps.offsets.data(), taps.weights.data(), taps.taps, bins},
+                          x.data() + (first_channel(r) + c) * plane, bins, to);
+    }
+    return out;
+  }
+  const Input<double> x(input);
+  Output<double> y(out);
+  double* to = y.data();
+  for (size_t r = 0; r < grids.size(); ++r)
+    for (int64_t c = 0; c < images.channels; ++c)
+      for (int64_t bin = 0; bin < bins; ++bin)
+        *to++ = bin_mean(x.data() + (first_channel(r) + c) * plane, images, grids[r],
+                         bin / pooled_width, bin % pooled_width);
   return out;
 }
 
@@ -218,42 +283,57 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
   const Sizes sizes{rois.size(0), images.channels, pooled_height, pooled_width};
   PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
   PT2_TRY(Tensor places, allocate(Meta(Dtype::int32, sizes)));
-  const Input<double> x(input);
-  const Input<double> regions(rois);
-  Output<double> y(out);
   auto* place = places.data<int32_t>();
-  for (int64_t i = 0; i < out.numel(); ++i) {
-    const double* region =
-        regions.data() + i / (images.channels * pooled_height * pooled_width) * 5;
-    const int64_t channel = i / (pooled_height * pooled_width) % images.channels;
-    const auto row = static_cast<double>(i / pooled_width % pooled_height);
-    const auto column = static_cast<double>(i % pooled_width);
-    const double left = std::round(region[1] * spatial_scale);
-    const double top = std::round(region[2] * spatial_scale);
-    const double bin_width = std::max(std::round(region[3] * spatial_scale) - left + 1, 1.0) /
-                             static_cast<double>(pooled_width);
-    const double bin_height = std::max(std::round(region[4] * spatial_scale) - top + 1, 1.0) /
-                              static_cast<double>(pooled_height);
-    const int64_t y0 = border(std::floor(row * bin_height) + top, images.height);
-    const int64_t y1 = border(std::ceil((row + 1) * bin_height) + top, images.height);
-    const int64_t x0 = border(std::floor(column * bin_width) + left, images.width);
-    const int64_t x1 = border(std::ceil((column + 1) * bin_width) + left, images.width);
-    const bool empty = y1 <= y0 || x1 <= x0;
-    MemoryAccount::count_loops({y1 - y0, x1 - x0}, MemoryAccount::kScalarSteps);
-    double best = empty ? 0 : -HUGE_VAL;
-    int64_t best_place = -1;
-    const auto image = static_cast<int64_t>(region[0]);
-    const double* plane =
-        x.data() + (image * images.channels + channel) * images.height * images.width;
-    for (int64_t h = y0; h < y1; ++h)
-      for (int64_t w = x0; w < x1; ++w)
-        if (plane[h * images.width + w] > best) {
-          best = plane[h * images.width + w];
-          best_place = h * images.width + w;
-        }
-    y[i] = best;
-    place[i] = static_cast<int32_t>(best_place);
-  }
+  // Of a bin, the same in all channels.
+  struct Window {
+    int64_t y0, y1, x0, x1;
+  };
+  with_float_compute_type(input.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    const Input<C> regions(rois);
+    Output<C> y(out);
+    // In the precision of the regions, whose rounding decides where bins end.
+    const C scale = static_cast<C>(spatial_scale);
+    const auto window_of = [&](const C* region, int64_t bin) {
+      const C row = static_cast<C>(bin / pooled_width), column = static_cast<C>(bin % pooled_width);
+      const C left = std::round(region[1] * scale), top = std::round(region[2] * scale);
+      const C bin_width =
+          std::max(std::round(region[3] * scale) - left + 1, C(1)) / static_cast<C>(pooled_width);
+      const C bin_height =
+          std::max(std::round(region[4] * scale) - top + 1, C(1)) / static_cast<C>(pooled_height);
+      const auto within = [](C at, int64_t limit) {
+        return border(static_cast<double>(at), limit);
+      };
+      return Window{within(std::floor(row * bin_height) + top, images.height),
+                    within(std::ceil((row + 1) * bin_height) + top, images.height),
+                    within(std::floor(column * bin_width) + left, images.width),
+                    within(std::ceil((column + 1) * bin_width) + left, images.width)};
+    };
+    const int64_t bins = pooled_height * pooled_width;
+    Scratch<Window> windows(static_cast<size_t>(out.numel() == 0 ? 0 : bins));
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      const C* region = regions.data() + i / (images.channels * bins) * 5;
+      if (i % (images.channels * bins) == 0)
+        for (int64_t bin = 0; bin < bins; ++bin)
+          windows[static_cast<size_t>(bin)] = window_of(region, bin);
+      const auto [y0, y1, x0, x1] = windows[static_cast<size_t>(i % bins)];
+      MemoryAccount::count_loops({y1 - y0, x1 - x0}, MemoryAccount::kScalarSteps);
+      const bool empty = y1 <= y0 || x1 <= x0;
+      C best = empty ? C(0) : -std::numeric_limits<C>::infinity();
+      int64_t best_place = -1;
+      const C* plane = x.data() + (static_cast<int64_t>(region[0]) * images.channels +
+                                   i / bins % images.channels) *
+                                      images.height * images.width;
+      for (int64_t h = y0; h < y1; ++h)
+        for (int64_t w = x0; w < x1; ++w)
+          if (plane[h * images.width + w] > best) {
+            best = plane[h * images.width + w];
+            best_place = h * images.width + w;
+          }
+      y[i] = best;
+      place[i] = static_cast<int32_t>(best_place);
+    }
+  });
   return Pooled{out, places};
 }
 
