@@ -442,13 +442,13 @@ void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
 
 // --- Mantissas and exponents
 
-Result<Tensor> ldexp_of(const Tensor& self, const Tensor& other) {
-  PT2_TRY(const Tensor power, apply(aten<"pow.Scalar">, {2.0, other}));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, power}));
+Result<Tensor> ldexp_of(Emitter& e, const Tensor& self, const Tensor& other) {
+  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, e(aten<"pow.Scalar">, {2.0, other})}));
   // Integer exponents leave the mantissa's dtype as it is.
   const bool keeps = dtype_category(self.dtype()) >= DtypeCategory::floating &&
                      dtype_category(other.dtype()) <= DtypeCategory::integer;
-  return keeps ? apply(aten<"to.dtype">, {product, self.dtype()}) : Result<Tensor>(product);
+  return keeps && product.dtype() != self.dtype() ? e(aten<"to.dtype">, {product, self.dtype()})
+                                                  : Result<Tensor>(product);
 }
 Result<std::array<Meta, 2>> frexp_meta(const Tensor& self) {
   PT2_TRY(Meta mantissa, strict_float_as_self(self));

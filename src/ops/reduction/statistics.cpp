@@ -240,7 +240,8 @@ Result<Tensor> cumulative_x(Emitter& e, const Tensor& y, const Tensor& x, int64_
 
 // Scales slices along dim down to the norm maxnorm where they exceed it
 // (ATen/native/Normalization.cpp renorm).
-Result<Tensor> renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+Result<Tensor> renorm(Emitter& e, const Tensor& self, const Scalar& p, int64_t dim,
+                      const Scalar& maxnorm) {
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
   if (!(p.to_double() > 0) || !(maxnorm.to_double() >= 0))
@@ -250,16 +251,18 @@ Result<Tensor> renorm(const Tensor& self, const Scalar& p, int64_t dim, const Sc
   Value::List others;
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != kept) others.emplace_back(i);
-  PT2_TRY(const Tensor norm,
-          apply(aten<"linalg_vector_norm.default">, {self, box(p), others, true}));
-  PT2_TRY(const Tensor padded, apply(aten<"add.Scalar">, {norm, 1e-7}));
-  PT2_TRY(const Tensor factor, apply(aten<"reciprocal.default">, {padded}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Scalar">, {factor, maxnorm.to_double()}));
-  PT2_TRY(const Tensor large, apply(aten<"gt.Scalar">, {norm, maxnorm.to_double()}));
-  PT2_TRY(const Tensor chosen, apply(aten<"where.ScalarOther">, {large, scaled, 1.0}));
-  PT2_TRY(const Tensor cast, apply(aten<"to.dtype">, {chosen, norm.dtype()}));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, cast}));
-  return product.contiguous();
+  PT2_TRY(const Tensor norm, e(aten<"linalg_vector_norm.default">, {self, box(p), others, true}));
+  const double most = maxnorm.to_double();
+  const auto factor = e(aten<"reciprocal.default">, {e(aten<"add.Scalar">, {norm, 1e-7})});
+  const auto large = e(aten<"gt.Scalar">, {norm, most});
+  PT2_TRY(Tensor chosen,
+          e(aten<"where.ScalarOther">, {large, e(aten<"mul.Scalar">, {factor, most}), 1.0}));
+  if (chosen.dtype() != norm.dtype()) {
+    PT2_TRY(chosen, e(aten<"to.dtype">, {chosen, norm.dtype()}));
+  }
+  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, chosen}));
+  return product.is_contiguous() ? Result<Tensor>(product)
+                                 : e(aten<"contiguous.default">, {product});
 }
 
 Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index,
