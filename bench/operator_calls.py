@@ -420,7 +420,366 @@ def algebra():
         yield f"solve {name}", lambda a: torch.linalg.solve(a, a), torch.rand(500, 500, dtype=dtype) - 0.5
 
 
-KINDS = (pointwise, reductions, normalization, images, moves, products, convolutions, sequences, quantized, algebra)
+def specials():
+    """Functions of one element, of which models have few."""
+    unit, positive, wide = torch.rand(256, 512) * 1.8 - 0.9, torch.rand(256, 512) * 4 + 0.1, random(256, 512)
+    inputs = {"unit": unit, "positive": positive, "wide": wide}
+    functions = {"unit": "erfinv asin acos atanh special.ndtri", "positive": (
+        "lgamma digamma sqrt log2 log10 acosh special.i0e special.entr special.zeta1 polygamma logit mvlgamma"),
+        "wide": ("erfc exp2 cos tan sinh cosh asinh tanh sinc ceil floor trunc frac sgn signbit reciprocal square neg "
+                 "angle rad2deg positive isinf isfinite nan_to_num special.ndtr special.log_ndtr special.i0 special.i1 "
+                 "special.expit special.erfcx special.bessel_j0 frexp deg2rad hardtanh relu6 celu selu hardsigmoid "
+                 "softsign tanhshrink softshrink hardshrink threshold rrelu glu prelu")}
+    own = {"special.zeta1": lambda x: torch.special.zeta(x + 1, 2.0), "polygamma": lambda x: torch.polygamma(2, x),
+           "logit": lambda x: torch.logit(x / 5), "mvlgamma": lambda x: torch.mvlgamma(x + 1, 2),
+           "threshold": lambda x: F.threshold(x, 0.1, 20.0), "prelu": nn.PReLU(512)}
+    for kind, names in functions.items():
+        for name in names.split():
+            place = torch.special if name.startswith("special.") else F if hasattr(F, name) else torch
+            yield name, own.get(name) or getattr(place, name.removeprefix("special.")), inputs[kind]
+    for dtype in (FLOAT64, BFLOAT16):
+        for name in ("sqrt", "tanh", "sigmoid", "sin", "log", "erf", "abs", "rsqrt", "gelu", "floor", "reciprocal"):
+            yield f"{name} {name_of(dtype)}", getattr(torch, name, None) or getattr(F, name), positive.to(dtype)
+
+
+def pairs():
+    """Functions of two elements, dtypes, strides and broadcasts."""
+    wide, other = random(512, 512), random(512, 512)
+    for name in ("sub", "minimum", "fmod", "hypot", "ldexp", "copysign", "fmax", "logaddexp", "xlogy", "heaviside", "nextafter",
+                 "floor_divide", "true_divide", "dist", "special.xlog1py", "isclose", "float_power"):
+        place = torch.special if name.startswith("special.") else torch
+        yield name, getattr(place, name.removeprefix("special.")), wide, (other.abs() if name == "special.xlog1py" else other)
+    for name in ("add", "mul", "div", "maximum", "gt", "atan2", "pow", "where", "clamp"):
+        function = {"where": lambda x, y: torch.where(x > 0, x, y), "clamp": lambda x, y: x.clamp(-1, 1)}.get(name)
+        yield f"{name} float64", function or getattr(torch, name), wide.double().abs(), other.double()
+    for name in ("add", "mul", "div", "abs", "exp", "conj", "sum", "sigmoid", "angle", "sqrt", "real"):
+        function = {"sum": lambda x, y: x.sum(-1), "conj": lambda x, y: x.conj().resolve_conj(),
+                    "real": lambda x, y: x.real.contiguous()}.get(name)
+        if function is None and name not in ("add", "mul", "div"):
+            function = lambda x, y, name=name: getattr(torch, name)(x)
+        yield f"{name} complex64", function or getattr(torch, name), *(random(256, 512, dtype=COMPLEX64) for _ in range(2))
+    yield "view_as_complex times", lambda x, y: torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(y)), (
+        random(128, 12, 32, 2)), random(128, 1, 32, 2)
+    yield "polar", torch.polar, wide.abs(), other
+    for dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
+        a, b = indices(100, 512, 512).to(dtype), (indices(100, 512, 512) + 1).to(dtype)
+        for name in ("add", "mul", "sub", "maximum", "gt", "eq", "floor_divide", "remainder", "div", "bitwise_xor", "clamp",
+                     "abs", "neg", "where", "shift", "to float", "sum", "max", "cumsum", "argmax", "to int32", "mean0", "pow2"):
+            function = {"clamp": lambda x, y: x.clamp(10, 90), "abs": lambda x, y: x.abs(), "neg": lambda x, y: -x,
+                        "where": lambda x, y: torch.where(x > y, x, y), "shift": lambda x, y: x >> 2,
+                        "to float": lambda x, y: x.float(), "sum": lambda x, y: x.sum(-1), "max": lambda x, y: x.amax(0),
+                        "cumsum": lambda x, y: x.cumsum(-1), "argmax": lambda x, y: x.argmax(-1),
+                        "to int32": lambda x, y: x.int(), "mean0": lambda x, y: x.float().mean(0),
+                        "pow2": lambda x, y: x ** 2}.get(name)
+            yield f"{name} {name_of(dtype)}", function or getattr(torch, name), a, b
+    mask = wide > 0
+    for name in ("logical_or", "logical_xor", "bitwise_and", "eq"):
+        yield f"{name} bool", getattr(torch, name), mask, other > 0
+    yield "logical_not", torch.logical_not, mask
+    yield "add of steps", lambda x, y: x[:, ::2] + y[:, ::2], wide, other
+    yield "relu of transposed", lambda x: x.T.relu(), wide
+    yield "exp of a slice", lambda x: x[:, 100:400].exp(), wide
+    yield "mul of two axes", torch.mul, random(512, 1), random(1, 512)
+    yield "sub of middle axis", torch.sub, random(32, 64, 128), random(32, 1, 128)
+    yield "differences of all", lambda x: x[:, None] - x[None], random(256, 64)
+    yield "addcdiv", torch.addcdiv, wide, other, other.abs() + 1
+    yield "lerp of tensors", torch.lerp, wide, other, other.abs()
+    yield "add of a copy float16", lambda x, y: x + y.T, wide.half(), other.half()
+    yield "clamp of tensors", torch.clamp, wide, other - 1, other + 1
+    yield "where of numbers", lambda x: torch.where(x > 0, 1.0, 0.0), wide
+    yield "triu", lambda x: x.triu(1), wide
+    yield "causal mask", lambda x: torch.full((512, 512), float("-inf")).triu(1) + x, wide
+    yield "fill diagonal", lambda x: x.diagonal_scatter(x[0]), wide
+    yield "addr", torch.addr, random(512, 512), random(512), random(512)
+    yield "kron", torch.kron, random(16, 16), random(32, 32)
+    yield "cross", torch.cross, random(10000, 3), random(10000, 3)
+    yield "vander", lambda x: torch.vander(x, 16), random(2000)
+    yield "trapezoid", torch.trapezoid, wide
+    yield "diff", torch.diff, wide
+    yield "gradient", lambda x: torch.gradient(x)[0], wide
+
+
+def statistics():
+    """Reductions, scans, norms and softmax of rarer kinds, in float64 and bfloat16."""
+    wide, deep = random(256, 1024), random(32, 64, 128)
+    for dtype in (FLOAT64, BFLOAT16):
+        name = name_of(dtype)
+        x = wide.to(dtype)
+        for kind in ("sum", "mean", "amax", "argmax", "var", "logsumexp", "prod", "softmax", "log_softmax", "cumsum", "norm"):
+            for dim in (0, -1):
+                function = torch.linalg.vector_norm if kind == "norm" else getattr(torch, kind)
+                yield f"{kind} dim {dim} of {name}", lambda x, f=function, dim=dim: f(x, dim=dim), x
+        yield f"layer_norm {name}", lambda x: F.layer_norm(x, (1024,)), x
+        yield f"group_norm {name}", lambda x: F.group_norm(x, 8), random(1, 32, 64, 64).to(dtype)
+    yield ("batch_norm float64", lambda x, m, v: F.batch_norm(x, m, v),
+           *(t.double() for t in (random(1, 64, 56, 56), random(64), torch.rand(64))))
+    yield "aminmax", lambda x: torch.stack(torch.aminmax(x, dim=-1)), wide
+    yield "max of all", torch.max, wide
+    yield "argmin dim 1 of 3", lambda x: x.argmin(1), deep
+    yield "amax dim 1 of 3", lambda x: x.amax(1), deep
+    yield "var_mean dim 1 of 3", lambda x: torch.var_mean(x, 1), deep
+    yield "prod dim 1 of 3", lambda x: x.prod(1), deep
+    yield "norm p=1", lambda x: x.norm(1, -1), wide
+    yield "norm p=3", lambda x: x.norm(3, -1), wide
+    yield "norm inf", lambda x: x.norm(float("inf"), -1), wide
+    yield "norm of all", torch.norm, wide
+    yield "renorm", lambda x: x.renorm(2, 0, 1.0), wide
+    yield "nansum", lambda x: x.nansum(-1), wide
+    yield "nanmean", lambda x: x.nanmean(-1), wide
+    yield "count_nonzero", lambda x: x.count_nonzero(-1), wide
+    yield "mode", lambda x: x.mode(-1)[0], indices(50, 64, 512)
+    yield "kthvalue", lambda x: x.kthvalue(100, -1)[0], wide
+    yield "quantile", lambda x: x.quantile(0.3, -1), wide
+    yield "nanmedian", lambda x: x.nanmedian(-1)[0], wide
+    yield "cummax", lambda x: x.cummax(-1)[0], wide
+    yield "cummin dim 0", lambda x: x.cummin(0)[0], wide
+    yield "logcumsumexp", lambda x: x.logcumsumexp(-1), wide
+    yield "cumprod dim 0", lambda x: x.cumprod(0), wide
+    yield "any dim 0", lambda x: x.any(0), wide > 1
+    yield "all of floats", lambda x: x.all(-1), wide
+    yield "sum of transposed", lambda x: x.T.sum(-1), wide
+    yield "sum of a slice", lambda x: x[:, :500].sum(-1), wide
+    yield "softmax of a middle axis float64", lambda x: x.softmax(1), deep.double()
+    yield "softmin", lambda x: F.softmin(x, -1), wide
+    yield "trace", torch.trace, random(512, 512)
+    yield "histogram", lambda x: torch.histogram(x, 64, range=(-3.0, 3.0))[0], wide
+    yield "glu", F.glu, wide
+    yield "cdist p=2 batch", torch.cdist, random(4, 128, 16), random(4, 128, 16)
+    yield "pdist", F.pdist, random(256, 64)
+    yield "pairwise_distance", F.pairwise_distance, wide, random(256, 1024)
+    yield "addmv", torch.addmv, random(256), wide, random(1024)
+
+
+def losses():
+    x, y = random(256, 512), random(256, 512)
+    positive = torch.rand(256, 512) * 0.8 + 0.1
+    for name in ("l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "poisson_nll_loss"):
+        yield name, getattr(F, name), x, y
+    for reduction in ("none", "sum"):
+        yield f"mse_loss {reduction}", lambda x, y, r=reduction: F.mse_loss(x, y, reduction=r), x, y
+    yield "binary_cross_entropy", F.binary_cross_entropy, positive, positive.round()
+    yield "binary_cross_entropy_with_logits", F.binary_cross_entropy_with_logits, x, positive.round()
+    yield "kl_div", lambda x, y: F.kl_div(x, y, reduction="batchmean"), x, positive
+    yield "nll_loss", F.nll_loss, x, indices(512, 256)
+    yield "nll_loss2d", F.nll_loss, random(4, 21, 64, 64), indices(21, 4, 64, 64)
+    yield "cross_entropy2d", F.cross_entropy, random(4, 21, 64, 64), indices(21, 4, 64, 64)
+    yield "cross_entropy smoothed", lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), x, indices(512, 256)
+    yield "multi_margin_loss", F.multi_margin_loss, x, indices(512, 256)
+    yield "multilabel_margin_loss", F.multilabel_margin_loss, x, torch.stack([torch.randperm(512) for _ in range(256)])
+    yield "multilabel_soft_margin_loss", F.multilabel_soft_margin_loss, x, positive.round()
+    yield "margin_ranking_loss", F.margin_ranking_loss, random(10000), random(10000), random(10000).sign()
+    yield "hinge_embedding_loss", F.hinge_embedding_loss, x, y.sign()
+    yield "cosine_embedding_loss", F.cosine_embedding_loss, x, y, random(256).sign()
+    yield "triplet_margin_loss", F.triplet_margin_loss, x, y, random(256, 512)
+
+
+def gradients():
+    """Backward operators, as joint graphs have them."""
+    ops = torch.ops.aten
+    x, g = random(512, 512), random(512, 512)
+    for name in ("tanh_backward", "sigmoid_backward"):
+        yield name, getattr(ops, name), g, x
+    yield "gelu_backward", lambda g, x: ops.gelu_backward(g, x), g, x
+    yield "silu_backward", ops.silu_backward, g, x
+    yield "threshold_backward", lambda g, x: ops.threshold_backward(g, x, 0), g, x
+    yield "hardswish_backward", ops.hardswish_backward, g, x
+    yield "leaky_relu_backward", lambda g, x: ops.leaky_relu_backward(g, x, 0.1, False), g, x
+    yield "elu_backward", lambda g, x: ops.elu_backward(g, 1.0, 1, 1, False, x), g, x
+    yield "softplus_backward", lambda g, x: ops.softplus_backward(g, x, 1, 20), g, x
+    yield "mse_loss_backward", lambda g, x: ops.mse_loss_backward(g.sum(), g, x, 1), g, x
+    yield "_softmax_backward_data", lambda g, x: ops._softmax_backward_data(g, x, -1, FLOAT32), g, x.softmax(-1)
+    yield "_log_softmax_backward_data", lambda g, x: ops._log_softmax_backward_data(g, x, -1, FLOAT32), g, x.log_softmax(-1)
+    yield "native_layer_norm_backward", lambda g, x, w: ops.native_layer_norm_backward(
+        g, x, [512], x.mean(-1, True), x.var(-1, keepdim=True).rsqrt(), w, w, [True, True, True])[0], g, x, random(512)
+    image = random(4, 32, 56, 56)
+    pooled, places = F.max_pool2d(image, 2, return_indices=True)
+    yield "max_pool2d_with_indices_backward", lambda g, x, i: ops.max_pool2d_with_indices_backward(
+        g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, i), pooled, image, places
+    yield ("avg_pool2d_backward", lambda g, x: ops.avg_pool2d_backward(g, x, [2, 2], [2, 2], [0, 0], False, True, None),
+           pooled, image)
+    yield "_adaptive_avg_pool2d_backward", lambda g, x: ops._adaptive_avg_pool2d_backward(g, x), random(4, 32, 7, 7), image
+    yield "upsample_nearest2d_backward", lambda g: ops.upsample_nearest2d_backward(g, [56, 56], [4, 32, 28, 28]), image
+    yield "upsample_bilinear2d_backward", lambda g: ops.upsample_bilinear2d_backward(g, [56, 56], [4, 32, 28, 28], False), image
+    yield "reflection_pad2d_backward", lambda g, x: ops.reflection_pad2d_backward(g, x, [1, 1, 1, 1]), random(4, 32, 58, 58), image
+    yield ("embedding_dense_backward", lambda g, i: ops.embedding_dense_backward(g, i, 10000, -1, False), random(512, 128),
+           indices(10000, 512))
+    yield "grid_sampler_2d_backward", lambda g, x, p: ops.grid_sampler_2d_backward(
+        g, x, p, 0, 0, False, [True, True])[0], random(1, 32, 32, 32), random(1, 32, 64, 64), grid(32, 32)
+    yield "convolution_backward", lambda g, x, w: ops.convolution_backward(
+        g, x, w, [64], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True])[1], (
+            random(2, 64, 28, 28)), random(2, 32, 28, 28), random(64, 32, 3, 3)
+    yield "native_batch_norm_backward", lambda g, x, w, m, v: ops.native_batch_norm_backward(
+        g, x, w, m, v, m, v, True, 1e-5, [True, True, True])[0], image, image, random(32), random(32), torch.rand(32) + 1
+    yield "native_group_norm_backward", lambda g, x, w, m: ops.native_group_norm_backward(
+        g, x, m, m + 1, w, 4, 32, 3136, 8, [True, True, True])[0], image, image, random(32), torch.rand(4, 8)
+    yield "native_dropout_backward", lambda g, m: ops.native_dropout_backward(g, m, 2.0), g, x > 0
+    yield "unfold_backward", lambda g: ops.unfold_backward(g, [64, 1000], 1, 8, 4), random(64, 249, 8)
+    yield "select_backward", lambda g: ops.select_backward(g, [64, 16, 512], 1, 3), random(64, 512)
+    yield "slice_backward", lambda g: ops.slice_backward(g, [512, 1024], 1, 0, 512, 1), g
+    yield ("nll_loss_backward", lambda x, t: ops.nll_loss_backward(x.sum(), x, t, None, 1, -100, torch.tensor(256.0)),
+           random(256, 512), indices(512, 256))
+
+
+def places():
+    """Copies, indices and sorting of rarer kinds."""
+    wide, square = random(256, 1024), random(512, 512)
+    for k in (1, 2, 3):
+        yield f"rot90 {k}", lambda x, k=k: torch.rot90(x, k, (0, 1)), square
+    yield "unfold and sum", lambda x: x.unfold(-1, 8, 4).sum(-1), wide
+    yield "unfold copy", lambda x: x.unfold(-1, 16, 8).contiguous(), wide
+    yield "put", lambda x, i, y: x.put(i, y), wide, torch.randperm(256 * 1024)[:4096], random(4096)
+    yield "take", torch.take, wide, indices(256 * 1024, 64, 256)
+    yield "index_fill", lambda x, i: x.index_fill(0, i, 1.0), wide, indices(256, 64)
+    yield "index_reduce mean", lambda x, i, y: x.index_reduce(0, i, y, "mean"), wide, indices(256, 512), random(512, 1024)
+    for kind in ("mean", "sum", "prod", "amin"):
+        yield (f"scatter_reduce {kind}", lambda x, i, y, k=kind: x.scatter_reduce(0, i, y, k), random(2000, 64),
+               indices(2000, 8000, 1).expand(8000, 64), random(8000, 64))
+    yield "scatter_add of one axis", lambda x, i, y: x.scatter_add(0, i, y), random(2000), indices(2000, 50000), random(50000)
+    yield ("index_add of bfloat16", lambda x, i, y: x.index_add(0, i, y), random(2000, 64, dtype=BFLOAT16),
+           indices(2000, 8000), random(8000, 64, dtype=BFLOAT16))
+    yield "index of a column", lambda x, i: x[:, i], wide, indices(1024, 512)
+    yield "index_put of a mask", lambda x, m: x.index_put((m,), torch.tensor(0.0)), wide, wide > 0
+    yield "select_scatter", lambda x, y: x.select_scatter(y, 1, 5), wide, random(256)
+    yield "slice_scatter", lambda x, y: x.slice_scatter(y, 1, 10, 500), wide, random(256, 490)
+    yield "tile", lambda x: x.tile(2, 3), random(128, 128)
+    yield "chunk and cat", lambda x: torch.cat(x.chunk(4, -1)[::-1], -1), wide
+    yield "rotate half", lambda x: torch.cat((-x[..., 32:], x[..., :32]), -1), random(1, 12, 128, 64)
+    yield "flip of two", lambda x: x.flip(0, 1), wide
+    yield "flip int64", lambda x: x.flip(-1), indices(99, 256, 1024)
+    yield "fliplr uint8", torch.fliplr, indices(99, 512, 512).to(torch.uint8)
+    yield "roll of one", lambda x: x.roll(1), wide
+    yield "permute of five", lambda x: x.permute(0, 4, 1, 3, 2).contiguous(), random(2, 16, 16, 16, 16)
+    yield "windows", lambda x: x.view(1, 8, 7, 8, 7, 96).permute(0, 1, 3, 2, 4, 5).contiguous(), random(1, 56, 56, 96)
+    yield "channel_shuffle", lambda x: F.channel_shuffle(x, 4), random(1, 64, 56, 56)
+    yield "pixel_unshuffle", nn.PixelUnshuffle(2), random(1, 16, 128, 128)
+    yield "cat of ten", lambda x: torch.cat([x[:, i * 3:i * 3 + 90] for i in range(10)], -1), wide
+    yield "stack dim 0", lambda x, y: torch.stack((x, y)), wide, random(256, 1024)
+    yield "block_diag", torch.block_diag, random(64, 64), random(64, 64), random(64, 64)
+    yield "diag_embed", torch.diag_embed, random(32, 64)
+    yield "diagonal", lambda x: x.diagonal().clone(), random(1024, 1024)
+    yield "tril_indices", lambda x: torch.tril_indices(512, 512) + x.shape[0], random(4)
+    yield "combinations", lambda x: torch.cartesian_prod(x, x), random(200)
+    yield "linspace", lambda x: torch.linspace(0, 1, 100000) + x, random(1)
+    yield "full", lambda x: torch.full((512, 512), 3.0) * x, random(1)
+    yield "eye", lambda x: torch.eye(512) * x, random(1)
+    yield "sort bfloat16", lambda x: x.sort(-1), wide.bfloat16()
+    yield "sort float64", lambda x: x.sort(-1), wide.double()
+    yield "sort dim 0", lambda x: x.sort(0), wide
+    yield "sort stable int32", lambda x: torch.sort(x, dim=-1, stable=True), indices(99, 256, 1024).int()
+    yield "topk smallest", lambda x: x.topk(50, -1, largest=False), random(64, 5000)
+    yield "topk dim 0", lambda x: x.topk(5, 0), wide
+    yield "topk of half", lambda x: x.topk(512, -1), wide
+    yield "topk bfloat16", lambda x: x.topk(50, -1), random(1, 50257, dtype=BFLOAT16)
+    yield "msort", torch.msort, wide
+    yield "unique_consecutive", torch.unique_consecutive, indices(3, 10000)
+    yield "unique of counts", lambda x: torch.unique(x, return_inverse=True, return_counts=True), indices(1000, 10000)
+    yield "isin", torch.isin, indices(1000, 10000), indices(1000, 100)
+    yield "searchsorted of rows", torch.searchsorted, torch.rand(256, 100).sort(-1)[0], torch.rand(256, 256)
+    yield "argwhere", torch.argwhere, torch.rand(256, 1024) > 0.9
+    yield "pad replicate", lambda x: F.pad(x, (3, 3, 3, 3), mode="replicate"), random(1, 16, 112, 112)
+    yield "pad circular", lambda x: F.pad(x, (3, 3, 3, 3), mode="circular"), random(1, 16, 112, 112)
+    yield "pad constant int64", lambda x: F.pad(x, (1, 1)), indices(99, 256, 1024)
+    yield "pad reflect 1d", lambda x: F.pad(x, (200, 200), mode="reflect"), random(1, 16000)
+    yield "EmbeddingBag max", nn.EmbeddingBag(10000, 128, mode="max"), indices(10000, 512, 32)
+
+
+def resizing():
+    """Pooling in one dimension, images of uint8 and float64."""
+    signal, image = random(8, 64, 1000), random(1, 32, 64, 64)
+    yield "max_pool1d of 3", nn.MaxPool1d(3, 2, 1), signal
+    yield "max_pool1d with indices", lambda x: F.max_pool1d(x, 2, return_indices=True), signal
+    yield "avg_pool1d", nn.AvgPool1d(4), signal
+    yield "adaptive_avg_pool1d", nn.AdaptiveAvgPool1d(10), signal
+    yield "adaptive_max_pool1d", nn.AdaptiveMaxPool1d(1), signal
+    yield "lp_pool2d", lambda x: F.lp_pool2d(x, 2, 2), image
+    yield "max_pool2d float64", nn.MaxPool2d(2), random(1, 64, 56, 56, dtype=FLOAT64)
+    yield "avg_pool2d float64", nn.AvgPool2d(2), random(1, 64, 56, 56, dtype=FLOAT64)
+    yield "avg_pool2d of 3", nn.AvgPool2d(3, 1, 1), image
+    yield "max_pool2d of 5", nn.MaxPool2d(5, 1, 2), random(1, 128, 20, 20)
+    yield ("fractional_max_pool2d", lambda x, r: F.fractional_max_pool2d(x, 2, output_size=(32, 32), _random_samples=r),
+           image, torch.rand(1, 32, 2))
+    yield "max_unpool2d", lambda x, i: F.max_unpool2d(x, i, 2), *F.max_pool2d(random(1, 32, 64, 64), 2, return_indices=True)
+    yield "adaptive_avg_pool3d", nn.AdaptiveAvgPool3d(1), random(1, 256, 4, 7, 7)
+    photo = indices(256, 1, 3, 480, 640).to(torch.uint8)
+    yield "resize uint8", lambda x: F.interpolate(x, size=(224, 224), mode="bilinear", antialias=True), photo
+    yield "resize uint8 plain", lambda x: F.interpolate(x, size=(224, 224), mode="bilinear"), photo
+    yield "resize uint8 nearest", lambda x: F.interpolate(x, size=(224, 224), mode="nearest"), photo
+    yield "uint8 to unit", lambda x: x.float() / 255, photo
+    yield "preprocess", lambda x: (F.interpolate(x, size=(224, 224), mode="bilinear", antialias=True).float() / 255
+                                   - torch.tensor([0.4, 0.5, 0.5])[:, None, None]) / torch.tensor([0.2, 0.2, 0.3])[:, None, None], photo
+    yield "preprocess channels last", lambda x: x.permute(0, 3, 1, 2).float().div(255), indices(256, 1, 224, 224, 3).to(torch.uint8)
+    yield "to uint8", lambda x: (x * 255).clamp(0, 255).round().to(torch.uint8), torch.rand(3, 224, 224)
+    yield "grid_sample float64", F.grid_sample, image.double(), grid(64, 64).double()
+    yield "interpolate area", resize("area", 32), image
+    yield "interpolate nearest-exact", resize("nearest-exact", 96), image
+    yield "interpolate bilinear corners", lambda x: F.interpolate(x, size=(128, 128), mode="bilinear", align_corners=True), image
+    yield "interpolate bilinear float64", resize("bilinear", 128), image.double()
+    yield "grey", lambda x: (x * torch.tensor([0.3, 0.6, 0.1])[:, None, None]).sum(1), torch.rand(1, 3, 480, 640)
+    yield "fold of frames", nn.Fold((1, 4000), (1, 400), stride=(1, 100)), random(1, 400, 37)
+    yield "unfold of kernel", nn.Unfold(4, stride=4), random(1, 3, 224, 224)
+
+
+def small_matrices():
+    """Decompositions, attention with options, Fourier transforms of rarer sizes."""
+    a = torch.rand(128, 128) + torch.eye(128) * 4
+    yield "qr", torch.linalg.qr, random(128, 64)
+    yield "cholesky", torch.linalg.cholesky, a @ a.T
+    yield "inv", torch.linalg.inv, a
+    yield "det", torch.linalg.det, random(64, 8, 8)
+    yield "inv of many", torch.linalg.inv, random(256, 4, 4) + torch.eye(4) * 4
+    yield "solve of many", torch.linalg.solve, random(256, 6, 6) + torch.eye(6) * 4, random(256, 6, 1)
+    yield "solve_triangular", lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), a.tril(), random(128, 64)
+    yield "matrix_exp", torch.linalg.matrix_exp, random(64, 64) / 8
+    yield "matrix_power", lambda a: torch.linalg.matrix_power(a, 5), random(64, 64)
+    yield "svdvals", torch.linalg.svdvals, random(64, 64)
+    yield "pinv", torch.linalg.pinv, random(64, 32)
+    yield "eigvalsh", torch.linalg.eigvalsh, a + a.T
+    yield "lu_factor", torch.linalg.lu_factor, a
+    yield "cholesky_solve", torch.cholesky_solve, random(128, 8), torch.linalg.cholesky(a @ a.T)
+    yield "tensordot", lambda a, b: torch.tensordot(a, b, 2), random(32, 16, 16), random(16, 16, 64)
+    yield "chain_matmul", lambda a, b, c: torch.linalg.multi_dot((a, b, c)), random(64, 256), random(256, 64), random(64, 128)
+    yield "addbmm", torch.addbmm, random(64, 64), random(16, 64, 32), random(16, 32, 64)
+    yield "einsum of a diagonal", lambda a: torch.einsum("bii->bi", a), random(64, 64, 64)
+    yield "einsum of three", lambda a, b, c: torch.einsum("bi,ij,bj->b", a, b, c), random(128, 64), random(64, 64), random(128, 64)
+    yield "matmul of a mask", lambda a, b: a @ b.float(), random(128, 256), random(256, 128) > 0
+    yield "matmul int32", torch.matmul, indices(9, 128, 128).int(), indices(9, 128, 128).int()
+    yield "bmm float64", torch.bmm, random(12, 64, 64, dtype=FLOAT64), random(12, 64, 64, dtype=FLOAT64)
+    yield ("attention of a mask", lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m), random(1, 12, 128, 64),
+           torch.rand(128, 128) > 0.3)
+    yield ("attention of groups", lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True),
+           random(1, 12, 128, 64), random(1, 4, 128, 64))
+    yield "attention float64", lambda q: F.scaled_dot_product_attention(q, q, q), random(1, 4, 128, 64, dtype=FLOAT64)
+    heads = nn.MultiheadAttention(256, 8, batch_first=True).eval()
+    yield "MultiheadAttention", lambda x, heads=heads: heads(x, x, x, need_weights=False)[0], random(1, 128, 256)
+    for name in ("ifft", "hfft", "rfftn", "fftshift", "ihfft"):
+        complex_input = name in ("ifft", "hfft", "fftshift")
+        yield name, getattr(torch.fft, name), random(64, 512, dtype=COMPLEX64 if complex_input else FLOAT32)
+    yield "rfft float64", torch.fft.rfft, random(64, 1024, dtype=FLOAT64)
+    yield "irfft2", torch.fft.irfft2, random(16, 64, 33, dtype=COMPLEX64)
+    yield "fft dim 0", lambda x: torch.fft.fft(x, dim=0), random(512, 64, dtype=COMPLEX64)
+    yield "fft 17", torch.fft.fft, random(512, 17, dtype=COMPLEX64)
+    yield "fft prime", torch.fft.fft, random(16, 1009, dtype=COMPLEX64)
+    window = torch.hann_window(400)
+    yield "istft", lambda x: torch.istft(x, 400, 100, window=torch.hann_window(400)), (
+        torch.stft(random(1, 16000), 400, 100, window=window, return_complex=True))
+
+
+def vision():
+    import torchvision
+
+    boxes = torch.rand(1000, 4) * 50
+    boxes[:, 2:] += boxes[:, :2]
+    regions = torch.cat((torch.zeros(64, 1), boxes[:64]), 1)
+    yield "roi_align", lambda x, r: torchvision.ops.roi_align(x, r, 7, 1.0, 2), random(1, 64, 64, 64), regions
+    yield "roi_pool", lambda x, r: torchvision.ops.roi_pool(x, r, 7), random(1, 64, 64, 64), regions
+    yield "nms", lambda b, s: torchvision.ops.nms(b, s, 0.5), boxes, torch.rand(1000)
+    yield "box_iou", torchvision.ops.box_iou, boxes[:300], boxes[300:600]
+    yield ("deform_conv2d", lambda x, o, w: torchvision.ops.deform_conv2d(x, o, w, padding=1), random(1, 32, 28, 28),
+           random(1, 18, 28, 28), random(32, 32, 3, 3))
+
+
+KINDS = (pointwise, reductions, normalization, images, moves, products, convolutions, sequences, quantized, algebra, specials,
+         pairs, statistics, losses, gradients, places, resizing, small_matrices, vision)
 
 
 def calls():

@@ -100,7 +100,7 @@ def main():
             continue
         try:
             own, peer = measure(arguments, function, inputs)
-        except (RuntimeError, subprocess.CalledProcessError) as error:
+        except Exception as error:  # export has many ways to refuse
             reason = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
             print(f"{name}: {reason.strip().splitlines()[:1]}", file=sys.stderr)
             continue
