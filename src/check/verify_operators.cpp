@@ -6,9 +6,9 @@
 
 #include "base/hash/text_hash.h"
 #include "check/shapes/program_shapes.h"
-#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "ir/values/constant_value.h"
 #include "ops/bind.h"
 
 namespace pt2 {

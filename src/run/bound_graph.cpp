@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/printable.h"
-#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
+#include "ir/values/constant_value.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
 #include "run/reference/vmap.h"

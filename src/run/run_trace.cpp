@@ -5,8 +5,8 @@
 
 #include "base/hash/text_hash.h"
 #include "base/printable.h"
-#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
+#include "ir/values/constant_value.h"
 
 namespace pt2 {
 namespace {

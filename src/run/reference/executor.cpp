@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 #include "base/memory_account.h"
-#include "ir/values/constant_value.h"
 #include "ir/graph_place.h"
+#include "ir/values/constant_value.h"
 #include "ir/values/record.h"
 #include "ops/bind.h"
 #include "pt2/ir/type_text.h"
