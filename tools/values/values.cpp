@@ -32,6 +32,9 @@ T element(const Tensor& tensor, int64_t index) {
   return value;
 }
 
+// NaN has no sign that anybody wrote.
+double unsigned_nan(double value) { return std::isnan(value) ? std::fabs(value) : value; }
+
 std::string element_text(const Tensor& tensor, int64_t index) {
   switch (dtype_category(tensor.dtype())) {
     case DtypeCategory::boolean:
@@ -42,10 +45,10 @@ std::string element_text(const Tensor& tensor, int64_t index) {
                                              : fmt::format("{}", value);
     }
     case DtypeCategory::floating:
-      return fmt::format("{:.4g}", element<double>(tensor, index));
+      return fmt::format("{:.4g}", unsigned_nan(element<double>(tensor, index)));
     case DtypeCategory::complex: {
       const auto value = element<Complex>(tensor, index);
-      return fmt::format("{:.4g}{:+.4g}i", value.real(), value.imag());
+      return fmt::format("{:.4g}{:+.4g}i", unsigned_nan(value.real()), unsigned_nan(value.imag()));
     }
   }
   return "";

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "kernels/pointwise.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -51,7 +52,7 @@ double distance(const C* a, const C* b, int64_t count, double p) {
 
 Result<void> check_order(double p) {
   if (!(p >= 0))
-    return operator_error("p: found " + std::to_string(p) + ", expected no negative number");
+    return operator_error("p: found " + print_float(p) + ", expected no negative number");
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -77,7 +78,7 @@ Result<void> poisson(Context& context, Tensor& out, const Tensor& self, const Op
   Output<double> drawn(out);
   for (int64_t i = 0; i < rates.size(); ++i) {
     if (!(rates[i] >= 0))
-      return operator_error("self: found the rate " + std::to_string(rates[i]) +
+      return operator_error("self: found the rate " + print_float(rates[i]) +
                             ", expected no negative one");
     const double count = draw_poisson(context.random(), rates[i]);
     // What x86 makes of a number that no int64 holds.

@@ -1,6 +1,7 @@
 // Dropout: in training, random elements become zero and the others are scaled up.
 #include <cmath>
 
+#include "base/text.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -14,7 +15,7 @@ namespace {
 
 Result<void> check_dropout(double p) {
   if (!(p >= 0 && p <= 1))
-    return operator_error("p: found " + std::to_string(p) + ", expected 0 to 1");
+    return operator_error("p: found " + print_float(p) + ", expected 0 to 1");
   return {};
 }
 

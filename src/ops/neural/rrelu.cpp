@@ -1,4 +1,5 @@
 // Leaky ReLU with random slopes in training.
+#include "base/text.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -13,8 +14,8 @@ using TensorPair = std::tuple<Tensor, Tensor>;
 
 Result<void> check_bounds(const Scalar& lower, const Scalar& upper) {
   if (lower.to_double() <= upper.to_double()) return {};
-  return operator_error("lower: found " + std::to_string(lower.to_double()) +
-                        ", expected at most upper, " + std::to_string(upper.to_double()));
+  return operator_error("lower: found " + print_float(lower.to_double()) +
+                        ", expected at most upper, " + print_float(upper.to_double()));
 }
 
 double mean_slope(const Scalar& lower, const Scalar& upper) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/memory_account.h"
+#include "base/text.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -285,7 +286,7 @@ Result<Tensor> normal_std(Context& context, double mean, const Tensor& std, Opti
 
 Result<void> check_probability(double p) {
   if (!(p >= 0 && p <= 1))
-    return operator_error("p: found " + std::to_string(p) + ", expected 0 to 1");
+    return operator_error("p: found " + print_float(p) + ", expected 0 to 1");
   return {};
 }
 
@@ -338,7 +339,7 @@ Result<Tensor> bernoulli(Context& context, const Tensor& self, OptionalGenerator
 Result<Tensor> exponential(Context& context, const Tensor& self, double rate, OptionalGenerator) {
   PT2_TRY_VOID(check_floating(self, "self"));
   if (!(rate > 0))
-    return operator_error("lambd: found " + std::to_string(rate) + ", expected above 0");
+    return operator_error("lambd: found " + print_float(rate) + ", expected above 0");
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
   RandomState& random = context.random();
   fill_with<double>(out, [&] { return -std::log1p(-random.uniform()) / rate; });
@@ -374,7 +375,7 @@ Result<Tensor> cauchy(Context& context, const Tensor& self, double median, doubl
 }
 Result<Tensor> geometric(Context& context, const Tensor& self, double p, OptionalGenerator) {
   if (!(p > 0 && p < 1))
-    return operator_error("p: found " + std::to_string(p) + ", expected between 0 and 1");
+    return operator_error("p: found " + print_float(p) + ", expected between 0 and 1");
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
   RandomState& random = context.random();
   fill_with<double>(out, [&] { return std::ceil(std::log(random.uniform()) / std::log1p(-p)); });

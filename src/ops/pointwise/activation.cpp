@@ -1,6 +1,7 @@
 // Activation functions.
 #include <numbers>
 
+#include "base/text.h"
 #include "kernels/pointwise.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -132,7 +133,7 @@ void softplus(Tensor& out, const Tensor& self, const Scalar& beta, const Scalar&
 Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
   const double most = largest_finite(self.dtype());
   if (!(lambd.to_double() >= 0 && lambd.to_double() <= most))
-    return operator_error("lambd: found " + std::to_string(lambd.to_double()) +
+    return operator_error("lambd: found " + print_float(lambd.to_double()) +
                           ", expected a number from 0 to the largest of " +
                           std::string(dtype_name(self.dtype())));
   return strict_float_as_self(self);

@@ -1,6 +1,7 @@
 // Comparisons, logic, and selection between two operands.
 #include <cstring>
 
+#include "base/text.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
@@ -113,7 +114,7 @@ Result<void> check_bound(const Scalar& bound, Dtype dtype, bool is_min) {
   const double beyond = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   const double number = bound.to_double();
   if (bits == 64 || (is_min ? number < beyond : number >= lowest)) return {};
-  return operator_error(std::string(is_min ? "min" : "max") + ": found " + std::to_string(number) +
+  return operator_error(std::string(is_min ? "min" : "max") + ": found " + print_float(number) +
                         ", expected a bound for " + std::string(dtype_name(dtype)));
 }
 Result<Meta> clamp_meta(const Tensor& self, const std::optional<Scalar>& min,

@@ -255,8 +255,10 @@ Result<Tensor> special_round(Emitter& e, const Tensor& self, int64_t decimals) {
   return e(aten<"round.decimals">, {self, decimals});
 }
 
-Result<Meta> logit_meta(const Tensor& self, std::optional<double>) {
-  return real_fraction_of_self(self);
+Result<Meta> logit_meta(const Tensor& self, std::optional<double> eps) {
+  PT2_TRY(Meta meta, real_fraction_of_self(self));
+  if (eps) PT2_TRY_VOID(expect_representable(*eps, meta.dtype));
+  return meta;
 }
 void logit(Tensor& out, const Tensor& self, std::optional<double> eps) {
   with_float_compute_type(out.dtype(), [&]<class C>() {

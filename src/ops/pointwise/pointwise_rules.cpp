@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
@@ -62,7 +63,7 @@ Result<void> expect_fraction(Dtype dtype) {
 Result<void> expect_representable(const Scalar& value, Dtype dtype) {
   const double number = value.to_double();
   const auto overflow = [&] {
-    return operator_error("the value " + std::to_string(number) + " does not fit dtype " +
+    return operator_error("the value " + print_float(number) + " does not fit dtype " +
                           std::string(dtype_name(dtype)));
   };
   if (dtype_category(dtype) != DtypeCategory::complex && value.to_complex().imag() != 0)

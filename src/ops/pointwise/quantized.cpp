@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
@@ -460,7 +461,7 @@ Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& 
   PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
   for (double value : values.as<double>())
     if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))
-      return operator_error("zero_point: found " + std::to_string(value) + ", expected " +
+      return operator_error("zero_point: found " + print_float(value) + ", expected " +
                             std::to_string(quant_min) + " to " + std::to_string(quant_max));
   return fake_meta(self);
 }

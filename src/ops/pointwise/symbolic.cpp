@@ -1,6 +1,7 @@
 // Python numbers: the items of one-element tensors, Python's arithmetic, and assertions.
 #include <cmath>
 
+#include "base/text.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
@@ -195,8 +196,7 @@ template <double (*F)(double)>
 Result<double> real_function(const Scalar& a) {
   const double result = F(a.to_double());
   if (std::isnan(result) && !std::isnan(a.to_double()))
-    return operator_error("found " + std::to_string(a.to_double()) +
-                          " outside the function's domain");
+    return operator_error("found " + print_float(a.to_double()) + " outside the function's domain");
   return result;
 }
 

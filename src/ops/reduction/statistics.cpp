@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
@@ -245,8 +246,8 @@ Result<Tensor> renorm(Emitter& e, const Tensor& self, const Scalar& p, int64_t d
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
   if (!(p.to_double() > 0) || !(maxnorm.to_double() >= 0))
-    return operator_error("found p " + std::to_string(p.to_double()) + " and maxnorm " +
-                          std::to_string(maxnorm.to_double()) + ", expected positive numbers");
+    return operator_error("found p " + print_float(p.to_double()) + " and maxnorm " +
+                          print_float(maxnorm.to_double()) + ", expected positive numbers");
   PT2_TRY(const int64_t kept, wrap_dim(dim, self.dim()));
   Value::List others;
   for (int64_t i = 0; i < self.dim(); ++i)

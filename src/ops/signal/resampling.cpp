@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/memory_account.h"
+#include "base/text.h"
 #include "kernels/images/byte_resizing.h"
 #include "kernels/lines.h"
 #include "ops/checks.h"
@@ -528,7 +529,8 @@ Result<Resize> resize_from_vec(const Tensor& input, Mode mode, int64_t spatial,
     const double factor = (*scale_factors)[i];
     const double size = static_cast<double>(input.size(2 + static_cast<int64_t>(i))) * factor;
     if (!(size >= 0 && size < 0x1p62))
-      return operator_error("scale_factors: found " + std::to_string(factor));
+      return operator_error("scale_factors: found " + print_float(factor) +
+                            ", expected a factor of 0 or more whose size is below 2^62");
     resize.output.push_back(static_cast<int64_t>(size));
     resize.scales[i] = factor;
   }
