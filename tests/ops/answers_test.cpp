@@ -121,6 +121,16 @@ TEST(Answers, BatchStatisticsAreRoundedOnlyToBeStored) {
   EXPECT_NEAR(y[0] + y[1] + y[2] + y[3], 0, 1e-6);
 }
 
+TEST(Answers, LogitsOfHalvesAreRoundedAfterEachStep) {
+  const auto logits = [](Dtype dtype, std::optional<double> eps) {
+    return elements(apply(aten<"logit.default">, {as(dtype, row<float>({0.3f, 0.7f, 1})), eps}));
+  };
+  EXPECT_EQ(logits(Dtype::float16, {}), (Doubles{-0.84765625, 0.8486328125, HUGE_VAL}));
+  EXPECT_EQ(logits(Dtype::float16, 1e-3), (Doubles{-0.84765625, 0.8486328125, 6.9296875}));
+  // 1 - eps is 1.
+  EXPECT_EQ(logits(Dtype::bfloat16, 1e-3), (Doubles{-0.84375, 0.84375, HUGE_VAL}));
+}
+
 TEST(Answers, RowsThatAreLookedUpAreShortened) {
   const Tensor weight = Tensor::of<float>({4, 2}, {3, 4, 1, 1, 6, 8, 0.5, 0});
   const auto shortened = apply(aten<"embedding_renorm.default">,

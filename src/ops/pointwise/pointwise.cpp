@@ -262,12 +262,17 @@ Result<Meta> logit_meta(const Tensor& self, std::optional<double> eps) {
 }
 void logit(Tensor& out, const Tensor& self, std::optional<double> eps) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C low = static_cast<C>(eps.value_or(0));
+    // Halves are rounded after each step, and the bounds are halves, too.
+    const auto rounded = [dtype = out.dtype()](C x) {
+      round_elements<C>(dtype, 1, &x);
+      return x;
+    };
+    const C low = rounded(static_cast<C>(eps.value_or(0))), high = rounded(C(1) - low);
     elementwise<C>(
         out, out.dtype(),
         [=, clamped = eps.has_value()](C x) {
-          const C z = clamped ? (x < low ? low : (x > C(1) - low ? C(1) - low : x)) : x;
-          return std::log(z / (C(1) - z));
+          const C z = clamped ? (x < low ? low : (x > high ? high : x)) : x;
+          return std::log(rounded(z / rounded(C(1) - z)));
         },
         self);
   });

@@ -273,8 +273,7 @@ bool TileBuilder::add_rare(const BoundNode& node) {
     const Value* mode = planner_.constant(node, "rounding_mode");
     const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
     if (text == nullptr || *text != "trunc") return false;
-    const TileSource quotient = emit(Binary::divide, operand(0), operand(1));
-    instructions_.back().rounding = rounding_of(node_.dtype);
+    const TileSource quotient = rounded(emit(Binary::divide, operand(0), operand(1)));
     return finish(node, emit(Unary::truncate, quotient));
   }
   if (is("aten::addcdiv")) {
@@ -309,8 +308,8 @@ bool TileBuilder::add_rare(const BoundNode& node) {
   if (is("aten::logit")) {
     if (!planner_.is_none(node, "eps")) return false;
     const TileSource x = operand(0);
-    const TileSource odds = emit(Binary::divide, x, emit(Binary::subtract, number(1), x));
-    return finish(node, emit(Unary::logarithm, odds));
+    const TileSource rest = rounded(emit(Binary::subtract, number(1), x));
+    return finish(node, emit(Unary::logarithm, rounded(emit(Binary::divide, x, rest))));
   }
   if (is("aten::lerp", "Tensor")) {
     const TileSource from = operand(0), end = operand(1), weight = operand(2);
@@ -342,10 +341,6 @@ bool TileBuilder::add_log_of_sum(const BoundNode& node) {
 }
 
 bool TileBuilder::add_normal_distribution(const BoundNode& node) {
-  const auto rounded = [&](const TileSource& value) {
-    instructions_.back().rounding = rounding_of(node_.dtype);
-    return value;
-  };
   const TileSource x = source(node.arguments[0]);
   const TileSource scaled = rounded(emit(Binary::multiply, x, number(std::numbers::sqrt2 / 2)));
   const TileSource odd = rounded(emit(Unary::error_function, scaled));
@@ -413,6 +408,11 @@ TileSource TileBuilder::emit(decltype(TileInstruction::function) function, const
                              const TileSource& b, double scale) {
   instructions_.push_back({.function = function, .a = a, .b = b, .scale = scale});
   return {TileSource::From::tile, static_cast<uint8_t>(instructions_.size() - 1), 0};
+}
+
+TileSource TileBuilder::rounded(const TileSource& value) {
+  instructions_.back().rounding = rounding_of(node_.dtype);
+  return value;
 }
 
 bool TileBuilder::finish(const BoundNode& node, const TileSource& value) {

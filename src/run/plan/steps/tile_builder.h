@@ -120,6 +120,9 @@ class TileBuilder {
                            const kernels::TileSource& a, const kernels::TileSource& b = number(0),
                            double scale = 1);
 
+  // What was emitted last, as a half where the node computes halves.
+  kernels::TileSource rounded(const kernels::TileSource& value);
+
   bool finish(const BoundNode& node, const kernels::TileSource& value);
 
   // A result of a node before, a number, or an operand of the step.
