@@ -332,39 +332,41 @@ TEST(Answers, CallsThatNamePlacesTwiceOrNothing) {
   EXPECT_EQ(elements(apply(aten<"contiguous.default">, {two, MemoryFormat::preserve})), Doubles{2});
   const Tensor none = Tensor::zeros(Dtype::float32, {2, 0, 3});
   EXPECT_EQ(elements(apply(aten<"linalg_cond.default">, {none})), (Doubles{0, 0}));
-  // Whole numbers all the way, rounded between width and height.
-  TEST(Answers, BytesAreResizedInWholeNumbers) {
-    const Tensor image = Tensor::of<uint8_t>(
-        {1, 1, 3, 5}, {0, 10, 200, 255, 31, 90, 250, 3, 77, 128, 17, 0, 255, 1, 64});
-    const auto resized = [&](Handle resize, const Sizes& size) {
-      return elements(
-          apply(resize, {image, size, false, std::optional<double>(), std::optional<double>()}));
-    };
-    const Sizes small{2, 3}, large{4, 7};
-    EXPECT_EQ(resized(aten<"upsample_bilinear2d.default">, small),
-              (Doubles{38, 151, 107, 44, 192, 60}));
-    EXPECT_EQ(resized(aten<"_upsample_bilinear2d_aa.default">, small),
-              (Doubles{62, 134, 119, 66, 117, 63}));
-    EXPECT_EQ(resized(aten<"upsample_bicubic2d.default">, large),
-              (Doubles{0,  0,   49,  214, 255, 171, 4,   56, 157, 162, 46,  115, 140, 96,
-                       64, 157, 170, 72,  29,  61,  122, 14, 0,   68,  255, 74,  0,   64}));
-    EXPECT_EQ(resized(aten<"_upsample_bicubic2d_aa.default">, large),
-              (Doubles{0,  0,   47,  210, 255, 163, 12,  55, 137, 155, 59,  124, 131, 93,
-                       63, 137, 161, 83,  40,  66,  115, 15, 0,   61,  255, 66,  7,   65}));
-  }
+}
 
-  // Where the statistics were constants, an infinite input has a gradient like others.
-  TEST(Answers, GradientsOfAnEvaluatedBatchNormLeaveOutTheInput) {
-    const Tensor gradient = Tensor::of<float>({2, 1, 2}, {1, 2, 3, 4}),
-                 input = Tensor::of<float>({2, 1, 2}, {HUGE_VALF, 0, 1, 2}), two = row<float>({2}),
-                 zero = row<float>({0}), one = row<float>({1});
-    const Value::List mask{Value(true), Value(false), Value(false)};
-    const auto gradients =
-        apply_all(aten<"native_batch_norm_backward.default">,
-                  {gradient, input, two, zero, one, std::nullopt, std::nullopt, false, 0.0, mask});
-    ASSERT_TRUE(gradients) << gradients.error().text();
-    EXPECT_EQ(elements(*(*gradients)[0].get_if<Tensor>()), (Doubles{2, 4, 6, 8}));
-  }
+// Whole numbers all the way, rounded between width and height.
+TEST(Answers, BytesAreResizedInWholeNumbers) {
+  const Tensor image = Tensor::of<uint8_t>(
+      {1, 1, 3, 5}, {0, 10, 200, 255, 31, 90, 250, 3, 77, 128, 17, 0, 255, 1, 64});
+  const auto resized = [&](Handle resize, const Sizes& size) {
+    return elements(
+        apply(resize, {image, size, false, std::optional<double>(), std::optional<double>()}));
+  };
+  const Sizes small{2, 3}, large{4, 7};
+  EXPECT_EQ(resized(aten<"upsample_bilinear2d.default">, small),
+            (Doubles{38, 151, 107, 44, 192, 60}));
+  EXPECT_EQ(resized(aten<"_upsample_bilinear2d_aa.default">, small),
+            (Doubles{62, 134, 119, 66, 117, 63}));
+  EXPECT_EQ(resized(aten<"upsample_bicubic2d.default">, large),
+            (Doubles{0,  0,   49,  214, 255, 171, 4,   56, 157, 162, 46,  115, 140, 96,
+                     64, 157, 170, 72,  29,  61,  122, 14, 0,   68,  255, 74,  0,   64}));
+  EXPECT_EQ(resized(aten<"_upsample_bicubic2d_aa.default">, large),
+            (Doubles{0,  0,   47,  210, 255, 163, 12,  55, 137, 155, 59,  124, 131, 93,
+                     63, 137, 161, 83,  40,  66,  115, 15, 0,   61,  255, 66,  7,   65}));
+}
+
+// Where the statistics were constants, an infinite input has a gradient like others.
+TEST(Answers, GradientsOfAnEvaluatedBatchNormLeaveOutTheInput) {
+  const Tensor gradient = Tensor::of<float>({2, 1, 2}, {1, 2, 3, 4}),
+               input = Tensor::of<float>({2, 1, 2}, {HUGE_VALF, 0, 1, 2}), two = row<float>({2}),
+               zero = row<float>({0}), one = row<float>({1});
+  const Value::List mask{Value(true), Value(false), Value(false)};
+  const auto gradients =
+      apply_all(aten<"native_batch_norm_backward.default">,
+                {gradient, input, two, zero, one, std::nullopt, std::nullopt, false, 0.0, mask});
+  ASSERT_TRUE(gradients) << gradients.error().text();
+  EXPECT_EQ(elements(*(*gradients)[0].get_if<Tensor>()), (Doubles{2, 4, 6, 8}));
+}
 
 }  // namespace
 }  // namespace pt2::ops

@@ -90,7 +90,7 @@ TEST(SpecialFunctions, Polygamma) {
   };
   EXPECT_EQ(third(1e-100), HUGE_VAL);
   EXPECT_EQ(third(1e200), 0);
-  EXPECT_EQ(third(HUGE_VAL), 0);
+  EXPECT_TRUE(std::isnan(third(HUGE_VAL)));  // as in PyTorch, whose sum it is
 }
 
 TEST(SpecialFunctions, ModifiedBesselFunctions) {

@@ -61,7 +61,7 @@ class Case {
       const auto found = plan->run(copies(), {}, executor, workspace);
       EXPECT_TRUE(found) << found.error().text();
       if (!found) return {};
-      for (size_t i = 0; i < expected.size(); ++i) compare((*found)[i], expected[i]);
+      for (size_t i = 0; i < expected.size(); ++i) compare(i, (*found)[i], expected[i]);
     }
     check_recording(*plan, workspace, expected);
     Names names;
@@ -129,7 +129,7 @@ class Case {
     for (int round = 0; was_recorded_ && round < 2; ++round) {
       ASSERT_TRUE(recording.run(given, {}).value());
       for (size_t i = 0; i < expected.size(); ++i)
-        compare(Value(recording.outputs()[i]), expected[i]);
+        compare(i, Value(recording.outputs()[i]), expected[i]);
     }
     if (was_recorded_) check_other_elements(recording);
   }
@@ -147,7 +147,7 @@ class Case {
     const std::vector<Value> expected = execute(maker_.graph, inputs).value();
     took_others_ = recording.run(given, {}).value();
     for (size_t i = 0; took_others_ && i < expected.size(); ++i)
-      compare(Value(recording.outputs()[i]), expected[i]);
+      compare(i, Value(recording.outputs()[i]), expected[i]);
   }
   ValueId add(const Sizes& sizes, bool known, float least = -1) {
     const ValueId id = maker_.input("i" + std::to_string(values_.size()));
@@ -166,7 +166,7 @@ class Case {
                                             : values_[i]);
     return out;
   }
-  void compare(const Value& found, const Value& expected) const {
+  void compare(size_t result, const Value& found, const Value& expected) const {
     const Tensor &a = *found.get_if<Tensor>(), &b = *expected.get_if<Tensor>();
     ASSERT_EQ(a.sizes(), b.sizes());
     ASSERT_EQ(a.dtype(), b.dtype());
@@ -177,7 +177,8 @@ class Case {
                                                        : tolerance;
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-      EXPECT_NEAR(x[i], y[i], room * (1 + std::abs(y[i]))) << "element " << i;
+      EXPECT_NEAR(x[i], y[i], room * (1 + std::abs(y[i])))
+          << "result " << result << ", element " << i;
     }
   }
   static std::vector<double> numbers(const Tensor& tensor) {

@@ -45,10 +45,10 @@ bool TileBuilder::add_gradient(const BoundNode& node) {
   return false;
 }
 
-// The slope where the function was y: y - y * y.
+// The slope where the function was y: (1 - y) * y.
 std::optional<TileSource> TileBuilder::sigmoid_gradient(const BoundNode& node) {
   const TileSource gradient = source(node.arguments[0]), y = source(node.arguments[1]);
-  return multiply(gradient, emit(Binary::subtract, y, emit(Unary::square, y)));
+  return multiply(multiply(gradient, emit(Binary::subtract, number(1), y)), y);
 }
 
 // 1 - y * y.
