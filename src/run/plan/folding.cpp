@@ -1,6 +1,8 @@
 // What a plan computes once, when it is made; and which calls operators refuse, which is asked
 // then.
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "base/memory_account.h"
 #include "check/shapes/shape_check.h"
@@ -26,27 +28,38 @@ constexpr uint64_t kWorkOfLevel = 64;
 
 bool is_tensor(const Argument& output) { return output.is<ValueId>(); }
 
-// Whether an operator that refuses tensors of such sizes takes others, no matter: without a step
-// the reference executor says which.
-bool is_refused(const Graph& graph, const BoundNode& node, const SymbolBindings& hints) {
-  // For symbols that no example shows; divisible sizes and single ones.
-  constexpr int64_t kSizes[] = {64, 1};
-  check::ShapeCheck check(graph, *node.node, node.op);
-  const std::vector<SymbolId> symbols = check.symbols();
-  for (const int64_t size : kSizes) {
-    SymbolBindings bindings = hints;
-    bool is_shown = true;
-    for (const SymbolId symbol : symbols) {
-      if (hints.find(symbol) != nullptr) continue;
-      is_shown = false;
-      bindings.bind(symbol, size);
-    }
-    const auto results = check.infer(check::by_record(bindings));
-    if (results || results.error().code == ErrorCode::unsupported) return false;
-    if (is_shown) break;
+// Values of all symbols. Those that no example shows are divisible in one choice, and 1 in the
+// other.
+class SymbolChoices {
+ public:
+  explicit SymbolChoices(const Graph& graph) {
+    const PlacedGraph placed{.graph = &graph};
+    hints_ = check::hint_bindings({&placed, 1});
+    choices_ = {hints_, hints_};
   }
-  return true;
-}
+
+  // False where an operator takes tensors of the sizes of either choice. What it would say of
+  // others does not matter: without a step the reference executor asks it.
+  bool are_refused(const Graph& graph, const BoundNode& node) {
+    check::ShapeCheck check(graph, *node.node, node.op);
+    size_t count = 1;
+    for (const SymbolId symbol : check.symbols()) {
+      if (hints_.find(symbol) != nullptr) continue;
+      count = choices_.size();
+      for (size_t i = 0; i < count; ++i) choices_[i].bind(symbol, kSizes[i]);
+    }
+    return std::ranges::all_of(std::span(choices_).first(count), [&](const auto& bindings) {
+      const auto results = check.infer(check::by_record(bindings));
+      return !results && results.error().code != ErrorCode::unsupported;
+    });
+  }
+
+ private:
+  static constexpr int64_t kSizes[] = {64, 1};
+
+  SymbolBindings hints_;
+  std::array<SymbolBindings, std::size(kSizes)> choices_;
+};
 
 }  // namespace
 
@@ -58,11 +71,10 @@ bool computes_alone(const BoundNode& node) {
 // A step's kernel computes whatever it is given: what an operator says of its arguments is asked of
 // the very rule that the reference executor asks.
 Nodes refused_nodes(const BoundGraph& bound) {
-  const PlacedGraph placed{.graph = bound.graph};
-  const SymbolBindings hints = check::hint_bindings({&placed, 1});
+  SymbolChoices choices(*bound.graph);
   Nodes out;
   for (const BoundNode& node : bound.nodes)
-    if (own_row(node) != nullptr && is_refused(*bound.graph, node, hints)) out.insert(&node);
+    if (own_row(node) != nullptr && choices.are_refused(*bound.graph, node)) out.insert(&node);
   return out;
 }
 
