@@ -11,7 +11,6 @@
 namespace pt2::run {
 
 // What a step takes. One number for each channel lies along the second dimension of the result.
-// What a step takes. One number for each channel lies along the second dimension of the result.
 struct TileArgument {
   const BoundArgument* value;
   Dtype dtype;  // of a tensor

@@ -37,6 +37,8 @@ bool TileBuilder::add_gradient(const BoundNode& node) {
       {"aten::log_sigmoid_backward", &TileBuilder::log_sigmoid_gradient},
       {"aten::mse_loss_backward", &TileBuilder::squared_loss_gradient},
   };
+  const ops::OpDef* own = own_row(node);
+  if (own == nullptr || !own->signature->name.ends_with("_backward")) return false;
   for (const auto& row : kGradients) {
     if (!is_operator(node, row.name)) continue;
     const auto gradient = (this->*row.write)(node);
