@@ -23,10 +23,12 @@ struct BinaryNode {
 };
 std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& node);
 
-// What conditions make truths of.
-enum class ConditionTakes : uint8_t {
-  compared,  // elements of one dtype
-  truth,     // whether elements are 0
+// What a node makes of its operands.
+enum class Takes : uint8_t {
+  numbers,   // results of their dtype
+  anything,  // the same in another dtype
+  compared,  // of one dtype, conditions
+  truth,     // whether they are 0
   mask,      // bools
 };
 // Comparisons and logic of two operands: in a chain, and as a kernel for each dtype computes them.
@@ -34,7 +36,7 @@ struct Condition {
   std::string_view name;
   kernels::Binary function;
   kernels::TypedFunction typed;
-  ConditionTakes takes = ConditionTakes::compared;
+  Takes takes = Takes::compared;
 };
 std::span<const Condition> conditions();
 

@@ -9,7 +9,6 @@
 #include "ops/convert.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
-#include "run/plan/pointwise.h"
 
 namespace pt2::run {
 namespace {
@@ -19,22 +18,9 @@ using kernels::Ternary;
 using kernels::TileInstruction;
 using kernels::TileSource;
 using kernels::Unary;
-using Takes = TileBuilder::Takes;
 
 bool is_real(Dtype dtype) {
   return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
-}
-
-Takes taken_by(ConditionTakes condition) {
-  switch (condition) {
-    case ConditionTakes::compared:
-      return Takes::compared;
-    case ConditionTakes::truth:
-      return Takes::truth;
-    case ConditionTakes::mask:
-      break;
-  }
-  return Takes::mask;
 }
 
 // A number as PyTorch makes an element of it.
@@ -228,7 +214,7 @@ bool TileBuilder::add_condition(const BoundNode& node) {
     if (!is_operator(node, row.name) && !is_operator(node, row.name, "Tensor") &&
         !is_operator(node, row.name, "Scalar"))
       continue;
-    node_.takes = taken_by(row.takes);
+    node_.takes = row.takes;
     const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
     const Dtype compared = node_.compared.value_or(Dtype::float64);
     return finish(node, emit(row.function, as_element(compared, a), as_element(compared, b)));

@@ -7,6 +7,7 @@
 
 #include "kernels/tiles.h"
 #include "run/plan/planner.h"
+#include "run/plan/pointwise.h"
 
 namespace pt2::run {
 
@@ -21,15 +22,6 @@ struct TileArgument {
 // What nodes compute, as instructions that each have a tile of their own.
 class TileBuilder {
  public:
-  // What a node makes of its operands.
-  enum class Takes : uint8_t {
-    numbers,   // results of their dtype
-    anything,  // the same in another dtype
-    compared,  // of one dtype, conditions
-    truth,     // whether they are 0
-    mask,      // bools
-  };
-
   explicit TileBuilder(const Planner& planner) : planner_(planner) {}
 
   // False where the node is none for tiles, or there are too many operands. Nodes go in the order
