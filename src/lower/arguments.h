@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pt2/ir/graph.h"
+#include "pt2/value.h"
 
 namespace pt2 {
 
@@ -31,6 +32,18 @@ void for_each_leaf(Argument& argument, const Visit& visit) {
     for (auto& [key, item] : map->items) for_each_leaf(item, visit);
   } else {
     visit(argument);
+  }
+}
+
+// Applies `visit(Argument, Value)` to corresponding parts of both.
+template <class A, class V, class Visit>
+void for_each_pair(A& argument, V& value, const Visit& visit) {
+  const auto* list = argument.template get_if<ArgumentList>();
+  auto* items = value.template get_if<Value::List>();
+  if (list != nullptr && items != nullptr && list->items.size() == items->size()) {
+    for (size_t i = 0; i < items->size(); ++i) for_each_pair(list->items[i], (*items)[i], visit);
+  } else {
+    visit(argument, value);
   }
 }
 

@@ -132,20 +132,12 @@ class Caster {
     if (!results) return;
     const std::vector<Argument> outputs = graph.node(id).outputs;
     for (size_t i = 0; i < std::min(outputs.size(), results->size()); ++i)
-      record_result(graph, outputs[i], (*results)[i], changed);
-  }
-  void record_result(Graph& graph, const Argument& output, const Value& computed,
-                     Changed& changed) {
-    if (const auto* id = output.get_if<ValueId>()) {
-      if (const auto* tensor = computed.get_if<Tensor>())
-        record(graph, *id, ScalarType{dtype_info(tensor->dtype()).schema_number}, changed);
-      return;
-    }
-    const auto* list = output.get_if<ArgumentList>();
-    const auto* items = computed.get_if<Value::List>();
-    if (list == nullptr || items == nullptr) return;
-    for (size_t i = 0; i < std::min(list->items.size(), items->size()); ++i)
-      record_result(graph, list->items[i], (*items)[i], changed);
+      for_each_pair(outputs[i], (*results)[i], [&](const Argument& output, const Value& computed) {
+        const auto* made = output.get_if<ValueId>();
+        const auto* tensor = computed.get_if<Tensor>();
+        if (made != nullptr && tensor != nullptr)
+          record(graph, *made, ScalarType{dtype_info(tensor->dtype()).schema_number}, changed);
+      });
   }
 
   void fail(const Graph& graph, NodeId id, std::string text,

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "check/shapes/shape_check.h"
+#include "lower/arguments.h"
 
 namespace pt2 {
 namespace {
@@ -17,21 +18,14 @@ bool lie_alike(const Sizes& sizes, const Sizes& a, const Sizes& b) {
 
 void learn(const Graph& graph, const Argument& output, const Value& computed,
            const SymbolBindings& hints, OtherStrides& known) {
-  if (const auto* id = output.get_if<ValueId>()) {
-    const auto* tensor = computed.get_if<Tensor>();
-    const TensorMeta* meta = graph.value(*id).tensor();
-    const auto recorded = meta == nullptr ? std::nullopt : recorded_strides(*meta, hints);
-    if (tensor == nullptr || !recorded || recorded->size() != tensor->sizes().size()) return;
-    if (!std::ranges::any_of(tensor->sizes(), [](int64_t size) { return size == 0; }) &&
-        !lie_alike(tensor->sizes(), tensor->strides(), *recorded))
-      known.insert_or_assign(*id, tensor->strides());
-    return;
-  }
-  const auto* list = output.get_if<ArgumentList>();
-  const auto* items = computed.get_if<Value::List>();
-  if (list == nullptr || items == nullptr) return;
-  for (size_t i = 0; i < std::min(list->items.size(), items->size()); ++i)
-    learn(graph, list->items[i], (*items)[i], hints, known);
+  const auto* tensor = computed.get_if<Tensor>();
+  const TensorMeta* meta = tensor_meta(graph, output);
+  if (tensor == nullptr || meta == nullptr) return;
+  const auto recorded = recorded_strides(*meta, hints);
+  if (!recorded || recorded->size() != tensor->sizes().size()) return;
+  if (std::ranges::find(tensor->sizes(), 0) == tensor->sizes().end() &&
+      !lie_alike(tensor->sizes(), tensor->strides(), *recorded))
+    known.insert_or_assign(*output.get_if<ValueId>(), tensor->strides());
 }
 
 }  // namespace
@@ -63,7 +57,10 @@ void learn_other_strides(const Graph& graph, const Node& node, const ops::Operat
   };
   const auto results = check.infer(lying);
   for (size_t i = 0; results && i < std::min(results->size(), node.outputs.size()); ++i)
-    learn(graph, node.outputs[i], (*results)[i], hints, known);
+    for_each_pair(node.outputs[i], (*results)[i],
+                  [&](const Argument& output, const Value& computed) {
+                    learn(graph, output, computed, hints, known);
+                  });
 }
 
 Sizes strides_apart(const Sizes& sizes, const Sizes& strides) {

@@ -27,18 +27,6 @@ std::string_view short_name(const ops::Operator& op) {
   return name.substr(name.rfind(':') + 1);
 }
 
-// Applies `visit(Argument, Value)` to corresponding parts of both.
-template <class A, class V, class Visit>
-void for_each_pair(A& argument, V& value, const Visit& visit) {
-  const auto* list = argument.template get_if<ArgumentList>();
-  auto* items = value.template get_if<Value::List>();
-  if (list != nullptr && items != nullptr && list->items.size() == items->size()) {
-    for (size_t i = 0; i < items->size(); ++i) for_each_pair(list->items[i], (*items)[i], visit);
-  } else {
-    visit(argument, value);
-  }
-}
-
 // The node's arguments in the order of the signature; null where the file omits one.
 std::vector<const Argument*> given_arguments(const Node& node, const ops::Signature& signature) {
   std::vector<const Argument*> out(signature.parameter_count);
