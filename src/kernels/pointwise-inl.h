@@ -7,6 +7,8 @@
 #define PT2_KERNELS_POINTWISE_INL_H
 #endif
 
+#include <type_traits>
+
 #include "kernels/dtypes/doubles-inl.h"
 #include "kernels/pointwise.h"
 
@@ -132,70 +134,84 @@ HWY_INLINE V floor_quotient(V a, V b) {
   return hn::IfThenElse(hn::Eq(b, zero), plain, result);
 }
 
-inline void apply_unary(Unary function, const float* from, float* to, int64_t count) {
+// Functions that are computed in double (is_of_doubles) leave floats as they are.
+template <class T>
+HWY_NOINLINE void apply_unary(Unary function, const T* from, T* to, int64_t count) {
+  const auto map = [&](const auto& f) HWY_ATTR { map_span(from, to, count, f); };
+  const auto map_doubles = [&](const auto& f) HWY_ATTR {
+    if constexpr (std::is_same_v<T, double>) map_span(from, to, count, f);
+  };
   switch (function) {
     case Unary::negate:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Neg(x); });
+      return map([](auto x) HWY_ATTR { return hn::Neg(x); });
     case Unary::absolute:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Abs(x); });
+      return map([](auto x) HWY_ATTR { return hn::Abs(x); });
     case Unary::square:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Mul(x, x); });
+      return map([](auto x) HWY_ATTR { return hn::Mul(x, x); });
     case Unary::square_root:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Sqrt(x); });
+      return map([](auto x) HWY_ATTR { return hn::Sqrt(x); });
     case Unary::reciprocal_square_root:
-      return map_span(from, to, count,
-                      [](V x) HWY_ATTR { return hn::Div(set(1.0f), hn::Sqrt(x)); });
+      return map([](auto x) HWY_ATTR { return hn::Div(set(T{1}), hn::Sqrt(x)); });
     case Unary::reciprocal:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Div(set(1.0f), x); });
+      return map([](auto x) HWY_ATTR { return hn::Div(set(T{1}), x); });
     case Unary::exponential:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return exp(x); });
+      return map([](auto x) HWY_ATTR { return exp(x); });
     case Unary::exponential_minus_1:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return expm1(x); });
+      return map([](auto x) HWY_ATTR { return expm1(x); });
     case Unary::logarithm:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return log(x); });
+      return map([](auto x) HWY_ATTR { return log(x); });
     case Unary::logarithm_of_1_plus:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return log1p(x); });
+      return map([](auto x) HWY_ATTR { return log1p(x); });
     case Unary::softplus:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return softplus(x); });
+      return map([](auto x) HWY_ATTR { return softplus(x); });
     case Unary::logarithm_2:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return log2(x); });
+      return map([](auto x) HWY_ATTR { return log2(x); });
     case Unary::logarithm_10:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return log10(x); });
+      return map([](auto x) HWY_ATTR { return log10(x); });
     case Unary::sine:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return sin(x); });
+      return map([](auto x) HWY_ATTR { return sin(x); });
     case Unary::cosine:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return cos(x); });
+      return map([](auto x) HWY_ATTR { return cos(x); });
     case Unary::floor:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Floor(x); });
+      return map([](auto x) HWY_ATTR { return hn::Floor(x); });
     case Unary::ceiling:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Ceil(x); });
+      return map([](auto x) HWY_ATTR { return hn::Ceil(x); });
     case Unary::round:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Round(x); });
+      return map([](auto x) HWY_ATTR { return hn::Round(x); });
     case Unary::truncate:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Trunc(x); });
+      return map([](auto x) HWY_ATTR { return hn::Trunc(x); });
     case Unary::sign:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return sign(x); });
+      return map([](auto x) HWY_ATTR { return sign(x); });
     case Unary::arctangent:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return atan(x); });
+      return map([](auto x) HWY_ATTR { return atan(x); });
     case Unary::error_function:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return erf(x); });
+      return map([](auto x) HWY_ATTR { return erf(x); });
     case Unary::fraction:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Sub(x, hn::Trunc(x)); });
+      return map([](auto x) HWY_ATTR { return hn::Sub(x, hn::Trunc(x)); });
     case Unary::exponential_2:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return exp2(x); });
+      return map([](auto x) HWY_ATTR { return exp2(x); });
     case Unary::inverse_error_function:
-      return map_span(from, to, count, [](V x) HWY_ATTR { return erfinv(x); });
+      return map([](auto x) HWY_ATTR { return erfinv(x); });
     case Unary::tangent:
+      return map_doubles([](VD x) HWY_ATTR { return tan(x); });
     case Unary::arcsine:
+      return map_doubles([](VD x) HWY_ATTR { return asin(x); });
     case Unary::arccosine:
+      return map_doubles([](VD x) HWY_ATTR { return acos(x); });
     case Unary::hyperbolic_sine:
+      return map_doubles([](VD x) HWY_ATTR { return sinh(x); });
     case Unary::hyperbolic_cosine:
+      return map_doubles([](VD x) HWY_ATTR { return cosh(x); });
     case Unary::inverse_hyperbolic_sine:
+      return map_doubles([](VD x) HWY_ATTR { return asinh(x); });
     case Unary::inverse_hyperbolic_cosine:
+      return map_doubles([](VD x) HWY_ATTR { return acosh(x); });
     case Unary::inverse_hyperbolic_tangent:
+      return map_doubles([](VD x) HWY_ATTR { return atanh(x); });
     case Unary::error_function_complement:
+      return map_doubles([](VD x) HWY_ATTR { return erfc(x); });
     case Unary::logarithm_of_gamma:
-      break;  // of doubles
+      return map_doubles([](VD x) HWY_ATTR { return lgamma_of_floats(x); });
   }
 }
 

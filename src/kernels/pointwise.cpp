@@ -19,6 +19,9 @@ namespace HWY_NAMESPACE {
 void apply_activation(Activation activation, const float* from, float* to, int64_t count) {
   activate_span(activation, from, to, count);
 }
+void apply_unary_to_floats(Unary function, const float* from, float* to, int64_t count) {
+  apply_unary(function, from, to, count);
+}
 
 void scale_shift_rows(Activation activation, int64_t row, int64_t begin, int64_t end,
                       const Rows& in, const Rows& scale, const Rows& shift, const RowsOut& out) {
@@ -53,7 +56,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pt2::kernels {
 PT2_EXPORT(apply_activation);
-PT2_EXPORT(apply_unary);
+PT2_EXPORT(apply_unary_to_floats);
 PT2_EXPORT(combine_float_rows);
 PT2_EXPORT(add_scaled_float_rows);
 PT2_EXPORT(scale_shift_rows);
@@ -120,7 +123,7 @@ void apply(Unary function, const float* from, float* to, int64_t count, ThreadPo
                      pool);
   }
   over_chunks({1, count}, pool, [&](int64_t, int64_t begin, int64_t end) {
-    PT2_DISPATCH(apply_unary)(function, from + begin, to + begin, end - begin);
+    PT2_DISPATCH(apply_unary_to_floats)(function, from + begin, to + begin, end - begin);
   });
 }
 

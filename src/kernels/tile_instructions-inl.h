@@ -24,84 +24,6 @@ struct Seen {
   bool is_number;
 };
 
-HWY_NOINLINE void apply_unary_of_doubles(Unary function, const double* from, double* to,
-                                         int64_t count) {
-  const auto map = [&](const auto& f) HWY_ATTR { map_span(from, to, count, f); };
-  const VD one = set(1.0);
-  switch (function) {
-    case Unary::negate:
-      return map([](VD x) HWY_ATTR { return hn::Neg(x); });
-    case Unary::absolute:
-      return map([](VD x) HWY_ATTR { return hn::Abs(x); });
-    case Unary::square:
-      return map([](VD x) HWY_ATTR { return hn::Mul(x, x); });
-    case Unary::square_root:
-      return map([](VD x) HWY_ATTR { return hn::Sqrt(x); });
-    case Unary::reciprocal_square_root:
-      return map([one](VD x) HWY_ATTR { return hn::Div(one, hn::Sqrt(x)); });
-    case Unary::reciprocal:
-      return map([one](VD x) HWY_ATTR { return hn::Div(one, x); });
-    case Unary::exponential:
-      return map([](VD x) HWY_ATTR { return exp(x); });
-    case Unary::exponential_minus_1:
-      return map([](VD x) HWY_ATTR { return expm1(x); });
-    case Unary::logarithm:
-      return map([](VD x) HWY_ATTR { return log(x); });
-    case Unary::logarithm_of_1_plus:
-      return map([](VD x) HWY_ATTR { return log1p(x); });
-    case Unary::softplus:
-      return map([](VD x) HWY_ATTR { return softplus(x); });
-    case Unary::logarithm_2:
-      return map([](VD x) HWY_ATTR { return log2(x); });
-    case Unary::logarithm_10:
-      return map([](VD x) HWY_ATTR { return log10(x); });
-    case Unary::sine:
-      return map([](VD x) HWY_ATTR { return sin(x); });
-    case Unary::cosine:
-      return map([](VD x) HWY_ATTR { return cos(x); });
-    case Unary::floor:
-      return map([](VD x) HWY_ATTR { return hn::Floor(x); });
-    case Unary::ceiling:
-      return map([](VD x) HWY_ATTR { return hn::Ceil(x); });
-    case Unary::round:
-      return map([](VD x) HWY_ATTR { return hn::Round(x); });
-    case Unary::truncate:
-      return map([](VD x) HWY_ATTR { return hn::Trunc(x); });
-    case Unary::sign:
-      return map([](VD x) HWY_ATTR { return sign(x); });
-    case Unary::arctangent:
-      return map([](VD x) HWY_ATTR { return atan(x); });
-    case Unary::error_function:
-      return map([](VD x) HWY_ATTR { return erf(x); });
-    case Unary::fraction:
-      return map([](VD x) HWY_ATTR { return hn::Sub(x, hn::Trunc(x)); });
-    case Unary::exponential_2:
-      return map([](VD x) HWY_ATTR { return exp2(x); });
-    case Unary::tangent:
-      return map([](VD x) HWY_ATTR { return tan(x); });
-    case Unary::arcsine:
-      return map([](VD x) HWY_ATTR { return asin(x); });
-    case Unary::arccosine:
-      return map([](VD x) HWY_ATTR { return acos(x); });
-    case Unary::hyperbolic_sine:
-      return map([](VD x) HWY_ATTR { return sinh(x); });
-    case Unary::hyperbolic_cosine:
-      return map([](VD x) HWY_ATTR { return cosh(x); });
-    case Unary::inverse_hyperbolic_sine:
-      return map([](VD x) HWY_ATTR { return asinh(x); });
-    case Unary::inverse_hyperbolic_cosine:
-      return map([](VD x) HWY_ATTR { return acosh(x); });
-    case Unary::inverse_hyperbolic_tangent:
-      return map([](VD x) HWY_ATTR { return atanh(x); });
-    case Unary::error_function_complement:
-      return map([](VD x) HWY_ATTR { return erfc(x); });
-    case Unary::inverse_error_function:
-      return map([](VD x) HWY_ATTR { return erfinv(x); });
-    case Unary::logarithm_of_gamma:
-      return map([](VD x) HWY_ATTR { return lgamma_of_floats(x); });
-  }
-}
-
 HWY_NOINLINE void activate_doubles(Activation activation, const double* from, double* to,
                                    int64_t count) {
   const auto map = [&](const auto& f) HWY_ATTR { map_span(from, to, count, f); };
@@ -138,7 +60,7 @@ void apply_to(const TileFunction& function, const double* from, double* to, int6
   if (const auto* activation = std::get_if<Activation>(&function))
     activate_doubles(*activation, from, to, count);
   else
-    apply_unary_of_doubles(*std::get_if<Unary>(&function), from, to, count);
+    apply_unary(*std::get_if<Unary>(&function), from, to, count);
 }
 void apply_to(const TileFunction& function, const float* from, float* to, int64_t count) {
   if (const auto* activation = std::get_if<Activation>(&function))
@@ -149,7 +71,7 @@ void apply_to(const TileFunction& function, const float* from, float* to, int64_
   for (int64_t begin = 0; begin < count; begin += kWidened) {
     const int64_t part = std::min(kWidened, count - begin);
     for (int64_t i = 0; i < part; ++i) wide[i] = static_cast<double>(from[begin + i]);
-    apply_unary_of_doubles(unary, wide, wide, part);
+    apply_unary(unary, wide, wide, part);
     for (int64_t i = 0; i < part; ++i) to[begin + i] = static_cast<float>(wide[i]);
   }
 }
