@@ -11,6 +11,7 @@
 #include "check/shapes/shape_check.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
+#include "ir/symbols/sym_int.h"
 #include "ops/table.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/ir/expr_rewrite.h"
@@ -257,9 +258,7 @@ class DimFreer {
     if (meta.strides.size() != old_sizes.size()) return {};
     std::vector<size_t> order(meta.strides.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    const auto hint = [](const SymInt& size) {
-      return size.is_symbolic() ? size.hint().value_or(1) : size.literal();
-    };
+    const auto hint = [](const SymInt& size) { return known_number(size).value_or(1); };
     std::ranges::stable_sort(order, std::greater(),
                              [&](size_t dim) { return hint(meta.strides[dim]); });
     int64_t expected = 1;
@@ -284,7 +283,7 @@ class DimFreer {
 
   Result<Expr> times(Expr product, const SymInt& size) {
     ExprPool& pool = *program_.expressions;
-    const Expr factor = size.is_symbolic() ? size.expr() : pool.integer(size.literal());
+    const Expr factor = expression_of(size, pool);
     Expr& known = products_[{product.operator->(), factor.operator->()}];
     if (known) return known;
     if (product->size > kMostParts - parts_ || factor->size > kMostParts - parts_ - product->size)

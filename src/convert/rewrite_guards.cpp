@@ -2,6 +2,7 @@
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
+#include "ir/symbols/sym_int.h"
 #include "pt2/ir/expr_bounds.h"
 #include "pt2/ir/expr_rewrite.h"
 #include "pt2/ir/guards.h"
@@ -86,17 +87,13 @@ class GuardReader {
     return found && found->input < specs_.size() ? &specs_[found->input] : nullptr;
   }
 
-  Expr expression(const SymInt& value) const {
-    return value.is_symbolic() ? value.expr() : pool_.integer(value.literal());
-  }
-
   Expr value_of(const GuardSource& source) const {
     if (const ArgumentSpec* spec = input(source); spec != nullptr && spec->is_constant()) {
       const auto* number = spec->value.get_if<int64_t>();
       return number ? pool_.integer(*number) : Expr();
     }
     const auto found = operand(source);
-    return found ? expression(found->number) : Expr();
+    return found ? expression_of(found->number, pool_) : Expr();
   }
 
   // No reader checks the strides and offsets of inputs, so the recorded ones say nothing of a

@@ -8,6 +8,7 @@
 
 #include "base/platform.h"
 #include "inspect/plain_text.h"
+#include "ir/symbols/sym_int.h"
 #include "ir/target.h"
 #include "package/held_tensors.h"
 #include "pt2/ir/modules.h"
@@ -82,9 +83,8 @@ class StatsReader {
 
  private:
   uint64_t number(const SymInt& size) {
-    if (!size.is_symbolic()) return static_cast<uint64_t>(std::max<int64_t>(size.literal(), 0));
-    out_.assumed_sizes = true;
-    return static_cast<uint64_t>(std::max<int64_t>(size.hint().value_or(1), 0));
+    out_.assumed_sizes = out_.assumed_sizes || size.is_symbolic();
+    return static_cast<uint64_t>(std::max<int64_t>(known_number(size).value_or(1), 0));
   }
   uint64_t elements(const TensorMeta* meta) {
     if (meta == nullptr) return 0;

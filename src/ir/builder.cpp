@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/structure.h"
+#include "ir/symbols/sym_int.h"
 #include "ir/target.h"
 
 namespace pt2 {
@@ -61,9 +62,7 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
   TensorMeta meta{.dtype = {dtype_info(dtype).schema_number}};
   meta.strides.resize(sizes.size());
   SymInt stride(int64_t{1});
-  const auto hint = [](const SymInt& value) {
-    return value.is_symbolic() ? value.hint().value_or(1) : value.literal();
-  };
+  const auto hint = [](const SymInt& value) { return known_number(value).value_or(1); };
   for (size_t i = sizes.size(); i-- > 0;) {
     meta.strides[i] = stride;
     if (i == 0) break;

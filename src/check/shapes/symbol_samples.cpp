@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "ir/symbols/sym_int.h"
 #include "pt2/check_inputs.h"
 #include "pt2/ir/expr_bounds.h"
 
@@ -70,7 +71,7 @@ Expr source_expr(const Program& program, const GuardSource& source, const GuardN
         dim < meta->sizes.size())
       size = &meta->sizes[dim];
     if (size == nullptr) return {};
-    return size->is_symbolic() ? size->expr() : program.expressions->integer(size->literal());
+    return expression_of(*size, *program.expressions);
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/symbols/sym_int.h"
 #include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
@@ -31,10 +32,6 @@ int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 
 
 int64_t value_of(const NumberForm& form, int64_t product) {
   return floor_divide(product * form.times + form.ahead(), form.divisor) + form.plus;
-}
-
-std::optional<int64_t> hint_of(const SymInt& number) {
-  return number.is_symbolic() ? number.hint() : std::optional(number.literal());
 }
 
 }  // namespace
@@ -126,10 +123,7 @@ bool NumberWriter::depends_on_elements(const SymInt& number) const {
 }
 
 Result<SymInt> NumberWriter::binary(ExprOp op, const SymInt& a, const SymInt& b) const {
-  const auto expr_of = [&](const SymInt& number) {
-    return number.is_symbolic() ? number.expr() : pool_.integer(number.literal());
-  };
-  const auto left = hint_of(a), right = hint_of(b);
+  const auto left = known_number(a), right = known_number(b);
   std::optional<int64_t> hint;
   if (int64_t out = 0; left && right) {
     const bool overflows = op == ExprOp::add        ? __builtin_add_overflow(*left, *right, &out)
@@ -137,7 +131,8 @@ Result<SymInt> NumberWriter::binary(ExprOp op, const SymInt& a, const SymInt& b)
                                                     : (out = floor_divide(*left, *right), false);
     if (!overflows) hint = out;
   }
-  const Expr expr = pool_.intern({.op = op, .args = {expr_of(a), expr_of(b)}});
+  const Expr expr =
+      pool_.intern({.op = op, .args = {expression_of(a, pool_), expression_of(b, pool_)}});
   PT2_TRY(const Expr simple, simplify(pool_, expr));
   PT2_TRY(const SpelledExpr* spelled, pool_.parse(print_expr(simple, spelling_)));
   return SymInt(spelled, hint);

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "ir/symbols/sym_int.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "lower/new_nodes.h"
@@ -302,20 +303,16 @@ class RegionMapper {
     return strides;
   }
 
-  Expr expr_of(const SymInt& number) {
-    ExprPool& pool = *program_.expressions;
-    return number.is_symbolic() ? number.expr() : pool.integer(number.literal());
-  }
+  Expr expr_of(const SymInt& number) { return expression_of(number, *program_.expressions); }
 
   SymInt plus_one(const SymInt& number) {
-    const auto hint = number.is_symbolic() ? number.hint() : std::optional(number.literal());
+    const auto hint = known_number(number);
     return spelled({.op = ExprOp::add, .args = {expr_of(number), expr_of(SymInt(1))}},
                    hint && *hint < INT64_MAX ? std::optional(*hint + 1) : std::nullopt);
   }
 
   SymInt times(const SymInt& a, const SymInt& b) {
-    const auto left = a.is_symbolic() ? a.hint() : std::optional(a.literal());
-    const auto right = b.is_symbolic() ? b.hint() : std::optional(b.literal());
+    const auto left = known_number(a), right = known_number(b);
     int64_t product = 0;
     const bool is_known = left && right && !__builtin_mul_overflow(*left, *right, &product);
     if (!a.is_symbolic() && !b.is_symbolic()) return SymInt(product);

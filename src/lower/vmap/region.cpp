@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/symbols/sym_int.h"
 #include "ops/table.h"
 
 namespace pt2 {
@@ -188,16 +189,13 @@ class RegionReader {
     dim += dim < 0 ? rank : 0;
     const SymInt& size = meta->sizes[static_cast<size_t>(dim)];
     if (const auto* number = region_.size.get_if<int64_t>())
-      return size.is_symbolic() ? size.hint().value_or(*number) == *number
-                                : size.literal() == *number;
+      return known_number(size).value_or(*number) == *number;
     const auto* id = region_.size.get_if<ValueId>();
     const auto* value = id == nullptr ? nullptr : std::get_if<SymInt>(&graph_.value(*id).meta);
     if (value == nullptr) return false;
     if (value->is_symbolic() && size.is_symbolic()) return value->expr() == size.expr();
-    const auto known = [](const SymInt& number) {
-      return number.is_symbolic() ? number.hint() : std::optional<int64_t>(number.literal());
-    };
-    return !known(*value) || !known(size) || known(*value) == known(size);
+    const auto wanted = known_number(*value), found = known_number(size);
+    return !wanted || !found || wanted == found;
   }
 
   bool shows_whole(const Argument& argument) const {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "ir/symbols/sym_int.h"
 #include "lower/arguments.h"
 #include "lower/new_nodes.h"
 
@@ -13,17 +14,14 @@ namespace {
 
 constexpr std::string_view kPermute = "torch.ops.aten.permute.default";
 
-// Nothing where the symbol has no known value.
-std::optional<int64_t> known(const SymInt& number) {
-  return number.is_symbolic() ? number.hint() : number.literal();
-}
-
 }  // namespace
 
 std::vector<int64_t> memory_order(const TensorMeta& meta, int64_t first) {
   std::vector<int64_t> order(meta.sizes.size());
   std::iota(order.begin(), order.end(), int64_t{0});
-  const auto stride = [&](int64_t dim) { return known(meta.strides[static_cast<size_t>(dim)]); };
+  const auto stride = [&](int64_t dim) {
+    return known_number(meta.strides[static_cast<size_t>(dim)]);
+  };
   const bool all_known =
       meta.strides.size() == meta.sizes.size() &&
       std::ranges::all_of(order, [&](int64_t dim) { return stride(dim).has_value(); });
