@@ -289,31 +289,22 @@ uint16_t float_to_bfloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-namespace {
+void widen_halves(Dtype dtype, const std::byte* from, int64_t count, float* to) {
+  const auto* halves = reinterpret_cast<const uint16_t*>(from);
+  if (dtype == Dtype::float16)
+    kernels::half_to_float(halves, count, to);
+  else
+    kernels::bfloat16_to_float(halves, count, to);
+}
+void narrow_to_halves(Dtype dtype, const float* from, int64_t count, std::byte* to) {
+  auto* halves = reinterpret_cast<uint16_t*>(to);
+  if (dtype == Dtype::float16)
+    kernels::float_to_half(from, count, halves);
+  else
+    kernels::float_to_bfloat16(from, count, halves);
+}
 
-// Arrays of halves have kernels.
-bool load_halves(const std::byte* source, Dtype dtype, int64_t count, float* out) {
-  if (reinterpret_cast<uintptr_t>(source) % alignof(uint16_t) != 0) return false;
-  const auto* halves = reinterpret_cast<const uint16_t*>(source);
-  if (dtype == Dtype::float16)
-    kernels::half_to_float(halves, count, out);
-  else if (dtype == Dtype::bfloat16)
-    kernels::bfloat16_to_float(halves, count, out);
-  else
-    return false;
-  return true;
-}
-bool store_halves(const float* source, int64_t count, Dtype dtype, std::byte* out) {
-  if (reinterpret_cast<uintptr_t>(out) % alignof(uint16_t) != 0) return false;
-  auto* halves = reinterpret_cast<uint16_t*>(out);
-  if (dtype == Dtype::float16)
-    kernels::float_to_half(source, count, halves);
-  else if (dtype == Dtype::bfloat16)
-    kernels::float_to_bfloat16(source, count, halves);
-  else
-    return false;
-  return true;
-}
+namespace {
 
 // Loops whose step the compiler knows, where elements lie side by side.
 template <class Format, class C>
@@ -332,25 +323,17 @@ void store_stepping(const C* source, int64_t step, int64_t count, std::byte* out
   }
 }
 
-// Whether elements of the dtype are numbers C as they lie.
-template <class C>
-bool are_stored_alike(Dtype dtype) {
-  return dtype == (std::is_same_v<C, float>     ? Dtype::float32
-                   : std::is_same_v<C, double>  ? Dtype::float64
-                   : std::is_same_v<C, int64_t> ? Dtype::int64
-                                                : Dtype::complex128);
-}
-
 }  // namespace
 
 template <class C>
 void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t count, C* out) {
-  if (stride == 1 && are_stored_alike<C>(dtype) && count > 0) {
+  if (stride == 1 && is_stored_as<C>(dtype) && count > 0) {
     std::memmove(out, source, static_cast<size_t>(count) * sizeof(C));
     return;
   }
   if constexpr (std::is_same_v<C, float>)
-    if (stride == 1 && load_halves(source, dtype, count, out)) return;
+    if (stride == 1 && is_half(dtype) && is_place_of<uint16_t>(source))
+      return widen_halves(dtype, source, count, out);
   with_format(dtype, [&]<class Format>(Format) {
     constexpr auto kSize = static_cast<int64_t>(sizeof(typename Format::Stored));
     stride == 1 ? load_stepping<Format>(source, kSize, count, out)
@@ -360,12 +343,13 @@ void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t
 
 template <class C>
 void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride, std::byte* out) {
-  if (stride == 1 && are_stored_alike<C>(dtype) && count > 0) {
+  if (stride == 1 && is_stored_as<C>(dtype) && count > 0) {
     std::memmove(out, source, static_cast<size_t>(count) * sizeof(C));
     return;
   }
   if constexpr (std::is_same_v<C, float>)
-    if (stride == 1 && store_halves(source, count, dtype, out)) return;
+    if (stride == 1 && is_half(dtype) && is_place_of<uint16_t>(out))
+      return narrow_to_halves(dtype, source, count, out);
   with_format(dtype, [&]<class Format>(Format) {
     constexpr auto kSize = static_cast<int64_t>(sizeof(typename Format::Stored));
     stride == 1 ? store_stepping<Format>(source, kSize, count, out)

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "pt2/dtype.h"
 
@@ -26,6 +27,24 @@ void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride,
 template <class C>
 void round_elements(Dtype dtype, int64_t count, C* values);
 
+// Whether elements of the dtype are numbers C as they lie.
+template <class C>
+constexpr bool is_stored_as(Dtype dtype) {
+  return dtype == (std::is_same_v<C, float>     ? Dtype::float32
+                   : std::is_same_v<C, double>  ? Dtype::float64
+                   : std::is_same_v<C, int64_t> ? Dtype::int64
+                                                : Dtype::complex128);
+}
+// Whether there may be a T: a file may place a tensor at any address.
+template <class T>
+bool is_place_of(const std::byte* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer) % alignof(T) == 0;
+}
+
+constexpr bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
+// Of aligned elements of such a dtype, side by side.
+void widen_halves(Dtype dtype, const std::byte* from, int64_t count, float* to);
+void narrow_to_halves(Dtype dtype, const float* from, int64_t count, std::byte* to);
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);
 inline float bfloat16_to_float(uint16_t bits) {

@@ -83,25 +83,6 @@ bool StridedWalk::advance(std::vector<int64_t>& index,
   return false;
 }
 
-namespace {
-
-// Whether elements of `dtype` are stored as C.
-template <class C>
-bool is_stored_as(Dtype dtype) {
-  if constexpr (std::is_same_v<C, float>) return dtype == Dtype::float32;
-  if constexpr (std::is_same_v<C, double>) return dtype == Dtype::float64;
-  if constexpr (std::is_same_v<C, int64_t>) return dtype == Dtype::int64;
-  return dtype == Dtype::complex128;
-}
-
-// A file may place a tensor at an unaligned address.
-template <class C>
-bool is_aligned(const std::byte* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % alignof(C) == 0;
-}
-
-}  // namespace
-
 template <class C>
 void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, ChunkLoop<C> loop,
                 void* function) {
@@ -120,7 +101,7 @@ void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, Chunk
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::byte* source = pointers[k + 1];
       in[k] = buffers[k + 1];
-      if (direct[k + 1] && is_aligned<C>(source)) {
+      if (direct[k + 1] && is_place_of<C>(source)) {
         in[k] = reinterpret_cast<const C*>(source);
         continue;
       }
@@ -129,7 +110,7 @@ void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, Chunk
       if (dtype != common) round_elements<C>(common, count, buffers[k + 1]);
     }
     auto* target = const_cast<std::byte*>(pointers[0]);
-    if (direct[0] && is_aligned<C>(target))
+    if (direct[0] && is_place_of<C>(target))
       return loop(function, reinterpret_cast<C*>(target), in.data(), count);
     loop(function, buffers[0], in.data(), count);
     store_elements<C>(buffers[0], count, out.dtype(), walk.inner_stride(0), target);

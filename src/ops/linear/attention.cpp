@@ -553,9 +553,9 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
                         const std::optional<double>& scale, bool enable_gqa) {
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
   if (enable_gqa) PT2_TRY_VOID(check_heads(query, key, value));
-  const bool is_half = query.dtype() == Dtype::float16 || query.dtype() == Dtype::bfloat16;
+  const bool widens = is_half(query.dtype());
   const auto wide = [&](const Tensor& tensor) {
-    return is_half && dtype_category(tensor.dtype()) == DtypeCategory::floating
+    return widens && dtype_category(tensor.dtype()) == DtypeCategory::floating
                ? e(aten<"_to_copy.default">, {tensor, Dtype::float32})
                : Result<Tensor>(tensor);
   };
@@ -585,7 +585,7 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
     PT2_TRY(weights, e(aten<"native_dropout.default">, {weights, dropout_p, true}));
   }
   PT2_TRY(Tensor out, e(aten<"matmul.default">, {weights, values}));
-  if (is_half) {
+  if (widens) {
     PT2_TRY(out, e(aten<"_to_copy.default">, {out, query.dtype()}));
     PT2_TRY(weights, e(aten<"_to_copy.default">, {weights, query.dtype()}));
   }

@@ -46,8 +46,7 @@ struct LyingFloats {
 };
 std::optional<LyingFloats> lying_floats(const FloatOperand& operand) {
   const auto memory = operand.in_place();
-  if (!memory || memory->dtype != Dtype::float32 ||
-      reinterpret_cast<uintptr_t>(memory->data) % alignof(float) != 0)
+  if (!memory || memory->dtype != Dtype::float32 || !is_place_of<float>(memory->data))
     return std::nullopt;
   return LyingFloats{reinterpret_cast<const float*>(memory->data), memory->line_stride,
                      memory->depth_stride};

@@ -73,18 +73,14 @@ Result<Meta> square_like_self(const Tensor& self) {
   PT2_TRY_VOID(check_square(self, "self"));
   return Meta(self.dtype(), self.sizes());
 }
-// Halves are computed in float32.
-bool is_half(const Tensor& self) {
-  return dtype_size(self.dtype()) == 2 && dtype_category(self.dtype()) == DtypeCategory::floating;
-}
 Result<Meta> matrix_exp_meta(const Tensor& self) {
-  if (!is_half(self)) return square_like_self(self);
+  if (!is_half(self.dtype())) return square_like_self(self);
   PT2_TRY(Meta meta, square_like_self(Tensor::without_elements(Dtype::float32, self.sizes())));
   meta.dtype = self.dtype();
   return meta;
 }
 Result<Tensor> matrix_exp(const Tensor& self) {
-  if (is_half(self)) {
+  if (is_half(self.dtype())) {  // computed in float32
     PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {self, Dtype::float32}));
     PT2_TRY(const Tensor result, matrix_exp(wide));
     return apply(aten<"to.dtype">, {result, self.dtype()});
@@ -528,9 +524,8 @@ Result<Tensor> weight_norm(Emitter& e, const Tensor& v, const Tensor& g, int64_t
 // _bmm_dtype_cuda); PyTorch has them on GPUs alone.
 template <Handle Product>
 Result<Tensor> product_as(Emitter& e, const Tensor& a, const Tensor& b, Dtype out_dtype) {
-  const bool is_half = a.dtype() == Dtype::float16 || a.dtype() == Dtype::bfloat16;
   if (a.dtype() != b.dtype() ||
-      (out_dtype != a.dtype() && !(is_half && out_dtype == Dtype::float32)))
+      (out_dtype != a.dtype() && !(is_half(a.dtype()) && out_dtype == Dtype::float32)))
     return operator_error("found " + a.type_text() + " times " + b.type_text() + " as " +
                           std::string(dtype_name(out_dtype)) +
                           ", expected one dtype, or half floats as float32");

@@ -23,8 +23,7 @@ bool are_parts(Dtype dtype) {
 template <class C, class Part>
 const Part* read_parts(const std::byte* source, int64_t stride, Dtype dtype, int64_t count,
                        Part* buffer) {
-  if (stride == 1 && are_parts<Part>(dtype) &&
-      reinterpret_cast<uintptr_t>(source) % alignof(Part) == 0)
+  if (stride == 1 && are_parts<Part>(dtype) && is_place_of<Part>(source))
     return reinterpret_cast<const Part*>(source);
   if constexpr (sizeof(C) == sizeof(Part)) {
     load_elements<C>(source, stride, dtype, count, reinterpret_cast<C*>(buffer));

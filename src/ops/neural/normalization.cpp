@@ -285,9 +285,9 @@ Result<std::tuple<Tensor, Tensor>> fused_rms_norm_formula(Emitter& e, const Tens
                                                           const Sizes& normalized_shape,
                                                           const OptionalTensor& weight,
                                                           const std::optional<double>& eps) {
-  const bool is_half = input.dtype() == Dtype::float16 || input.dtype() == Dtype::bfloat16;
+  const bool widens = is_half(input.dtype());
   const auto wide =
-      is_half ? e(aten<"_to_copy.default">, {input, Dtype::float32}) : Result<Tensor>(input);
+      widens ? e(aten<"_to_copy.default">, {input, Dtype::float32}) : Result<Tensor>(input);
   Sizes dims;
   for (size_t i = 0; i < normalized_shape.size(); ++i) dims.push_back(-1 - static_cast<int64_t>(i));
   const auto squares = e(aten<"pow.Tensor_Scalar">, {wide, 2});

@@ -33,8 +33,7 @@ Result<void> check_row_parameters(const Tensor& tensor, int64_t rows, std::strin
 }
 
 Result<void> check_scales(const Tensor& weight, const Tensor& scales) {
-  if (scales.dtype() != Dtype::float32 && scales.dtype() != Dtype::float16 &&
-      scales.dtype() != Dtype::bfloat16)
+  if (scales.dtype() != Dtype::float32 && !is_half(scales.dtype()))
     return operator_error("weight_scales: found " + scales.type_text() +
                           ", expected float16, float32 or bfloat16");
   return check_row_parameters(scales, weight.size(0), "weight_scales");

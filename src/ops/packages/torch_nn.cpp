@@ -34,13 +34,13 @@ struct ChunkedLoss {
   int64_t rows() const { return input.size(0); }
   Dtype dtype() const { return input.dtype(); }
   bool is_mixed() const { return dtype() != acc_dtype; }
-  bool is_half() const { return dtype() == Dtype::float16; }
+  bool is_float16() const { return dtype() == Dtype::float16; }
   bool has_probabilities() const { return target.dtype() != Dtype::int64; }
   bool is_compact() const { return policy == "compact"; }
-  Dtype logits_dtype() const { return is_half() && is_compact() ? dtype() : acc_dtype; }
+  Dtype logits_dtype() const { return is_float16() && is_compact() ? dtype() : acc_dtype; }
   // A sum of many terms up to 1, which float16 cannot hold.
-  Dtype sums_dtype() const { return is_half() ? Dtype::float32 : acc_dtype; }
-  Dtype loss_dtype() const { return is_half() ? acc_dtype : dtype(); }
+  Dtype sums_dtype() const { return is_float16() ? Dtype::float32 : acc_dtype; }
+  Dtype loss_dtype() const { return is_float16() ? acc_dtype : dtype(); }
   // Else a chunk's gradient of the weight is computed in acc_dtype and rounded once.
   bool adds_in_place() const { return is_compact() && logits_dtype() == dtype(); }
 };
@@ -48,8 +48,7 @@ struct ChunkedLoss {
 Result<void> check_chunked_dtypes(const ChunkedLoss& call) {
   PT2_TRY_VOID(check_floating(call.input, "input"));
   if (call.has_probabilities()) PT2_TRY_VOID(check_same_dtype(call.target, call.input, "target"));
-  const bool may_widen = call.is_half() || call.dtype() == Dtype::bfloat16;
-  if (call.is_mixed() && !(may_widen && call.acc_dtype == Dtype::float32))
+  if (call.is_mixed() && !(is_half(call.dtype()) && call.acc_dtype == Dtype::float32))
     return operator_error("acc_dtype: found " + std::string(dtype_name(call.acc_dtype)) +
                           ", expected " + std::string(dtype_name(call.dtype())) +
                           ", or float32 for float16 and bfloat16");

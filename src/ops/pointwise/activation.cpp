@@ -86,7 +86,7 @@ Result<Meta> gelu_meta(const Tensor& self, const std::string& approximate) {
 }
 // Halves have kernels: rounding hides where these differ from the C library's functions.
 bool activate_halves(kernels::Activation activation, Tensor& out, const Tensor& self) {
-  if (self.dtype() != Dtype::float16 && self.dtype() != Dtype::bfloat16) return false;
+  if (!is_half(self.dtype())) return false;
   const std::array operands{self};
   const auto loop = [](void* chosen, float* to, const float* const* from, int64_t count) {
     kernels::apply(*static_cast<kernels::Activation*>(chosen), from[0], to, count);

@@ -116,7 +116,7 @@ bool multiply_complex_floats(Tensor& out, const Tensor& self, const Tensor& othe
   const Tensor a = broadcast_to(self, out.sizes()), b = broadcast_to(other, out.sizes());
   const Tensor* operands[] = {&out, &a, &b};
   for (const Tensor* operand : operands)
-    if (reinterpret_cast<uintptr_t>(operand->raw_data()) % alignof(float) != 0) return false;
+    if (!is_place_of<float>(operand->raw_data())) return false;
   const StridedWalk walk(operands);
   walk.run([&](const auto& pointers, int64_t count) {
     auto* __restrict product = reinterpret_cast<float*>(const_cast<std::byte*>(pointers[0]));

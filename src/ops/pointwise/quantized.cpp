@@ -44,8 +44,7 @@ Result<void> check_bounds(int64_t quant_min, int64_t quant_max, Dtype dtype) {
 }
 
 Result<Tensor> as_float32(const Tensor& input) {
-  if (input.dtype() == Dtype::float16 || input.dtype() == Dtype::bfloat16)
-    return copy_as(input, Dtype::float32, std::nullopt);
+  if (is_half(input.dtype())) return copy_as(input, Dtype::float32, std::nullopt);
   if (input.dtype() != Dtype::float32)
     return operator_error("found dtype " + std::string(dtype_name(input.dtype())) +
                           ", expected float32");
@@ -294,7 +293,7 @@ float step_count(int64_t quant_min, int64_t quant_max) {
 }
 // The value after a store to a half dtype; other dtypes keep it.
 float rounded_as(Dtype dtype, float value) {
-  if (dtype == Dtype::float16 || dtype == Dtype::bfloat16) round_elements(dtype, 1, &value);
+  if (is_half(dtype)) round_elements(dtype, 1, &value);
   return value;
 }
 // (torch/ao/quantization/utils.py determine_qparams)

@@ -185,7 +185,7 @@ template <class Fold, class T, class Finish>
 bool fold_dense(Tensor& out, const Tensor& self, const Sizes& dims, const Finish& finish) {
   using Sum = typename Fold::Sum;
   if (self.numel() == 0 || out.numel() == 0 || dims.empty() || !out.is_contiguous() ||
-      reinterpret_cast<uintptr_t>(self.raw_data()) % alignof(T) != 0)
+      !is_place_of<T>(self.raw_data()))
     return false;
   const auto all = reduced_blocks(self, dims);
   if (!all || all->empty()) return false;

@@ -205,12 +205,12 @@ Result<Tensor> frobenius_norm(Emitter& e, const Tensor& self, const Sizes& dims,
 // Half floats may hold the root of a variance that they do not hold.
 Result<Tensor> deviation(Emitter& e, const Tensor& self, const OptionalDims& dims, bool unbiased,
                          bool keepdim) {
-  const bool is_half = dtype_size(self.dtype()) == 2;
+  const bool widens = is_half(self.dtype());
   const auto wide =
-      is_half ? e(aten<"_to_copy.default">, {self, Dtype::float32}) : Result<Tensor>(self);
+      widens ? e(aten<"_to_copy.default">, {self, Dtype::float32}) : Result<Tensor>(self);
   const auto out = e(aten<"sqrt.default">,
                      {e(aten<"var.correction">, {wide, dims, Scalar(int64_t{unbiased}), keepdim})});
-  return is_half ? e(aten<"_to_copy.default">, {out, self.dtype()}) : out;
+  return widens ? e(aten<"_to_copy.default">, {out, self.dtype()}) : out;
 }
 template <bool Root>
 Result<Tensor> unbiased_dim_formula(Emitter& e, const Tensor& self, const OptionalDims& dims,

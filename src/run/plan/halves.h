@@ -2,33 +2,19 @@
 #ifndef PT2_RUN_PLAN_HALVES_H
 #define PT2_RUN_PLAN_HALVES_H
 
-#include "kernels/dtypes/halves.h"
 #include "kernels/tiles.h"
+#include "ops/convert.h"
 #include "run/plan/layout.h"
 
 namespace pt2::run {
 
-inline bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
+using ops::is_half;
+using ops::narrow_to_halves;
+using ops::widen_halves;
 
 inline kernels::Rounding rounding_of(Dtype dtype) {
   if (dtype == Dtype::float16) return kernels::Rounding::half;
   return dtype == Dtype::bfloat16 ? kernels::Rounding::bfloat16 : kernels::Rounding::none;
-}
-
-// Of halves that are aligned.
-inline void widen(Dtype dtype, const std::byte* from, int64_t count, float* to) {
-  const auto* halves = reinterpret_cast<const uint16_t*>(from);
-  if (dtype == Dtype::float16)
-    kernels::half_to_float(halves, count, to);
-  else
-    kernels::bfloat16_to_float(halves, count, to);
-}
-inline void narrow(Dtype dtype, const float* from, int64_t count, std::byte* to) {
-  auto* halves = reinterpret_cast<uint16_t*>(to);
-  if (dtype == Dtype::float16)
-    kernels::float_to_half(from, count, halves);
-  else
-    kernels::float_to_bfloat16(from, count, halves);
 }
 
 // A tensor of halves with elements as floats that lie alike, or row by row; nothing for others.
@@ -38,14 +24,14 @@ inline std::optional<Tensor> widened(Frame& frame, const Tensor& tensor) {
   const Tensor lying = fills_block(tensor) ? tensor : to_row_major(frame, tensor);
   Tensor out = frame.make(lying.sizes(), lying.strides());
   frame.launch([dtype = tensor.dtype(), from = lying.raw_data(), count = lying.numel(),
-                to = out.data<float>()] { widen(dtype, from, count, to); });
+                to = out.data<float>()] { widen_halves(dtype, from, count, to); });
   return out;
 }
 // Floats that fill a block, rounded.
 inline Tensor narrowed(Frame& frame, const Tensor& tensor, Dtype dtype) {
   Tensor out = frame.make(tensor.sizes(), tensor.strides(), dtype);
   frame.launch([dtype, from = tensor.data<float>(), count = tensor.numel(), to = out.raw_data()] {
-    narrow(dtype, from, count, to);
+    narrow_to_halves(dtype, from, count, to);
   });
   return out;
 }

@@ -39,7 +39,7 @@ PackedContents contents(std::string_view order, kernels::Cell cell, const Tensor
 Tensor as_floats(const Tensor& numbers) {
   if (!is_half(numbers.dtype())) return numbers;
   Tensor out = Tensor::zeros(Dtype::float32, numbers.sizes());
-  widen(numbers.dtype(), numbers.raw_data(), numbers.numel(), out.data<float>());
+  widen_halves(numbers.dtype(), numbers.raw_data(), numbers.numel(), out.data<float>());
   return out;
 }
 

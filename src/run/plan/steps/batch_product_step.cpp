@@ -166,8 +166,8 @@ struct HalfBatchProduct {
       part.rows = std::min(kRowsAtOnce, left.rows - row);
       part.left = left.matrix<uint16_t>(index) + row * left.row_stride;
       kernels::multiply_packed_halves(part, weights, memory, threads);
-      narrow(dtype, part.out, part.rows * right.columns,
-             out + (index * left.rows + row) * right.columns * left.element);
+      narrow_to_halves(dtype, part.out, part.rows * right.columns,
+                       out + (index * left.rows + row) * right.columns * left.element);
     }
   }
 
@@ -183,8 +183,8 @@ struct HalfBatchProduct {
                                 .out_stride = right.columns,
                                 .epilogue = {.bias = bias}};
     for (int64_t row = 0; row < product.rows; ++row)
-      widen(dtype, reinterpret_cast<const std::byte*>(few + row * left.row_stride), depth,
-            packed + thread * panel + row * depth);
+      widen_halves(dtype, reinterpret_cast<const std::byte*>(few + row * left.row_stride), depth,
+                   packed + thread * panel + row * depth);
     kernels::HalfWeights weights{.type = rounding_of(dtype),
                                  .depth = depth,
                                  .columns = right.columns,
@@ -200,7 +200,7 @@ struct HalfBatchProduct {
     const bool lie_alike = product.rows == 1 || left.row_stride == depth;
     kernels::multiply_half_rows(product, weights, lie_alike ? few : nullptr, threads);
     const int64_t results = left.rows * right.columns;
-    narrow(dtype, product.out, results, out + index * results * left.element);
+    narrow_to_halves(dtype, product.out, results, out + index * results * left.element);
   }
 };
 

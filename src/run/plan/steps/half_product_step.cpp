@@ -89,10 +89,10 @@ class HalfProductStep final : public Step {
     product.epilogue.bias = bias();
     frame.launch([product, weights = weights(), dtype = input.dtype(), from = input.raw_data(),
                   wide = left.data<float>(), to = out.raw_data(), threads = frame.threads()] {
-      widen(dtype, from, product.rows * weights.depth, wide);
+      widen_halves(dtype, from, product.rows * weights.depth, wide);
       kernels::multiply_half_rows(product, weights, reinterpret_cast<const uint16_t*>(from),
                                   threads);
-      narrow(dtype, product.out, product.rows * weights.columns, to);
+      narrow_to_halves(dtype, product.out, product.rows * weights.columns, to);
     });
   }
 
@@ -112,8 +112,8 @@ class HalfProductStep final : public Step {
         part.rows = std::min(kRowsAtOnce, rows - row);
         part.left = from + row * weights.depth;
         kernels::multiply_packed_halves(part, weights, packed, threads);
-        narrow(dtype, part.out, part.rows * weights.columns,
-               to + row * weights.columns * dtype_size(dtype));
+        narrow_to_halves(dtype, part.out, part.rows * weights.columns,
+                         to + row * weights.columns * dtype_size(dtype));
       }
     });
   }

@@ -96,7 +96,7 @@ const Tensor* WidenedWeights::find(const Tensor& weight) {
   if (!budget_->take(weight.numel() * static_cast<int64_t>(sizeof(float)))) return nullptr;
   const Tensor lying = weight.contiguous();
   Tensor wide = Tensor::zeros(Dtype::float32, weight.sizes());
-  widen(weight.dtype(), lying.raw_data(), lying.numel(), wide.data<float>());
+  widen_halves(weight.dtype(), lying.raw_data(), lying.numel(), wide.data<float>());
   return &weights_.emplace_back(weight, std::move(wide)).second;
 }
 
