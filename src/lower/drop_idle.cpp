@@ -45,7 +45,7 @@ bool has_strides_looked_at(Program& program) {
   for_each_graph(program.graph, [&](const Graph& graph) {
     for (const NodeId id : graph.nodes()) {
       const ops::Operator op = ops::find_operator(graph.node(id).target);
-      found = found || (op && looks_at_strides(op));
+      found = found || (op && op.def->facts.looks_at_strides);
     }
   });
   return found;

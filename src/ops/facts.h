@@ -75,6 +75,8 @@ struct Facts {
   // The result depends on the sizes of tensors alone, though not all of these tensors are the
   // viewed argument.
   bool looks_at_sizes_alone = false;
+  // Tensors of equal elements that lie otherwise in memory give other results.
+  bool looks_at_strides = false;
   // The `out` form computes in the dtype of out unless a dtype is given
   // (ATen/native/ReduceOpsUtils.h infer_dtype_from_optional).
   bool takes_dtype_of_out = false;

@@ -90,32 +90,62 @@ TEST(Facts, DrawsAreThoseOfCallsInARow) {
   }
 }
 
+// Twice the tensor's elements, of which every second one has a place in a tensor of its sizes.
+Tensor wide_zeros(const Tensor& tensor, Dtype dtype) {
+  Sizes sizes = tensor.sizes();
+  sizes.push_back(2);
+  return Tensor::zeros(dtype, sizes);
+}
+Tensor every_second(const Tensor& wide) {
+  Sizes sizes = wide.sizes(), strides = wide.strides();
+  sizes.pop_back();
+  strides.pop_back();
+  return wide.with_view(std::move(sizes), std::move(strides), 1);
+}
+
 // Of other elements, dtype and strides.
 Arguments of_same_sizes(const Arguments& call, uint64_t seed) {
   Arguments out;
   for (const Value& argument : call)
     out.push_back(with_tensors(argument, [&](const Tensor& tensor) {
-      Sizes sizes = tensor.sizes();
-      sizes.push_back(2);  // every second element
-      Tensor wide =
-          Tensor::zeros(tensor.dtype() == Dtype::float64 ? Dtype::int64 : Dtype::float64, sizes);
-      wide = with_other_elements(wide, seed);
-      Sizes strides = wide.strides();
-      strides.pop_back();
-      return wide.with_view(tensor.sizes(), std::move(strides), 1);
+      const Dtype other = tensor.dtype() == Dtype::float64 ? Dtype::int64 : Dtype::float64;
+      return every_second(with_other_elements(wide_zeros(tensor, other), seed));
     }));
   return out;
 }
 
-TEST(Facts, NumbersThatSizesAloneDecide) {
-  const auto gives_numbers = [](const OpDef& def) {
-    const Signature& own = *def.signature;
-    const auto is_tensor = [](const auto& type) { return type.base == BaseType::tensor; };
-    return own.return_count > 0 && !own.is_mutable() && !def.may_draw &&
-           std::none_of(own.return_array, own.return_array + own.return_count, is_tensor) &&
-           std::any_of(own.begin(), own.end(),
-                       [&](const Parameter& parameter) { return is_tensor(parameter.type); });
+bool gives_numbers(const OpDef& def) {
+  const Signature& own = *def.signature;
+  const auto is_tensor = [](const auto& type) { return type.base == BaseType::tensor; };
+  return own.return_count > 0 && !own.is_mutable() && !def.may_draw &&
+         std::none_of(own.return_array, own.return_array + own.return_count, is_tensor) &&
+         std::any_of(own.begin(), own.end(),
+                     [&](const Parameter& parameter) { return is_tensor(parameter.type); });
+}
+
+// Of operators that give numbers, and those that are told how memory is to be seen.
+TEST(Facts, ResultsThatStridesDecide) {
+  const auto may_look = [](const OpDef& def) {
+    return gives_numbers(def) || def.signature->find("storage_offset") != nullptr;
   };
+  for (const Row& row : rows_where(may_look)) {
+    bool differ = false;
+    for (const Arguments& call : row.calls) {
+      Arguments apart;
+      for (const Value& argument : call)
+        apart.push_back(with_tensors(argument, [](const Tensor& tensor) {
+          Tensor out = every_second(wide_zeros(tensor, tensor.dtype()));
+          copy_elements(out, tensor);
+          return out;
+        }));
+      const auto seen = observe(*row.def, call), other = observe(*row.def, apart);
+      differ = differ || (seen && other && !are_equal(seen->results, other->results));
+    }
+    EXPECT_EQ(differ, row.def->facts.looks_at_strides) << row.target;
+  }
+}
+
+TEST(Facts, NumbersThatSizesAloneDecide) {
   for (const Row& row : rows_where(gives_numbers)) {
     bool alone = true, differ = false;
     std::optional<std::vector<Value>> first;

@@ -97,6 +97,7 @@ void add_indexing(Listed& out) {
   out.insert({"aten.cartesian_prod.default", {Value(Value::List{counted({2}), counted({3})})}});
   out.insert({"aten.bernoulli.Tensor",
               {counted({4}), Value(Tensor::of<float>({4}, {0.3F, 0.6F, 0.4F, 0.7F}))}});
+  out.insert({"prims.as_strided.default", {counted({3}), ints({2}), ints({1}), 1}});
   out.insert({"aten.scatter.value", {counted({3}), 0, indices({1}), 7.0}});
   out.insert({"aten.masked_fill.Scalar", {counted({3}), zeros({3}, Dtype::bool_), 7.0}});
   out.insert({"aten.index_fill.int_Scalar", {counted({3}), 0, indices({1}), 7.0}});

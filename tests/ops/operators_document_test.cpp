@@ -70,6 +70,7 @@ std::string facts_text(const OpDef& def) {
   if (facts.slope == Slope::linear) add("linear in", facts.linear_in);
   add_flag(facts.overwrites, "overwrites");
   add_flag(facts.looks_at_sizes_alone, "looks at sizes alone");
+  add_flag(facts.looks_at_strides, "looks at strides");
   add_flag(facts.takes_dtype_of_out, "takes dtype of out");
   add("updates statistics if", facts.updates_statistics_if);
   add("computes as", facts.functional_form);

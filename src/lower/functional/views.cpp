@@ -319,14 +319,6 @@ size_t result_count(const Node& node) {
 
 }  // namespace
 
-bool looks_at_strides(const ops::Operator& op) {
-  constexpr std::string_view kLooking[] = {"aten::as_strided",         "aten::stride",
-                                           "aten::sym_stride",         "aten::sym_storage_offset",
-                                           "aten::as_strided_scatter", "aten::is_contiguous",
-                                           "aten::sym_is_contiguous"};
-  return std::ranges::find(kLooking, op.signature().name) != std::end(kLooking);
-}
-
 Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& op) {
   if (!op) return unclear();
   if (op.form != ops::Operator::Form::as_written) return its_own();

@@ -26,8 +26,6 @@ struct Aliasing {
   // Depends on shapes or strides that the file does not record.
   bool is_unclear = false;
 };
-// Whether what it gives depends on the strides of an argument.
-bool looks_at_strides(const ops::Operator& op);
 // `op` is the operator of the node's target; higher-order operators are excluded. A result that the
 // node writes to counts as owning its memory. Linear in the node.
 Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& op);

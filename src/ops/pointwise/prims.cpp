@@ -245,7 +245,7 @@ constexpr OpDef kPrimsOps[] = {
     op<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", device_put>.with({.sharing = Sharing::possibly}),
     op<"prims::reshape(Tensor a, SymInt[] shape) -> Tensor", reshape_copy>,
     op<"prims::view_of_dtype(Tensor(a) a, ScalarType dtype) -> Tensor(a)", view_of_dtype>,
-    op<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", strided>,
+    op<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", strided>.with({.looks_at_strides = true}),
     op<"prims::transpose(Tensor(a) a, int[] permutation) -> Tensor(a)", transpose_dims>,
     op<"prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)", squeeze>,
     op<"prims::copy_to(Tensor(a!) a, Tensor b) -> Tensor(a!)", copy_to>,

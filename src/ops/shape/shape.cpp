@@ -580,7 +580,7 @@ constexpr OpDef kShapeOps[] = {
     composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, select_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
     composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, slice_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
     op<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>.with({.slope = Slope::linear, .linear_in = "self src", .looks_at_strides = true}),
     op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>.with({.slope = Slope::linear}),
     op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed_meta, diag_embed>.with({.slope = Slope::linear}),
     op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),

@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "ir/values/record.h"
-#include "lower/functional/views.h"
 #include "ops/loops.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
@@ -574,8 +573,9 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     plan.given.push_back(is_value && weights[i].is_none());
     plan.changing.push_back(is_value && (weights[i].is_none() || !known[i]));
   }
-  const bool keeps_strides = std::ranges::any_of(
-      graph.nodes, [](const BoundNode& node) { return node.op && looks_at_strides(node.op); });
+  const bool keeps_strides = std::ranges::any_of(graph.nodes, [](const BoundNode& node) {
+    return node.op && node.op.def->facts.looks_at_strides;
+  });
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
 
   std::vector<Value> constants(graph.graph->value_count());
