@@ -1,7 +1,5 @@
 #include "convert/guard_assertions.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -284,11 +282,7 @@ Result<const Release*> assert_guard(Converter& converter, const Guard& guard,
   if (asserter.first_release() > converter.target.release->number)
     return release_from(asserter.first_release());
   NodeBudget& budget = converter.pipeline.budget;
-  if (!budget.take(asserter.most_nodes()))
-    return Error{ErrorCode::limit,
-                 fmt::format("assertions of guards add more nodes than max_new_nodes {} allows",
-                             budget.most()),
-                 ""};
+  if (!budget.take(asserter.most_nodes())) return budget.exceeded_by("assertions of guards add");
   asserter.emit();
   return static_cast<const Release*>(nullptr);
 }

@@ -1,6 +1,4 @@
 // Assertions of several conditions at once.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -37,10 +35,7 @@ Result<std::vector<ValueId>> conditions_of(const Graph& graph, ValueId joint, No
     const ValueId id = left.back();
     left.pop_back();
     if (!seen.insert(id).second) continue;
-    if (!budget.take(1))
-      return Error{
-          ErrorCode::limit,
-          fmt::format("assertions add more nodes than max_new_nodes {} allows", budget.most()), ""};
+    if (!budget.take(1)) return budget.exceeded_by("assertions add");
     if (const Node* node = joining_node(graph, id)) {
       for (size_t i = 2; i-- > 0;) left.push_back(*node->inputs[i].arg.get_if<ValueId>());
     } else {

@@ -339,10 +339,7 @@ class Lowering : public DerivativeBuilder {
               .outputs = {std::move(like)},
               .metadata = out_.node(node_).metadata};
     if (!budget_.take(weight_of(out_, node)))
-      return Error{ErrorCode::limit,
-                   fmt::format("forward derivatives add more nodes than max_new_nodes {} allows",
-                               budget_.most()),
-                   place()};
+      return at(budget_.exceeded_by("forward derivatives add"), place());
     out_.insert_node(std::move(node), node_);
     return results;
   }

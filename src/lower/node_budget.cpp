@@ -1,5 +1,7 @@
 #include "lower/node_budget.h"
 
+#include <fmt/format.h>
+
 namespace pt2 {
 namespace {
 
@@ -14,6 +16,11 @@ uint64_t argument_count(const Argument& argument) {
 }
 
 }  // namespace
+
+Error NodeBudget::exceeded_by(std::string_view who_adds) const {
+  return {ErrorCode::limit,
+          fmt::format("{} more nodes than max_new_nodes {} allows", who_adds, most_), ""};
+}
 
 uint64_t weight_of(const Graph& graph, const Node& node) {
   constexpr uint64_t kUsualArguments = 64, kUsualText = 16'384;

@@ -4,6 +4,7 @@
 #define PT2_LOWER_NODE_BUDGET_H
 
 #include <cstdint>
+#include <string_view>
 
 #include "pt2/ir/graph.h"
 #include "pt2/limits.h"
@@ -23,6 +24,8 @@ class NodeBudget {
     if (!is_spent_) left_ -= nodes;
     return !is_spent_;
   }
+  // That `who_adds` ("decomposition adds") more. Error `limit`, without a place.
+  Error exceeded_by(std::string_view who_adds) const;
 
  private:
   uint64_t most_;

@@ -550,11 +550,7 @@ Result<void> NodeRewriter::insert_node(Node node) {
     const ops::Operator op = ops::find_operator(node.target);
     node.name = id != nullptr ? graph_.value(*id).name : unused_node_name(short_name(op));
   }
-  if (!budget_.take(weight_of(graph_, node)))
-    return Error{
-        ErrorCode::limit,
-        fmt::format("decomposition adds more nodes than max_new_nodes {} allows", budget_.most()),
-        ""};
+  if (!budget_.take(weight_of(graph_, node))) return budget_.exceeded_by("decomposition adds");
   inserted_.push_back(graph_.insert_node(std::move(node), id_));
   return {};
 }
