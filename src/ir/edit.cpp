@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "ir/leaves.h"
 
 namespace pt2 {
 namespace {
@@ -100,15 +101,12 @@ class Extraction {
   }
 
   Argument translated(Argument argument) {
-    if (auto* id = argument.get_if<ValueId>()) {
-      *id = new_id(*id);
-    } else if (auto* subgraph = argument.get_if<SubgraphId>()) {
-      *subgraph = out_.graph.add_subgraph(graph_.subgraph(*subgraph));
-    } else if (auto* list = argument.get_if<ArgumentList>()) {
-      for (Argument& item : list->items) item = translated(std::move(item));
-    } else if (auto* map = argument.get_if<ArgumentMap>()) {
-      for (auto& [key, item] : map->items) item = translated(std::move(item));
-    }
+    for_each_leaf(argument, [&](Argument& leaf) {
+      if (auto* id = leaf.get_if<ValueId>())
+        *id = new_id(*id);
+      else if (auto* subgraph = leaf.get_if<SubgraphId>())
+        *subgraph = out_.graph.add_subgraph(graph_.subgraph(*subgraph));
+    });
     return argument;
   }
 

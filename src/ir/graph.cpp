@@ -8,18 +8,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ir/leaves.h"
 
 namespace pt2 {
 namespace {
 
 void replace_value(Argument& argument, ValueId value, ValueId replacement) {
-  if (auto* id = argument.get_if<ValueId>()) {
-    if (*id == value) *id = replacement;
-  } else if (auto* list = argument.get_if<ArgumentList>()) {
-    for (Argument& item : list->items) replace_value(item, value, replacement);
-  } else if (auto* map = argument.get_if<ArgumentMap>()) {
-    for (auto& [key, item] : map->items) replace_value(item, value, replacement);
-  }
+  for_each_leaf(argument, [&](Argument& leaf) {
+    if (auto* id = leaf.get_if<ValueId>(); id != nullptr && *id == value) *id = replacement;
+  });
 }
 
 Error name_taken(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/leaves.h"
 #include "pt2/ir/graph.h"
 #include "pt2/value.h"
 
@@ -20,19 +21,6 @@ Argument tensor_list(const std::vector<ValueId>& values);
 inline const TensorMeta* tensor_meta(const Graph& graph, const Argument& argument) {
   const auto* id = argument.get_if<ValueId>();
   return id != nullptr ? graph.value(*id).tensor() : nullptr;
-}
-
-// Applies `visit(Argument&)` to the argument, or to every item of its lists and maps. The reader
-// bounds their depth.
-template <class Visit>
-void for_each_leaf(Argument& argument, const Visit& visit) {
-  if (auto* list = argument.get_if<ArgumentList>()) {
-    for (Argument& item : list->items) for_each_leaf(item, visit);
-  } else if (auto* map = argument.get_if<ArgumentMap>()) {
-    for (auto& [key, item] : map->items) for_each_leaf(item, visit);
-  } else {
-    visit(argument);
-  }
 }
 
 // Applies `visit(Argument, Value)` to corresponding parts of both.

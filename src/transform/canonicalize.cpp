@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/hash/text_hash.h"
+#include "ir/leaves.h"
 #include "transform/content_hash.h"
 
 namespace pt2 {
@@ -25,7 +26,7 @@ struct CanonicalGraph {
 // Calls `visit(const Argument&)` for each leaf that torch.utils._pytree.tree_map visits: the
 // elements of a list whose kind can refer to values, at any depth, or any other argument itself.
 template <class Visit>
-void for_each_leaf(const Argument& argument, Visit&& visit) {
+void for_each_tree_leaf(const Argument& argument, Visit&& visit) {
   const auto* list = argument.get_if<ArgumentList>();
   const auto refers = [](ListKind kind) {
     switch (kind) {
@@ -47,7 +48,7 @@ void for_each_leaf(const Argument& argument, Visit&& visit) {
     return false;
   };
   if (list == nullptr || !refers(list->kind)) return visit(argument);
-  for (const Argument& item : list->items) for_each_leaf(item, visit);
+  for (const Argument& item : list->items) for_each_tree_leaf(item, visit);
 }
 
 class Canonicalizer {
@@ -146,7 +147,7 @@ class Canonicalizer {
     ArgumentRanks out;
     for (const NamedArgument& input : node.inputs) {
       std::vector<int64_t> ranks;
-      for_each_leaf(input.arg, [&](const Argument& leaf) {
+      for_each_tree_leaf(input.arg, [&](const Argument& leaf) {
         const auto* id = leaf.get_if<ValueId>();
         ranks.push_back(id && !is_constant(*id) ? rank_[static_cast<size_t>(*id)] : -1);
       });
@@ -200,13 +201,9 @@ class Canonicalizer {
   }
 
   Argument translated(Argument argument) const {
-    if (auto* id = argument.get_if<ValueId>()) {
-      *id = ids_[static_cast<size_t>(*id)];
-    } else if (auto* list = argument.get_if<ArgumentList>()) {
-      for (Argument& item : list->items) item = translated(std::move(item));
-    } else if (auto* map = argument.get_if<ArgumentMap>()) {
-      for (auto& [key, item] : map->items) item = translated(std::move(item));
-    }
+    for_each_leaf(argument, [&](Argument& leaf) {
+      if (auto* id = leaf.get_if<ValueId>()) *id = ids_[static_cast<size_t>(*id)];
+    });
     return argument;
   }
 
