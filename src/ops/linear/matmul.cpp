@@ -165,16 +165,6 @@ Result<Meta> added_meta(const Tensor& self, const Meta& product, const Scalar& b
 }
 
 template <class C>
-C scalar_as(const Scalar& scalar) {
-  if constexpr (std::is_same_v<C, Complex>)
-    return scalar.to_complex();
-  else if constexpr (std::is_same_v<C, int64_t>)
-    return scalar.to_int();
-  else
-    return static_cast<C>(scalar.to_double());
-}
-
-template <class C>
 C scaled_sum(C a, C x, C b, C y) {
   if constexpr (std::is_same_v<C, int64_t>)
     return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x) +

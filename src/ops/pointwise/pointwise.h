@@ -86,6 +86,14 @@ C times(C a, C b) {
   else
     return a * b;
 }
+// Complex products as C++ has them.
+template <class C>
+C plus_product(C sum, C a, C b) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return plus(sum, times(a, b));
+  else
+    return sum + a * b;
+}
 template <class C>
 bool is_nan(C x) {
   return x != x;

@@ -56,15 +56,6 @@ void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) 
   });
 }
 
-template <class C>
-C scaled_sum(C a, C b, C scale) {
-  if constexpr (std::is_same_v<C, int64_t>)
-    return static_cast<int64_t>(static_cast<uint64_t>(a) +
-                                static_cast<uint64_t>(b) * static_cast<uint64_t>(scale));
-  else
-    return a + b * scale;
-}
-
 // The same, adding scale * value. Half floats are summed in float and rounded once.
 void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, const Scalar& alpha) {
   with_compute_type(out.dtype(), [&]<class C>() {
@@ -85,7 +76,7 @@ void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, cons
     const C* source = added.data();
     plan.for_each([&](int64_t i, int64_t offset) {
       for (int64_t j = 0; j < plan.line; ++j)
-        target[offset + j] = scaled_sum(target[offset + j], source[i + j], scale);
+        target[offset + j] = plus_product(target[offset + j], source[i + j], scale);
     });
     if (out.dtype() != kDtypeOf<C>) copy_elements(out, sums);
   });

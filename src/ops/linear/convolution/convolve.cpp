@@ -58,16 +58,6 @@ Window place_in(const Window& kernel, int64_t k) {
   return {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
 }
 
-// Integers wrap.
-template <class C>
-C multiply_add_wrapping(C sum, C a, C b) {
-  if constexpr (std::is_same_v<C, int64_t>)
-    return static_cast<int64_t>(static_cast<uint64_t>(sum) +
-                                static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else
-    return sum + a * b;
-}
-
 // One channel of the result, row by row for each number of its kernel: of so few channels a product
 // would be mostly empty.
 template <class C>
@@ -84,10 +74,10 @@ void convolve_channel(C* y, const Window& sizes, const C* image, const Window& i
                   const C* row = image + from;
                   if (step == 1)
                     for (int64_t i = 0; i < count; ++i)
-                      sums[i] = multiply_add_wrapping(sums[i], factor, row[i]);
+                      sums[i] = plus_product(sums[i], factor, row[i]);
                   else
                     for (int64_t i = 0; i < count; ++i)
-                      sums[i] = multiply_add_wrapping(sums[i], factor, row[i * step]);
+                      sums[i] = plus_product(sums[i], factor, row[i * step]);
                 });
     }
 }
