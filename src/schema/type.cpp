@@ -202,13 +202,6 @@ std::span<const Type* const> all_types() { return kTypes; }
 bool is_of_draft(const Type& type) { return type.ordinal >= schema_names::end_ordinal; }
 std::span<const Type* const> enumerations() { return kEnumerations; }
 
-const Type* find_type(std::string_view name) {
-  for (const Type* type : types()) {
-    if (type->name == name) return type;
-  }
-  return nullptr;
-}
-
 std::string type_text(const Type& type) {
   if (type.kind == Kind::box) return type_text(*type.element);
   std::string text(type.name);

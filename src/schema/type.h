@@ -104,8 +104,6 @@ std::span<const Type* const> types();
 std::span<const Type* const> all_types();
 bool is_of_draft(const Type& type);
 std::span<const Type* const> enumerations();
-// Nullptr when there is none of that name.
-const Type* find_type(std::string_view name);
 // "List[Dict[str]]", as upstream writes types.
 std::string type_text(const Type& type);
 
