@@ -563,6 +563,44 @@ bool Planner::takes(const BoundArgument& argument, const BoundNode& producer) {
   return id && made != nullptr && *id == *made;
 }
 
+namespace {
+
+// Each node is computed where the last one of its step stands. Without `joins` each is
+// a step alone, of the reference kernels.
+std::vector<StepPointer> make_steps(Planner& planner, const BoundGraph& graph, bool joins,
+                                    const Nodes& refused, const Nodes& folded) {
+  std::unordered_map<const BoundNode*, StepPointer> steps;
+  const auto add = [&](StepPointer step) {
+    const BoundNode* last = step->nodes().back();
+    steps.emplace(last, std::move(step));
+  };
+  const auto make_all = [&](auto first, auto last, StepPointer (Planner::*make)(const BoundNode&)) {
+    std::for_each(first, last, [&](const BoundNode& node) {
+      if (!planner.is_taken(node) && is_called_as_signed(*graph.graph, node))
+        if (StepPointer step = (planner.*make)(node)) add(std::move(step));
+    });
+  };
+  const auto& nodes = graph.nodes;
+  if (joins) {
+    make_all(nodes.begin(), nodes.end(), &Planner::recompose);
+    make_all(nodes.begin(), nodes.end(), &Planner::make_step);
+    // Chains are found from their ends.
+    make_all(nodes.rbegin(), nodes.rend(), &Planner::make_chain);
+    make_all(nodes.begin(), nodes.end(), &Planner::make_single);
+    make_all(nodes.begin(), nodes.end(), &Planner::make_last);
+  }
+  for (const BoundNode& node : nodes)
+    if (!planner.is_taken(node) || (refused.contains(&node) && !folded.contains(&node)))
+      add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
+  std::vector<StepPointer> out;
+  for (const BoundNode& node : nodes)
+    if (const auto found = steps.find(&node); found != steps.end())
+      out.push_back(std::move(found->second));
+  return out;
+}
+
+}  // namespace
+
 void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,
                const std::vector<bool>& known) {
   plan.graph = &graph;
@@ -598,33 +636,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   fold_constants(
       plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes, folded);
   planner.leave_out(folded);
-  // Each node is computed where the last one of its step stands.
-  std::unordered_map<const BoundNode*, StepPointer> steps;
-  const auto add = [&](StepPointer step) {
-    const BoundNode* last = step->nodes().back();
-    steps.emplace(last, std::move(step));
-  };
-  const auto make_all = [&](auto first, auto last, StepPointer (Planner::*make)(const BoundNode&)) {
-    std::for_each(first, last, [&](const BoundNode& node) {
-      if (!planner.is_taken(node) && is_called_as_signed(*graph.graph, node))
-        if (StepPointer step = (planner.*make)(node)) add(std::move(step));
-    });
-  };
-  const auto& nodes = graph.nodes;
-  if (plans) {
-    make_all(nodes.begin(), nodes.end(), &Planner::recompose);
-    make_all(nodes.begin(), nodes.end(), &Planner::make_step);
-    // Chains are found from their ends.
-    make_all(nodes.rbegin(), nodes.rend(), &Planner::make_chain);
-    make_all(nodes.begin(), nodes.end(), &Planner::make_single);
-    make_all(nodes.begin(), nodes.end(), &Planner::make_last);
-  }
-  for (const BoundNode& node : nodes)
-    if (!planner.is_taken(node) || (refused.contains(&node) && !folded.contains(&node)))
-      add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
-  for (const BoundNode& node : nodes)
-    if (const auto found = steps.find(&node); found != steps.end())
-      plan.steps.push_back(std::move(found->second));
+  plan.steps = make_steps(planner, graph, plans, refused, folded);
   find_releases(*graph.graph, plan.steps);
   for (const BoundNode& node : graph.nodes)
     if (!folded.contains(&node)) plan_nested_graphs(node, constants, plan);
