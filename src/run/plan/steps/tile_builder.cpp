@@ -42,6 +42,7 @@ bool makes_floats(const BoundNode& node, Unary function) {
   return std::ranges::find(kOthers, function) == std::end(kOthers) &&
          !is_operator(node, "aten::pow", "Tensor_Scalar");
 }
+
 }  // namespace
 
 bool TileBuilder::add(const BoundNode& node) {
@@ -49,17 +50,8 @@ bool TileBuilder::add(const BoundNode& node) {
   const TensorMeta* made = planner_.record(node);
   const auto recorded = made == nullptr ? std::nullopt : made->dtype.dtype();
   node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
-  if (const auto dtype = cast_of(planner_, node)) {
-    const auto element = tile_element(*dtype);
-    if (recorded != dtype || !element) return false;
-    // What has that dtype already is no copy.
-    const TensorMeta* taken = planner_.record(node.arguments[0]);
-    if (taken == nullptr || taken->dtype == made->dtype) return false;
-    node_.takes = Takes::anything;
-    const TileSource value = source(node.arguments[0]);
-    return finish(node, *dtype == Dtype::bool_ ? emit(Binary::not_equal, value, number(0))
-                                               : emit(kernels::Activation::none, value));
-  }
+  if (const auto dtype = cast_of(planner_, node))
+    return recorded == dtype && tile_element(*dtype) && add_cast(node);
   if (node_.dtype == Dtype::bool_) return add_condition(node);
   if (!is_real(node_.dtype)) return false;
   if (const auto activation = activation_of(planner_, node)) {
@@ -79,27 +71,42 @@ bool TileBuilder::add(const BoundNode& node) {
     node_.makes_floats = true;
     return finish(node, emit(Unary::exponential_2, source(node.arguments[1])));
   }
-  if (const auto binary = binary_of(planner_, node)) {
-    node_.subtracts = binary->function == Binary::subtract;
-    node_.makes_floats =
-        binary->function == Binary::divide || binary->function == Binary::arctangent;
-    TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
-    // PyTorch rounds each of its steps to halves.
-    if (binary->function == Binary::floor_quotient && is_half(node_.dtype)) return false;
-    // Sums, products and quotients of halves take numbers as they are.
-    if (binary->function > Binary::divide) {
-      a = as_element(node_.dtype, a);
-      b = as_element(node_.dtype, b);
-    }
-    return finish(node, binary->swaps ? emit(binary->function, b, a, binary->scale)
-                                      : emit(binary->function, a, b, binary->scale));
-  }
+  if (const auto binary = binary_of(planner_, node)) return add_binary(node, *binary);
   if (const auto bounds = bounds_of(planner_, node)) {
     TileSource value = source(node.arguments[0]);
     if (bounds->low) value = emit(Binary::maximum, value, number(*bounds->low));
     if (bounds->high) value = emit(Binary::minimum, value, number(*bounds->high));
     return finish(node, value);
   }
+  return add_bent(node) || add_rare(node) || add_choice(node) || add_gradient(node);
+}
+
+bool TileBuilder::add_cast(const BoundNode& node) {
+  // What has that dtype already is no copy.
+  const TensorMeta* taken = planner_.record(node.arguments[0]);
+  if (taken == nullptr || taken->dtype.dtype() == node_.dtype) return false;
+  node_.takes = Takes::anything;
+  const TileSource value = source(node.arguments[0]);
+  return finish(node, node_.dtype == Dtype::bool_ ? emit(Binary::not_equal, value, number(0))
+                                                  : emit(kernels::Activation::none, value));
+}
+
+bool TileBuilder::add_binary(const BoundNode& node, const BinaryNode& binary) {
+  node_.subtracts = binary.function == Binary::subtract;
+  node_.makes_floats = binary.function == Binary::divide || binary.function == Binary::arctangent;
+  TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+  // PyTorch rounds each of its steps to halves.
+  if (binary.function == Binary::floor_quotient && is_half(node_.dtype)) return false;
+  // Sums, products and quotients of halves take numbers as they are.
+  if (binary.function > Binary::divide) {
+    a = as_element(node_.dtype, a);
+    b = as_element(node_.dtype, b);
+  }
+  return finish(node, binary.swaps ? emit(binary.function, b, a, binary.scale)
+                                   : emit(binary.function, a, b, binary.scale));
+}
+
+bool TileBuilder::add_bent(const BoundNode& node) {
   if (is_operator(node, "aten::leaky_relu") || is_operator(node, "aten::rrelu"))
     return add_leaky_relu(node);
   if (is_operator(node, "aten::elu"))
@@ -124,7 +131,7 @@ bool TileBuilder::add(const BoundNode& node) {
     const TileSource negated = emit(Unary::negate, source(node.arguments[0]));
     return finish(node, emit(Unary::negate, emit(Unary::softplus, negated)));
   }
-  return add_rare(node) || add_choice(node) || add_gradient(node);
+  return false;
 }
 
 bool TileBuilder::is_all_float32() const {

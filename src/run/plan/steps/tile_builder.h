@@ -38,6 +38,13 @@ class TileBuilder {
   std::optional<std::vector<kernels::TileInstruction>> instructions() const;
 
  private:
+  bool add_cast(const BoundNode& node);
+
+  bool add_binary(const BoundNode& node, const BinaryNode& binary);
+
+  // Activations that the kernels have no function for, and sums of products.
+  bool add_bent(const BoundNode& node);
+
   bool add_leaky_relu(const BoundNode& node);
 
   bool add_prelu(const BoundNode& node);

@@ -96,9 +96,8 @@ class TileStep final : public Step {
                  ? std::optional(*tensor)
                  : std::nullopt;
     const auto found = number_in(frame, *argument.value, argument.dtype);
-    if (!found || !argument.is_number) return std::nullopt;
-    Tensor number = frame.make({}, {}, argument.dtype);
-    if (argument.dtype != Dtype::float32) return std::nullopt;
+    if (!found || !argument.is_number || argument.dtype != Dtype::float32) return std::nullopt;
+    Tensor number = frame.make({});
     frame.launch([to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
     return number;
   }
@@ -110,7 +109,6 @@ class TileStep final : public Step {
     return sizes.size();
   }
 
-  // Whether neighbours in the result are none in the operand.
   // Whether a photograph's bytes, say, which lie channels last in the program, become images that
   // do.
   bool may_lie_channels_last(std::span<const Tensor> tensors, const Sizes& sizes) const {
@@ -122,6 +120,7 @@ class TileStep final : public Step {
     });
   }
 
+  // Whether neighbours in the result are none in the operand.
   static bool lies_across(const Tensor& tensor, const Sizes& sizes, const Sizes& strides) {
     const size_t inner = innermost(sizes, strides);
     return inner < sizes.size() && stride_along(tensor, inner, sizes.size()) > 1;
