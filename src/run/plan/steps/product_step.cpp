@@ -96,17 +96,13 @@ class ProductStep final : public Step {
   }
 
   const float* pack(Frame& frame) const {
-    if (weights_.rows) {
-      const int64_t bytes = kernels::packed_quantized_size(weights_.depth, weights_.columns);
+    if (weights_.rows || has_levels_) {
+      const auto size_of =
+          weights_.rows ? kernels::packed_quantized_size : kernels::packed_level_size;
+      const auto pack = weights_.rows ? kernels::pack_quantized : kernels::pack_levels;
+      const int64_t bytes = size_of(weights_.depth, weights_.columns);
       return packed_.get(bytes / 4 + 1, [&](float* memory) {
-        kernels::pack_quantized(levels(), reinterpret_cast<int8_t*>(memory), frame.threads());
-        leave_file(weights_.tensor);
-      });
-    }
-    if (has_levels_) {
-      const int64_t bytes = kernels::packed_level_size(weights_.depth, weights_.columns);
-      return packed_.get(bytes / 4 + 1, [&](float* memory) {
-        kernels::pack_levels(levels(), reinterpret_cast<int8_t*>(memory), frame.threads());
+        pack(levels(), reinterpret_cast<int8_t*>(memory), frame.threads());
         leave_file(weights_.tensor);
       });
     }
@@ -136,6 +132,22 @@ class ProductStep final : public Step {
     });
   }
 
+  // Either kind of product, of what both have alike.
+  template <class Product>
+  Product product_of(const Tensor& input, const RowsOf& rows, const kernels::Epilogue& epilogue,
+                     Tensor& out) const {
+    Product product;
+    product.rows = rows.rows;
+    product.columns = weights_.columns;
+    product.depth = weights_.depth;
+    product.left = input.data<float>();
+    product.left_stride = rows.stride;
+    product.out = out.data<float>();
+    product.out_stride = weights_.columns;
+    product.epilogue = epilogue;
+    return product;
+  }
+
   // With the weights as they lie if they are not packed.
   void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
@@ -146,34 +158,18 @@ class ProductStep final : public Step {
     if (packed == nullptr) {
       const float* small = turn(frame);
       const bool turned = weights_.depth_stride == 1 && small == nullptr;
-      const kernels::RowProduct product{
-          .rows = rows.rows,
-          .columns = weights_.columns,
-          .depth = weights_.depth,
-          .left = input.data<float>(),
-          .left_stride = rows.stride,
-          .right = small != nullptr ? small : weights_.tensor.data<float>(),
-          .right_stride = small != nullptr ? weights_.columns
-                          : turned         ? weights_.column_stride
-                                           : weights_.depth_stride,
-          .turned = turned,
-          .out = out.data<float>(),
-          .out_stride = weights_.columns,
-          .epilogue = epilogue};
+      auto product = product_of<kernels::RowProduct>(input, rows, epilogue, out);
+      product.right = small != nullptr ? small : weights_.tensor.data<float>();
+      product.right_stride = small != nullptr ? weights_.columns
+                             : turned         ? weights_.column_stride
+                                              : weights_.depth_stride;
+      product.turned = turned;
       frame.launch(
           [product, threads = frame.threads()] { kernels::multiply_rows(product, threads); });
       return;
     }
-    kernels::Product product;
-    product.rows = rows.rows;
-    product.columns = weights_.columns;
-    product.depth = weights_.depth;
-    product.left = input.data<float>();
-    product.left_stride = rows.stride;
+    auto product = product_of<kernels::Product>(input, rows, epilogue, out);
     product.packed = packed;
-    product.out = out.data<float>();
-    product.out_stride = weights_.columns;
-    product.epilogue = epilogue;
     frame.launch(
         [product, threads = frame.threads()] { kernels::multiply_packed(product, threads); });
   }
@@ -188,23 +184,14 @@ class ProductStep final : public Step {
   }
   void multiply_levels(Frame& frame, const Tensor& input, const RowsOf& rows, const int8_t* packed,
                        const kernels::Epilogue& epilogue, Tensor& out) const {
-    // Either kind of product, of what both have alike.
-    const auto fill = [&](auto product) {
-      product.rows = rows.rows;
-      product.left = input.data<float>();
-      product.left_stride = rows.stride;
-      product.out = out.data<float>();
-      product.out_stride = weights_.columns;
-      product.epilogue = epilogue;
-      return product;
-    };
     kernels::ThreadPool* const threads = frame.threads();
     if (packed == nullptr)
-      frame.launch([product = fill(kernels::RowProduct()), weights = levels(), threads] {
-        kernels::multiply_level_rows(product, weights, threads);
-      });
+      frame.launch([product = product_of<kernels::RowProduct>(input, rows, epilogue, out),
+                    weights = levels(),
+                    threads] { kernels::multiply_level_rows(product, weights, threads); });
     else
-      frame.launch([product = fill(kernels::Product()), weights = levels(), packed, threads] {
+      frame.launch([product = product_of<kernels::Product>(input, rows, epilogue, out),
+                    weights = levels(), packed, threads] {
         kernels::multiply_packed_levels(product, weights, packed, threads);
       });
   }
