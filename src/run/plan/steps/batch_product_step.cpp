@@ -150,12 +150,7 @@ struct HalfBatchProduct {
 
   void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
     if (way != Way::packed) return multiply_few(index, thread, threads);
-    const kernels::HalfWeights weights{.type = rounding_of(dtype),
-                                       .depth = left.columns,
-                                       .columns = right.columns,
-                                       .right = right.matrix<uint16_t>(index),
-                                       .depth_stride = right.row_stride,
-                                       .column_stride = right.column_stride};
+    const kernels::HalfWeights weights = weights_of(index);
     auto* memory = reinterpret_cast<uint16_t*>(packed + thread * panel);
     kernels::pack_halves(weights, memory, threads);
     kernels::HalfProduct part{.left_stride = left.row_stride,
@@ -172,6 +167,15 @@ struct HalfBatchProduct {
   }
 
  private:
+  kernels::HalfWeights weights_of(int64_t index) const {
+    return {.type = rounding_of(dtype),
+            .depth = left.columns,
+            .columns = right.columns,
+            .right = right.matrix<uint16_t>(index),
+            .depth_stride = right.row_stride,
+            .column_stride = right.column_stride};
+  }
+
   void multiply_few(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
     const bool is_column = way == Way::column;
     const uint16_t* few = (is_column ? right : left).matrix<uint16_t>(index);
@@ -185,12 +189,7 @@ struct HalfBatchProduct {
     for (int64_t row = 0; row < product.rows; ++row)
       widen_halves(dtype, reinterpret_cast<const std::byte*>(few + row * left.row_stride), depth,
                    packed + thread * panel + row * depth);
-    kernels::HalfWeights weights{.type = rounding_of(dtype),
-                                 .depth = depth,
-                                 .columns = right.columns,
-                                 .right = right.matrix<uint16_t>(index),
-                                 .depth_stride = right.row_stride,
-                                 .column_stride = right.column_stride};
+    kernels::HalfWeights weights = weights_of(index);
     if (is_column) {
       weights.columns = left.rows;
       weights.right = left.matrix<uint16_t>(index);
