@@ -70,9 +70,9 @@ bool computes_alone(const BoundNode& node) {
 
 // A step's kernel computes whatever it is given: what an operator says of its arguments is asked of
 // the very rule that the reference executor asks.
-Nodes refused_nodes(const BoundGraph& bound) {
+NodeSet refused_nodes(const BoundGraph& bound) {
   SymbolChoices choices(*bound.graph);
-  Nodes out;
+  NodeSet out;
   for (const BoundNode& node : bound.nodes)
     if (own_row(node) != nullptr && choices.are_refused(*bound.graph, node)) out.insert(&node);
   return out;
@@ -93,7 +93,7 @@ WeightBytes count_bytes(std::span<const Value> weights) {
 }
 
 void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
-                    const WeightBytes& weights, Nodes& folded) {
+                    const WeightBytes& weights, NodeSet& folded) {
   if (std::ranges::any_of(plan.graph->nodes, opens_region)) return;
   const int64_t as_weights = std::min(weights.all, kMostOfWeights);
   const int64_t most_bytes = kMostFoldedBytes + as_weights + kBytesOfLevel * weights.levels;
@@ -154,7 +154,7 @@ void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& 
   }
 }
 
-void finish_constants(Plan& plan, const Nodes& folded) {
+void finish_constants(Plan& plan, const NodeSet& folded) {
   std::unordered_set<ValueId> used;
   const auto use = [&](ValueId id) { used.insert(id); };
   for (const BoundNode& node : plan.graph->nodes)

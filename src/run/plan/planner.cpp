@@ -487,8 +487,8 @@ const BoundNode* Planner::maker_for(const BoundArgument& argument, const BoundNo
                                                                                        : nullptr;
 }
 
-std::unordered_set<const BoundNode*> Planner::level_nodes() {
-  std::unordered_set<const BoundNode*> out;
+NodeSet Planner::level_nodes() {
+  NodeSet out;
   for (const BoundNode& node : graph_.nodes) {
     const auto is_for_node = [&](const auto& maker) {
       return is_operator(node, maker.name, maker.overload);
@@ -568,7 +568,7 @@ namespace {
 // Each node is computed where the last one of its step stands. Without `joins` each is
 // a step alone, of the reference kernels.
 std::vector<StepPointer> make_steps(Planner& planner, const BoundGraph& graph, bool joins,
-                                    const Nodes& refused, const Nodes& folded) {
+                                    const NodeSet& refused, const NodeSet& folded) {
   std::unordered_map<const BoundNode*, StepPointer> steps;
   const auto add = [&](StepPointer step) {
     const BoundNode* last = step->nodes().back();
@@ -624,15 +624,15 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
   // Quantized weights become floats only where no product takes them as they are.
   const bool plans = is_plain && !keeps_strides;
   const WeightBytes bytes = count_bytes(weights);
-  Nodes folded;
+  NodeSet folded;
   fold_constants(
       plan, constants,
       [&](const BoundNode& node) { return plans && makes_floats_of_levels(node, constants); },
       bytes, folded);
   Planner planner(graph, constants, writes, memory_for_copies(bytes));
-  const Nodes refused = plans ? refused_nodes(graph) : Nodes();
+  const NodeSet refused = plans ? refused_nodes(graph) : NodeSet();
   planner.leave_out(refused);
-  const Nodes kept = plans ? planner.level_nodes() : Nodes();
+  const NodeSet kept = plans ? planner.level_nodes() : NodeSet();
   fold_constants(
       plan, constants, [&](const BoundNode& node) { return kept.contains(&node); }, bytes, folded);
   planner.leave_out(folded);

@@ -36,6 +36,8 @@ struct StorageWrites {
   const BoundNode* last = nullptr;
 };
 
+using NodeSet = std::unordered_set<const BoundNode*>;
+
 class Planner {
  public:
   // By value: `constants`, none where calls decide, and `writes`.
@@ -53,9 +55,7 @@ class Planner {
   StepPointer make_last(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
   // Nodes for which nothing here makes a step.
-  void leave_out(const std::unordered_set<const BoundNode*>& nodes) {
-    taken_.insert(nodes.begin(), nodes.end());
-  }
+  void leave_out(const NodeSet& nodes) { taken_.insert(nodes.begin(), nodes.end()); }
   // Whether a step is being made for a node alone whose halves are widened before it: it finds
   // weights widened, and nobody to join.
   bool widens() const { return widens_; }
@@ -110,7 +110,7 @@ class Planner {
   // none, or another step has it. Also while halves are widened.
   const BoundNode* maker_for(const BoundArgument& argument, const BoundNode& user) const;
   // The nodes that make floats of quantized weights for products that take these as they are.
-  std::unordered_set<const BoundNode*> level_nodes();
+  NodeSet level_nodes();
   // What the program records of a tensor; null for others.
   const TensorMeta* record(const BoundArgument& argument) const;
   const TensorMeta* record(const BoundNode& node) const;
@@ -146,7 +146,7 @@ class Planner {
   std::shared_ptr<Room> room_ = std::make_shared<Room>(int64_t{16} << 20);
   bool widens_ = false;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
-  std::unordered_set<const BoundNode*> taken_;
+  NodeSet taken_;
 };
 
 // The row of the operators' table that a node calls as it stands there; null for in-place and other
@@ -194,18 +194,17 @@ struct WeightBytes {
 };
 WeightBytes count_bytes(std::span<const Value> weights);
 
-using Nodes = std::unordered_set<const BoundNode*>;
 // Nodes whose operators refuse what the program records of their arguments. Linear.
-Nodes refused_nodes(const BoundGraph& bound);
+NodeSet refused_nodes(const BoundGraph& bound);
 
 // Computes what depends on constants alone: adds to `constants`, by value, and to the plan's.
 // Leaves out nodes that `keeps` is true of. Adds the others to `folded`, which need not run any
 // more; it may have some from an earlier call.
 using KeepsNode = std::function<bool(const BoundNode&)>;
 void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
-                    const WeightBytes& weights, Nodes& folded);
+                    const WeightBytes& weights, NodeSet& folded);
 // Forgets what folded nodes alone take.
-void finish_constants(Plan& plan, const Nodes& folded);
+void finish_constants(Plan& plan, const NodeSet& folded);
 
 // make_plan, into a plan that is empty.
 void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,
