@@ -30,8 +30,14 @@ bool is_sum(const Samples& a, const Samples& b, const Samples& samples) {
 
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-int64_t value_of(const NumberForm& form, int64_t product) {
-  return floor_divide(product * form.times + form.ahead(), form.divisor) + form.plus;
+// Nothing when it overflows int64.
+std::optional<int64_t> value_of(const NumberForm& form, int64_t product) {
+  int64_t out = 0;
+  if (__builtin_mul_overflow(product, form.times, &out) ||
+      __builtin_add_overflow(out, form.ahead(), &out) ||
+      __builtin_add_overflow(floor_divide(out, form.divisor), form.plus, &out))
+    return std::nullopt;
+  return out;
 }
 
 }  // namespace
@@ -56,7 +62,9 @@ std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
   };
   if (fits()) return form;
   if (all_equal(whole)) return std::nullopt;
-  constexpr int64_t kMost = 1 << 30;
+  // Differences of smaller numbers fit. Sizes that are products of two symbols, as the pixels of an
+  // image are, have squares beyond 32 bits in the scores of attention.
+  constexpr int64_t kMost = int64_t{1} << 61;
   const auto is_large = [](int64_t number) { return number < -kMost || number > kMost; };
   if (std::ranges::any_of(whole, is_large) || std::ranges::any_of(samples, is_large))
     return std::nullopt;
@@ -77,8 +85,10 @@ std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
   const int64_t rise = samples[other] - samples[0], run = whole[other] - whole[0];
   if (rise % run != 0 || rise == 0) return std::nullopt;
   form.times = rise / run;
-  form.plus = samples[0] - form.times * whole[0];
-  if (!fits()) return std::nullopt;
+  int64_t multiple = 0;
+  if (__builtin_mul_overflow(form.times, whole[0], &multiple) ||
+      __builtin_sub_overflow(samples[0], multiple, &form.plus) || !fits())
+    return std::nullopt;
   Samples distinct = whole;
   std::ranges::sort(distinct);
   const auto count = std::unique(distinct.begin(), distinct.end()) - distinct.begin();
