@@ -110,6 +110,25 @@ TEST(PoolingTest, EqualsAPlainLoopForAnyNumberOfThreads) {
   });
 }
 
+TEST(PoolingTest, AveragesOfWholeImagesAreRoundedSeldom) {
+  test::on_every_target([] {
+    for (const int64_t channels : {int64_t{1}, int64_t{20}})
+      for (const bool adaptive : {true, false}) {
+        constexpr int64_t kSide = 112;
+        const std::vector<float> input(static_cast<size_t>(kSide * kSide * channels), 0.1f);
+        Pooling shape{.kind = Pooling::Kind::average, .channels = channels};
+        shape.in_height = shape.in_width = shape.kernel_height = shape.kernel_width = kSide;
+        shape.adaptive = adaptive;
+        std::vector<float> out(static_cast<size_t>(channels));
+        pool_images(
+            shape, {.data = input.data(), .row_stride = kSide * channels, .pixel_stride = channels},
+            out.data(), channels);
+        // One sum of all elements is off by 1.3e-5.
+        for (const float average : out) EXPECT_NEAR(average, 0.1f, 4e-7);
+      }
+  });
+}
+
 TEST(PoolingTest, MaximaOfNotANumberAreNotANumber) {
   test::on_every_target([] {
     const std::vector<float> input = {1, NAN, 2, 3};

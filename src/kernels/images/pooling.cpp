@@ -50,9 +50,19 @@ void pool_window(Pooling::Kind kind, const PoolingWindow& window, int64_t channe
       });
       store_first(largest, out + c, lanes);
     } else {
-      V sum = hn::Zero(Floats());
-      over_window(window, c,
-                  [&](const float* from) HWY_ATTR { sum = hn::Add(sum, load_first(from, lanes)); });
+      // Of 16 elements, of 16 such sums, of all: one sum of a whole image is rounded too often.
+      V sums[3] = {hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats())};
+      int64_t taken = 0;
+      over_window(window, c, [&](const float* from) HWY_ATTR {
+        sums[0] = hn::Add(sums[0], load_first(from, lanes));
+        if (++taken % 16 != 0) return;
+        sums[1] = hn::Add(sums[1], sums[0]);
+        sums[0] = hn::Zero(Floats());
+        if (taken % 256 != 0) return;
+        sums[2] = hn::Add(sums[2], sums[1]);
+        sums[1] = hn::Zero(Floats());
+      });
+      const V sum = hn::Add(hn::Add(sums[0], sums[1]), sums[2]);
       store_first(hn::Div(sum, set(window.divisor)), out + c, lanes);
     }
   }
@@ -138,12 +148,16 @@ PoolingWindow find_window(const Pooling& pooling, const Images& images, int64_t 
 }
 
 // The pixels of a row from `begin` to `end` whose windows lie in their images from side to side:
-// what a line takes at once. None of several channels, which vectors take.
+// what a line takes at once. None of several channels, which vectors take, and no averages of large
+// windows, which a line would sum with too many roundings.
 struct PoolingLine {
   int64_t begin = 0, end = 0;
 };
 PoolingLine find_line(const Pooling& pooling) {
-  if (pooling.channels != 1 || pooling.adaptive) return {};
+  constexpr int64_t kMostSummed = 64;
+  const bool is_large = pooling.kind == Pooling::Kind::average &&
+                        pooling.kernel_height * pooling.kernel_width > kMostSummed;
+  if (pooling.channels != 1 || pooling.adaptive || is_large) return {};
   const int64_t reach = (pooling.kernel_width - 1) * pooling.dilation_x;
   const int64_t last = pooling.in_width - 1 - reach + pooling.pad_x;
   if (last < 0) return {};
