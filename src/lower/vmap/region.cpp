@@ -193,9 +193,12 @@ class RegionReader {
     const auto* id = region_.size.get_if<ValueId>();
     const auto* value = id == nullptr ? nullptr : std::get_if<SymInt>(&graph_.value(*id).meta);
     if (value == nullptr) return false;
-    if (value->is_symbolic() && size.is_symbolic()) return value->expr() == size.expr();
+    const bool both = value->is_symbolic() && size.is_symbolic();
+    if (both && value->expr() == size.expr()) return true;
     const auto wanted = known_number(*value), found = known_number(size);
-    return !wanted || !found || wanted == found;
+    // Different expressions may be equal by the program's guards, as in a scan of halves.
+    if (!wanted || !found) return !both;
+    return wanted == found;
   }
 
   bool shows_whole(const Argument& argument) const {
