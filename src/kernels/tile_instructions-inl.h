@@ -133,8 +133,8 @@ void interpolate_to(const Seen<T>& a, const Seen<T>& b, const Seen<T>& c, T* to,
   const auto one = set(T(1)), half = set(T(0.5));
   combine_three(a, b, c, to, count, [=](auto from, auto end, auto weight) HWY_ATTR {
     const auto way = hn::Sub(end, from);
-    const auto near = hn::Add(from, hn::Mul(weight, way));
-    const auto far = hn::Sub(end, hn::Mul(way, hn::Sub(one, weight)));
+    const auto near = hn::MulAdd(weight, way, from);
+    const auto far = hn::MulAdd(way, hn::Sub(weight, one), end);
     return hn::IfThenElse(hn::Lt(hn::Abs(weight), half), near, far);
   });
 }
@@ -152,6 +152,9 @@ void run_instruction(const TileInstruction& instruction, const Seen<T>& a, const
   }
   if (const auto* function = std::get_if<Ternary>(&instruction.function)) {
     if (*function == Ternary::interpolate) return interpolate_to(a, b, c, to, count);
+    if (*function == Ternary::multiply_add)
+      return combine_three(a, b, c, to, count,
+                           [](auto p, auto q, auto r) HWY_ATTR { return hn::MulAdd(p, q, r); });
     return combine_three(a, b, c, to, count, [](auto p, auto q, auto r) HWY_ATTR {
       return hn::IfThenElse(is_not_0(r), p, q);
     });

@@ -29,8 +29,9 @@ inline constexpr int kMostTiles = 8;
 enum class Rounding : uint8_t { none, half, bfloat16 };
 
 enum class Ternary : uint8_t {
-  choose,       // a where c is not 0, b elsewhere
-  interpolate,  // a + c * (b - a) from the nearer end, as c of PyTorch's lerp
+  choose,        // a where c is not 0, b elsewhere
+  interpolate,   // a + c * (b - a) from the nearer end, as c of PyTorch's lerp
+  multiply_add,  // a * b + c
 };
 
 struct TileInstruction {

@@ -123,7 +123,8 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
         next.scale = double{random.number(-2, 2)};
         break;
       case 4:
-        next.function = random.whole(0, 1) == 0 ? Ternary::choose : Ternary::interpolate;
+        next.function =
+            static_cast<Ternary>(random.whole(0, static_cast<int64_t>(Ternary::multiply_add)));
         next.c = random_source(random, operands, written);
         break;
     }
@@ -160,12 +161,20 @@ std::vector<float> one_by_one(const TileProgram& program,
       apply(*unary, a.data(), result.data(), count);
     else if (const auto* ternary = std::get_if<Ternary>(&instruction.function)) {
       const std::vector<float> c = elements(instruction.c);
+      // a * b + c, rounded as often as the target does.
+      const auto fused = [](float x, float y, float z) {
+        float sum = 0;
+        add_scaled({1, 1}, {&z}, {&y}, x, {&sum});
+        return sum;
+      };
       for (size_t i = 0; i < result.size(); ++i) {
         const float way = b[i] - a[i];
         if (*ternary == Ternary::choose)
           result[i] = c[i] != 0 ? a[i] : b[i];
+        else if (*ternary == Ternary::multiply_add)
+          result[i] = fused(a[i], b[i], c[i]);
         else
-          result[i] = std::abs(c[i]) < 0.5f ? a[i] + c[i] * way : b[i] - way * (1 - c[i]);
+          result[i] = std::abs(c[i]) < 0.5f ? fused(c[i], way, a[i]) : fused(way, c[i] - 1, b[i]);
       }
     } else if (instruction.scale != 1)
       add_scaled({1, count}, {a.data()}, {b.data()}, static_cast<float>(instruction.scale),

@@ -197,9 +197,14 @@ TEST(HostileCalls, ProductsAreRoundedBeforeTheyAreAdded) {
                                         std::span<const double>(values));
       return *apply(aten<"to.dtype">, {out, Value(dtype)});
     };
-    const Tensor factor = filled(1 + step);
-    const auto sum = apply(aten<"addcmul.default">, {filled(-(1 + 2 * step)), factor, factor});
-    return elements<double>(apply(aten<"to.dtype">, {*sum, Value(Dtype::float64)}));
+    const auto complex = [&](double real, double imaginary) {
+      return *apply(aten<"complex.default">, {filled(real), filled(imaginary)});
+    };
+    // The real part is (1 + step)**2 - (1 + 2 * step).
+    const auto product =
+        apply(aten<"mul.Tensor">, {complex(1 + step, 1 + 2 * step), complex(1 + step, 1)});
+    const auto real = apply(aten<"real.default">, {*product});
+    return elements<double>(apply(aten<"to.dtype">, {*real, Value(Dtype::float64)}));
   };
   for (const size_t count : {1, 7, 64}) {
     EXPECT_EQ(rest(Dtype::float32, 0x1p-12, count), std::vector<double>(count));

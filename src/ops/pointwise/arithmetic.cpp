@@ -1,4 +1,7 @@
 // Arithmetic of two operands: sums, products, quotients, powers.
+#include <cmath>
+#include <type_traits>
+
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/unsigned_order.h"
@@ -54,6 +57,16 @@ Result<Meta> rsub_meta(const Tensor& self, const Tensor& other, const Scalar& al
 // Multiplication by 1 is skipped; it only changes complex infinities, which PyTorch turns into NaN.
 bool is_one(const Scalar& number) { return number.to_complex() == Complex(1); }
 
+// a * b + c. Floats are rounded once, as PyTorch's fmadd does: where a program then rounds to a
+// whole number, the last bit decides.
+template <class C>
+C times_plus(C a, C b, C c) {
+  if constexpr (std::is_floating_point_v<C>)
+    return std::fma(a, b, c);
+  else
+    return plus(times(a, b), c);
+}
+
 // alpha * other. Half floats are rounded after each step; alpha itself is rounded too.
 template <class C>
 Tensor scaled_operand(const Tensor& other, Dtype dtype, const Scalar& alpha) {
@@ -71,9 +84,9 @@ void add_scaled(Tensor& out, const Tensor& self, const Tensor& other, const Scal
     if (is_one(alpha) && !kIsComplex<C>) return elementwise<C>(out, dtype, F, self, other);
     if (wide_dtype(dtype) != dtype)
       return elementwise<C>(out, dtype, F, self, scaled_operand<C>(other, dtype, alpha));
-    const C factor = scalar_as<C>(alpha);
+    const C factor = F(C(0), scalar_as<C>(alpha));
     elementwise<C>(
-        out, dtype, [factor](C a, C b) { return F(a, times(factor, b)); }, self, other);
+        out, dtype, [factor](C a, C b) { return times_plus(factor, b, a); }, self, other);
   });
 }
 constexpr auto kPlus = []<class C>(C a, C b) { return plus(a, b); };
@@ -558,7 +571,7 @@ void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weig
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
     // Nobody could foretell the way of a branch.
     auto function = [](C a, C b, C w) {
-      const C near = a + times(w, b - a), far = b - times(b - a, C(1) - w);
+      const C near = times_plus(w, b - a, a), far = times_plus(b - a, w - C(1), b);
       return std::abs(w) < 0.5 ? near : far;
     };
     elementwise<C>(out, wide_dtype(out.dtype()), function, self, end, weight);
@@ -584,7 +597,7 @@ void addcmul(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
              const Scalar& value) {
   with_compute_type(out.dtype(), [&]<class C>() {
     const C factor = scalar_as<C>(value);
-    auto function = [=](C x, C y, C z) { return plus(x, times(times(factor, y), z)); };
+    auto function = [=](C x, C y, C z) { return times_plus(times(factor, y), z, x); };
     elementwise<C>(out, out.dtype(), function, self, a, b);
   });
 }

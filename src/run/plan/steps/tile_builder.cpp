@@ -187,9 +187,10 @@ bool TileBuilder::add_prelu(const BoundNode& node) {
 bool TileBuilder::add_product(const BoundNode& node) {
   const auto scale = planner_.number(node, "value");
   if (!scale) return false;
-  const TileSource product =
-      emit(Binary::multiply, source(node.arguments[1]), source(node.arguments[2]));
-  return finish(node, emit(Binary::add, source(node.arguments[0]), product, *scale));
+  const TileSource first = source(node.arguments[1]);
+  const TileSource factor = *scale == 1 ? first : emit(Binary::multiply, first, number(*scale));
+  return finish(node, emit_of_three(Ternary::multiply_add, factor, source(node.arguments[2]),
+                                    source(node.arguments[0])));
 }
 
 bool TileBuilder::add_lerp(const BoundNode& node) {
