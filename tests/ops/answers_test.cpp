@@ -368,5 +368,66 @@ TEST(Answers, GradientsOfAnEvaluatedBatchNormLeaveOutTheInput) {
   EXPECT_EQ(elements(*(*gradients)[0].get_if<Tensor>()), (Doubles{2, 4, 6, 8}));
 }
 
+// PyTorch multiplies and adds with one rounding. adjust_saturation of an image makes whole numbers
+// of such sums, so that the last bit shows.
+TEST(Answers, ScaledSumsAreRoundedOnce) {
+  const double factor = 1 + 0x1p-12, square = 1 + 0x1p-11;  // factor * factor - 2**-24
+  const Tensor one = row<float>({1 + 0x1p-12F}), sum = row<float>({1 + 0x1p-11F}),
+               less = row<float>({-1 - 0x1p-11F});
+  EXPECT_EQ(elements(apply(aten<"add.Tensor">, {less, one, factor})), Doubles{0x1p-24});
+  EXPECT_EQ(elements(apply(aten<"sub.Tensor">, {sum, one, factor})), Doubles{-0x1p-24});
+  EXPECT_EQ(elements(apply(aten<"rsub.Tensor">, {one, sum, factor})), Doubles{-0x1p-24});
+  EXPECT_EQ(elements(apply(aten<"addcmul.default">, {less, one, one})), Doubles{0x1p-24});
+  EXPECT_EQ(elements(apply(aten<"add.Scalar">, {less, factor, factor})),
+            Doubles{factor * factor - square});
+}
+
+// Programs that differentiate inside of forward keep these names.
+TEST(Answers, GradientsOfOperatorsThatSelectElements) {
+  const Tensor places = row<int64_t>({2, 0, 2}), three = row<float>({1, 2, 3}),
+               zeros = Tensor::zeros(Dtype::float32, {3});
+  EXPECT_EQ(elements(apply(aten<"gather_backward.default">, {three, zeros, 0, places, false})),
+            (Doubles{2, 0, 4}));
+  EXPECT_FALSE(apply(aten<"gather_backward.default">, {three, zeros, 0, places, true}));
+  EXPECT_EQ(elements(apply(aten<"cummaxmin_backward.default">,
+                           {three, zeros, row<int64_t>({0, 0, 2}), 0})),
+            (Doubles{3, 0, 3}));
+  const Tensor rows = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(elements(apply(aten<"embedding_backward.default">,
+                           {rows, row<int64_t>({1, 1, 2}), 4, 2, false, false})),
+            (Doubles{0, 0, 4, 6, 0, 0, 0, 0}));
+  const Tensor mask = Tensor::of<bool>({2, 2}, {true, false, true, true});
+  EXPECT_EQ(elements(apply(aten<"masked_select_backward.default">,
+                           {row<float>({5, 6, 7}), row<float>({0, 0}), mask})),
+            (Doubles{5, 0, 6, 7}));
+}
+
+TEST(Answers, GradientsOfProductsAlongALineWithZeros) {
+  const auto gradient = [](std::initializer_list<float> values) {
+    const Tensor input = row<float>(values);
+    const Tensor ones = apply(aten<"ones_like.default">, {input}).value();
+    const Tensor output = apply(aten<"cumprod.default">, {input, 0}).value();
+    return elements(apply(aten<"cumprod_backward.default">, {ones, input, 0, output}));
+  };
+  EXPECT_EQ(gradient({2, 3, 4}), (Doubles{16, 10, 6}));
+  EXPECT_EQ(gradient({2, 0, 3, 0, 4}), (Doubles{1, 8, 0, 0, 0}));
+  EXPECT_EQ(gradient({0, 2, 5}), (Doubles{13, 0, 0}));
+}
+
+TEST(Answers, GradientsOfGridsExponentialsAndTwiceDifferentiableGelus) {
+  const Tensor grid = Tensor::of<float>({1, 2, 2, 2}, {1, 0, 2, 0, 3, 0, 4, 0});
+  const Value::List size{Value(int64_t{1}), Value(int64_t{1}), Value(int64_t{2}),
+                         Value(int64_t{2})};
+  EXPECT_EQ(elements(apply(aten<"affine_grid_generator_backward.default">, {grid, size, true})),
+            (Doubles{2, 4, 10, 0, 0, 0}));
+  const Tensor square = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(elements(apply(aten<"matrix_exp_backward.default">,
+                           {Tensor::zeros(Dtype::float32, {2, 2}), square})),
+            (Doubles{1, 2, 3, 4}));
+  EXPECT_EQ(elements(apply(aten<"infinitely_differentiable_gelu_backward.default">,
+                           {row<float>({3}), row<float>({0})})),
+            (Doubles{1.5}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

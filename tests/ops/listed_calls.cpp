@@ -131,6 +131,17 @@ void add_writing(Listed& out) {
          {counted({2, 3, 2}), Value(), Value(), counted({3}), counted({3}), trains, 0.1, 1e-5}});
   out.insert({"torchaudio._lfilter_core_loop.default",
               {counted({1, 2, 3}), counted({2, 2}), zeros({1, 2, 4}, Dtype::float32)}});
+  out.insert({"aten.embedding_backward.default",
+              {counted({3, 2}), indices({0, 2, 0}), 4, 1, false, false}});
+  const Value three = counted({3}), places = indices({2, 0, 2});
+  out.insert({"aten.gather_backward.default", {three, three, 0, places, false}});
+  out.insert({"aten.cummaxmin_backward.default", {three, three, places, 0}});
+  for (const Value& line : {counted({1}), three})
+    out.insert({"aten.cumprod_backward.default", {line, line, 0, line}});
+  out.insert({"aten.masked_select_backward.default",
+              {counted({2}), three, Value(Tensor::of<bool>({3}, {true, false, true}))}});
+  out.insert({"aten.affine_grid_generator_backward.default",
+              {counted({2, 2, 3, 2}), ints({2, 1, 2, 3}), false}});
   out.insert({"aten.embedding_renorm.default", {counted({3, 2}), indices({0, 2}), 1.0, 2.0}});
   out.insert(
       {"aten._pad_packed_sequence.default", {counted({5, 2}), indices({2, 2, 1}), false, 0.0, 4}});

@@ -17,6 +17,8 @@ namespace pt2 {
 namespace {
 
 Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text), ""}; }
+// What other choices of the symbols say instead tells more.
+constexpr std::string_view kUnknownOperand = "an operand is not known";
 Error depends_on_sizes() {
   return unsupported("which operators it is made of depends on sizes that change");
 }
@@ -114,7 +116,7 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
                                                  std::optional<int64_t> data_size) const {
   const ops::Signature& signature = op_.signature();
   auto arguments = check::abstract_arguments(graph_, node_, signature, check::by_record(choice));
-  if (!arguments) return unsupported("an operand is not known");
+  if (!arguments) return unsupported(std::string(kUnknownOperand));
   Trace trace{.choice = &choice, .arguments = *std::move(arguments)};
   const auto given = given_arguments(node_, signature);
   Recorder recorder(expands, data_size);
@@ -183,7 +185,7 @@ Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
     auto trace = follow(choice, expands);
     if (trace)
       traces_.push_back(*std::move(trace));
-    else if (!first)
+    else if (!first || first->message == kUnknownOperand)
       first = std::move(trace).error();
   }
   if (traces_.empty()) return first.value_or(unsupported("its sizes are not known"));

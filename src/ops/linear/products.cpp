@@ -543,6 +543,25 @@ Result<Tensor> sum_of_product_as(Emitter& e, const Tensor& self, const Tensor& a
   return e(aten<"add.Tensor">, {scaled, e(aten<"mul.Scalar">, {addend, beta})});
 }
 
+// ATen/native/LinearAlgebra.cpp matrix_exp_backward: the gradient stands beside the exponential in
+// that of a matrix of twice the size.
+Result<Tensor> matrix_exp_backward(Emitter& e, const Tensor& self, const Tensor& grad) {
+  PT2_TRY_VOID(matrix_exp_meta(self));
+  PT2_TRY_VOID(check_sizes(grad, self.sizes(), "grad"));
+  PT2_TRY(const Tensor adjoint, e(aten<"mH.default">, {self}));
+  PT2_TRY(const Tensor zeros, e(aten<"zeros_like.default">, {adjoint}));
+  const auto beside = [&](const Tensor& left, const Tensor& right) {
+    return e(aten<"cat.default">, {Tensors{left, right}, int64_t{-1}});
+  };
+  PT2_TRY(const Tensor above, beside(adjoint, grad));
+  PT2_TRY(const Tensor below, beside(zeros, adjoint));
+  const auto all = e(aten<"linalg_matrix_exp.default">,
+                     {e(aten<"cat.default">, {Tensors{above, below}, int64_t{-2}})});
+  const int64_t rows = self.size(self.dim() - 1);
+  const auto half = e(aten<"narrow.default">, {all, int64_t{-2}, int64_t{0}, rows});
+  return e(aten<"narrow.default">, {half, int64_t{-1}, rows, rows});
+}
+
 // clang-format off
 constexpr OpDef kProductsOps[] = {
     op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
@@ -564,6 +583,7 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision}),
     composed<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
     composed<"aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>,
+    op<"aten::matrix_exp_backward(Tensor self, Tensor grad) -> Tensor", matrix_exp_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>,
     op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>,
     op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A"}),

@@ -72,16 +72,19 @@ Result<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
   return out;
 }
 
-Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+Result<Meta> masked_scatter_meta(const Tensor& self, const Tensor& mask, const Tensor& source) {
   if (mask.dtype() != Dtype::bool_)
     return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
                           ", expected bool");
   PT2_TRY_VOID(check_same_dtype(source, self, "source"));
-  const std::array both{self.sizes(), mask.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  PT2_TRY(Sizes sizes, broadcast_sizes(std::array{self.sizes(), mask.sizes()}));
+  return Meta(self.dtype(), std::move(sizes));
+}
+Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  PT2_TRY(const Meta meta, masked_scatter_meta(self, mask, source));
+  PT2_TRY(Tensor out, allocate(meta));
   copy_elements(out, self);
-  const Scratch<uint8_t> flags = true_flags(broadcast_to(mask, sizes));
+  const Scratch<uint8_t> flags = true_flags(broadcast_to(mask, meta.sizes));
   const Tensor values = source.contiguous();
   const int64_t count = count_of(flags);
   if (count > values.numel())
@@ -123,7 +126,7 @@ constexpr OpDef kMaskingOps[] = {
     composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy, where_formula>,
     op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static_meta, nonzero_static>,
     composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>.with({.slope = Slope::linear}),
-    op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>.with({.slope = Slope::linear, .linear_in = "self source"}),
+    composed<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter_meta, masked_scatter>.with({.slope = Slope::linear, .linear_in = "self source"}),
 };
 // clang-format on
 

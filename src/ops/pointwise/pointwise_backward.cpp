@@ -359,6 +359,20 @@ void mish_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
       common, [&]<class C>() { elementwise<C>(out, common, kMishGradient, grad, self); });
 }
 
+// ATen/native/Activation.cpp: the gradient of gelu where it is differentiated once more.
+Result<Tensor> differentiable_gelu_backward(Emitter& e, const Tensor& grad, const Tensor& self) {
+  PT2_TRY_VOID(real_gradient_meta(grad, self));
+  constexpr double kHalfRoot = std::numbers::sqrt2 / 2;
+  const auto scaled = e(aten<"mul.Scalar">, {self, kHalfRoot});
+  const auto sum = e(aten<"add.Scalar">, {e(aten<"erf.default">, {scaled}), 1});
+  const auto cdf = e(aten<"mul.Scalar">, {sum, 0.5});
+  const auto square = e(aten<"mul.Tensor">, {e(aten<"mul.Scalar">, {self, -0.5}), self});
+  const auto pdf = e(aten<"exp.default">, {square});
+  const auto slope =
+      e(aten<"addcmul.default">, {cdf, self, pdf, std::numbers::inv_sqrtpi * kHalfRoot});
+  return e(aten<"mul.Tensor">, {slope, grad});
+}
+
 // clang-format off
 constexpr OpDef kPointwiseBackwardOps[] = {
     op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
@@ -368,6 +382,7 @@ constexpr OpDef kPointwiseBackwardOps[] = {
     op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
     op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, hardswish_backward>,
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
+    op<"aten::infinitely_differentiable_gelu_backward(Tensor grad, Tensor self) -> Tensor", differentiable_gelu_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", elu_backward_meta, elu_backward>,
     op<"aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", hardtanh_backward_meta, hardtanh_backward>,
     op<"aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", leaky_relu_backward_meta, leaky_relu_backward>,

@@ -71,11 +71,8 @@ Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, doubl
   return out;
 }
 
-// Sums the gradients of all look-ups of a row; the padding row gets none. `scale_grad_by_freq`
-// divides by the number of the row's look-ups.
-Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
-                                        int64_t num_weights, int64_t padding_idx,
-                                        bool scale_grad_by_freq) {
+Result<Meta> embedding_dense_backward_meta(const Tensor& grad_output, const Tensor& indices,
+                                           int64_t num_weights, int64_t, bool) {
   PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
   PT2_TRY_VOID(check_index_dtype(indices, "indices"));
   PT2_TRY_VOID(check_rank_at_least(grad_output, 1, "grad_output"));
@@ -86,7 +83,17 @@ Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor&
   if (num_weights < 0)
     return operator_error("num_weights: found " + std::to_string(num_weights) +
                           ", expected 0 or more");
-  PT2_TRY(Tensor out, allocate(Meta(grad_output.dtype(), {num_weights, width})));
+  return Meta(grad_output.dtype(), {num_weights, width});
+}
+// Sums the gradients of all look-ups of a row; the padding row gets none. `scale_grad_by_freq`
+// divides by the number of the row's look-ups.
+Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
+                                        int64_t num_weights, int64_t padding_idx,
+                                        bool scale_grad_by_freq) {
+  PT2_TRY(const Meta meta, embedding_dense_backward_meta(grad_output, indices, num_weights, padding_idx,
+                                                   scale_grad_by_freq));
+  const int64_t width = meta.sizes[1];
+  PT2_TRY(Tensor out, allocate(meta));
   const Input<int64_t> rows(indices);
   Scratch<int64_t> counts(static_cast<size_t>(num_weights), 0);
   for (int64_t i = 0; i < rows.size(); ++i) {
@@ -503,8 +510,8 @@ constexpr OpDef kEmbeddingOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        embedding_meta, embedding>.with({.slope = Slope::linear, .linear_in = "weight"}),
     op<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", embedding_renorm>,
-    op<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
-       embedding_dense_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+       embedding_dense_backward_meta, embedding_dense_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     composed<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag_meta<false>, embedding_bag<false>>,
     composed<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",

@@ -427,17 +427,22 @@ Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Ten
   return GridGradients{std::move(grad_input), std::move(grad_grid)};
 }
 
-Result<Meta> affine_grid_meta(const Tensor& theta, const Sizes& size, bool) {
-  PT2_TRY_VOID(check_floating(theta, "theta"));
+// The sizes of the grid of a batch of images, a point for each pixel.
+Result<Sizes> grid_sizes(const Sizes& size) {
   const auto spatial = static_cast<int64_t>(size.size()) - 2;
   if (spatial != 2 && spatial != 3)
     return operator_error("size: found " + sizes_text(size) + ", expected 4 or 5 numbers");
   for (int64_t s : size)
     if (s < 0) return operator_error("size: found " + sizes_text(size));
-  PT2_TRY_VOID(check_sizes(theta, {size[0], spatial, spatial + 1}, "theta"));
   Sizes sizes{size[0]};
   sizes.insert(sizes.end(), size.begin() + 2, size.end());
   sizes.push_back(spatial);
+  return sizes;
+}
+Result<Meta> affine_grid_meta(const Tensor& theta, const Sizes& size, bool) {
+  PT2_TRY_VOID(check_floating(theta, "theta"));
+  PT2_TRY(Sizes sizes, grid_sizes(size));
+  PT2_TRY_VOID(check_sizes(theta, {size[0], sizes.back(), sizes.back() + 1}, "theta"));
   return Meta(theta.dtype(), std::move(sizes));
 }
 
@@ -493,6 +498,31 @@ Result<std::tuple<Tensor, Tensor>> fallback_backward(Emitter& e, const Tensor& g
                                     align_corners, std::vector<bool>{true, true}});
 }
 
+// ATen/native/AffineGridGenerator.cpp affine_grid_generator_backward. The points that theta moves
+// are those to which the identity moves them.
+Result<Tensor> affine_grid_backward(Emitter& e, const Tensor& grad, const Sizes& size,
+                                    bool align_corners) {
+  PT2_TRY_VOID(check_floating(grad, "grad"));
+  PT2_TRY(const Sizes sizes, grid_sizes(size));
+  PT2_TRY_VOID(check_sizes(grad, sizes, "grad"));
+  const int64_t spatial = sizes.back();
+  Sizes one = size;
+  one[0] = 1;
+  PT2_TRY(const Tensor identity, e(aten<"eye.m">, {spatial, spatial + 1, grad.dtype()}));
+  const auto grid = e(aten<"affine_grid_generator.default">,
+                      {e(aten<"unsqueeze.default">, {identity, int64_t{0}}), one, align_corners});
+  PT2_TRY(const Tensor points, e(aten<"reshape.default">, {grid, Sizes{1, -1, spatial}}));
+  PT2_TRY(const Tensor ones,
+          e(aten<"new_ones.default">, {points, Sizes{1, points.size(1), int64_t{1}}}));
+  const auto base = e(aten<"cat.default">, {Tensors{points, ones}, int64_t{-1}});
+  const auto rows = e(aten<"expand.default">, {base, Sizes{size[0], points.size(1), spatial + 1}});
+  const auto sums =
+      e(aten<"bmm.default">,
+        {e(aten<"transpose.int">, {rows, int64_t{1}, int64_t{2}}),
+         e(aten<"reshape.default">, {grad, Sizes{size[0], points.size(1), spatial}})});
+  return e(aten<"transpose.int">, {sums, int64_t{1}, int64_t{2}});
+}
+
 // clang-format off
 constexpr OpDef kGridSamplingOps[] = {
     op<"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
@@ -506,6 +536,7 @@ constexpr OpDef kGridSamplingOps[] = {
        grid_sampler_backward<3>>,
     op<"aten::_grid_sampler_2d_cpu_fallback_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> (Tensor, Tensor)", fallback_backward>,
     op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>.with({.slope = Slope::linear, .linear_in = "theta"}),
+    op<"aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor", affine_grid_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
 };
 // clang-format on
 
