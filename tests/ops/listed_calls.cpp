@@ -131,6 +131,9 @@ void add_writing(Listed& out) {
          {counted({2, 3, 2}), Value(), Value(), counted({3}), counted({3}), trains, 0.1, 1e-5}});
   out.insert({"torchaudio._lfilter_core_loop.default",
               {counted({1, 2, 3}), counted({2, 2}), zeros({1, 2, 4}, Dtype::float32)}});
+  out.insert({"torchaudio._overdrive_core_loop.default",
+              {counted({2, 3}), counted({2, 3}), zeros({2}, Dtype::float32),
+               zeros({2}, Dtype::float32), zeros({2, 3}, Dtype::float32)}});
   out.insert({"aten.embedding_backward.default",
               {counted({3, 2}), indices({0, 2, 0}), 4, 1, false, false}});
   const Value three = counted({3}), places = indices({2, 0, 2});

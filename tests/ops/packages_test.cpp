@@ -127,6 +127,22 @@ TEST(Torchaudio, FiltersEachChannel) {
   EXPECT_FALSE(run(target, {windows, coefficients, Tensor::zeros(Dtype::float32, {1, 2, 3})}));
 }
 
+TEST(Torchaudio, OverdriveKeepsTheLastOfEachRow) {
+  const Tensor waveform = Tensor::of<float>({2, 2}, {4, 8, 0, 0}),
+               temp = Tensor::of<float>({2, 2}, {1, 3, 0, -2});
+  Tensor last_in = Tensor::of<float>({2}, {0, 1}), last_out = Tensor::of<float>({2}, {0, 0});
+  Tensor output = Tensor::zeros(Dtype::float32, {2, 2});
+  const char* const target = "torch.ops.torchaudio._overdrive_core_loop.default";
+  const auto done = run(target, {waveform, temp, last_in, last_out, output});
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(elements<float>(Value(last_in)), (Floats{3, -2}));
+  // 1 - 0, then 3 - 1 + 0.995 * 1; 0 - 1, then -2 - 0 + 0.995 * -1.
+  EXPECT_EQ(elements<float>(Value(last_out)), (Floats{2.995f, -2.995f}));
+  EXPECT_EQ(elements<float>(Value(output)), (Floats{2.75, 6.24625f, -0.75, -2.24625f}));
+  EXPECT_EQ(elements<float>(done->at(2)), elements<float>(Value(output)));
+  EXPECT_FALSE(run(target, {waveform, temp, last_in, Tensor::zeros(Dtype::float32, {3}), output}));
+}
+
 const char* const kFourBits = "torch.ops.quantized_decomposed.embedding_4bit.default";
 const char* const kTwoBits = "torch.ops.quantized_decomposed.embedding_2bit.default";
 

@@ -1,10 +1,39 @@
-// Operators of torchaudio (src/libtorchaudio/iir.cpp).
+// Operators of torchaudio (src/libtorchaudio: lfilter.cpp, overdrive.cpp).
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <tuple>
+
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
 namespace {
+
+Result<void> check_blocks(std::initializer_list<const Tensor*> read,
+                          std::initializer_list<const Tensor*> written) {
+  for (const auto& tensors : {read, written})
+    for (const Tensor* tensor : tensors)
+      if (!tensor->is_contiguous()) return operator_error("found strides, expected one block");
+  for (const Tensor* tensor : written)
+    if (tensor->storage()->is_read_only())
+      return operator_error("found read-only elements, expected some that can be written");
+  return {};
+}
+
+// Calls `compute` with a number of the dtype.
+template <class Compute>
+Result<void> with_float_or_double(Dtype dtype, const Compute& compute) {
+  if (dtype == Dtype::float32)
+    compute(float());
+  else if (dtype == Dtype::float64)
+    compute(double());
+  else
+    return operator_error("found dtype " + std::string(dtype_name(dtype)) +
+                          ", expected float32 or float64");
+  return {};
+}
 
 // An IIR filter on one row: each result is the sample minus the weighted earlier results. Rounds at
 // each step, as torchaudio does.
@@ -42,19 +71,10 @@ Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tenso
                            "padded_output_waveform"));
   PT2_TRY_VOID(check_same_dtype(a_coeff_flipped, windows, "a_coeff_flipped"));
   PT2_TRY_VOID(check_same_dtype(padded_output_waveform, windows, "padded_output_waveform"));
-  if (padded_output_waveform.storage()->is_read_only())
-    return operator_error("padded_output_waveform is read-only");
-  for (const Tensor* tensor : {&windows, &a_coeff_flipped})
-    if (!tensor->is_contiguous()) return operator_error("found strides, expected one block");
-  if (!padded_output_waveform.is_contiguous())
-    return operator_error("found strides, expected one block");
-  if (windows.dtype() == Dtype::float32)
-    filter<float>(windows, a_coeff_flipped, padded_output_waveform);
-  else if (windows.dtype() == Dtype::float64)
-    filter<double>(windows, a_coeff_flipped, padded_output_waveform);
-  else
-    return operator_error("found dtype " + std::string(dtype_name(windows.dtype())) +
-                          ", expected float32 or float64");
+  PT2_TRY_VOID(check_blocks({&windows, &a_coeff_flipped}, {&padded_output_waveform}));
+  PT2_TRY_VOID(with_float_or_double(windows.dtype(), [&]<class T>(T) {
+    filter<T>(windows, a_coeff_flipped, padded_output_waveform);
+  }));
   return padded_output_waveform;
 }
 
@@ -62,11 +82,62 @@ Meta like_output(const Tensor&, const Tensor&, const Tensor& padded_output_wavef
   return {padded_output_waveform.dtype(), padded_output_waveform.sizes()};
 }
 
+// Of each row the differences of `temp`, summed with a leak, and half of the waveform. The factors
+// are doubles, whatever the rows are.
+template <class T>
+void overdrive(const Tensor& waveform, const Tensor& temp, Tensor& last_in, Tensor& last_out,
+               Tensor& output) {
+  const int64_t count = waveform.size(1);
+  for (int64_t row = 0; row < waveform.size(0); ++row) {
+    const T* samples = waveform.data<T>() + row * count;
+    const T* distorted = temp.data<T>() + row * count;
+    T* results = output.data<T>() + row * count;
+    T &in = last_in.data<T>()[row], &out = last_out.data<T>()[row];
+    for (int64_t i = 0; i < count; ++i) {
+      out =
+          static_cast<T>(static_cast<double>(distorted[i] - in) + 0.995 * static_cast<double>(out));
+      in = distorted[i];
+      results[i] =
+          static_cast<T>(static_cast<double>(samples[i]) * 0.5 + static_cast<double>(out) * 0.75);
+    }
+  }
+}
+
+// [rows, samples] and [rows].
+Result<std::tuple<Tensor, Tensor, Tensor>> overdrive_core_loop(const Tensor& waveform,
+                                                               const Tensor& temp, Tensor last_in,
+                                                               Tensor last_out,
+                                                               Tensor output_waveform) {
+  PT2_TRY_VOID(check_rank(waveform, 2, "waveform"));
+  const auto check = [&](const Tensor& tensor, const Sizes& sizes,
+                         std::string_view name) -> Result<void> {
+    PT2_TRY_VOID(check_sizes(tensor, sizes, name));
+    return check_same_dtype(tensor, waveform, name);
+  };
+  PT2_TRY_VOID(check(temp, waveform.sizes(), "temp"));
+  PT2_TRY_VOID(check(last_in, {waveform.size(0)}, "last_in"));
+  PT2_TRY_VOID(check(last_out, {waveform.size(0)}, "last_out"));
+  PT2_TRY_VOID(check(output_waveform, waveform.sizes(), "output_waveform"));
+  PT2_TRY_VOID(check_blocks({&waveform, &temp}, {&last_in, &last_out, &output_waveform}));
+  PT2_TRY_VOID(with_float_or_double(waveform.dtype(), [&]<class T>(T) {
+    overdrive<T>(waveform, temp, last_in, last_out, output_waveform);
+  }));
+  return std::tuple(last_in, last_out, output_waveform);
+}
+
+std::array<Meta, 3> like_states(const Tensor&, const Tensor&, const Tensor& last_in,
+                                const Tensor& last_out, const Tensor& output_waveform) {
+  const auto like = [](const Tensor& tensor) { return Meta(tensor.dtype(), tensor.sizes()); };
+  return {like(last_in), like(last_out), like(output_waveform)};
+}
+
 // clang-format off
 constexpr OpDef kTorchaudioOps[] = {
     // Up to torchaudio 2.10 it gives nothing.
     composed<"torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)",
        like_output, lfilter_core_loop>,
+    composed<"torchaudio::_overdrive_core_loop(Tensor waveform, Tensor temp, Tensor(a!) last_in, Tensor(b!) last_out, Tensor(c!) output_waveform) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+       like_states, overdrive_core_loop>,
 };
 // clang-format on
 

@@ -90,8 +90,8 @@ Result<Meta> embedding_dense_backward_meta(const Tensor& grad_output, const Tens
 Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
                                         int64_t num_weights, int64_t padding_idx,
                                         bool scale_grad_by_freq) {
-  PT2_TRY(const Meta meta, embedding_dense_backward_meta(grad_output, indices, num_weights, padding_idx,
-                                                   scale_grad_by_freq));
+  PT2_TRY(const Meta meta, embedding_dense_backward_meta(grad_output, indices, num_weights,
+                                                         padding_idx, scale_grad_by_freq));
   const int64_t width = meta.sizes[1];
   PT2_TRY(Tensor out, allocate(meta));
   const Input<int64_t> rows(indices);
