@@ -248,8 +248,8 @@ def main():
             checker.check(browser, path, folder)
         if len(arguments.files) > 1:
             checker.check_difference(browser, arguments.files[0], arguments.files[1], folder)
-        for path in arguments.files[:1]:
-            hostile_file(path, folder / "hostile.pt2")
+        if arguments.files:  # the names that it gets are long: of thousands of nodes they were gigabytes
+            hostile_file(min(arguments.files, key=lambda path: pathlib.Path(path).stat().st_size), folder / "hostile.pt2")
             checker.check(browser, str(folder / "hostile.pt2"), folder)
         browser.close()
     return 1 if checker.faults else 0
