@@ -15,6 +15,9 @@
 namespace pt2::kernels {
 namespace {
 
+// So many elements of a window are added one after another.
+constexpr int64_t kMostSummed = 128;
+
 // The elements of a window that are inside the image, `step` apart.
 struct PoolingWindow {
   const float* first;
@@ -39,6 +42,22 @@ HWY_INLINE void over_window(const PoolingWindow& window, int64_t channel, const 
   }
 }
 
+// Of 16 elements, of 16 such sums, of all: one sum of a whole image is rounded too often.
+V sum_in_blocks(const PoolingWindow& window, int64_t channel, int64_t lanes) {
+  V first = hn::Zero(Floats()), second = first, third = first;
+  int64_t taken = 0;
+  over_window(window, channel, [&](const float* from) HWY_ATTR {
+    first = hn::Add(first, load_first(from, lanes));
+    if (++taken % 16 != 0) return;
+    second = hn::Add(second, first);
+    first = hn::Zero(Floats());
+    if (taken % 256 != 0) return;
+    third = hn::Add(third, second);
+    second = hn::Zero(Floats());
+  });
+  return hn::Add(hn::Add(first, second), third);
+}
+
 void pool_window(Pooling::Kind kind, const PoolingWindow& window, int64_t channels, float* out) {
   for (int64_t c = 0; c < channels; c += kLanes) {
     const int64_t lanes = std::min(kLanes, channels - c);
@@ -50,19 +69,13 @@ void pool_window(Pooling::Kind kind, const PoolingWindow& window, int64_t channe
       });
       store_first(largest, out + c, lanes);
     } else {
-      // Of 16 elements, of 16 such sums, of all: one sum of a whole image is rounded too often.
-      V sums[3] = {hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats())};
-      int64_t taken = 0;
-      over_window(window, c, [&](const float* from) HWY_ATTR {
-        sums[0] = hn::Add(sums[0], load_first(from, lanes));
-        if (++taken % 16 != 0) return;
-        sums[1] = hn::Add(sums[1], sums[0]);
-        sums[0] = hn::Zero(Floats());
-        if (taken % 256 != 0) return;
-        sums[2] = hn::Add(sums[2], sums[1]);
-        sums[1] = hn::Zero(Floats());
-      });
-      const V sum = hn::Add(hn::Add(sums[0], sums[1]), sums[2]);
+      V sum = hn::Zero(Floats());
+      if (window.rows * window.columns > kMostSummed)
+        sum = sum_in_blocks(window, c, lanes);
+      else
+        over_window(window, c, [&](const float* from) HWY_ATTR {
+          sum = hn::Add(sum, load_first(from, lanes));
+        });
       store_first(hn::Div(sum, set(window.divisor)), out + c, lanes);
     }
   }
@@ -154,7 +167,6 @@ struct PoolingLine {
   int64_t begin = 0, end = 0;
 };
 PoolingLine find_line(const Pooling& pooling) {
-  constexpr int64_t kMostSummed = 64;
   const bool is_large = pooling.kind == Pooling::Kind::average &&
                         pooling.kernel_height * pooling.kernel_width > kMostSummed;
   if (pooling.channels != 1 || pooling.adaptive || is_large) return {};
