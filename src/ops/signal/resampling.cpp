@@ -268,7 +268,7 @@ struct WholeTaps {
     std::vector<Taps> all;
     for (int64_t o = 0; o < out; ++o) all.push_back(axis.taps(o));
     precision = quantize_weights(all, in);
-    for (const Taps& tap : all) taps = std::max(taps, std::ssize(tap.weights));
+    for (const Taps& tap : all) taps = std::max<int64_t>(taps, std::ssize(tap.weights));
     taps = (taps + kernels::kByteTaps - 1) / kernels::kByteTaps * kernels::kByteTaps;
     least = std::max(in, taps);
     weights.assign(static_cast<size_t>(out * taps), 0);
