@@ -14,10 +14,15 @@ const VIEWS = [
   {id: 'overview', title: 'Overview', args: (file) => ['info', file], once: true, picks: true},
   {id: 'check', title: 'Check', args: (file) => ['verify', file], once: true},
   {id: 'scan', title: 'Scan', args: (file) => ['scan', file], once: true},
-  {id: 'graph', title: 'Graph', args: (file) => ['graph', file, '-o', 'graph.html'], picks: true, show: showGraph},
+  {id: 'graph', title: 'Graph', args: (file) => ['graph', file, '-o', pictureOf(file)], picks: true, show: showGraph},
   {id: 'text', title: 'Text', args: (file) => ['dis', file], picks: true},
   {id: 'run', title: 'Run', args: (file) => ['info', file, '--json'], picks: true, show: showRun},
 ];
+
+// The command does not write the file that it reads.
+function pictureOf(file) {
+  return file === 'graph.html' ? 'picture.html' : 'graph.html';
+}
 
 const find = (id) => document.getElementById(id);
 let command, examples;
@@ -82,7 +87,7 @@ function showAnswer(panel, args, answer) {
 
 function showGraph(panel, args, answer) {
   showAnswer(panel, args, answer);
-  const page = answer.files.get('graph.html');
+  const [page] = answer.files.values();  // all that it writes
   if (!page) return;
   const blob = new Blob([page], {type: 'text/html'});
   // Not before it is seen: until then it has no size that it could fit the graph into.
