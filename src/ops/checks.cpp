@@ -45,6 +45,12 @@ Result<void> check_floating(const Tensor& tensor, std::string_view what) {
   return {};
 }
 
+Result<void> check_float_or_double(const Tensor& tensor, std::string_view what) {
+  if (tensor.dtype() != Dtype::float32 && tensor.dtype() != Dtype::float64)
+    return found_expected(what, std::string(dtype_name(tensor.dtype())), "float32 or float64");
+  return {};
+}
+
 Result<void> check_floating_or_complex(const Tensor& tensor, std::string_view what) {
   if (dtype_category(tensor.dtype()) < DtypeCategory::floating)
     return found_expected(what, std::string(dtype_name(tensor.dtype())),
@@ -67,6 +73,16 @@ Result<void> check_not_bool(const Tensor& tensor, std::string_view what) {
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what) {
   if (tensor.dtype() != Dtype::int64 && tensor.dtype() != Dtype::int32)
     return found_expected(what, std::string(dtype_name(tensor.dtype())), "int64 or int32");
+  return {};
+}
+
+Result<void> check_writable(const Tensor& tensor, std::string_view what) {
+  if (tensor.storage()->is_read_only()) return operator_error(std::string(what) + " is read-only");
+  return {};
+}
+
+Result<void> check_dense_gradient(bool sparse) {
+  if (sparse) return Error{ErrorCode::unsupported, "sparse gradients are not supported", ""};
   return {};
 }
 

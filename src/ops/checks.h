@@ -16,11 +16,17 @@ Result<void> check_rank_at_least(const Tensor& tensor, int64_t rank, std::string
 Result<void> check_same_dtype(const Tensor& tensor, const Tensor& other, std::string_view what);
 Result<void> check_sizes(const Tensor& tensor, const Sizes& expected, std::string_view what);
 Result<void> check_floating(const Tensor& tensor, std::string_view what);
+// float32 or float64.
+Result<void> check_float_or_double(const Tensor& tensor, std::string_view what);
 Result<void> check_floating_or_complex(const Tensor& tensor, std::string_view what);
 Result<void> check_not_complex(const Tensor& tensor, std::string_view what);
 Result<void> check_not_bool(const Tensor& tensor, std::string_view what);
 // int32 or int64.
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what);
+// Of elements that a caller's kernel writes itself.
+Result<void> check_writable(const Tensor& tensor, std::string_view what);
+// Error `unsupported` for what `sparse` asks of a gradient.
+Result<void> check_dense_gradient(bool sparse);
 // Error above 64 dimensions, where PyTorch keeps dims in a bit set.
 Result<void> check_max_rank(const Tensor& tensor);
 

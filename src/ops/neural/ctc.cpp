@@ -29,9 +29,7 @@ struct Ctc {
 
 Result<void> check_ctc(const Ctc& ctc) {
   PT2_TRY_VOID(check_rank(ctc.log_probs, 3, "log_probs"));
-  if (ctc.log_probs.dtype() != Dtype::float32 && ctc.log_probs.dtype() != Dtype::float64)
-    return operator_error("log_probs: found " + std::string(dtype_name(ctc.log_probs.dtype())) +
-                          ", expected float32 or float64");
+  PT2_TRY_VOID(check_float_or_double(ctc.log_probs, "log_probs"));
   PT2_TRY_VOID(check_index_dtype(ctc.targets, "targets"));
   const int64_t batch = ctc.batch();
   if (ctc.blank < 0 || ctc.blank >= ctc.log_probs.size(2))

@@ -115,9 +115,7 @@ struct ClassRows {
 };
 Result<ClassRows> class_rows(const Tensor& self) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  if (dtype_size(self.dtype()) < 4)
-    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
-                          ", expected float32 or float64");
+  PT2_TRY_VOID(check_float_or_double(self, "self"));
   if (self.dim() > 2 || (self.dim() == 2 && self.size(1) == 0) ||
       (self.dim() == 1 && self.size(0) == 0))
     return operator_error("self: found " + self.type_text() + ", expected [C] or [N, C]");

@@ -247,14 +247,9 @@ Result<Tensor> normal_functional(Context& context, const Tensor& self, double me
   return out;
 }
 
-Result<void> check_writable(const Tensor& self) {
-  if (self.storage()->is_read_only()) return operator_error("self is read-only");
-  return {};
-}
-
 Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, double std,
                                OptionalGenerator) {
-  PT2_TRY_VOID(check_writable(self));
+  PT2_TRY_VOID(check_writable(self, "self"));
   PT2_TRY_VOID(fill_normal(context, self, mean, std));
   return self;
 }
@@ -301,7 +296,7 @@ Result<Tensor> bernoulli_p(Context& context, const Tensor& self, double p, Optio
 
 Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
                                   OptionalGenerator generator) {
-  PT2_TRY_VOID(check_writable(self));
+  PT2_TRY_VOID(check_writable(self, "self"));
   PT2_TRY(const Tensor out, bernoulli_p(context, self, p, generator));
   copy_elements(self, out);
   return self;

@@ -1,37 +1,20 @@
 // Operators of torchaudio (src/libtorchaudio: lfilter.cpp, overdrive.cpp).
 #include <array>
 #include <initializer_list>
-#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "ops/checks.h"
 #include "ops/dense.h"
+#include "ops/loops.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
 namespace {
 
-Result<void> check_blocks(std::initializer_list<const Tensor*> read,
-                          std::initializer_list<const Tensor*> written) {
-  for (const auto& tensors : {read, written})
-    for (const Tensor* tensor : tensors)
-      if (!tensor->is_contiguous()) return operator_error("found strides, expected one block");
-  for (const Tensor* tensor : written)
-    if (tensor->storage()->is_read_only())
-      return operator_error("found read-only elements, expected some that can be written");
-  return {};
-}
-
-// Calls `compute` with a number of the dtype.
-template <class Compute>
-Result<void> with_float_or_double(Dtype dtype, const Compute& compute) {
-  if (dtype == Dtype::float32)
-    compute(float());
-  else if (dtype == Dtype::float64)
-    compute(double());
-  else
-    return operator_error("found dtype " + std::string(dtype_name(dtype)) +
-                          ", expected float32 or float64");
+Result<void> check_blocks(std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* tensor : tensors)
+    if (!tensor->is_contiguous()) return operator_error("found strides, expected one block");
   return {};
 }
 
@@ -71,10 +54,12 @@ Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tenso
                            "padded_output_waveform"));
   PT2_TRY_VOID(check_same_dtype(a_coeff_flipped, windows, "a_coeff_flipped"));
   PT2_TRY_VOID(check_same_dtype(padded_output_waveform, windows, "padded_output_waveform"));
-  PT2_TRY_VOID(check_blocks({&windows, &a_coeff_flipped}, {&padded_output_waveform}));
-  PT2_TRY_VOID(with_float_or_double(windows.dtype(), [&]<class T>(T) {
+  PT2_TRY_VOID(check_writable(padded_output_waveform, "padded_output_waveform"));
+  PT2_TRY_VOID(check_blocks({&windows, &a_coeff_flipped, &padded_output_waveform}));
+  PT2_TRY_VOID(check_float_or_double(windows, "input_signal_windows"));
+  with_float_compute_type(windows.dtype(), [&]<class T>() {
     filter<T>(windows, a_coeff_flipped, padded_output_waveform);
-  }));
+  });
   return padded_output_waveform;
 }
 
@@ -118,10 +103,14 @@ Result<std::tuple<Tensor, Tensor, Tensor>> overdrive_core_loop(const Tensor& wav
   PT2_TRY_VOID(check(last_in, {waveform.size(0)}, "last_in"));
   PT2_TRY_VOID(check(last_out, {waveform.size(0)}, "last_out"));
   PT2_TRY_VOID(check(output_waveform, waveform.sizes(), "output_waveform"));
-  PT2_TRY_VOID(check_blocks({&waveform, &temp}, {&last_in, &last_out, &output_waveform}));
-  PT2_TRY_VOID(with_float_or_double(waveform.dtype(), [&]<class T>(T) {
+  PT2_TRY_VOID(check_writable(last_in, "last_in"));
+  PT2_TRY_VOID(check_writable(last_out, "last_out"));
+  PT2_TRY_VOID(check_writable(output_waveform, "output_waveform"));
+  PT2_TRY_VOID(check_blocks({&waveform, &temp, &last_in, &last_out, &output_waveform}));
+  PT2_TRY_VOID(check_float_or_double(waveform, "waveform"));
+  with_float_compute_type(waveform.dtype(), [&]<class T>() {
     overdrive<T>(waveform, temp, last_in, last_out, output_waveform);
-  }));
+  });
   return std::tuple(last_in, last_out, output_waveform);
 }
 

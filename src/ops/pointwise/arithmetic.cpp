@@ -84,7 +84,7 @@ void add_scaled(Tensor& out, const Tensor& self, const Tensor& other, const Scal
     if (is_one(alpha) && !kIsComplex<C>) return elementwise<C>(out, dtype, F, self, other);
     if (wide_dtype(dtype) != dtype)
       return elementwise<C>(out, dtype, F, self, scaled_operand<C>(other, dtype, alpha));
-    const C factor = F(C(0), scalar_as<C>(alpha));
+    const C factor = F(C(0), scalar_as<C>(alpha));  // -alpha in a difference
     elementwise<C>(
         out, dtype, [factor](C a, C b) { return times_plus(factor, b, a); }, self, other);
   });

@@ -23,9 +23,7 @@ Result<Tensor> quantile(Emitter& e, const Tensor& self, const Tensor& q,
   if (std::ranges::find(kModes, mode) == std::end(kModes))
     return operator_error("interpolation: found '" + mode +
                           "', expected linear, lower, higher, midpoint or nearest");
-  if (self.dtype() != Dtype::float32 && self.dtype() != Dtype::float64)
-    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
-                          ", expected float32 or float64");
+  PT2_TRY_VOID(check_float_or_double(self, "self"));
   PT2_TRY_VOID(check_same_dtype(q, self, "q"));
   if (q.dim() > 1) return operator_error("q: found " + q.type_text() + ", expected at most 1 dim");
   if (self.numel() == 0) return operator_error("self: found no elements, expected some");

@@ -464,7 +464,7 @@ Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
                                       int64_t num_weights, bool scale_grad_by_freq, int64_t mode,
                                       bool sparse, const OptionalTensor& per_sample_weights,
                                       int64_t padding_idx) {
-  if (sparse) return Error{ErrorCode::unsupported, "sparse gradients are not supported", ""};
+  PT2_TRY_VOID(check_dense_gradient(sparse));
   return bag_gradient({grad,
                        indices,
                        bag_size,

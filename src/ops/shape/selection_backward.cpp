@@ -10,16 +10,11 @@
 namespace pt2::ops {
 namespace {
 
-Result<void> refuse_sparse(bool sparse) {
-  if (sparse) return Error{ErrorCode::unsupported, "sparse gradients are not supported", ""};
-  return {};
-}
-
 // ATen/native/Embedding.cpp embedding_backward_symint.
 Result<Tensor> embedding_backward(Emitter& e, const Tensor& grad, const Tensor& indices,
                                   int64_t num_weights, int64_t padding_idx, bool by_frequency,
                                   bool sparse) {
-  PT2_TRY_VOID(refuse_sparse(sparse));
+  PT2_TRY_VOID(check_dense_gradient(sparse));
   return e(aten<"embedding_dense_backward.default">,
            {grad, indices, num_weights, padding_idx, by_frequency});
 }
@@ -27,7 +22,7 @@ Result<Tensor> embedding_backward(Emitter& e, const Tensor& grad, const Tensor& 
 // ATen/native/TensorAdvancedIndexing.cpp gather_backward, masked_select_backward.
 Result<Tensor> gather_backward(Emitter& e, const Tensor& grad, const Tensor& self, int64_t dim,
                                const Tensor& index, bool sparse) {
-  PT2_TRY_VOID(refuse_sparse(sparse));
+  PT2_TRY_VOID(check_dense_gradient(sparse));
   return e(aten<"scatter_add.default">,
            {e(aten<"new_zeros.default">, {grad, self.sizes()}), dim, index, grad});
 }
