@@ -88,6 +88,9 @@ struct Facts {
   std::string_view functional_form{};
   // The aten overload of which this one is an alias ("cat.default"), with the same parameters.
   std::string_view same_as{};
+  // The result that holds which elements of `self` along `dim` were chosen by their size, none of
+  // them twice; -1 where none does.
+  int8_t chosen_indices = -1;
   Undecomposed undecomposed = Undecomposed::no;
   // Whether one call for a whole batch draws the numbers that calls for its elements in sequence
   // would draw: one number per element of a tensor of the given sizes, or of the given tensor

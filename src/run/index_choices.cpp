@@ -4,44 +4,28 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "ir/target.h"
+#include "ops/bind.h"
 #include "ops/meta.h"
+#include "ops/table.h"
 
 namespace pt2 {
 namespace {
 
-struct ChooserRow {
-  std::string_view target;
-  size_t indices;                    // which result they are
-  std::optional<int64_t> usual_dim;  // where the node names none
-};
-// clang-format off
-constexpr ChooserRow kChoosers[] = {
-    {"torch.ops.aten.topk.default",     1, -1},
-    {"torch.ops.aten.sort.default",     1, -1},
-    {"torch.ops.aten.sort.stable",      1, -1},
-    {"torch.ops.aten.argsort.default",  0, -1},
-    {"torch.ops.aten.argsort.stable",   0, -1},
-    {"torch.ops.aten.argmax.default",   0, std::nullopt},
-    {"torch.ops.aten.argmin.default",   0, std::nullopt},
-    {"torch.ops.aten.max.dim",          1, std::nullopt},
-    {"torch.ops.aten.min.dim",          1, std::nullopt},
-    {"torch.ops.aten.kthvalue.default", 1, -1},
-    {"torch.ops.aten.median.dim",       1, -1},
-};
-// clang-format on
-
-IndexChoice choice_of(const Graph& graph, const Node& node, const ChooserRow& row) {
+IndexChoice choice_of(const Graph& graph, const Node& node, const ops::Signature& signature) {
   IndexChoice out{.chooser = fmt::format("aten.{}", operator_name(node.target)),
                   .indices = {},
                   .values = {},
-                  .dim = row.usual_dim};
-  if (const Argument* dim = node.find_input("dim"))
+                  .dim = {}};
+  if (const Argument* dim = node.find_input("dim")) {
     if (const auto* number = dim->get_if<int64_t>()) out.dim = *number;
+  } else if (const ops::Parameter* parameter = signature.find("dim")) {
+    if (const auto usual = ops::default_value(*parameter); usual && usual->is<int64_t>())
+      out.dim = *usual->get_if<int64_t>();
+  }
   if (const Argument* self = node.find_input("self"))
     if (const auto* value = self->get_if<ValueId>()) out.values = graph.value(*value).name;
   return out;
@@ -116,10 +100,12 @@ std::vector<IndexChoice> index_choices(const Program& program) {
   const Graph& graph = program.graph;
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
-    const auto* row = std::ranges::find(kChoosers, node.target, &ChooserRow::target);
-    if (row == std::end(kChoosers) || row->indices >= node.outputs.size()) continue;
-    if (const auto* value = node.outputs[row->indices].get_if<ValueId>())
-      chosen.emplace(graph.value(*value).name, choice_of(graph, node, *row));
+    const ops::Operator op = ops::find_operator(node.target);
+    if (!op || op.form != ops::Operator::Form::as_written) continue;
+    const int result = op.def->facts.chosen_indices;
+    if (result < 0 || result >= std::ssize(node.outputs)) continue;
+    if (const auto* value = node.outputs[static_cast<size_t>(result)].get_if<ValueId>())
+      chosen.emplace(graph.value(*value).name, choice_of(graph, node, op.signature()));
   }
   std::vector<IndexChoice> out;
   for (const ArgumentSpec& spec : program.signature.user_outputs()) {

@@ -1,7 +1,10 @@
-// What rows say of draws and of sizes (ops/facts.h), against what calls show.
+// What rows say of draws, sizes and indices (ops/facts.h), against what calls show.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "ops/loops.h"
+#include "ops/meta.h"
 #include "ops/row_calls.h"
 #include "ops/table.h"
 
@@ -142,6 +145,41 @@ TEST(Facts, ResultsThatStridesDecide) {
       differ = differ || (seen && other && !are_equal(seen->results, other->results));
     }
     EXPECT_EQ(differ, row.def->facts.looks_at_strides) << row.target;
+  }
+}
+
+// Whether a row of `indices` along `dim` holds one of them twice.
+bool holds_twice(const Tensor& indices, int64_t dim) {
+  const Tensor rows = indices.contiguous();
+  const int64_t length = rows.size(dim), inner = rows.stride(dim);
+  for (int64_t begin = 0; begin < rows.numel(); ++begin) {
+    if (begin / inner % length != 0) continue;
+    std::set<int64_t> row;
+    for (int64_t i = 0; i < length; ++i)
+      if (!row.insert(rows.data<int64_t>()[begin + i * inner]).second) return true;
+  }
+  return false;
+}
+
+TEST(Facts, IndicesThatAreChosenOnce) {
+  const auto gives_indices = [](const OpDef& def) {
+    return def.signature->text.ends_with("(Tensor values, Tensor indices)") &&
+           def.signature->find("dim") != nullptr;
+  };
+  for (const Row& row : rows_where(gives_indices)) {
+    bool twice = false;
+    for (const Arguments& call : row.calls) {
+      const auto seen = observe(*row.def, call);
+      if (!seen) continue;
+      const Parameter* parameter = row.def->signature->find("dim");
+      const auto place = static_cast<size_t>(parameter - row.def->signature->begin());
+      const auto& indices = *seen->results[1].get_if<Tensor>();
+      // One of each row where the dim is not kept.
+      if (indices.dim() != call[0].get_if<Tensor>()->dim() || indices.dim() == 0) continue;
+      const Result<int64_t> dim = wrap_dim(*call[place].get_if<int64_t>(), indices.dim());
+      twice = twice || (dim && holds_twice(indices, *dim));
+    }
+    EXPECT_EQ(row.def->facts.chosen_indices, twice ? -1 : 1) << row.target;
   }
 }
 

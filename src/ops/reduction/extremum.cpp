@@ -135,10 +135,10 @@ constexpr OpDef kExtremumOps[] = {
     op<"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", aminmax_meta, in_order<aminmax>>,
     op<"aten::max(Tensor self) -> Tensor", max_meta, in_order<max_all<true>>>,
     op<"aten::min(Tensor self) -> Tensor", max_meta, in_order<max_all<false>>>,
-    op<"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, in_order<max_dim<true>>>,
-    op<"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, in_order<max_dim<false>>>,
-    op<"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, in_order<argmax<true>>>,
-    op<"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, in_order<argmax<false>>>,
+    op<"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, in_order<max_dim<true>>>.with({.chosen_indices = 1}),
+    op<"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, in_order<max_dim<false>>>.with({.chosen_indices = 1}),
+    op<"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, in_order<argmax<true>>>.with({.chosen_indices = 0}),
+    op<"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, in_order<argmax<false>>>.with({.chosen_indices = 0}),
 };
 // clang-format on
 
