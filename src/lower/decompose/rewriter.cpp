@@ -17,8 +17,8 @@ namespace pt2 {
 namespace {
 
 Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text), ""}; }
+Error unknown_operand() { return unsupported("an operand is not known"); }
 // What other choices of the symbols say instead tells more.
-constexpr std::string_view kUnknownOperand = "an operand is not known";
 Error depends_on_sizes() {
   return unsupported("which operators it is made of depends on sizes that change");
 }
@@ -91,33 +91,40 @@ Result<void> NodeRewriter::choose_lying(const SymbolBindings& hints,
     for (const FormulaCall& call : trace.calls) out.push_back(written_target(*call.op));
     return out;
   };
-  PT2_TRY(const Trace recorded, follow(hints, expands));
+  const std::optional<std::vector<Value>> operands = operands_of(hints);
+  if (!operands) return unknown_operand();
+  PT2_TRY(const Trace recorded, follow(hints, *operands, expands));
   lying_ = Lying::as_computed;
-  const auto computed = follow(hints, expands);
+  const auto computed = follow(hints, *operands, expands);
   const bool are_alike = computed && called(*computed) == called(recorded);
   lying_ = are_alike ? Lying::as_recorded : Lying::apart;
   return {};
 }
 
+std::optional<std::vector<Value>> NodeRewriter::operands_of(const SymbolBindings& choice) const {
+  return check::abstract_arguments(graph_, node_, op_.signature(), check::by_record(choice));
+}
+
 Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
+                                                 const std::vector<Value>& operands,
                                                  const Recorder::Expands& expands) const {
   const std::vector<int64_t> sizes = data_sizes(choice);
-  if (sizes.empty()) return follow(choice, expands, std::nullopt);
-  auto first = follow(choice, expands, sizes[0]);
+  if (sizes.empty()) return follow(choice, operands, expands, std::nullopt);
+  auto first = follow(choice, operands, expands, sizes[0]);
   if (!first || !first->depends_on_elements || gives_recorded_sizes(*first)) return first;
   for (size_t i = 1; i < sizes.size(); ++i)
-    if (auto other = follow(choice, expands, sizes[i]); other && gives_recorded_sizes(*other))
+    if (auto other = follow(choice, operands, expands, sizes[i]);
+        other && gives_recorded_sizes(*other))
       return other;
   return first;
 }
 
 Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
+                                                 const std::vector<Value>& operands,
                                                  const Recorder::Expands& expands,
                                                  std::optional<int64_t> data_size) const {
   const ops::Signature& signature = op_.signature();
-  auto arguments = check::abstract_arguments(graph_, node_, signature, check::by_record(choice));
-  if (!arguments) return unsupported(std::string(kUnknownOperand));
-  Trace trace{.choice = &choice, .arguments = *std::move(arguments)};
+  Trace trace{.choice = &choice, .arguments = operands};
   const auto given = given_arguments(node_, signature);
   Recorder recorder(expands, data_size);
   for (size_t i = 0; i < given.size(); ++i)
@@ -182,13 +189,17 @@ Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
                                   const Recorder::Expands& expands) {
   std::optional<Error> first;
   for (const SymbolBindings& choice : choices) {
-    auto trace = follow(choice, expands);
+    const std::optional<std::vector<Value>> operands = operands_of(choice);
+    if (!operands) continue;
+    auto trace = follow(choice, *operands, expands);
     if (trace)
       traces_.push_back(*std::move(trace));
-    else if (!first || first->message == kUnknownOperand)
+    else if (!first)
       first = std::move(trace).error();
   }
-  if (traces_.empty()) return first.value_or(unsupported("its sizes are not known"));
+  if (traces_.empty() && first) return *std::move(first);
+  if (traces_.empty())
+    return choices.empty() ? unsupported("its sizes are not known") : unknown_operand();
   for (const Trace& trace : traces_) {
     if (trace.calls.size() != traces_[0].calls.size()) return depends_on_sizes();
     for (size_t i = 0; i < trace.calls.size(); ++i)

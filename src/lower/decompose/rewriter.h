@@ -67,9 +67,11 @@ class NodeRewriter {
   };
 
   Result<void> follow(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
-  Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands) const;
-  Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands,
-                       std::optional<int64_t> data_size) const;
+  std::optional<std::vector<Value>> operands_of(const SymbolBindings& choice) const;
+  Result<Trace> follow(const SymbolBindings& choice, const std::vector<Value>& operands,
+                       const Recorder::Expands& expands) const;
+  Result<Trace> follow(const SymbolBindings& choice, const std::vector<Value>& operands,
+                       const Recorder::Expands& expands, std::optional<int64_t> data_size) const;
   void lay(Tensor& tensor, const Argument& argument, const SymbolBindings& choice) const;
   Result<void> choose_lying(const SymbolBindings& hints, const Recorder::Expands& expands);
   std::vector<int64_t> data_sizes(const SymbolBindings& choice) const;
