@@ -58,10 +58,10 @@ std::string spec_line(const Spec& spec, std::string_view kind_name) {
 
 ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
   using Kind = ArgumentSpec::Kind;
-  constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
-                             Kind::custom_obj};
+  constexpr Kind kOfValues[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
+                                Kind::custom_obj};
   if (const auto* id = argument.get_if<ValueId>())
-    return {.kind = kKinds[static_cast<size_t>(graph.value(*id).kind())],
+    return {.kind = kOfValues[static_cast<size_t>(graph.value(*id).kind())],
             .name = graph.value(*id).name};
   return {.kind = Kind::constant, .value = argument};
 }

@@ -240,24 +240,24 @@ schema::Argument write_argument(const Argument& argument, const Graph* graph, in
 
 schema::Argument write_argument_spec(const ArgumentSpec& spec, int version) {
   using enum ArgumentCase;
-  using Kind = ArgumentSpec::Kind;
+  using enum ArgumentSpec::Kind;
   switch (spec.kind) {
-    case Kind::tensor:
-    case Kind::token:
+    case tensor:
+    case token:
       return schema::Argument::make<as_tensor>(schema::TensorArgument{.name = spec.name});
-    case Kind::sym_int:
+    case sym_int:
       return schema::Argument::make<as_sym_int>(
           schema::SymIntArgument::make<schema::SymIntArgumentCase::as_name>(spec.name));
-    case Kind::sym_float:
+    case sym_float:
       return schema::Argument::make<as_sym_float>(
           schema::SymFloatArgument::make<schema::SymFloatArgumentCase::as_name>(spec.name));
-    case Kind::sym_bool:
+    case sym_bool:
       return schema::Argument::make<as_sym_bool>(
           schema::SymBoolArgument::make<schema::SymBoolArgumentCase::as_name>(spec.name));
-    case Kind::custom_obj:
+    case custom_obj:
       return schema::Argument::make<as_custom_obj>(
           schema::CustomObjArgument{.name = spec.name, .class_fqn = spec.class_fqn});
-    case Kind::constant:
+    case constant:
       break;
   }
   return write_argument(spec.value, nullptr, version);
