@@ -7,6 +7,7 @@
 
 #include "base/hash/text_hash.h"
 #include "ir/target.h"
+#include "lower/arguments.h"
 #include "ops/table.h"
 
 namespace pt2 {
@@ -48,19 +49,20 @@ bool has_term(const Argument& tangent) {
 // Formulas as they are written on paper. The first error stays; what follows it is not called.
 class Formula {
  public:
-  Formula(DerivativeBuilder& builder, ValueId like) : builder_(builder), like_(like) {}
+  // Results have the type of `typed_as`, or of `like` where that is no term.
+  Formula(DerivativeBuilder& builder, ValueId like, Term typed_as = kNoTerm)
+      : builder_(builder), like_(like), typed_as_(typed_as) {}
 
   Term call(std::string_view op, std::vector<NamedArgument> inputs) {
-    if (error_) return kNoTerm;
-    Result<Term> term =
-        builder_.call({std::string(kAten) + std::string(op), std::move(inputs), like_});
-    if (term) return *term;
-    error_ = std::move(term).error();
-    return kNoTerm;
+    return call(wanted(op, std::move(inputs), typed_as_));
   }
-  Term unary(std::string_view op, Term a) { return call(op, {named("self", a)}); }
+  // Of operators that keep the type of their operand.
+  Term unary(std::string_view op, Term a) { return call(wanted(op, {named("self", a)}, a)); }
   Term binary(std::string_view op, Term a, Argument b) {
-    return call(op, {named("self", a), {.name = "other", .arg = std::move(b)}});
+    const auto* other = b.get_if<Term>();
+    const bool keeps_type = other == nullptr || *other == a;
+    return call(wanted(op, {named("self", a), {.name = "other", .arg = std::move(b)}},
+                       keeps_type ? a : typed_as_));
   }
   Term mul(Term a, Term b) { return binary("mul.Tensor", a, Argument(b)); }
   Term mul(Term a, double b) { return binary("mul.Tensor", a, Argument(b)); }
@@ -71,12 +73,35 @@ class Formula {
   Term neg(Term a) { return unary("neg.default", a); }
   Term square(Term a) { return mul(a, a); }
   Term one_minus(Term a) { return add(neg(a), 1.0); }
-  Term sum(Term a, const Argument& dim) {
-    return call("sum.dim_IntList",
-                {named("self", a),
-                 {.name = "dim", .arg = Argument(ArgumentList{ListKind::ints, {dim}})},
-                 {.name = "keepdim", .arg = Argument(true)}});
+  Term zeros_like(Term a) { return unary("zeros_like.default", a); }
+
+  // op: "gt" and the like.
+  Term compare(std::string_view op, Term a, Argument b) {
+    const bool is_term = b.is<Term>();
+    DerivativeCall made =
+        wanted(std::string(op) + (is_term ? ".Tensor" : ".Scalar"),
+               {named("self", a), {.name = "other", .arg = std::move(b)}}, is_term ? typed_as_ : a);
+    made.dtype = Dtype::bool_;
+    return call(std::move(made));
   }
+  Term where(Term condition, Term a, Term b) {
+    return call("where.self", {named("condition", condition), named("self", a), named("other", b)});
+  }
+
+  // op: "sum.dim_IntList", "mean.dim", "amax.default" and the like.
+  Term reduce(std::string_view op, Term a, std::span<const int64_t> dims, bool keeps = true) {
+    DerivativeCall made = wanted(op,
+                                 {named("self", a),
+                                  {.name = "dim", .arg = int_list(dims)},
+                                  {.name = "keepdim", .arg = Argument(keeps)}},
+                                 typed_as_);
+    if (keeps) made.kept_dims.assign(dims.begin(), dims.end());
+    return call(std::move(made));
+  }
+  Term sum(Term a, std::span<const int64_t> dims, bool keeps = true) {
+    return reduce("sum.dim_IntList", a, dims, keeps);
+  }
+
   Result<Term> result(Term term) {
     if (error_) return *std::move(error_);
     return term;
@@ -87,8 +112,24 @@ class Formula {
   }
 
  private:
+  DerivativeCall wanted(std::string_view op, std::vector<NamedArgument> inputs,
+                        Term typed_as) const {
+    return {.target = std::string(kAten) + std::string(op),
+            .inputs = std::move(inputs),
+            .like = like_,
+            .typed_as = typed_as};
+  }
+  Term call(DerivativeCall made) {
+    if (error_) return kNoTerm;
+    Result<Term> term = builder_.call(std::move(made));
+    if (term) return *term;
+    error_ = std::move(term).error();
+    return kNoTerm;
+  }
+
   DerivativeBuilder& builder_;
   ValueId like_;
+  Term typed_as_;
   std::optional<Error> error_;
 };
 
@@ -109,7 +150,7 @@ Argument tangent_or_zero(Formula& formula, const Argument& primal, const Argumen
   }
   const auto* term = tangent.get_if<Term>();
   if (term == nullptr || *term != kNoTerm) return tangent;
-  return Argument(formula.unary("zeros_like.default", *primal.get_if<Term>()));
+  return Argument(formula.zeros_like(*primal.get_if<Term>()));
 }
 
 Result<Term> linear(DerivativeBuilder& builder, const DerivativeRule& rule, const Differential& d) {
@@ -122,7 +163,7 @@ Result<Term> linear(DerivativeBuilder& builder, const DerivativeRule& rule, cons
 // product, a bias, has a tangent of its own.
 Result<Term> product(DerivativeBuilder& builder, const DerivativeRule& rule,
                      const Differential& d) {
-  Formula formula(builder, d.primal.like);
+  Formula formula(builder, d.primal.like, d.result);
   Term sum = kNoTerm;
   const auto add = [&](Term term) { sum = sum == kNoTerm ? term : formula.add(sum, term); };
   for (std::string_view operand : rule.operands) {
@@ -153,7 +194,7 @@ Result<Term> addmm(DerivativeBuilder& builder, const DerivativeRule&, const Diff
   if (find(d.primal.inputs, "beta") != nullptr || find(d.primal.inputs, "alpha") != nullptr)
     return Error{ErrorCode::unsupported, "addmm with beta or alpha has dual operands", {}};
   PT2_TRY_VOID(expect_tensors(d, {"self", "mat1", "mat2"}));
-  Formula formula(builder, d.primal.like);
+  Formula formula(builder, d.primal.like, d.result);
   const Term left = *find(d.primal.inputs, "mat1")->get_if<Term>();
   const Term right = *find(d.primal.inputs, "mat2")->get_if<Term>();
   const Term left_tangent = *find(d.tangents, "mat1")->get_if<Term>();
@@ -171,7 +212,7 @@ Result<Term> addmm(DerivativeBuilder& builder, const DerivativeRule&, const Diff
 // y = a / b: (da - y db) / b.
 Result<Term> quotient(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect(d, {"self", "other"}));
-  Formula formula(builder, d.primal.like);
+  Formula formula(builder, d.primal.like, d.result);
   const auto* numerator = find(d.tangents, "self")->get_if<Term>();
   const auto* denominator = find(d.tangents, "other")->get_if<Term>();
   Term change = numerator == nullptr ? kNoTerm : *numerator;
@@ -186,7 +227,7 @@ Result<Term> quotient(DerivativeBuilder& builder, const DerivativeRule&, const D
 Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY_VOID(expect(d, {"exponent"}));
-  Formula formula(builder, d.primal.like);
+  Formula formula(builder, d.primal.like, d.result);
   const Argument& exponent = *find(d.primal.inputs, "exponent");
   double n = 0;
   if (const auto* integer = exponent.get_if<int64_t>())
@@ -203,13 +244,46 @@ Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Diff
   return formula.result(formula.mul(dx, formula.mul(lower, n)));
 }
 
+double number_or(const Differential& d, std::string_view name, double otherwise) {
+  const Argument* argument = find(d.primal.inputs, name);
+  if (argument == nullptr) return otherwise;
+  if (const auto* integer = argument->get_if<int64_t>()) return static_cast<double>(*integer);
+  const auto* real = argument->get_if<double>();
+  return real == nullptr ? otherwise : *real;
+}
+// The dimensions of a reduction; error where it is one of all.
+Result<std::vector<int64_t>> dims_of(const Differential& d) {
+  std::vector<int64_t> dims;
+  const Argument* argument = find(d.primal.inputs, "dim");
+  const auto* list = argument == nullptr ? nullptr : argument->get_if<ArgumentList>();
+  const auto add = [&](const Argument& item) {
+    if (const auto* dim = item.get_if<int64_t>()) dims.push_back(*dim);
+  };
+  if (list != nullptr)
+    std::ranges::for_each(list->items, add);
+  else if (argument != nullptr)
+    add(*argument);
+  if (dims.empty())
+    return Error{ErrorCode::unsupported,
+                 "the forward derivative of " + d.primal.target +
+                     " is not known without the numbers of its dimensions",
+                 {}};
+  return dims;
+}
+bool keeps_dims(const Differential& d) {
+  const Argument* argument = find(d.primal.inputs, "keepdim");
+  const auto* keeps = argument == nullptr ? nullptr : argument->get_if<bool>();
+  return keeps != nullptr && *keeps;
+}
+
 // y (dx - sum(y dx)).
 Result<Term> softmax(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY_VOID(expect(d, {"dim"}));
-  Formula formula(builder, d.primal.like);
+  Formula formula(builder, d.primal.like, d.result);
   const Term weighted = formula.mul(d.result, *find(d.tangents, "self")->get_if<Term>());
-  const Term total = formula.sum(weighted, *find(d.primal.inputs, "dim"));
+  PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
+  const Term total = formula.sum(weighted, dims);
   return formula.result(formula.sub(weighted, formula.mul(d.result, total)));
 }
 
@@ -217,17 +291,238 @@ Result<Term> softmax(DerivativeBuilder& builder, const DerivativeRule&, const Di
 Result<Term> log_softmax(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY_VOID(expect(d, {"dim"}));
-  Formula formula(builder, d.primal.like);
+  Formula formula(builder, d.primal.like, d.result);
   const Term dx = *find(d.tangents, "self")->get_if<Term>();
   const Term weighted = formula.mul(formula.unary("exp.default", d.result), dx);
-  return formula.result(formula.sub(dx, formula.sum(weighted, *find(d.primal.inputs, "dim"))));
+  PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
+  return formula.result(formula.sub(dx, formula.sum(weighted, dims)));
+}
+
+// sum(exp(x - y) dx).
+Result<Term> logsumexp(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
+  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  Formula f(builder, d.primal.like, x);
+  const Term kept = keeps_dims(d) ? d.result : f.reduce("logsumexp.default", x, dims);
+  const Term weights = f.unary("exp.default", f.sub(x, kept));
+  const Term weighted = f.mul(weights, *find(d.tangents, "self")->get_if<Term>());
+  PT2_TRY_VOID(f.result(weighted));
+  Formula reduced(builder, d.primal.like, d.result);
+  return reduced.result(reduced.sum(weighted, dims, keeps_dims(d)));
+}
+
+// The mean of dx where x is the largest (or the smallest).
+template <bool kLargest>
+Result<Term> extremum(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
+  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  Formula f(builder, d.primal.like, x);
+  const Term kept =
+      keeps_dims(d) ? d.result : f.reduce(kLargest ? "amax.default" : "amin.default", x, dims);
+  const Term is_chosen = f.compare("eq", x, Argument(kept));
+  const Term zeros = f.zeros_like(dx);
+  const Term chosen = f.where(is_chosen, dx, zeros);
+  const Term ones = f.where(is_chosen, f.add(zeros, 1.0), zeros);
+  PT2_TRY_VOID(f.result(chosen));
+  Formula reduced(builder, d.primal.like, d.result);
+  return reduced.result(reduced.div(reduced.sum(chosen, dims, keeps_dims(d)),
+                                    reduced.sum(ones, dims, keeps_dims(d))));
+}
+
+// The 2-norm: sum(x dx) / y, and 0 where y is.
+Result<Term> vector_norm(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  const Argument* type = find(d.primal.inputs, "dtype");
+  if (number_or(d, "ord", 2) != 2 || (type != nullptr && !type->is<None>()))
+    return Error{ErrorCode::unsupported,
+                 "the forward derivative of " + d.primal.target + " is known only for 2-norms",
+                 {}};
+  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  Formula f(builder, d.primal.like, x);
+  const Term weighted = f.mul(x, *find(d.tangents, "self")->get_if<Term>());
+  PT2_TRY_VOID(f.result(weighted));
+  Formula reduced(builder, d.primal.like, d.result);
+  Term total = kNoTerm;
+  if (const Argument* dim = find(d.primal.inputs, "dim"); dim == nullptr || dim->is<None>()) {
+    if (keeps_dims(d)) PT2_TRY_VOID(dims_of(d));
+    total = reduced.call("sum.default", {Formula::named("self", weighted)});
+  } else {
+    PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
+    total = reduced.sum(weighted, dims, keeps_dims(d));
+  }
+  const Term is_zero = reduced.compare("eq", d.result, Argument(0.0));
+  return reduced.result(
+      reduced.where(is_zero, reduced.zeros_like(total), reduced.div(total, d.result)));
+}
+
+// With z = (x - mean) / deviation: (dx - mean(dx) - z mean(z dx)) / deviation * w + z dw + db.
+Result<Term> layer_norm(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"input"}));
+  PT2_TRY_VOID(expect(d, {"normalized_shape"}));
+  const auto* sizes = find(d.primal.inputs, "normalized_shape")->get_if<ArgumentList>();
+  std::vector<int64_t> dims;
+  for (size_t i = 0; sizes != nullptr && i < sizes->items.size(); ++i)
+    dims.push_back(-1 - static_cast<int64_t>(i));
+  const auto term_of = [](const Argument* argument) {
+    const auto* term = argument == nullptr ? nullptr : argument->get_if<Term>();
+    return term == nullptr ? kNoTerm : *term;
+  };
+  Formula f(builder, d.primal.like, d.result);
+  const auto mean = [&](Term a) { return f.reduce("mean.dim", a, dims); };
+  const Term x = *find(d.primal.inputs, "input")->get_if<Term>();
+  const Term weight = term_of(find(d.primal.inputs, "weight"));
+  const Term centred = f.sub(x, mean(x));
+  const Term scale =
+      f.unary("rsqrt.default", f.add(mean(f.square(centred)), number_or(d, "eps", 1e-5)));
+  const Term normal = f.mul(centred, scale);
+  Term sum = kNoTerm;
+  const auto add = [&](Term term) { sum = sum == kNoTerm ? term : f.add(sum, term); };
+  if (const Term dx = term_of(find(d.tangents, "input")); dx != kNoTerm) {
+    const Term along = f.mul(normal, mean(f.mul(normal, dx)));
+    const Term change = f.mul(f.sub(f.sub(dx, mean(dx)), along), scale);
+    add(weight == kNoTerm ? change : f.mul(change, weight));
+  }
+  if (const Term dw = term_of(find(d.tangents, "weight")); dw != kNoTerm) add(f.mul(normal, dw));
+  if (const Term db = term_of(find(d.tangents, "bias")); db != kNoTerm)
+    add(sum == kNoTerm ? f.add(f.mul(normal, 0.0), db) : db);
+  return f.result(sum);
+}
+
+// Which of two operands counts, and half of both where they are equal.
+template <bool kLargest>
+Result<Term> extreme_of_two(DerivativeBuilder& builder, const DerivativeRule&,
+                            const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Argument &a = *find(d.primal.inputs, "self"), &b = *find(d.primal.inputs, "other");
+  const Term da = *tangent_or_zero(f, a, *find(d.tangents, "self")).get_if<Term>();
+  const Term db = *tangent_or_zero(f, b, *find(d.tangents, "other")).get_if<Term>();
+  const Term is_first = f.compare(kLargest ? "gt" : "lt", *a.get_if<Term>(), b);
+  const Term is_equal = f.compare("eq", *a.get_if<Term>(), b);
+  const Term half = f.mul(f.add(da, db), 0.5);
+  return f.result(f.where(is_equal, half, f.where(is_first, da, db)));
+}
+
+// x^n: dx n x^(n - 1) + dn y log(x), both 0 where the power is constant.
+Result<Term> power_of_tensors(DerivativeBuilder& builder, const DerivativeRule&,
+                              const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self", "exponent"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  const Term n = *find(d.primal.inputs, "exponent")->get_if<Term>();
+  Term sum = kNoTerm;
+  const auto add = [&](Term is_constant, Term term) {
+    const Term part = f.where(is_constant, f.zeros_like(term), term);
+    sum = sum == kNoTerm ? part : f.add(sum, part);
+  };
+  if (const Term dx = *find(d.tangents, "self")->get_if<Term>(); dx != kNoTerm) {
+    const Term lower = f.call("pow.Tensor_Tensor", {Formula::named("self", x),
+                                                    Formula::named("exponent", f.add(n, -1.0))});
+    add(f.compare("eq", n, Argument(0.0)), f.mul(f.mul(lower, n), dx));
+  }
+  if (const Term dn = *find(d.tangents, "exponent")->get_if<Term>(); dn != kNoTerm)
+    add(f.compare("eq", x, Argument(0.0)), f.mul(f.mul(d.result, f.unary("log.default", x)), dn));
+  return f.result(sum);
+}
+
+// n^x for a number n: dx y log(n).
+Result<Term> power_of_number(DerivativeBuilder& builder, const DerivativeRule&,
+                             const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"exponent"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Term dx = *find(d.tangents, "exponent")->get_if<Term>();
+  const double base = number_or(d, "self", 0);
+  const Term slope = base == 0 ? f.zeros_like(d.result) : f.mul(d.result, std::log(base));
+  return f.result(f.mul(dx, slope));
+}
+
+// -Y dA Y.
+Result<Term> matrix_inverse(DerivativeBuilder& builder, const DerivativeRule&,
+                            const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"A"}));
+  Formula f(builder, d.primal.like, d.result);
+  const auto matmul = [&](Term a, Term b) { return f.binary("matmul.default", a, Argument(b)); };
+  const Term da = *find(d.tangents, "A")->get_if<Term>();
+  return f.result(f.neg(matmul(matmul(d.result, da), d.result)));
+}
+
+// (a da + b db) / y.
+Result<Term> hypotenuse(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
+  Formula f(builder, d.primal.like, d.result);
+  Term sum = kNoTerm;
+  for (const char* name : {"self", "other"}) {
+    const Term tangent = *find(d.tangents, name)->get_if<Term>();
+    if (tangent == kNoTerm) continue;
+    const Term part = f.mul(*find(d.primal.inputs, name)->get_if<Term>(), tangent);
+    sum = sum == kNoTerm ? part : f.add(sum, part);
+  }
+  return f.result(f.div(sum, d.result));
+}
+
+// (b da - a db) / (a a + b b).
+Result<Term> arctangent_of_two(DerivativeBuilder& builder, const DerivativeRule&,
+                               const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Term a = *find(d.primal.inputs, "self")->get_if<Term>();
+  const Term b = *find(d.primal.inputs, "other")->get_if<Term>();
+  const Term da = *find(d.tangents, "self")->get_if<Term>();
+  const Term db = *find(d.tangents, "other")->get_if<Term>();
+  Term change = da == kNoTerm ? kNoTerm : f.mul(b, da);
+  if (db != kNoTerm) {
+    const Term part = f.mul(a, db);
+    change = change == kNoTerm ? f.neg(part) : f.sub(change, part);
+  }
+  return f.result(f.div(change, f.add(f.square(a), f.square(b))));
+}
+
+// dx within the bounds; at a bound, too, where they belong to it.
+template <bool kWithBounds>
+Result<Term> clipped(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term zeros = f.zeros_like(dx);
+  const auto within = [&](std::string_view op, std::string_view name, std::optional<double> bound) {
+    const Argument* given = find(d.primal.inputs, name);
+    if (given == nullptr || given->is<None>()) {
+      if (!bound) return;
+      dx = f.where(f.compare(op, x, Argument(*bound)), dx, zeros);
+    } else {
+      dx = f.where(f.compare(op, x, *given), dx, zeros);
+    }
+  };
+  if (kWithBounds) {
+    within("ge", "min", {});
+    within("le", "max", {});
+  } else {
+    within("gt", "min_val", -1);
+    within("lt", "max_val", 1);
+  }
+  return f.result(dx);
+}
+
+// One slope above 0, another at and below it, which kSlope(formula, differential, x) gives.
+template <auto kSlope>
+Result<Term> bent(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term above = f.mul(dx, number_or(d, "scale", 1));
+  return f.result(f.where(f.compare("gt", x, Argument(0.0)), above, kSlope(f, d, x, dx)));
 }
 
 // Functions of one number: kSlope(formula, x, y) is the derivative.
 template <auto kSlope>
 Result<Term> pointwise(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
-  Formula f(builder, d.primal.like);
+  Formula f(builder, d.primal.like, d.result);
   const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
   const Term dx = *find(d.tangents, "self")->get_if<Term>();
   return f.result(f.mul(dx, kSlope(f, x, d.result)));
@@ -241,6 +536,31 @@ Result<Term> pointwise_by_default(DerivativeBuilder& builder, const DerivativeRu
         "the forward derivative of " + d.primal.target + " is known only for its default arguments",
         {}};
   return pointwise<kSlope>(builder, rule, d);
+}
+
+// The slope of x cdf(x); that of its approximation by tanh is a product, too.
+Term gelu_slope(Formula& f, Term x) {
+  const Term cdf =
+      f.mul(f.add(f.unary("erf.default", f.mul(x, 1 / std::numbers::sqrt2)), 1.0), 0.5);
+  const Term density = f.mul(f.unary("exp.default", f.mul(f.square(x), -0.5)),
+                             std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+  return f.add(cdf, f.mul(x, density));
+}
+Term tanh_gelu_slope(Formula& f, Term x) {
+  constexpr double kScale = 2 * std::numbers::inv_sqrtpi / std::numbers::sqrt2, kCube = 0.044715;
+  const Term squared = f.square(x);
+  const Term inner = f.mul(f.mul(x, f.add(f.mul(squared, kCube), 1.0)), kScale);
+  const Term t = f.unary("tanh.default", inner);
+  const Term of_inner = f.mul(f.add(f.mul(squared, 3 * kCube), 1.0), kScale / 2);
+  return f.add(f.mul(f.add(t, 1.0), 0.5), f.mul(f.mul(x, of_inner), f.one_minus(f.square(t))));
+}
+Result<Term> gelu(DerivativeBuilder& builder, const DerivativeRule& rule, const Differential& d) {
+  const Argument* approximate = find(d.primal.inputs, "approximate");
+  const auto* name = approximate == nullptr ? nullptr : approximate->get_if<std::string>();
+  const bool is_tanh = name != nullptr && *name == "tanh";
+  const auto exact = pointwise<[](Formula& f, Term x, Term) { return gelu_slope(f, x); }>;
+  const auto by_tanh = pointwise<[](Formula& f, Term x, Term) { return tanh_gelu_slope(f, x); }>;
+  return is_tanh ? by_tanh(builder, rule, d) : exact(builder, rule, d);
 }
 
 using Rules = TextMap<std::string, DerivativeRule>;
@@ -277,10 +597,19 @@ void add_pointwise(Rules& rules) {
   add("square.default",     pointwise<[](Formula& f, Term x, Term) { return f.mul(x, 2.0); }>);
   add("tan.default",        pointwise<[](Formula& f, Term, Term y) { return f.add(f.square(y), 1.0); }>);
   add("tanh.default",       pointwise<[](Formula& f, Term, Term y) { return f.one_minus(f.square(y)); }>);
-  add("gelu.default",       pointwise_by_default<[](Formula& f, Term x, Term) {
-    const Term cdf = f.mul(f.add(f.unary("erf.default", f.mul(x, 1 / std::numbers::sqrt2)), 1.0), 0.5);
-    const Term density = f.mul(f.unary("exp.default", f.mul(f.square(x), -0.5)), std::numbers::inv_sqrtpi / std::numbers::sqrt2);
-    return f.add(cdf, f.mul(x, density)); }>);
+  add("log_sigmoid.default", pointwise<[](Formula& f, Term x, Term) { return f.unary("sigmoid.default", f.neg(x)); }>);
+  add("mish.default",       pointwise<[](Formula& f, Term x, Term) {
+    const Term t = f.unary("tanh.default", f.unary("softplus.default", x));
+    return f.add(t, f.mul(f.mul(x, f.one_minus(f.square(t))), f.unary("sigmoid.default", x))); }>);
+  add("leaky_relu.default", bent<[](Formula& f, const Differential& d, Term, Term dx) { return f.mul(dx, number_or(d, "negative_slope", 0.01)); }>);
+  add("celu.default",       bent<[](Formula& f, const Differential& d, Term x, Term dx) {
+    return f.mul(f.unary("exp.default", f.mul(x, 1 / number_or(d, "alpha", 1))), dx); }>);
+  add("elu.default",        bent<[](Formula& f, const Differential& d, Term x, Term dx) {
+    const double by = number_or(d, "input_scale", 1);
+    return f.mul(f.mul(f.unary("exp.default", f.mul(x, by)), dx), by * number_or(d, "alpha", 1) * number_or(d, "scale", 1)); }>);
+  add("clamp.default",      clipped<true>);
+  add("hardtanh.default",   clipped<false>);
+  add("gelu.default",       gelu);
   add("softplus.default",   pointwise_by_default<[](Formula& f, Term x, Term) { return f.unary("sigmoid.default", x); }>);
 }
 
@@ -310,25 +639,39 @@ Rules make_rules() {
   add_facts(rules);
   const std::pair<std::string_view, DerivativeRule> others[] = {
       {"addmm.default",       {addmm}},
+      {"amax.default",        {extremum<true>,  {}, false}},
+      {"amin.default",        {extremum<false>, {}, false}},
+      {"atan2.default",       {arctangent_of_two}},
       {"bmm.default",         {product,     {"self", "mat2"}}},
       {"conv1d.default",      {product,     {"input", "weight"}}},
       {"conv2d.default",      {product,     {"input", "weight"}}},
       {"conv3d.default",      {product,     {"input", "weight"}}},
       {"div.Tensor",          {quotient}},
       {"dot.default",         {product,     {"self", "tensor"}}},
+      {"hypot.default",       {hypotenuse}},
+      {"layer_norm.default",  {layer_norm}},
+      {"linalg_inv.default",  {matrix_inverse}},
+      {"linalg_vector_norm.default", {vector_norm, {}, false}},
       {"linear.default",      {product,     {"input", "weight"}}},
       {"log_softmax.int",     {log_softmax}},
       {"_log_softmax.default", {log_softmax}},
+      {"logsumexp.default",   {logsumexp,   {}, false}},
       {"matmul.default",      {product,     {"self", "other"}}},
+      {"maximum.default",     {extreme_of_two<true>}},
+      {"minimum.default",     {extreme_of_two<false>}},
       {"mm.default",          {product,     {"self", "mat2"}}},
       {"mul.Tensor",          {product,     {"self", "other"}}},
       {"mv.default",          {product,     {"self", "vec"}}},
       {"outer.default",       {product,     {"self", "vec2"}}},
+      {"pow.Scalar",          {power_of_number, {}, false}},
       {"pow.Tensor_Scalar",   {power}},
+      {"pow.Tensor_Tensor",   {power_of_tensors, {}, false}},
       {"softmax.int",         {softmax}},
       {"_softmax.default",    {softmax}},
   };
   for (const auto& [op, rule] : others) rules[std::string(op)] = rule;
+  for (const std::string op : {"eq", "ne", "lt", "le", "gt", "ge"})
+    for (const char* overload : {".Tensor", ".Scalar"}) rules[op + overload] = {constant};
   return rules;
 }
 // clang-format on

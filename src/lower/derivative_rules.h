@@ -22,8 +22,13 @@ inline constexpr Term kNoTerm{0};
 struct DerivativeCall {
   std::string target{};
   std::vector<NamedArgument> inputs{};
-  // A graph value whose type is roughly that of the result.
+  // A graph value whose type is that of the result, unless one of the others says otherwise.
   ValueId like{};
+  // The operand whose type the result has.
+  Term typed_as = kNoTerm;
+  std::optional<Dtype> dtype{};
+  // The dimensions in which the result has size 1.
+  std::vector<int64_t> kept_dims{};
 };
 
 class DerivativeBuilder {

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
+#include "ir/target.h"
 #include "lower/arguments.h"
+#include "lower/decompose/decompose.h"
 #include "lower/derivative_rules.h"
 #include "lower/forms.h"
 #include "lower/pass.h"
@@ -34,6 +39,45 @@ std::string_view dual_operation(std::string_view target) {
   return std::ranges::find(kNames, target) != std::end(kNames) ? target : std::string_view();
 }
 
+// Operators that give elements of an operand along a dimension, and their indices.
+enum class Choice : uint8_t { of_the_same_rank, of_one };
+std::optional<Choice> gives_elements_and_indices(std::string_view target) {
+  if (!target.starts_with(kAten)) return {};
+  target.remove_prefix(kAten.size());
+  if (target == "sort.default" || target == "topk.default") return Choice::of_the_same_rank;
+  constexpr std::string_view kOfOne[] = {"max.dim", "min.dim", "median.dim", "kthvalue.default"};
+  if (std::ranges::find(kOfOne, target) != std::end(kOfOne)) return Choice::of_one;
+  return {};
+}
+
+// The type of a reduction of a tensor of type `meta` that keeps the dimension with size 1. Strides
+// are found where they are numbers.
+void keep_dim(TensorMeta& meta, int64_t dim) {
+  const auto rank = static_cast<int64_t>(meta.sizes.size());
+  if (dim < 0) dim += rank;
+  if (dim < 0 || dim >= rank) return;
+  const auto at = static_cast<size_t>(dim);
+  const SymInt size = std::exchange(meta.sizes[at], SymInt(1));
+  const auto is_symbolic = [](const SymInt& number) { return number.is_symbolic(); };
+  if (size.is_symbolic() || size.literal() == 0 || meta.strides.size() != meta.sizes.size() ||
+      std::ranges::any_of(meta.strides, is_symbolic))
+    return;
+  const int64_t own = meta.strides[at].literal();
+  for (SymInt& stride : meta.strides)
+    if (stride.literal() > own) stride = SymInt(stride.literal() / size.literal());
+}
+
+bool may_vary(const Graph& graph, const Argument& results) {
+  bool found = false;
+  for_each_value(results, [&](ValueId id) {
+    const TensorMeta* meta = graph.value(id).tensor();
+    if (meta == nullptr) return;
+    const auto dtype = meta->dtype.dtype();
+    found = found || !dtype || dtype_category(*dtype) >= DtypeCategory::floating;
+  });
+  return found;
+}
+
 class Lowering : public DerivativeBuilder {
  public:
   Lowering(const Graph& graph, NodeBudget& budget) : out_(graph), budget_(budget) {}
@@ -56,7 +100,7 @@ class Lowering : public DerivativeBuilder {
     PT2_TRY(std::optional<Dual> dual, open(wanted));
     if (!dual) {
       const ValueId like = wanted.like;
-      PT2_TRY(const std::vector<Term> results, emit(std::move(wanted), Argument(like)));
+      PT2_TRY(const std::vector<Term> results, emit(std::move(wanted), {Argument(like)}));
       return results[0];
     }
     PT2_TRY(const Term result, call(dual->primal));
@@ -122,7 +166,7 @@ class Lowering : public DerivativeBuilder {
   // A call whose result is a list like `like`: of an operator that is linear.
   Result<std::vector<Term>> call_for_list(DerivativeCall wanted, const Argument& like) {
     PT2_TRY(std::optional<Dual> dual, open(wanted));
-    if (!dual) return emit(std::move(wanted), like);
+    if (!dual) return emit(std::move(wanted), {like});
     if (!is_linear(*dual->rule))
       return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
                    place()};
@@ -190,10 +234,14 @@ class Lowering : public DerivativeBuilder {
     std::vector<ValueId> results;
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId id) { results.push_back(id); });
+    if (gives_elements_and_indices(node.target) && results.size() == 2) {
+      replaced_.push_back(node_);
+      return visit_choice(node, results);
+    }
     if (node.outputs.size() != 1 || results.empty())
       return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
                    place()};
-    DerivativeCall wanted{node.target, node.inputs, results[0]};
+    DerivativeCall wanted{.target = node.target, .inputs = node.inputs, .like = results[0]};
     for (NamedArgument& input : wanted.inputs)
       change_values(input.arg, [&](ValueId id) { return Argument(term_of(id)); });
     replaced_.push_back(node_);
@@ -204,6 +252,71 @@ class Lowering : public DerivativeBuilder {
     PT2_TRY(const std::vector<Term> computed, call_for_list(std::move(wanted), node.outputs[0]));
     for (size_t i = 0; i < results.size(); ++i) of_value_[results[i]] = computed[i];
     return {};
+  }
+
+  // The tangent of chosen elements is that of the tangent's elements at their places.
+  Result<void> visit_choice(const Node& node, std::span<const ValueId> results) {
+    const Argument* self = nullptr;
+    const Argument* dim = nullptr;
+    const bool* keeps_dim = nullptr;
+    const bool keeps_rank = gives_elements_and_indices(node.target) == Choice::of_the_same_rank;
+    DerivativeCall wanted{.target = node.target, .inputs = node.inputs, .like = results[0]};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const NamedArgument& input = node.inputs[i];
+      change_values(wanted.inputs[i].arg,
+                    [&](ValueId id) { return Argument(term_of(primal_value(term_of(id)))); });
+      if (input.name == "self") self = &input.arg;
+      if (input.name == "dim") dim = &input.arg;
+      if (input.name == "keepdim") keeps_dim = input.arg.get_if<bool>();
+    }
+    const auto* last = dim == nullptr ? nullptr : dim->get_if<int64_t>();
+    const auto* operand = self == nullptr ? nullptr : self->get_if<ValueId>();
+    if (operand == nullptr || (dim != nullptr && last == nullptr)) return malformed();
+    const ChosenAt at{.dim = last == nullptr ? -1 : *last,
+                      .keeps = keeps_rank || (keeps_dim != nullptr && *keeps_dim),
+                      .like = results[0]};
+    PT2_TRY(const std::vector<Term> made, emit(std::move(wanted), node.outputs));
+    of_value_[results[1]] = made[1];
+    PT2_TRY(of_value_[results[0]], chosen(term_of(*operand), made[0], made[1], at));
+    return {};
+  }
+
+  struct ChosenAt {
+    int64_t dim;
+    bool keeps;
+    ValueId like;
+  };
+  // `values` are the elements of x, without its tangents, at `indices`.
+  Result<Term> chosen(Term x, Term values, Term indices, const ChosenAt& at) {
+    const TermData data = term(x);
+    if (data.level == 0) return values;
+    PT2_TRY(const Term primal, chosen(data.primal, values, indices, at));
+    const NamedArgument dim{.name = "dim", .arg = Argument(at.dim)};
+    Term places = indices;
+    if (!at.keeps) {
+      PT2_TRY(places, call({.target = "torch.ops.aten.unsqueeze.default",
+                            .inputs = {{.name = "self", .arg = Argument(indices)}, dim},
+                            .like = at.like,
+                            .typed_as = x,
+                            .dtype = Dtype::int64,
+                            .kept_dims = {at.dim}}));
+    }
+    DerivativeCall gather{.target = "torch.ops.aten.gather.default",
+                          .inputs = {{.name = "self", .arg = Argument(data.tangent)},
+                                     dim,
+                                     {.name = "index", .arg = Argument(places)}},
+                          .like = at.like};
+    if (!at.keeps) {
+      gather.typed_as = x;
+      gather.kept_dims = {at.dim};
+    }
+    PT2_TRY(Term tangent, call(std::move(gather)));
+    if (!at.keeps) {
+      PT2_TRY(tangent, call({.target = "torch.ops.aten.squeeze.dim",
+                             .inputs = {{.name = "self", .arg = Argument(tangent)}, dim},
+                             .like = at.like}));
+    }
+    return add_term({.level = data.level, .primal = primal, .tangent = tangent});
   }
 
   Result<void> visit_dual_operation(std::string_view operation, const Node& node) {
@@ -268,14 +381,8 @@ class Lowering : public DerivativeBuilder {
 
   // Whether a result can have a tangent. Assertions, comparisons and sizes only read values.
   bool varies(const Node& node) const {
-    bool found = false;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) {
-        const bool is_tensor = out_.value(id).tensor() != nullptr;
-        found = found || (is_tensor && category(id).value_or(DtypeCategory::floating) >=
-                                           DtypeCategory::floating);
-      });
-    return found;
+    return std::ranges::any_of(node.outputs,
+                               [&](const Argument& output) { return may_vary(out_, output); });
   }
 
   // The value of a dual number without its tangents, at every level.
@@ -316,15 +423,20 @@ class Lowering : public DerivativeBuilder {
     return {};
   }
 
-  // Terms for the values of the result, which is like `like`.
-  Result<std::vector<Term>> emit(DerivativeCall wanted, Argument like) {
+  // Terms for the values of the results, which are like `like`.
+  Result<std::vector<Term>> emit(DerivativeCall wanted, std::vector<Argument> like) {
     for (NamedArgument& input : wanted.inputs)
       change_values(input.arg, [&](ValueId id) { return Argument(term(id).value); });
     std::vector<Term> results;
     std::optional<Error> error;
-    change_values(like, [&](ValueId id) {
+    const auto make = [&](ValueId id) {
       const GraphValue& old = out_.value(id);
       GraphValue result{.name = out_.unused_name(old.name + "_jvp"), .meta = old.meta};
+      if (wanted.typed_as != kNoTerm) result.meta = out_.value(primal_value(wanted.typed_as)).meta;
+      if (auto* meta = std::get_if<TensorMeta>(&result.meta)) {
+        for (const int64_t dim : wanted.kept_dims) keep_dim(*meta, dim);
+        if (wanted.dtype) meta->dtype = {dtype_info(*wanted.dtype).schema_number};
+      }
       auto value = out_.add_value(std::move(result));
       if (!value) {
         error = std::move(value).error();
@@ -332,11 +444,12 @@ class Lowering : public DerivativeBuilder {
       }
       results.push_back(add_term({.value = *value}));
       return Argument(*value);
-    });
+    };
+    for (Argument& result : like) change_values(result, make);
     if (error) return *std::move(error);
     Node node{.target = std::move(wanted.target),
               .inputs = std::move(wanted.inputs),
-              .outputs = {std::move(like)},
+              .outputs = std::move(like),
               .metadata = out_.node(node_).metadata};
     if (!budget_.take(weight_of(out_, node)))
       return at(budget_.exceeded_by("forward derivatives add"), place());
@@ -354,6 +467,53 @@ class Lowering : public DerivativeBuilder {
   std::unordered_map<ValueId, Term> of_value_;
   std::vector<NodeId> replaced_;
 };
+
+using Targets = std::set<std::string, std::less<>>;
+
+// The operators without a rule that have dual operands.
+void collect_without_rule(const Graph& graph, Targets& targets) {
+  std::unordered_set<ValueId> dual;
+  int nesting = 0;
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const std::string_view operation = dual_operation(node.target);
+    if (operation == "_jvp_increment_nesting") ++nesting;
+    if (operation == "_jvp_decrement_nesting") --nesting;
+    bool takes_dual = operation == "_make_dual";
+    for (const NamedArgument& input : node.inputs) {
+      for_each_value(input.arg, [&](ValueId value) { takes_dual |= dual.contains(value); });
+      for_each_subgraph(input.arg, [&](SubgraphId nested) {
+        collect_without_rule(graph.subgraph(nested), targets);
+      });
+    }
+    if (!takes_dual || (operation == "_unpack_dual" && nesting <= 1)) continue;
+    bool varies = false;
+    for (const Argument& output : node.outputs) {
+      varies |= may_vary(graph, output);
+      for_each_value(output, [&](ValueId value) { dual.insert(value); });
+    }
+    if (varies && operation.empty() && find_derivative_rule(node.target) == nullptr &&
+        !gives_elements_and_indices(node.target))
+      targets.insert(node.target);
+  }
+}
+
+// Operators without a rule become those that they are made of. What has no formula stays: the
+// lowering names it.
+bool decompose_what_has_no_rule(Program& program, Pipeline& pipeline) {
+  bool changed = false;
+  Targets tried;
+  while (has_form(program.graph, Form::without_vmap_regions)) {
+    Targets targets;
+    collect_without_rule(program.graph, targets);
+    std::erase_if(targets, [&](const std::string& target) { return tried.contains(target); });
+    if (targets.empty()) break;
+    const OperatorSet set{.all_but = targets};
+    changed = decompose_to(set, program, pipeline).changed || changed;
+    tried.merge(targets);
+  }
+  return changed;
+}
 
 }  // namespace
 
@@ -373,6 +533,8 @@ Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph, NodeB
 
 PassResult forward_derivatives(Program& program, Pipeline& pipeline) {
   PassResult result;
+  if (!makes_no_dual_numbers(program.graph))
+    result.changed = decompose_what_has_no_rule(program, pipeline);
   auto lowered = lower_forward_derivatives(program.graph, pipeline.budget);
   if (!lowered) {
     Error error = std::move(lowered).error();

@@ -522,7 +522,7 @@ constexpr OpDef kMatmulOps[] = {
     composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul, matmul_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel, linear_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-       bilinear_meta, bilinear, bilinear_formula>.with({.autocast = AutocastRule::lower_precision}),
+       bilinear_meta, bilinear, bilinear_formula>,
 };
 // clang-format on
 

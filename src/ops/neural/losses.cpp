@@ -480,9 +480,9 @@ constexpr OpDef kLossesOps[] = {
        nll_loss_forward_meta, nll_loss_forward>,
     composed<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss_forward_meta, nll_loss2d_forward>,
-    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32}),
-    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32}),
-    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_nd>,
+    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_nd>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
        cross_entropy_loss>.with({.autocast = AutocastRule::float32}),
 };

@@ -481,22 +481,22 @@ Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments
 constexpr OpDef kRecurrentOps[] = {
     op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>.with({.undecomposed = Undecomposed::reads_elements}),
     op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>.with({.undecomposed = Undecomposed::reads_elements}),
-    op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>.with({.undecomposed = Undecomposed::reads_elements}),
-    op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>.with({.undecomposed = Undecomposed::reads_elements}),
+    op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>.with({.autocast = AutocastRule::lower_precision, .undecomposed = Undecomposed::reads_elements}),
+    op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>.with({.autocast = AutocastRule::lower_precision, .undecomposed = Undecomposed::reads_elements}),
     composed<"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
        lstm_meta, lstm, lstm_formula>,
     composed<"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
        rnn_meta, rnn<Cell::gru>, gru_formula>,
     composed<"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       rnn_meta, rnn<Cell::tanh>, rnn_tanh_formula>,
+       rnn_meta, rnn<Cell::tanh>, rnn_tanh_formula>.with({.autocast = AutocastRule::lower_precision}),
     composed<"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       rnn_meta, rnn<Cell::relu>, rnn_relu_formula>,
+       rnn_meta, rnn<Cell::relu>, rnn_relu_formula>.with({.autocast = AutocastRule::lower_precision}),
     composed<"aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)",
        mkldnn_rnn_layer_meta, mkldnn_rnn_layer>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", lstm_cell_formula>,
     op<"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", gru_cell_formula>,
-    op<"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", rnn_tanh_cell_formula>,
-    op<"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", rnn_relu_cell_formula>,
+    op<"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", rnn_tanh_cell_formula>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", rnn_relu_cell_formula>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on
 
