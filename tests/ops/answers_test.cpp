@@ -482,6 +482,10 @@ TEST(Answers, IntegersWrapAroundWhereTheyAreSummed) {
   const auto all = elements(*found->front().get_if<Tensor>());
   EXPECT_NEAR(all.front(), -120.5195, 1e-3);
   EXPECT_NEAR(all.back(), 105.1869, 1e-3);
+  const auto even =
+      apply_all(aten<"gradient.scalarint">, {row<int8_t>({1, 100, 3, -100, 5}), Scalar(1), 0, 2});
+  EXPECT_EQ(elements(*even.value()[0].get_if<Value::List>()->front().get_if<Tensor>()),
+            (Doubles{-59, 1, 28, 1, -47}));
 }
 
 TEST(Answers, OfNothing) {
@@ -527,6 +531,13 @@ TEST(Answers, WeightsOfNormsMayBeIntegers) {
       apply(aten<"rms_norm.default">, {row<float>({3, 4}), Sizes{2}, row<int64_t>({1, 2}), 0.0}));
   EXPECT_NEAR(found[0], 3 / std::sqrt(12.5), 1e-6);
   EXPECT_NEAR(found[1], 8 / std::sqrt(12.5), 1e-6);
+}
+
+TEST(Answers, NormalNumbersHaveTheDtypeOfTheirMean) {
+  const Tensor narrow = as(Dtype::float16, row<double>({1, 2})), wide = row<double>({3, 4});
+  EXPECT_EQ(apply(aten<"normal.Tensor_Tensor">, {narrow, wide})->dtype(), Dtype::float16);
+  EXPECT_EQ(apply(aten<"normal.Tensor_Tensor">, {wide, narrow})->dtype(), Dtype::float64);
+  EXPECT_FALSE(apply(aten<"normal.Tensor_Tensor">, {row<int64_t>({1, 2}), wide}));
 }
 
 TEST(Answers, FormatsOfResults) {

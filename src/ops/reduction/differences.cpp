@@ -45,7 +45,7 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& 
   const auto quotient = [&](const Result<Tensor>& dividend) {
     return e(aten<"div.Scalar">, {dividend, width});
   };
-  const auto times = [&](const Result<Tensor>& x, double factor) {
+  const auto times = [&](const Result<Tensor>& x, const Scalar& factor) {
     return e(aten<"mul.Scalar">, {x, factor});
   };
   const auto sum = [&](const Result<Tensor>& a, const Result<Tensor>& b) {
@@ -56,10 +56,12 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& 
   if (edge_order == 1)
     return joined(e, quotient(e(aten<"sub.Tensor">, {at(1, 2), at(0, 1)})), middle,
                   quotient(e(aten<"sub.Tensor">, {at(-1), at(-2, -1)})), dim);
-  const auto before =
-      quotient(sum(sum(times(at(0, 1), -1.5), times(at(1, 2), 2)), times(at(2, 3), -0.5)));
+  // Twice an integer is one.
+  const auto before = quotient(sum(sum(times(at(0, 1), Scalar(-1.5)), times(at(1, 2), Scalar(2))),
+                                   times(at(2, 3), Scalar(-0.5))));
   const auto after =
-      quotient(sum(sum(times(at(-3, -2), 0.5), times(at(-2, -1), -2)), times(at(-1), 1.5)));
+      quotient(sum(sum(times(at(-3, -2), Scalar(0.5)), times(at(-2, -1), Scalar(-2))),
+                   times(at(-1), Scalar(1.5))));
   return joined(e, before, middle, after, dim);
 }
 
