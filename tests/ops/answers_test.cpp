@@ -429,5 +429,129 @@ TEST(Answers, GradientsOfGridsExponentialsAndTwiceDifferentiableGelus) {
             (Doubles{1.5}));
 }
 
+TEST(Answers, QuotientsOfHalvesAreRoundedBeforeTheyAreCut) {
+  const auto quotient = [](double a, double b, const char* mode) {
+    const Tensor x = as(Dtype::bfloat16, row<double>({a})),
+                 y = as(Dtype::bfloat16, row<double>({b}));
+    return elements(apply(aten<"div.Tensor_mode">, {x, y, std::string(mode)}));
+  };
+  EXPECT_EQ(quotient(-6.3125, 0.6328125, "trunc"), Doubles{-10});
+  EXPECT_EQ(quotient(-22.5, -0.083984375, "floor"), Doubles{266});
+  // A number divides floats.
+  EXPECT_EQ(elements(apply(aten<"div.Scalar_mode">,
+                           {as(Dtype::float16, row<double>({27})), 0.37, std::string("trunc")})),
+            Doubles{72});
+}
+
+TEST(Answers, InfinitiesInSums) {
+  const Tensor infinite = row<float>({HUGE_VALF, 1, 200});
+  EXPECT_EQ(elements(apply(aten<"logsumexp.default">, {infinite, Sizes{0}})), Doubles{HUGE_VAL});
+  // Each part of a complex number is one of its own.
+  const Tensor parts = Tensor::of<float>({2, 2}, {HUGE_VALF, 1, 2, 3});
+  const Tensor numbers = apply(aten<"view_as_complex.default">, {parts}).value();
+  const auto imaginary = [](const Result<Tensor>& tensor) {
+    return elements(apply(aten<"imag.default">, {tensor}));
+  };
+  const Tensor none = apply(aten<"zeros_like.default">, {numbers}).value();
+  EXPECT_EQ(imaginary(apply(aten<"put.default">, {none, row<int64_t>({0, 1}), numbers, true})),
+            (Doubles{1, 3}));
+  const auto moments = apply_all(aten<"var_mean.correction">, {numbers});
+  EXPECT_EQ(imaginary(*moments.value()[1].get_if<Tensor>()), Doubles{2});
+}
+
+TEST(Answers, IntegersWrapAroundWhereTheyAreSummed) {
+  const Tensor bytes = row<uint8_t>({200, 100}), places = row<int64_t>({0, 0, 1});
+  EXPECT_EQ(elements(apply(aten<"scatter_reduce.two">,
+                           {bytes, 0, places, row<uint8_t>({100, 3, 5}), std::string("mean")})),
+            (Doubles{15, 52}));
+  const Tensor hundreds = apply(aten<"full.default">, {Sizes{2, 3}, 100, Dtype::uint8}).value();
+  const auto sums = apply(aten<"einsum.default">,
+                          {std::string("ki,j->ij"), Tensors{hundreds, row<uint8_t>({1, 1})}});
+  ASSERT_TRUE(sums);
+  EXPECT_EQ(sums->dtype(), Dtype::int64);
+  EXPECT_EQ(elements(sums), (Doubles{200, 200, 200, 200, 200, 200}));
+  constexpr auto kLowest = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(elements(apply(aten<"gcd.default">, {row<int64_t>({kLowest, kLowest, 12}),
+                                                 row<int64_t>({3, kLowest, -18})})),
+            (Doubles{1, static_cast<double>(kLowest), 6}));
+  // Gaps are subtracted and negated in their own dtype.
+  const auto slopes = apply_all(
+      aten<"gradient.tensorarray">,
+      {row<float>({1, 4, 9, 16, 30}), Tensors{row<uint8_t>({1, 3, 2, 200, 5})}, Sizes{0}, 2});
+  const auto* found = slopes.value()[0].get_if<Value::List>();
+  const auto all = elements(*found->front().get_if<Tensor>());
+  EXPECT_NEAR(all.front(), -120.5195, 1e-3);
+  EXPECT_NEAR(all.back(), 105.1869, 1e-3);
+  const auto even =
+      apply_all(aten<"gradient.scalarint">, {row<int8_t>({1, 100, 3, -100, 5}), Scalar(1), 0, 2});
+  EXPECT_EQ(elements(*even.value()[0].get_if<Value::List>()->front().get_if<Tensor>()),
+            (Doubles{-59, 1, 28, 1, -47}));
+}
+
+TEST(Answers, OfNothing) {
+  EXPECT_EQ(elements(apply(aten<"multi_margin_loss.default">,
+                           {Tensor::zeros(Dtype::float32, {0, 5}), row<int64_t>({})})),
+            Doubles{0});
+  EXPECT_EQ(elements(apply(aten<"index_fill.int_Scalar">,
+                           {number(3, Dtype::float32), 0, row<int64_t>({}), 9})),
+            Doubles{3});
+  EXPECT_TRUE(apply(aten<"index_fill.int_Scalar">,
+                    {Tensor::zeros(Dtype::float32, {2, 0}), 1, row<int64_t>({7}), 9}));
+}
+
+TEST(Answers, FactorsSolveByThemselves) {
+  const Tensor factors = Tensor::of<double>({2, 2}, {2, 3, .5, 4}), pivots = row<int32_t>({2, 2});
+  const Tensor sides = Tensor::of<double>({2, 2}, {1, 2, 3, 5});
+  const auto solve = [&](bool left, bool adjoint) {
+    return elements(
+        apply(aten<"linalg_lu_solve.default">, {factors, pivots, sides, left, adjoint}));
+  };
+  EXPECT_EQ(solve(true, true), (Doubles{.375, .5, .3125, .75}));
+  EXPECT_EQ(solve(true, false), (Doubles{1.6875, 2.6875, -.125, -.125}));
+  EXPECT_EQ(solve(false, true), (Doubles{1, 0, 2.3125, .125}));
+  EXPECT_EQ(solve(false, false), (Doubles{.125, .4375, .125, 1.4375}));
+  // A singular matrix is not refused.
+  EXPECT_EQ(elements(apply(aten<"linalg_lu_solve.default">,
+                           {Tensor::of<double>({2, 2}, {1, 2, 0, 0}), row<int32_t>({1, 2}),
+                            Tensor::of<double>({2, 1}, {1, 1})})),
+            (Doubles{-HUGE_VAL, HUGE_VAL}));
+}
+
+TEST(Answers, SmallAndLargeNumbersKeepTheirDigits) {
+  const Tensor tiny = apply(aten<"view_as_complex.default">, {row<double>({1e-12, 1e-9})}).value();
+  EXPECT_NEAR(elements(apply(aten<"real.default">, {apply(aten<"log1p.default">, {tiny})}))[0],
+              1.0000004999994998e-12, 1e-24);
+  // The norm of halves is a float.
+  const Tensor large = apply(aten<"full.default">, {Sizes{2, 3}, 30000, Dtype::float16}).value();
+  EXPECT_NEAR(elements(apply(aten<"renorm.default">, {large, 2, 0, 5.0}))[0], 2.8867, 1e-3);
+}
+
+TEST(Answers, WeightsOfNormsMayBeIntegers) {
+  const Doubles found = elements(
+      apply(aten<"rms_norm.default">, {row<float>({3, 4}), Sizes{2}, row<int64_t>({1, 2}), 0.0}));
+  EXPECT_NEAR(found[0], 3 / std::sqrt(12.5), 1e-6);
+  EXPECT_NEAR(found[1], 8 / std::sqrt(12.5), 1e-6);
+}
+
+TEST(Answers, NormalNumbersHaveTheDtypeOfTheirMean) {
+  const Tensor narrow = as(Dtype::float16, row<double>({1, 2})), wide = row<double>({3, 4});
+  EXPECT_EQ(apply(aten<"normal.Tensor_Tensor">, {narrow, wide})->dtype(), Dtype::float16);
+  EXPECT_EQ(apply(aten<"normal.Tensor_Tensor">, {wide, narrow})->dtype(), Dtype::float64);
+  EXPECT_FALSE(apply(aten<"normal.Tensor_Tensor">, {row<int64_t>({1, 2}), wide}));
+}
+
+TEST(Answers, FormatsOfResults) {
+  const Tensor spread = Tensor::zeros(Dtype::float32, {4, 6}).with_view({2, 3}, {12, 2}, 0);
+  const auto same =
+      apply(aten<"to.dtype">, {spread, Dtype::float32, false, false, MemoryFormat::contiguous});
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->storage(), spread.storage());
+  const Tensor image = apply(aten<"clone.default">, {Tensor::zeros(Dtype::float32, {2, 8, 5, 5}),
+                                                     MemoryFormat::channels_last})
+                           .value();
+  EXPECT_EQ(apply(aten<"channel_shuffle.default">, {image, 4})->strides(), image.strides());
+  EXPECT_TRUE(apply(aten<"_pad_circular.default">, {image, Sizes{1, 1, 1, 1}})->is_contiguous());
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -120,6 +120,20 @@ TEST_P(PlanHalf, ChainsRoundAsEachNodeDoes) {
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain"}));
 }
 
+TEST_P(PlanHalf, QuotientsOfNumbersAreCutAsFloats) {
+  HalfCase halves(GetParam());
+  halves.graph.tolerance = 1e-5;
+  const Sizes sizes{20, 40};
+  const ValueId x = halves.value(sizes), y = halves.value(sizes);
+  const auto cut = [&](const char* target, NamedArgument divisor) {
+    halves.output(halves.call(
+        target, {self(x), divisor, named("rounding_mode", Argument(std::string("trunc")))}, sizes));
+  };
+  cut("div.Tensor_mode", other(y));
+  cut("div.Scalar_mode", named("other", Argument(0.01)));
+  EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain"}));
+}
+
 TEST_P(PlanHalf, PixelsAreMultipliedAsTheyLie) {
   for (const bool has_bias : {false, true}) {
     HalfCase halves(GetParam());

@@ -31,24 +31,29 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
   Sizes left_only;
   Sizes right_only;
   Sizes inner;
+  bool contracts = false;
   for (int64_t dim = 0; dim < left.dim(); ++dim) {
     const bool in_left = left.size(dim) != 1;
     const bool in_right = right.size(dim) != 1;
     if (summed[static_cast<size_t>(dim)]) {
       if (in_left && !in_right) {
-        PT2_TRY(left, e(aten<"sum.dim_IntList">, {left, Sizes{dim}, true, left.dtype()}));
+        PT2_TRY(left, e(aten<"sum.dim_IntList">, {left, Sizes{dim}, true}));
       } else if (in_right && !in_left) {
-        PT2_TRY(right, e(aten<"sum.dim_IntList">, {right, Sizes{dim}, true, right.dtype()}));
+        PT2_TRY(right, e(aten<"sum.dim_IntList">, {right, Sizes{dim}, true}));
       } else if (left.size(dim) != right.size(dim)) {
         return operator_error("sizes: found " + std::to_string(left.size(dim)) + " and " +
                               std::to_string(right.size(dim)) + " for dim " + std::to_string(dim) +
                               ", expected equal ones");
+      } else if (in_left) {
+        contracts = true;
       }
       inner.push_back(dim);
       continue;
     }
     (in_left && in_right ? batch : in_left ? left_only : right_only).push_back(dim);
   }
+  // The sums of small integers are int64, so the operands may differ in dtype.
+  if (!contracts) return e(aten<"mul.Tensor">, {left, right});
   auto matrices = [&](const Tensor& tensor, const Sizes& rows,
                       const Sizes& columns) -> Result<Tensor> {
     Sizes order = batch;

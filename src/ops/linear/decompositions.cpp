@@ -202,26 +202,47 @@ Result<TensorTriple> linalg_lu(const Tensor& a, bool pivot) {
   return lu_unpack(std::get<0>(parts), std::get<1>(parts), true, true);
 }
 
-Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left,
-                        bool adjoint) {
-  PT2_TRY_VOID(check_square(lu, "LU"));
-  PT2_TRY_VOID(check_matrices(b, "B"));
-  PT2_TRY_VOID(check_same_dtype(b, lu, "B"));
-  PT2_TRY(const auto parts, lu_unpack(lu, pivots, true, true));
-  const auto& [p, l, u] = parts;
-  PT2_TRY(const Tensor pl, apply(aten<"matmul.default">, {p, l}));
-  PT2_TRY(Tensor a, apply(aten<"matmul.default">, {pl, u}));
-  if (adjoint) {
-    PT2_TRY(a, apply(aten<"mH.default">, {a}));
-  }
-  return apply(aten<"linalg_solve.default">, {a, b, left});
-}
 Result<Meta> lu_solve_meta(const Tensor& lu, const Tensor&, const Tensor& b, bool left, bool) {
   PT2_TRY_VOID(check_square(lu, "LU"));
   PT2_TRY_VOID(check_matrices(b, "B"));
   PT2_TRY(const auto pair, same_batch(lu, b));
   const Tensor& whole = std::get<1>(pair);
   return meta_of(b.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
+}
+// By the triangles themselves, so a singular matrix has a solution, too: an infinite one.
+Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left,
+                        bool adjoint) {
+  PT2_TRY_VOID(check_same_dtype(b, lu, "B"));
+  PT2_TRY(const Meta meta, lu_solve_meta(lu, pivots, b, left, adjoint));
+  PT2_TRY(const auto parts, lu_unpack(lu, pivots, true, true));
+  const auto& [p, l, u] = parts;
+  const auto turned = [](const Tensor& x) { return apply(aten<"mH.default">, {x}); };
+  const auto product = [](const Tensor& x, const Tensor& y) {
+    return apply(aten<"matmul.default">, {x, y});
+  };
+  const auto solve = [](const Tensor& triangle, const Tensor& sides, bool upper, bool has_ones) {
+    return apply(aten<"linalg_solve_triangular.default">, {triangle, sides, upper, true, has_ones});
+  };
+  // X A = B is A^H X^H = B^H.
+  PT2_TRY(Tensor x, left ? Result<Tensor>(b) : turned(b));
+  if (adjoint == left) {
+    PT2_TRY(const Tensor upper, turned(u));
+    PT2_TRY(x, solve(upper, x, false, false));
+    PT2_TRY(const Tensor lower, turned(l));
+    PT2_TRY(x, solve(lower, x, true, true));
+    PT2_TRY(x, product(p, x));
+  } else {
+    PT2_TRY(const Tensor order, turned(p));
+    PT2_TRY(x, product(order, x));
+    PT2_TRY(x, solve(l, x, false, true));
+    PT2_TRY(x, solve(u, x, true, false));
+  }
+  if (!left) {
+    PT2_TRY(x, turned(x));
+  }
+  PT2_TRY(Tensor out, allocate(meta));
+  copy_elements(out, x);
+  return out;
 }
 
 // --- Determinants

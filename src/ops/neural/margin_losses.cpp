@@ -163,6 +163,8 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
     }
     losses.push_back(sum / static_cast<double>(layout.classes));
   }
+  // The mean of no rows is 0, no NaN.
+  if (losses.empty() && reduction != 0) return Tensor::zeros(self.dtype(), {});
   return reduce_rows_loss(losses, self.dtype(), target.sizes(), reduction);
 }
 

@@ -216,7 +216,7 @@ Result<std::array<Meta, 2>> fused_rms_norm_meta(const Tensor& input, const Sizes
   PT2_TRY(const Sizes statistics, statistics_sizes(input, normalized_shape));
   if (weight) {
     PT2_TRY_VOID(check_sizes(*weight, normalized_shape, "weight"));
-    PT2_TRY_VOID(check_floating(*weight, "weight"));
+    PT2_TRY_VOID(check_not_complex(*weight, "weight"));
   }
   return std::array{
       Meta(input.dtype(), input.sizes(),

@@ -254,16 +254,17 @@ Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, doubl
   return self;
 }
 
-// Normal numbers, scaled and then shifted element by element (ATen/native/DistributionTemplates.h
-// normal_out_impl).
+// Normal numbers of the mean's dtype, scaled and then shifted in place
+// (ATen/native/DistributionTemplates.h normal_out_impl).
 Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor& deviation) {
   const std::array both{mean.sizes(), deviation.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  const Dtype dtype = promote_types(mean.dtype(), deviation.dtype());
-  PT2_TRY(Tensor out, allocate(Meta(dtype, sizes)));
+  PT2_TRY_VOID(check_floating_or_complex(mean, "mean"));
+  PT2_TRY(Tensor out, allocate(Meta(mean.dtype(), sizes)));
   PT2_TRY_VOID(fill_normal(context, out, 0, 1));
   PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {out, deviation}));
-  return apply(aten<"add.Tensor">, {scaled, mean});
+  copy_elements(out, scaled);
+  return apply(aten<"add.Tensor">, {out, mean});
 }
 
 Result<Tensor> normal_tensors(Context& context, const Tensor& mean, const Tensor& std,

@@ -169,17 +169,19 @@ constexpr auto kQuotient = []<class C>(C a, C b) { return a / b; };
 
 // Rounds the quotient towards minus infinity (c10/util/generic_math.h div_floor_floating): exact
 // where floor(a / b) is not, with Python's signs of zero.
-constexpr auto kFloorQuotient = []<class C>(C a, C b) {
+// `rounded` is called with what each step gives.
+constexpr auto kFloorQuotient = []<class C>(C a, C b, const auto& rounded) {
   if (b == C(0)) return a / b;
   const C mod = std::fmod(a, b);
-  C quotient = (a - mod) / b;
-  if (mod != C(0) && (b < C(0)) != (mod < C(0))) quotient -= C(1);
+  C quotient = rounded(rounded(a - mod) / b);
+  if (mod != C(0) && (b < C(0)) != (mod < C(0))) quotient = rounded(quotient - C(1));
   if (quotient == C(0)) return std::copysign(C(0), a / b);
-  C floored = std::floor(quotient);
-  if (quotient - floored > C(0.5)) floored += C(1);
-  return floored;
+  const C floored = std::floor(quotient);
+  return quotient - floored > C(0.5) ? rounded(floored + C(1)) : floored;
 };
-constexpr auto kTruncatedQuotient = []<class C>(C a, C b) { return std::trunc(a / b); };
+constexpr auto kTruncatedQuotient = []<class C>(C a, C b, const auto& rounded) {
+  return std::trunc(rounded(a / b));
+};
 constexpr auto kRemainder = []<class C>(C a, C b) {
   const C mod = std::fmod(a, b);
   return mod != C(0) && (b < C(0)) != (mod < C(0)) ? mod + b : mod;
@@ -213,20 +215,31 @@ Result<void> integer_division(Tensor& out, const Tensor& a, const Tensor& b) {
   return {};
 }
 template <const auto& Function, const auto& IntegerFunction>
-Result<void> division_in(Dtype common, Tensor& out, const Tensor& a, const Tensor& b) {
+Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
   if (dtype_category(out.dtype()) == DtypeCategory::integer)
     return integer_division<IntegerFunction>(out, a, b);
-  float_binary(out, common, Function, a, b);
+  float_binary(out, out.dtype(), Function, a, b);
   return {};
 }
-template <const auto& Function, const auto& IntegerFunction>
-Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
-  return division_in<Function, IntegerFunction>(out.dtype(), out, a, b);
-}
-// Quotients are those of div, then rounded.
+// By a 0-dim divisor half floats are divided as floats; by others each step gives a half again
+// (ATen/native/cpu/BinaryOpsKernel.cpp div_trunc_kernel, div_floor_kernel).
 template <const auto& Function, const auto& IntegerFunction>
 Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
-  return division_in<Function, IntegerFunction>(factor_dtype(out, b), out, a, b);
+  if (dtype_category(out.dtype()) == DtypeCategory::integer)
+    return integer_division<IntegerFunction>(out, a, b);
+  const Dtype common = factor_dtype(out, b);
+  const auto divide = [&](const auto& rounded) {
+    float_binary(
+        out, common, [&]<class C>(C x, C y) { return Function(x, y, rounded); }, a, b);
+  };
+  if (is_half(common))
+    divide([common](auto step) {
+      round_elements(common, 1, &step);
+      return step;
+    });
+  else
+    divide([](auto step) { return step; });
+  return {};
 }
 
 Result<Meta> real_number_meta(Result<Meta> meta) {

@@ -2,6 +2,7 @@
 
 #include "ops/compose.h"
 #include "ops/loops.h"
+#include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/view.h"
@@ -67,7 +68,7 @@ namespace {
 Result<Tensor> convert_to(const Tensor& self, Dtype dtype, bool copy,
                           std::optional<MemoryFormat> format) {
   const bool keeps_format =
-      !format || *format == MemoryFormat::preserve || is_contiguous_in(self, *format);
+      !format || *format == MemoryFormat::preserve || suggest_memory_format(self) == *format;
   if (!copy && dtype == self.dtype() && keeps_format) return self;
   return copy_as(self, dtype, format);
 }
@@ -333,7 +334,7 @@ Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()
 Result<Tensor> cast(Emitter& e, const Tensor& self, Dtype dtype, bool copy,
                     std::optional<MemoryFormat> format, const std::optional<Device>& device) {
   const bool keeps_format =
-      !format || *format == MemoryFormat::preserve || is_contiguous_in(self, *format);
+      !format || *format == MemoryFormat::preserve || suggest_memory_format(self) == *format;
   if (!copy && !device && dtype == self.dtype() && keeps_format) return self;
   if (!format) return e(aten<"_to_copy.default">, {self, dtype, std::nullopt, device});
   return e(aten<"_to_copy.default">,

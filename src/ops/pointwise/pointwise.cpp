@@ -110,11 +110,15 @@ constexpr auto kLog2 = []<class C>(C x) {
   else
     return std::log2(x);
 };
+// Near 0 the magnitude of 1 + x is no number to take a logarithm of: it lost most of x.
 constexpr auto kLog1p = []<class C>(C x) {
-  if constexpr (kIsComplex<C>)
-    return std::log(1.0 + x);
-  else
+  if constexpr (kIsComplex<C>) {
+    const auto real = x.real(), imag = x.imag();
+    if (!(std::abs(x) < 0.5)) return std::log(C(1) + x);
+    return C(std::log1p(real * (2 + real) + imag * imag) / 2, std::atan2(imag, 1 + real));
+  } else {
     return std::log1p(x);
+  }
 };
 constexpr auto kExp2 = []<class C>(C x) {
   if constexpr (kIsComplex<C>)

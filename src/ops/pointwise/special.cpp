@@ -413,14 +413,18 @@ constexpr auto kDegrees = []<class C>(C radians) { return radians * static_cast<
 
 // --- Integers
 
-// Of the smallest number the magnitude wraps around, as it does in PyTorch.
+// Of the smallest number the magnitude wraps around, as it does in PyTorch, and with it the signs
+// of what follows.
 int64_t gcd_of(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = b == -1 ? 0 : a % b;
-    a = b;
-    b = rest;
+  const auto magnitude = [](int64_t x) { return x < 0 ? minus(int64_t{0}, x) : x; };
+  a = magnitude(a);
+  b = magnitude(b);
+  while (a != 0) {
+    const int64_t rest = a == -1 ? 0 : b % a;
+    b = a;
+    a = rest;
   }
-  return a < 0 ? minus(int64_t{0}, a) : a;
+  return b;
 }
 constexpr auto kGcd = [](int64_t a, int64_t b) { return gcd_of(a, b); };
 constexpr auto kLcm = [](int64_t a, int64_t b) {

@@ -45,7 +45,7 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& 
   const auto quotient = [&](const Result<Tensor>& dividend) {
     return e(aten<"div.Scalar">, {dividend, width});
   };
-  const auto times = [&](const Result<Tensor>& x, double factor) {
+  const auto times = [&](const Result<Tensor>& x, const Scalar& factor) {
     return e(aten<"mul.Scalar">, {x, factor});
   };
   const auto sum = [&](const Result<Tensor>& a, const Result<Tensor>& b) {
@@ -56,10 +56,12 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& 
   if (edge_order == 1)
     return joined(e, quotient(e(aten<"sub.Tensor">, {at(1, 2), at(0, 1)})), middle,
                   quotient(e(aten<"sub.Tensor">, {at(-1), at(-2, -1)})), dim);
-  const auto before =
-      quotient(sum(sum(times(at(0, 1), -1.5), times(at(1, 2), 2)), times(at(2, 3), -0.5)));
+  // Twice an integer is one.
+  const auto before = quotient(sum(sum(times(at(0, 1), Scalar(-1.5)), times(at(1, 2), Scalar(2))),
+                                   times(at(2, 3), Scalar(-0.5))));
   const auto after =
-      quotient(sum(sum(times(at(-3, -2), 0.5), times(at(-2, -1), -2)), times(at(-1), 1.5)));
+      quotient(sum(sum(times(at(-3, -2), Scalar(0.5)), times(at(-2, -1), Scalar(-2))),
+                   times(at(-1), Scalar(1.5))));
   return joined(e, before, middle, after, dim);
 }
 
@@ -94,17 +96,20 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Tensor& 
   if (edge_order == 1)
     return joined(e, over(less(at(1, 2), at(0, 1)), gap(0)), middle,
                   over(less(at(-1), at(-2, -1)), gap(-1)), dim);
-  // Parabolas through three points at either end.
-  const auto edge = [&](const Tested& near, const Tested& far, const Tested& first,
-                        const Tested& second, const Tested& third) {
-    const auto whole = sum(near, far);
-    const auto at_first = minus(over(sum(sum(near, near), far), times(near, whole)));
-    const auto at_second = over(whole, times(near, far));
-    const auto at_third = minus(over(near, times(far, whole)));
-    return sum(sum(times(at_first, first), times(at_second, second)), times(at_third, third));
+  // Parabolas through three points at either end. Gaps of integers stay integers up to the
+  // quotients, but for the first one's double (ATen/native/ReduceOps.cpp gradient_helper).
+  const auto edge = [&](const Tested& low, const Tested& first, const Tested& mid,
+                        const Tested& second, const Tested& high, const Tested& third) {
+    return sum(sum(times(low, first), times(mid, second)), times(high, third));
   };
-  const auto before = edge(gap(0), gap(1), at(0, 1), at(1, 2), at(2, 3));
-  const auto after = minus(edge(gap(-1), gap(-2), at(-1), at(-2, -1), at(-3, -2)));
+  const auto start = gap(0), next = gap(1), last = gap(-1), previous = gap(-2);
+  const auto begin = sum(start, next), end = sum(previous, last);
+  const auto before = edge(
+      over(minus(sum(e(aten<"mul.Scalar">, {start, 2.0}), next)), times(start, begin)), at(0, 1),
+      over(begin, times(start, next)), at(1, 2), over(minus(start), times(next, begin)), at(2, 3));
+  const auto after =
+      edge(over(last, times(previous, end)), at(-3, -2), over(minus(end), times(previous, last)),
+           at(-2, -1), over(sum(sum(last, last), previous), times(last, end)), at(-1));
   return joined(e, before, middle, after, dim);
 }
 // One result for each of `dims`, with one spacing per dim or one for all.

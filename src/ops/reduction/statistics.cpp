@@ -250,14 +250,17 @@ Result<Tensor> renorm(Emitter& e, const Tensor& self, const Scalar& p, int64_t d
   Value::List others;
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != kept) others.emplace_back(i);
-  PT2_TRY(const Tensor norm, e(aten<"linalg_vector_norm.default">, {self, box(p), others, true}));
+  // Of halves the norm is a float, and only the factor a half again.
+  const Dtype dtype = real_dtype(self.dtype());
+  PT2_TRY(const Tensor norm, e(aten<"linalg_vector_norm.default">,
+                               {self, box(p), others, true, wide_dtype(self.dtype())}));
   const double most = maxnorm.to_double();
   const auto factor = e(aten<"reciprocal.default">, {e(aten<"add.Scalar">, {norm, 1e-7})});
   const auto large = e(aten<"gt.Scalar">, {norm, most});
   PT2_TRY(Tensor chosen,
           e(aten<"where.ScalarOther">, {large, e(aten<"mul.Scalar">, {factor, most}), 1.0}));
-  if (chosen.dtype() != norm.dtype()) {
-    PT2_TRY(chosen, e(aten<"to.dtype">, {chosen, norm.dtype()}));
+  if (chosen.dtype() != dtype) {
+    PT2_TRY(chosen, e(aten<"to.dtype">, {chosen, dtype}));
   }
   PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, chosen}));
   return product.is_contiguous() ? Result<Tensor>(product)

@@ -63,12 +63,22 @@ Result<std::array<Meta, 2>> variance_mean_meta(const Tensor& self, const Optiona
 // (aten/src/ATen/native/SharedReduceOps.h WelfordOps): what follows an infinity makes it NaN.
 template <class C>
 Accumulator<C> running_mean(const C* values, int64_t count) {
-  const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
-  if constexpr (!std::is_same_v<C, Complex>)
+  if constexpr (std::is_same_v<C, Complex>) {
+    // Each part is averaged by itself.
+    const auto part = [&](double (*of)(const Complex&)) {
+      std::vector<double> parts(static_cast<size_t>(count));
+      std::transform(values, values + count, parts.begin(), of);
+      return running_mean(parts.data(), count);
+    };
+    return {part([](const Complex& x) { return x.real(); }),
+            part([](const Complex& x) { return x.imag(); })};
+  } else {
+    const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
     if (std::isinf(mean) &&
         std::any_of(values, values + count - 1, [](C value) { return std::isinf(value); }))
       return std::numeric_limits<Accumulator<C>>::quiet_NaN();
-  return mean;
+    return mean;
+  }
 }
 
 template <bool Root>

@@ -57,15 +57,18 @@ void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) 
 }
 
 // The same, adding scale * value. Half floats are summed in float and rounded once.
-void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, const Scalar& alpha) {
+// Without alpha they are added as they are: 1 times a complex infinity has a NaN.
+void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan,
+                  const std::optional<Scalar>& alpha) {
   with_compute_type(out.dtype(), [&]<class C>() {
+    const Scalar factor = alpha.value_or(Scalar(1));
     C scale{};
     if constexpr (std::is_same_v<C, Complex>)
-      scale = alpha.to_complex();
+      scale = factor.to_complex();
     else if constexpr (std::is_same_v<C, int64_t>)
-      scale = out.dtype() == Dtype::bool_ ? alpha.to_double() != 0 : alpha.to_int();
+      scale = out.dtype() == Dtype::bool_ ? factor.to_double() != 0 : factor.to_int();
     else
-      scale = static_cast<C>(alpha.to_double());
+      scale = static_cast<C>(factor.to_double());
     const Input<C> added(values);
     Tensor sums = out;
     if (out.dtype() != kDtypeOf<C>) {
@@ -76,7 +79,8 @@ void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, cons
     const C* source = added.data();
     plan.for_each([&](int64_t i, int64_t offset) {
       for (int64_t j = 0; j < plan.line; ++j)
-        target[offset + j] = plus_product(target[offset + j], source[i + j], scale);
+        target[offset + j] = alpha ? plus_product(target[offset + j], source[i + j], scale)
+                                   : plus(target[offset + j], source[i + j]);
     });
     if (out.dtype() != kDtypeOf<C>) copy_elements(out, sums);
   });
@@ -137,7 +141,7 @@ Result<void> put_into(Tensor& out, const OptionalTensors& indices, Tensor values
                           ", expected what broadcasts to " + sizes_text(plan.sizes));
   const Tensor dense = broadcast_to(values, sizes).contiguous();
   if (accumulate)
-    add_elements(out, dense, plan, Scalar(1));
+    add_elements(out, dense, plan, std::nullopt);
   else
     scatter_elements(out, dense, plan);
   return {};
@@ -220,6 +224,12 @@ Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
 Result<Tensor> index_fill_with(const Tensor& self, int64_t dim, const Tensor& index,
                                const Tensor& value) {
   Tensor out = self.clone();
+  PT2_TRY_VOID(check_index_dtype(index, "index"));
+  // Where nothing is filled, no index is looked at.
+  if (index.numel() == 0 || self.numel() == 0) {
+    PT2_TRY_VOID(wrap_dim(dim, self.dim()));
+    return out;
+  }
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, true));
   PT2_TRY(const Tensor values, allocate(Meta(self.dtype(), plan.sizes)));
   Tensor filled = values;

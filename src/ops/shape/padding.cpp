@@ -245,7 +245,8 @@ Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
       is_copy = true;
     }
   }
-  return is_copy ? Result<Tensor>(out) : e(aten<"clone.default">, {out});
+  if (is_copy && out.is_contiguous()) return out;
+  return e(aten<"clone.default">, {out, MemoryFormat::contiguous});
 }
 
 Result<Tensor> pad_by_number(Emitter& e, const Tensor& self, const Sizes& pad, int64_t mode,

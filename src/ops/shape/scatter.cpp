@@ -270,6 +270,11 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
         for (int64_t j = 0; j < count; ++j) place[j] = combine(reduction, place[j], value[i + j]);
     }));
     if (reduction == Reduction::mean) {
+      // What is divided has wrapped around in the dtype of the result.
+      if (!in_place && dtype_category(out.dtype()) == DtypeCategory::integer) {
+        copy_elements(out, totals);
+        copy_elements(totals, out);
+      }
       Scratch<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
       PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t, int64_t offset, int64_t count) {
         for (int64_t j = 0; j < count; ++j) ++counts[static_cast<size_t>(offset + j)];

@@ -392,8 +392,8 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
   if (self.numel() == 0) return self;
   PT2_TRY(const Tensor split, reshape(self, {self.size(0), groups, self.size(1) / groups, -1}));
   PT2_TRY(const Tensor turned, transpose(split, 1, 2));
-  PT2_TRY(const Tensor shuffled, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
-  return view(shuffled, self.sizes());
+  PT2_TRY(const Tensor shuffled, reshape(turned, self.sizes()));
+  return copy_as(shuffled, shuffled.dtype(), suggest_memory_format(self));
 }
 
 Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {

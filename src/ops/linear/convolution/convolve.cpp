@@ -18,7 +18,10 @@ namespace {
 template <class C>
 void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {
   for (int64_t channel = 0; channel < channels; ++channel)
-    for (int64_t i = 0; i < area; ++i) out[channel * area + i] += bias[channel];
+    for (int64_t i = 0; i < area; ++i) {
+      C& element = out[channel * area + i];
+      element = plus(element, bias[channel]);
+    }
 }
 
 // The indices i of one dim for which i * stride + offset is an index of the other.

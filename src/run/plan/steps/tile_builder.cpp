@@ -267,8 +267,11 @@ bool TileBuilder::add_rare(const BoundNode& node) {
     const Value* mode = planner_.constant(node, "rounding_mode");
     const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
     if (text == nullptr || *text != "trunc") return false;
-    const TileSource quotient = rounded(emit(Binary::divide, operand(0), operand(1)));
-    return finish(node, emit(Unary::truncate, quotient));
+    // Of a number or a 0-dim divisor the quotient stays a float.
+    const TensorMeta* divisor = planner_.record(node.arguments[1]);
+    const TileSource quotient = emit(Binary::divide, operand(0), operand(1));
+    const bool rounds = divisor != nullptr && !divisor->sizes.empty();
+    return finish(node, emit(Unary::truncate, rounds ? rounded(quotient) : quotient));
   }
   if (is("aten::addcdiv")) {
     const auto value = planner_.number(node, "value");
