@@ -96,6 +96,9 @@ struct Facts {
   // would draw: one number per element of a tensor of the given sizes, or of the given tensor
   // (aten/src/ATen/functorch/BatchRulesRandomness.cpp).
   enum class Draws : uint8_t { otherwise, by_sizes, by_elements } draws = Draws::otherwise;
+  // What an element of the operands, or of the results of a kernel, takes beyond the usual few
+  // nanoseconds (call() in table.h), where it is many more: in nanoseconds, of the slowest values.
+  uint16_t work = 0;
 };
 
 }  // namespace pt2::ops

@@ -2,18 +2,24 @@
 
 #include <iterator>
 
+#include "base/memory_account.h"
+#include "base/platform.h"
+
 namespace pt2::ops {
 
 std::vector<Meta> meta_list(std::span<Meta> metas) {
   return {std::make_move_iterator(metas.begin()), std::make_move_iterator(metas.end())};
 }
 
-Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas) {
+Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas, uint64_t work) {
   std::vector<Tensor> out;
+  uint64_t elements = 0;
   for (const Meta& meta : metas) {
     PT2_TRY(Tensor tensor, allocate(meta));
+    elements += static_cast<uint64_t>(tensor.numel());
     out.push_back(std::move(tensor));
   }
+  MemoryAccount::count_work(saturating_product(elements, work));
   return out;
 }
 

@@ -211,8 +211,8 @@ template <size_t N>
 std::vector<Meta> meta_list(std::array<Meta, N> metas) {
   return meta_list(std::span<Meta>(metas));
 }
-// A tensor for each.
-Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas);
+// A tensor for each, before a kernel spends `work` (Facts::work) on each of their elements.
+Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas, uint64_t work);
 std::vector<Value> values_of(std::vector<Tensor> tensors);
 
 // A rule for any signature: the result has the Meta of the first argument, a tensor.
@@ -255,12 +255,12 @@ struct MetaCount<std::array<Meta, N>> {
 
 // Runs rule and kernel on typed arguments: used by composed operators.
 template <class Rule, class Kernel, class... A>
-Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, Context& context,
+Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, uint64_t work, Context& context,
                                         const A&... argument) {
   constexpr size_t kResults =
       MetaCount<typename Unwrapped<decltype(rule(argument...))>::type>::kValue;
   PT2_TRY(auto metas, as_result(rule(argument...)));
-  PT2_TRY(std::vector<Tensor> outs, allocate_all(meta_list(std::move(metas))));
+  PT2_TRY(std::vector<Tensor> outs, allocate_all(meta_list(std::move(metas)), work));
   PT2_TRY_VOID(
       call_kernel(kernel, context, outs, std::make_index_sequence<kResults>{}, argument...));
   return outs;
@@ -268,7 +268,7 @@ Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, Context& conte
 template <auto Rule, auto Kernel, class... A>
 Result<Tensor> compute(const A&... argument) {
   Context context;
-  PT2_TRY(std::vector<Tensor> outs, compute_all(Rule, Kernel, context, argument...));
+  PT2_TRY(std::vector<Tensor> outs, compute_all(Rule, Kernel, 0, context, argument...));
   return std::move(outs[0]);
 }
 
@@ -291,8 +291,8 @@ Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
                                           std::span<const Value> arguments) {
   auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
   auto call = [&](const auto&... argument) {
-    return compute_all(function_at<Rule>(def.rule), function_at<Kernel>(def.function), context,
-                       argument...);
+    return compute_all(function_at<Rule>(def.rule), function_at<Kernel>(def.function),
+                       def.facts.work, context, argument...);
   };
   PT2_TRY(std::vector<Tensor> outs, std::apply(call, unboxed));
   return values_of(std::move(outs));

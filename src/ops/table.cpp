@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/memory_account.h"
+#include "base/platform.h"
 #include "ops/forms/out_forms.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -238,9 +239,14 @@ Result<void> check_extent(const Value& value) {
   return {};
 }
 
+// Such an operator reads no elements.
+bool only_views(const Operator& op) {
+  return is_view(op.signature()) && op.form == Operator::Form::as_written;
+}
+
 Result<std::vector<Value>> dispatch(const Operator& op, Context& context,
                                     std::span<const Value> arguments) {
-  if (!is_view(op.signature()) || op.form != Operator::Form::as_written)
+  if (!only_views(op))
     for (const Value& argument : arguments) PT2_TRY_VOID(check_extent(argument));
   switch (op.form) {
     case Operator::Form::as_written:
@@ -287,17 +293,36 @@ Result<std::vector<Value>> dispatch_with(const Object& generator, const Operator
 
 }  // namespace
 
+uint64_t elements_of(std::span<const Value> values) {
+  uint64_t out = 0;
+  for (const Value& value : values) {
+    if (const auto* tensor = value.get_if<Tensor>())
+      out = saturating_sum(out, static_cast<uint64_t>(tensor->numel()));
+    if (const auto* list = value.get_if<Value::List>())
+      out = saturating_sum(out, elements_of(*list));
+  }
+  return out;
+}
+
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments) {
+  // A loop over operands of any strides and dtypes takes a few nanoseconds for each element.
+  constexpr uint64_t kElementWork = 4;
   // Within a run its account counts; a call on its own has one for itself.
   std::optional<MemoryAccount::Scope> own;
   if (MemoryAccount::current() == nullptr)
     own.emplace(std::make_shared<MemoryAccount>(context.max_tensor_bytes));
   const AllocationLimit limit(context.max_tensor_bytes);
   const Object* generator = find_generator(op, arguments);
-  return within_memory([&] {
-    return generator == nullptr ? dispatch(op, context, arguments)
-                                : dispatch_with(*generator, op, context, arguments);
+  return within_memory([&]() -> Result<std::vector<Value>> {
+    if (only_views(op)) return dispatch(op, context, arguments);
+    MemoryAccount::count_work(
+        saturating_product(elements_of(arguments), kElementWork + op.def->facts.work));
+    PT2_TRY(std::vector<Value> results, generator == nullptr
+                                            ? dispatch(op, context, arguments)
+                                            : dispatch_with(*generator, op, context, arguments));
+    MemoryAccount::count_work(saturating_product(elements_of(results), kElementWork));
+    return results;
   });
 }
 

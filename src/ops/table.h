@@ -53,7 +53,12 @@ const Family* find_family(const OpDef& def);
 // Whether the operator's family does. False for a row that is in none.
 bool takes_any_values(const OpDef& def);
 
-// Runs an operator of the build on bound arguments (bind.h).
+// Of all tensors, also in lists. Expanded ones have as many elements as a file says: the sum stops
+// at the largest number.
+uint64_t elements_of(std::span<const Value> values);
+
+// Runs an operator of the build on bound arguments (bind.h). Counts what it reads and writes, views
+// apart, as work (MemoryAccount).
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments);
 

@@ -160,10 +160,10 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
     before = session.fork();
   const Result<std::vector<Value>> outputs = session.run(inputs);
   if (!outputs) {
-    // An error `unsupported` is no evidence for what PyTorch refused.
     const bool refused_before = call.error || should_have_failed(call);
-    if (refused_before && outputs.error().code != ErrorCode::unsupported)
-      report.remark = "refused, as recorded: " + outputs.error().text();
+    const ErrorCode code = outputs.error().code;
+    if (refused_before && (code == ErrorCode::invalid || code == ErrorCode::argument))
+      report.refusal = "refused, as recorded: " + outputs.error().text();
     else
       report.differences.push_back(outputs.error().text());
     return report;
@@ -179,18 +179,13 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
   return report;
 }
 
-RecordedCall record_answers(Session& session, const RecordedCall& call) {
+Result<RecordedCall> record_answers(Session& session, const RecordedCall& call) {
   RecordedCall out{.inputs = call.inputs, .keyword_names = call.keyword_names};
   std::vector<Value> inputs = unshared(call.inputs);
   session.seed(0);
-  const Result<std::vector<Value>> outputs = session.run(inputs);
-  if (!outputs) {
-    const Error& error = outputs.error();
-    out.error = {std::string(error_code_name(error.code)), error.text()};
-    return out;
-  }
-  for (size_t i = 0; i < outputs->size(); ++i) {
-    RecordedValue output{copy_of((*outputs)[i]), {}};
+  PT2_TRY(const std::vector<Value> outputs, session.run(inputs));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    RecordedValue output{copy_of(outputs[i]), {}};
     if (i < call.outputs.size()) output.reference = call.outputs[i].reference;
     out.outputs.push_back(std::move(output));
   }

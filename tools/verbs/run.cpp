@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "ops/table.h"
 #include "pt2/format/zip.h"
 #include "pt2/model.h"
 #include "pt2/tensor_file.h"
@@ -127,6 +128,20 @@ Result<void> write_state(const std::string& path, const std::vector<ChangedState
   return write_tensor_file(path, tensors);
 }
 
+// A text of more elements would take gigabytes, whoever reads it.
+Result<void> check_can_be_listed(const std::vector<Value>& outputs,
+                                 const std::vector<ChangedState>& state) {
+  constexpr uint64_t kMostListed = 1 << 24;
+  uint64_t count = ops::elements_of(outputs);
+  for (const ChangedState& each : state) count += static_cast<uint64_t>(each.tensor.numel());
+  if (count <= kMostListed) return {};
+  return Error{ErrorCode::limit,
+               fmt::format("--json: found results of {} elements, expected at most {}; write them "
+                           "with -o FILE",
+                           count, kMostListed),
+               ""};
+}
+
 std::string outputs_json(const RunArguments& options, const Model& model,
                          const std::vector<std::string>& labels, const std::vector<Value>& outputs,
                          const std::vector<ChangedState>& state) {
@@ -211,6 +226,7 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
   if (options.top > 0 && !options.json) print_top(options, model, labels, *outputs, environment);
   if (options.json) {
+    PT2_TRY_VOID(check_can_be_listed(options.top > 0 ? std::vector<Value>() : *outputs, state));
     print(environment.out, outputs_json(options, model, labels, *outputs, state));
   } else if (options.output.empty() && options.top == 0) {
     for (size_t i = 0; i < outputs->size(); ++i)

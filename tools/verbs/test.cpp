@@ -116,6 +116,19 @@ struct Engines {
   Session reference;
 };
 
+// What the reference engine refuses, the planned one must refuse, too. Where nothing is recorded,
+// it is the program that fails.
+Result<CallReport> compare_engines(Engines& engines, const RecordedCall& call, bool is_recorded,
+                                   const CompareOptions& settings) {
+  const Result<RecordedCall> answers = record_answers(engines.reference, call);
+  if (answers) return replay(engines.planned, *answers, settings);
+  if (!is_recorded) return answers.error();
+  CallReport report = replay(engines.planned, call, settings);
+  if (report.passed() && report.refusal.empty())
+    report.differences.push_back("the reference engine fails: " + answers.error().text());
+  return report;
+}
+
 Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& options,
                                            Environment& environment) {
   Source source = source_of(pair.program, options);
@@ -157,14 +170,15 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& opti
   for (const RecordedCall& call : calls) {
     TestedCall& each = tested.emplace_back();
     if (is_recorded) each.recorded = replay(session, call, settings);
-    if (engines)
-      each.engines = replay(engines->planned, record_answers(engines->reference, call), settings);
+    if (engines) {
+      PT2_TRY(each.engines, compare_engines(*engines, call, is_recorded, settings));
+    }
   }
   return tested;
 }
 
 std::string remark_text(const CallReport& report) {
-  if (!report.remark.empty()) return report.remark;
+  if (!report.refusal.empty()) return report.refusal;
   std::string out = counted(report.compared, "value");
   if (report.compared > 0) out += fmt::format(", largest error {:.3g}", report.largest_error);
   if (report.our_error)
@@ -229,6 +243,7 @@ void write_report(JsonWriter& json, const CallReport& call) {
   }
   write_number("signal_to_noise_db", call.sqnr);
   write_texts(json, "differences", call.differences);
+  if (!call.refusal.empty()) write_text(json, "refusal", call.refusal);
   if (!call.remarks.empty()) write_texts(json, "remarks", call.remarks);
 }
 

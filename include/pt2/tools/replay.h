@@ -14,7 +14,7 @@ namespace pt2 {
 
 struct CallReport {
   std::vector<std::string> differences;  // empty: passed
-  std::string remark;                    // of a call that is refused as recorded
+  std::string refusal;                   // of a call that fails as recorded: how
   std::vector<std::string> remarks;      // what to know about a verdict, a line each
   size_t compared = 0;
   double largest_error = 0;
@@ -29,15 +29,17 @@ struct CallReport {
 };
 
 // Runs `call` on the session, seeded with 0, and compares outputs, changed state and changed inputs
-// with the record. A call that PyTorch refused must fail here too, for another reason than
-// `unsupported`. Recorded inputs stay as they are.
+// with the record. A call that PyTorch refused must fail here too, because of what it is given
+// (`invalid` or `argument`): what is not supported, or too much, shows nothing. Recorded inputs stay
+// as they are.
 CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options = {});
 
 // What the session, seeded with 0, answers to the inputs of `call`, in the form of a record: its
-// outputs, all buffers, the inputs that it changed, or its error. Values computed in float64 that
-// `call` has for outputs are the record's, too. To compare another engine, or another program, with
-// it by replay(). The inputs stay as they are; the memory is that of copies of outputs and buffers.
-RecordedCall record_answers(Session& session, const RecordedCall& call);
+// outputs, all buffers, the inputs that it changed. Values computed in float64 that `call` has for
+// outputs are the record's, too. To compare another engine, or another program, with it by
+// replay(). The inputs stay as they are; the memory is that of copies of outputs and buffers.
+// Errors: those of the session.
+Result<RecordedCall> record_answers(Session& session, const RecordedCall& call);
 
 }  // namespace pt2
 

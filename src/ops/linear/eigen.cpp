@@ -221,6 +221,8 @@ Result<TensorPair> eig(const Tensor& self) {
   const Dtype dtype = complex_dtype(self.dtype());
   const int64_t n = columns_of(self);
   PT2_TRY(Matrices<Complex> matrices, Matrices<Complex>::copy_of(self));
+  constexpr int64_t kWorkOfRotation = 20;
+  MemoryAccount::count_loops({self.numel(), rows_of(self), kWorkOfRotation}, 1);
   PT2_TRY(Tensor values, allocate({Dtype::complex128, batch_of(self, {n})}));
   PT2_TRY(Matrices<Complex> vectors, Matrices<Complex>::zeros(batch_of(self), n, n));
   for (int64_t i = 0; i < matrices.count(); ++i) {

@@ -55,6 +55,8 @@ void set_exponential(MatrixView<T> a) {
   for (size_t i = 0; i < count; ++i) a.data[i] *= std::ldexp(1.0, -squarings);
   const auto view = [n](Values& numbers) { return MatrixView<T>{numbers.data(), n, n}; };
   constexpr int kTerms = 18;
+  constexpr int64_t kDoubleLanes = 2;
+  MemoryAccount::count_products({kTerms + squarings, n, n, n}, kDoubleLanes);
   Values sum(count);
   set_identity(view(sum));
   Values term = sum;

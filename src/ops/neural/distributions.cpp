@@ -428,8 +428,8 @@ constexpr OpDef kDistributionsOps[] = {
     op<"aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial_meta, binomial>,
     op<"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, standard_gamma>.with({.draws = Facts::Draws::by_elements}),
     op<"aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, sample_dirichlet>,
-    op<"aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", gamma_grad_meta, standard_gamma_grad>,
-    op<"aten::_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", dirichlet_grad_meta, dirichlet_grad>,
+    op<"aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", gamma_grad_meta, standard_gamma_grad>.with({.work = 200}),
+    op<"aten::_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", dirichlet_grad_meta, dirichlet_grad>.with({.work = 200}),
 };
 // clang-format on
 

@@ -155,6 +155,8 @@ void pool_planes(Tensor& out, Tensor& places, const Tensor& self, const Tensor& 
   const Sizes result(out.sizes().end() - Spatial, out.sizes().end());
   int64_t window = 1;
   for (int64_t size : kernel) window *= size;
+  constexpr int64_t kWorkOfPlace = 8;  // two divisions for each dim
+  MemoryAccount::count_loops({out.numel(), window, kWorkOfPlace}, 1);
   for (int64_t p = 0; p < planes.count; ++p) {
     std::vector<std::vector<int64_t>> begins;
     // In two dimensions the samples are in the order width, height; in three, depth, height, width.

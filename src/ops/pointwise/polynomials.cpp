@@ -163,8 +163,18 @@ Result<Meta> polynomial_meta(const Tensor& x, const Tensor& n) {
                           ", expected float32 or float64");
   return meta;
 }
+// Each element may take as many steps as the largest degree has.
+void count_steps(const Tensor& out, const Tensor& n) {
+  constexpr int64_t kWorkOfStep = 4;  // a division
+  const Input<double> degrees(n);
+  double most = 1;
+  for (int64_t i = 0; i < n.numel(); ++i) most = std::max(most, degrees[i]);
+  const auto steps = static_cast<int64_t>(std::min<double>(most, kMaxDegree));
+  MemoryAccount::count_loops({out.numel(), steps, kWorkOfStep}, 1);
+}
 template <const auto& F>
 void polynomial(Tensor& out, const Tensor& x, const Tensor& n) {
+  count_steps(out, n);
   with_float_compute_type(out.dtype(),
                           [&]<class C>() { elementwise<C>(out, out.dtype(), F, x, n); });
 }

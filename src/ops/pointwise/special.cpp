@@ -65,14 +65,31 @@ double bessel_i(double x, int order) {
   return scaled_bessel_i(x, order) * half * half;
 }
 
-// Of the second kind: trapezoids of exp(-x cosh t) cosh(n t), whose error vanishes faster than any
-// power of the step.
+// Of the second kind, for small x (DLMF 10.31): the logarithm times the one of the first kind, and
+// what this series adds.
+double bessel_k_series(double x, int order) {
+  constexpr int kTerms = 14;
+  const double quarter = x * x / 4;
+  double term = 1, harmonic = 0;  // 1 + 1/2 + … + 1/k
+  double sum = order == 0 ? 0 : 1 - 2 * std::numbers::egamma;
+  for (int k = 1; k < kTerms; ++k) {
+    term *= quarter / (k * static_cast<double>(k + order));
+    harmonic += 1.0 / k;
+    const double factor =
+        order == 0 ? harmonic : 2 * (harmonic - std::numbers::egamma) + 1.0 / (k + 1);
+    sum += term * factor;
+  }
+  const double logarithm = std::log(x / 2), first = bessel_i_series(x, order);
+  return order == 0 ? sum - (logarithm + std::numbers::egamma) * first
+                    : 1 / x + logarithm * first - x / 4 * sum;
+}
+// For others: trapezoids of exp(-x cosh t) cosh(n t), whose error vanishes faster than any power of
+// the step.
 double scaled_bessel_k(double x, int order) {
   if (std::isnan(x) || x < 0) return kNan;
   if (x == 0) return HUGE_VAL;
   if (std::isinf(x)) return 0;
-  // The next term of the series is x * x times smaller, but for a logarithm.
-  if (x < 1e-9) return std::exp(x) * (order == 0 ? -std::log(x / 2) - std::numbers::egamma : 1 / x);
+  if (x < 2) return std::exp(x) * bessel_k_series(x, order);
   // The larger x, the narrower is what is summed.
   const double step = 1.0 / 32 / std::sqrt(1 + x / 100);
   double sum = 0.5;
@@ -493,15 +510,15 @@ constexpr OpDef kSpecialOps[] = {
     op<"aten::i0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 0>>>,
     op<"aten::special_modified_bessel_i0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 0>>>,
     op<"aten::special_modified_bessel_i1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 1>>>,
-    op<"aten::special_modified_bessel_k0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_k, 0>>>,
-    op<"aten::special_modified_bessel_k1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_k, 1>>>,
-    op<"aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_k, 0>>>,
-    op<"aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_k, 1>>>,
-    op<"aten::special_bessel_j0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ0>>,
-    op<"aten::special_bessel_j1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ1>>,
-    op<"aten::special_bessel_y0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY0>>,
-    op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>,
-    op<"aten::special_airy_ai(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<airy_ai>>>,
+    op<"aten::special_modified_bessel_k0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_k, 0>>>.with({.work = 2500}),
+    op<"aten::special_modified_bessel_k1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_k, 1>>>.with({.work = 2500}),
+    op<"aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_k, 0>>>.with({.work = 2500}),
+    op<"aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_k, 1>>>.with({.work = 2500}),
+    op<"aten::special_bessel_j0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ0>>.with({.work = 100}),
+    op<"aten::special_bessel_j1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ1>>.with({.work = 100}),
+    op<"aten::special_bessel_y0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY0>>.with({.work = 100}),
+    op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>.with({.work = 100}),
+    op<"aten::special_airy_ai(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<airy_ai>>>.with({.work = 250}),
     op<"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<spherical_j0>>>,
     op<"aten::special_erfcx(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<erfcx_of>>>,
     op<"aten::special_ndtr(Tensor self) -> Tensor", ndtr>,
@@ -509,18 +526,18 @@ constexpr OpDef kSpecialOps[] = {
     op<"aten::special_log_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<log_ndtr_of>>>,
     op<"aten::special_entr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<entropy_of>>>,
     op<"aten::sinc(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSinc>>,
-    op<"aten::special_zeta(Tensor self, Tensor other) -> Tensor", real_fractions, binary_function<kZeta>>,
-    op<"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fractions>, with_number<binary_function<kZeta>>>,
-    op<"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fractions>, of_number<binary_function<kZeta>>>,
-    op<"aten::igamma(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kLowerGamma>>,
-    op<"aten::igammac(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kUpperGamma>>,
-    op<"aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta, polygamma>,
+    op<"aten::special_zeta(Tensor self, Tensor other) -> Tensor", real_fractions, binary_function<kZeta>>.with({.work = 300}),
+    op<"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fractions>, with_number<binary_function<kZeta>>>.with({.work = 300}),
+    op<"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fractions>, of_number<binary_function<kZeta>>>.with({.work = 300}),
+    op<"aten::igamma(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kLowerGamma>>.with({.work = 500}),
+    op<"aten::igammac(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kUpperGamma>>.with({.work = 500}),
+    op<"aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta, polygamma>.with({.work = 300}),
     op<"aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", polygamma_in_place>.with({.functional_form = "polygamma.default"}),
     op<"aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta, mvlgamma>,
     op<"aten::deg2rad(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kRadians>>.with({.slope = Slope::linear}),
     op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kDegrees>>.with({.slope = Slope::linear}),
-    op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kGcd>>,
-    op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kLcm>>,
+    op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kGcd>>.with({.work = 200}),
+    op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kLcm>>.with({.work = 200}),
     op<"aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp_of>,
     op<"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta, frexp_of>,
 };

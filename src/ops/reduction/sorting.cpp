@@ -316,21 +316,21 @@ void mode(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool
 
 // clang-format off
 constexpr OpDef kSortingOps[] = {
-    op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, in_order<sort>>.with({.chosen_indices = 1}),
+    op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, in_order<sort>>.with({.chosen_indices = 1, .work = 20}),
     op<"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-       sort_stable_meta, in_order<sort_stable>>.with({.chosen_indices = 1}),
-    op<"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", argsort>.with({.chosen_indices = 0}),
-    op<"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", argsort_stable>.with({.chosen_indices = 0}),
-    op<"aten::msort(Tensor self) -> Tensor", msort>,
+       sort_stable_meta, in_order<sort_stable>>.with({.chosen_indices = 1, .work = 20}),
+    op<"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", argsort>.with({.chosen_indices = 0, .work = 20}),
+    op<"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", argsort_stable>.with({.chosen_indices = 0, .work = 20}),
+    op<"aten::msort(Tensor self) -> Tensor", msort>.with({.work = 20}),
     op<"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
        topk_meta, in_order<topk>>.with({.chosen_indices = 1}),
     op<"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       kthvalue_meta, in_order<kthvalue>>.with({.chosen_indices = 1}),
+       kthvalue_meta, in_order<kthvalue>>.with({.chosen_indices = 1, .work = 40}),
     op<"aten::median(Tensor self) -> Tensor", median_meta, in_order<median<false>>>,
     op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<false>>>.with({.chosen_indices = 1}),
     op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, in_order<median<true>>>,
     op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<true>>>.with({.chosen_indices = 1}),
-    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, in_order<mode>>.with({.chosen_indices = 1}),
+    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, in_order<mode>>.with({.chosen_indices = 1, .work = 80}),
 };
 // clang-format on
 

@@ -19,12 +19,13 @@ constexpr int64_t kMostFoldedBytes = 16 << 20;
 constexpr int64_t kMostOfWeights = 512 << 20;
 constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
 constexpr uint64_t kMemoryOfWeight = 2;
-constexpr uint64_t kMostWork = 1 << 28;
+constexpr uint64_t kMostWork = 1 << 29;
+constexpr uint64_t kWorkOfByte = 4;
 // Floats of bytes, which are what the file has of quantized weights, come on top: for each byte of
 // these.
 constexpr int64_t kBytesOfLevel = 4;
 constexpr uint64_t kMemoryOfLevel = 32;
-constexpr uint64_t kWorkOfLevel = 64;
+constexpr uint64_t kWorkOfLevel = 256;
 
 bool is_tensor(const Argument& output) { return output.is<ValueId>(); }
 
@@ -100,7 +101,7 @@ void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& 
   const auto all = static_cast<uint64_t>(as_weights),
              levels = static_cast<uint64_t>(weights.levels);
   Limits limits;
-  limits.max_work = kMostWork + all + kWorkOfLevel * levels;
+  limits.max_work = kMostWork + kWorkOfByte * all + kWorkOfLevel * levels;
   ops::Context context;
   context.max_tensor_bytes = most_bytes;
   Executor executor(context, limits);

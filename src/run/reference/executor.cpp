@@ -31,24 +31,6 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
   return {};
 }
 
-// Expanded tensors have as many elements as a file says: the sum stops at the largest number.
-void add_elements(std::span<const Value> values, uint64_t& count) {
-  for (const Value& value : values) {
-    if (const auto* tensor = value.get_if<Tensor>();
-        tensor != nullptr &&
-        __builtin_add_overflow(count, static_cast<uint64_t>(tensor->numel()), &count))
-      count = UINT64_MAX;
-    if (const auto* list = value.get_if<Value::List>()) add_elements(*list, count);
-  }
-}
-
-// An operator that only returns views reads no elements.
-bool is_view(const ops::Operator& op) {
-  const ops::Signature& signature = op.signature();
-  return op.form == ops::Operator::Form::as_written && signature.may_alias() &&
-         !signature.is_mutable();
-}
-
 Result<void> check_record(const Graph& graph, const Argument& output, const Value& result) {
   if (const auto* id = output.get_if<ValueId>()) {
     const GraphValue& value = graph.value(*id);
@@ -189,18 +171,14 @@ Result<std::vector<Value>> Executor::arguments_of(const BoundNode& node,
 Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
   if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
   if (op.custom != nullptr) return ops::call_custom(*op.custom, arguments);
-  if (!is_view(op)) PT2_TRY_VOID(count_elements(arguments));
   const uint64_t inner = MemoryAccount::inner_work();
   PT2_TRY(std::vector<Value> results, ops::call(op, context_, arguments));
   PT2_TRY_VOID(count_work(MemoryAccount::inner_work() - inner));
-  if (!is_view(op)) PT2_TRY_VOID(count_elements(results));
   return results;
 }
 
 Result<void> Executor::count_elements(std::span<const Value> values) {
-  uint64_t count = 0;
-  add_elements(values, count);
-  return count_work(count);
+  return count_work(ops::elements_of(values));
 }
 
 Result<void> Executor::count_work(uint64_t elements) {

@@ -69,6 +69,8 @@ class Executor {
   Result<void> count_iterations(int64_t count);
   // The fixed cost of a node (finding operands, making results), in elements.
   static constexpr uint64_t kNodeWork = 512;
+  // The cost of a value that a nested graph takes or gives.
+  static constexpr uint64_t kHandedWork = 128;
   // Must be called before a node runs, and for each of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);

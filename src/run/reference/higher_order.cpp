@@ -62,7 +62,10 @@ std::vector<std::string> higher_order_targets() {
 Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& node, size_t position,
                                         std::vector<Value> inputs) {
   for (const auto& [index, graph] : node.subgraphs)
-    if (index == position) return executor.run_nested(node, *graph, std::move(inputs));
+    if (index == position) {
+      PT2_TRY_VOID(executor.count_work(Executor::kHandedWork * inputs.size()));
+      return executor.run_nested(node, *graph, std::move(inputs));
+    }
   return ops::operator_error("argument " + std::to_string(position) + " is not a graph");
 }
 
