@@ -51,6 +51,10 @@ enum class Unary : uint8_t {
   logarithm_of_gamma,
 };
 constexpr bool is_of_doubles(Unary function) { return function >= Unary::tangent; }
+// Nanoseconds that an element takes, about, beyond the one of most functions.
+constexpr int64_t extra_nanoseconds(Unary function) {
+  return is_of_doubles(function) || function == Unary::inverse_error_function ? 8 : 0;
+}
 
 enum class Binary : uint8_t {
   add,

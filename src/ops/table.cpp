@@ -308,6 +308,7 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments) {
   // A loop over operands of any strides and dtypes takes a few nanoseconds for each element.
   constexpr uint64_t kElementWork = 4;
+  constexpr uint64_t kDrawWork = 16;
   // Within a run its account counts; a call on its own has one for itself.
   std::optional<MemoryAccount::Scope> own;
   if (MemoryAccount::current() == nullptr)
@@ -316,12 +317,13 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
   const Object* generator = find_generator(op, arguments);
   return within_memory([&]() -> Result<std::vector<Value>> {
     if (only_views(op)) return dispatch(op, context, arguments);
+    const uint64_t draws = op.may_draw() ? kDrawWork : 0;
     MemoryAccount::count_work(
-        saturating_product(elements_of(arguments), kElementWork + op.def->facts.work));
+        saturating_product(elements_of(arguments), kElementWork + op.def->facts.work + draws));
     PT2_TRY(std::vector<Value> results, generator == nullptr
                                             ? dispatch(op, context, arguments)
                                             : dispatch_with(*generator, op, context, arguments));
-    MemoryAccount::count_work(saturating_product(elements_of(results), kElementWork));
+    MemoryAccount::count_work(saturating_product(elements_of(results), kElementWork + draws));
     return results;
   });
 }

@@ -424,10 +424,10 @@ void dirichlet_grad(Tensor& out, const Tensor& x, const Tensor& alpha, const Ten
 
 // clang-format off
 constexpr OpDef kDistributionsOps[] = {
-    op<"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", row_major_like, poisson>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial_meta, binomial>,
-    op<"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, standard_gamma>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, sample_dirichlet>,
+    op<"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", row_major_like, poisson>.with({.draws = Facts::Draws::by_elements, .work = 60}),
+    op<"aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial_meta, binomial>.with({.work = 60}),
+    op<"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, standard_gamma>.with({.draws = Facts::Draws::by_elements, .work = 60}),
+    op<"aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, sample_dirichlet>.with({.work = 60}),
     op<"aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", gamma_grad_meta, standard_gamma_grad>.with({.work = 200}),
     op<"aten::_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", dirichlet_grad_meta, dirichlet_grad>.with({.work = 200}),
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/memory_account.h"
 #include "base/strided_copy.h"
 #include "kernels/layouts.h"
 
@@ -273,6 +274,11 @@ std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
 
 void launch_tiles(Frame& frame, const TileLoops& loops,
                   const std::vector<kernels::TileInstruction>& instructions, Tensor& out) {
+  int64_t nanoseconds = 0;
+  for (const kernels::TileInstruction& each : instructions)
+    if (const auto* function = std::get_if<kernels::Unary>(&each.function))
+      nanoseconds += kernels::extra_nanoseconds(*function);
+  MemoryAccount::count_loops({out.numel(), nanoseconds}, 1);
   frame.launch([loops, instructions, to = out.raw_data(), element = *tile_element(out.dtype()),
                 threads = frame.threads()] {
     kernels::run_tiles({instructions, loops.sizes, loops.operands, to, element}, threads);

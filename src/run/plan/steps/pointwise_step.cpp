@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/memory_account.h"
 #include "kernels/pointwise.h"
 #include "ops/pointwise/pointwise.h"
 #include "run/plan/layout.h"
@@ -112,6 +113,8 @@ class UnaryStep final : public Step {
     const Tensor* from = frame.tensor(input);
     if (!is_float(from)) return false;
     if (!fills_block(*from)) return run_apart(frame, *from);
+    if (!activation_)
+      MemoryAccount::count_loops({from->numel(), kernels::extra_nanoseconds(function_)}, 1);
     Tensor out = frame.make(from->sizes(), from->strides());
     frame.launch([activation = activation_, function = function_, in = from->data<float>(),
                   to = out.data<float>(), count = from->numel(), threads = frame.threads()] {
