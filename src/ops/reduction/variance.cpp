@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
@@ -66,7 +67,7 @@ Accumulator<C> running_mean(const C* values, int64_t count) {
   if constexpr (std::is_same_v<C, Complex>) {
     // Each part is averaged by itself.
     const auto part = [&](double (*of)(const Complex&)) {
-      std::vector<double> parts(static_cast<size_t>(count));
+      Scratch<double> parts(static_cast<size_t>(count));
       std::transform(values, values + count, parts.begin(), of);
       return running_mean(parts.data(), count);
     };
