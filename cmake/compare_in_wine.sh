@@ -6,6 +6,7 @@ native=$1 windows=$2
 shift 2
 folder=$(mktemp -d)
 export WINEPREFIX=$PWD/build/zig-tools/wine-home WINEDEBUG=-all
+mkdir -p "$WINEPREFIX"  # which the server expects
 wine=$(command -v wine64 /usr/lib/wine/wine64 | head -n 1)
 server=$(command -v wineserver /usr/lib/wine/wineserver64 | head -n 1)
 # Otherwise it ends with each process, and the next one may meet it while it does.
