@@ -221,5 +221,17 @@ TEST(Pattern, IsTakenForAllOfAName) {
   EXPECT_FALSE(tools::matches(std::string(5000, 'a'), "*a*a*a*a*a*a*a*a*a*a*b"));
 }
 
+// Files that are read may have names as the second and the sixth.
+TEST(MetaNames, AreOfPrintableFiles) {
+  const TemporaryFolder folder;
+  for (const std::string name : {"", "a/", "a//b", "/a", "a\\b", "x\ny", "\x1b[31m", "\xff"}) {
+    const CommandResult result =
+        run_pt2({"meta", "set", "corpus/2.15.0/mlp.pt2", name + "=x", "-o", folder.file("o.pt2")});
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_TRUE(result.err.starts_with("pt2 meta: the name '")) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.file("o.pt2"))) << name;
+  }
+}
+
 }  // namespace
 }  // namespace pt2::test
