@@ -66,19 +66,23 @@ std::optional<Tensor> parse_scalar_tensor(Dtype dtype, std::string_view text) {
   return std::nullopt;
 }
 
+// What a text is not, where that says no more than what is expected does.
+Error no_reason() { return {ErrorCode::argument, "", ""}; }
+
 template <class T>
-std::optional<Value> as_value(const std::optional<T>& parsed) {
-  return parsed ? std::optional<Value>(Value(*parsed)) : std::nullopt;
+Result<Value> as_value(const std::optional<T>& parsed) {
+  if (!parsed) return no_reason();
+  return Value(*parsed);
 }
 
 // What the program expects at a place decides how text is read.
-std::optional<Value> parse_constant(const Argument& expected, const std::string& text) {
+Result<Value> parse_constant(const Argument& expected, const std::string& text) {
   if (expected.is<bool>()) return as_value(parse_bool(text));
   if (expected.is<int64_t>()) return as_value(parse_int(text));
   if (expected.is<double>()) return as_value(parse_any_float(text));
   if (expected.is<std::string>()) return Value(text);
   if (expected.is<None>() && (text == "none" || text == "None")) return Value();
-  return std::nullopt;
+  return no_reason();
 }
 
 bool is_json_path(std::string_view text) { return text.ends_with(".json"); }
@@ -213,25 +217,29 @@ class InputReader {
       PT2_TRY(Value made, random_.make(index));
       return set(index, std::move(made));
     }
-    std::optional<Value> value = parse(index, text);
+    Result<Value> value = parse(index, text);
     if (!value)
       return usage_error(
-          fmt::format("input '{}': found '{}', expected {}{}", printable(inputs_[index].name),
-                      printable(text), printable(inputs_[index].type),
+          fmt::format("input '{}': found '{}'{}{}, expected {}{}", printable(inputs_[index].name),
+                      printable(text), value.error().message.empty() ? "" : ", which ",
+                      value.error().message, printable(inputs_[index].type),
                       spec.kind == Kind::tensor
                           ? " in a .npy, .npz or .safetensors file, as [[1, 2], [3, 4]], or random"
                           : ""));
     return set(index, *std::move(value));
   }
 
-  std::optional<Value> parse(size_t index, const std::string& text) const {
+  Result<Value> parse(size_t index, const std::string& text) const {
     const ArgumentSpec& spec = specs_[index];
     switch (spec.kind) {
       case Kind::tensor: {
         const TensorMeta* meta = inputs_[index].tensor;
-        if (meta == nullptr || !meta->dtype.dtype()) return std::nullopt;
-        if (text.starts_with('[')) return as_value(parse_tensor(*meta->dtype.dtype(), text));
-        if (!meta->sizes.empty()) return std::nullopt;
+        if (meta == nullptr || !meta->dtype.dtype()) return no_reason();
+        if (text.starts_with('[')) {
+          PT2_TRY(Tensor tensor, parse_tensor(*meta->dtype.dtype(), text));
+          return Value(std::move(tensor));
+        }
+        if (!meta->sizes.empty()) return no_reason();
         return as_value(parse_scalar_tensor(*meta->dtype.dtype(), text));
       }
       case Kind::sym_int:
@@ -244,9 +252,9 @@ class InputReader {
         return parse_constant(spec.value, text);
       case Kind::custom_obj:
       case Kind::token:
-        return std::nullopt;
+        return no_reason();
     }
-    return std::nullopt;
+    return no_reason();
   }
 
   // An object has the inputs by name, an array by position. Arrays are tensors, texts what -i

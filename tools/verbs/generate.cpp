@@ -124,13 +124,13 @@ Result<NamedTensors> read_given(std::span<const std::string> arguments, const Li
     const std::string name = argument.substr(0, sign == argument.npos ? 0 : sign);
     const std::string value = sign == argument.npos ? argument : argument.substr(sign + 1);
     if (value.starts_with('[') && !name.empty()) {
-      std::optional<Tensor> tensor = parse_tensor(Dtype::int64, value);
+      Result<Tensor> tensor = parse_tensor(Dtype::int64, value);
       if (!tensor) tensor = parse_tensor(Dtype::float32, value);
       if (!tensor)
-        return Error{
-            ErrorCode::argument,
-            fmt::format("found '{}', expected numbers: [[1, 2], [3, 4]]", printable(value)),
-            fmt::format("input '{}'", printable(name))};
+        return Error{ErrorCode::argument,
+                     fmt::format("found '{}', which {}, expected numbers: [[1, 2], [3, 4]]",
+                                 printable(value), tensor.error().message),
+                     fmt::format("input '{}'", printable(name))};
       out.emplace_back(name, *std::move(tensor));
       continue;
     }
