@@ -221,6 +221,25 @@ TEST(Pattern, IsTakenForAllOfAName) {
   EXPECT_FALSE(tools::matches(std::string(5000, 'a'), "*a*a*a*a*a*a*a*a*a*a*b"));
 }
 
+// One name may be all that a file of megabytes has.
+TEST(ErrorText, CutsWordsThatNobodyReads) {
+  const std::string name(100'000, 'r');
+  const Error error(ErrorCode::unsupported,
+                    "no kernel for " + name + " (node " + name + "):\n  and " + name,
+                    "m.pt2:." + name);
+  const std::string cut = std::string(200, 'r') + "...";
+  const std::string text = tools::error_text(error);
+  EXPECT_LT(text.size(), 5000u);
+  EXPECT_TRUE(text.ends_with("no kernel for " + cut + " (node " + cut + "\n  and " + cut))
+      << text.substr(text.size() - 700);
+  const std::string many = [] {
+    std::string words;
+    for (int i = 0; i < 100'000; ++i) words += "r ";
+    return words;
+  }();
+  EXPECT_LT(tools::error_text({ErrorCode::unsupported, many, ""}).size(), 5000u);
+}
+
 // Files that are read may have names as the second and the sixth.
 TEST(MetaNames, AreOfPrintableFiles) {
   const TemporaryFolder folder;
