@@ -124,8 +124,9 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
   for (const std::string& model : models)
     PT2_TRY_VOID(check_not_read(path_of(model), {options.source.file}));
   std::error_code failed;
-  std::filesystem::create_directories(options.folder, failed);
-  if (failed) return Error{ErrorCode::io, failed.message(), options.folder};
+  std::filesystem::create_directory(options.folder, failed);
+  if (failed)
+    return Error{ErrorCode::io, "cannot make this folder: " + failed.message(), options.folder};
   PT2_TRY(const PackageContents whole, package_contents(package));
   for (const std::string& model : models) {
     PT2_TRY(const PackageContents contents, unpack(whole, model));
@@ -154,7 +155,9 @@ Action setup_pack(CommandLine& line) {
 Action setup_unpack(CommandLine& line) {
   auto options = std::make_shared<UnpackOptions>();
   add_source(line, options->source);
-  line.add_option("-o,--output", options->folder, "write NAME.pt2 into this folder")
+  line.add_option("-o,--output", options->folder,
+                  "the folder to write NAME.pt2 into; made if it is missing,\nbut not those that "
+                  "it lies in")
       .type_name("FOLDER")
       .required();
   add_model_option(line, options->source);
