@@ -70,8 +70,15 @@ Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
                                                        const Limits& limits) {
   std::map<std::string, TensorRange> ranges;
   if (path.empty()) return ranges;
-  PT2_TRY(const NamedTensors tensors, read_tensor_file(path, limits));
-  for (const auto& [name, tensor] : tensors) ranges[name] = tensor_range(tensor);
+  Result<NamedTensors> tensors = read_tensor_file(path, limits);
+  const bool is_other = !tensors && (tensors.error().code == ErrorCode::unsupported ||
+                                     tensors.error().code == ErrorCode::malformed);
+  if (is_other)
+    return Error{ErrorCode::malformed,
+                 tensors.error().message + "; expected what 'pt2 trace -o' wrote",
+                 tensors.error().where};
+  if (!tensors) return std::move(tensors).error();
+  for (const auto& [name, tensor] : *tensors) ranges[name] = tensor_range(tensor);
   return ranges;
 }
 
