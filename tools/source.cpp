@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "pt2/tools/scan.h"
 #include "pt2/verify.h"
 
 namespace pt2::tools {
+namespace {
+
+// Error `argument` for a folder, of which only some verbs know what to do with it.
+Result<void> check_is_file(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(path, unknown)) return {};
+  return Error{ErrorCode::argument, "found a folder, expected a file", path};
+}
+
+}  // namespace
+
 void add_source(CommandLine& line, Source& source, bool required) {
   Option file = line.add_option("FILE", source.file, "the .pt2 file; - is standard input");
   if (required) file.required();
@@ -37,9 +49,15 @@ void add_json_option(CommandLine& line, bool& json) {
 std::string input_path(const std::string& file) { return file == "-" ? "/dev/stdin" : file; }
 
 Result<Package> open_package(const Source& source, Environment& environment) {
+  PT2_TRY_VOID(check_is_file(source.file));
   PT2_TRY(Package package, Package::open(input_path(source.file), source.limits));
   print_warnings(environment, package.warnings());
   return package;
+}
+
+Result<Archive> open_container(const Source& source) {
+  PT2_TRY_VOID(check_is_file(source.file));
+  return Archive::open_container(input_path(source.file), source.limits);
 }
 
 void print_foreign_code(Environment& environment, const Package& package) {

@@ -31,6 +31,8 @@ std::string input_path(const std::string& file);
 void print_foreign_code(Environment& environment, const Package& package);
 // Opens the file and prints the reader's warnings.
 Result<Package> open_package(const Source& source, Environment& environment);
+// Opens the records of the file, which may hold no program.
+Result<Archive> open_container(const Source& source);
 // The name of the model that `source` chooses, explicitly or by default.
 Result<std::string> chosen_model(const Source& source, const Package& package);
 

@@ -113,8 +113,7 @@ std::string tensors_json(const Source& source, const TensorList& list) {
 }
 
 Result<int> list_records(const LsArguments& options, Environment& environment) {
-  PT2_TRY(const Archive archive,
-          Archive::open_container(input_path(options.source.file), options.source.limits));
+  PT2_TRY(const Archive archive, open_container(options.source));
   print_warnings(environment, archive.warnings());
   print(environment.out, options.json ? records_json(archive) : records_text(archive));
   return kOk;
