@@ -125,7 +125,7 @@ void print_json_error(const Error& error, Environment& environment) {
   };
   member("kind", error_code_name(error.code));
   member("text", error.message);
-  member("where", error.where);
+  member("where", shown_place(error.where));
   member("means", error_code_meaning(error.code));
   json.key("exit");
   json.integer(exit_code(error.code));
@@ -259,7 +259,7 @@ std::string limit_remedy(ErrorCode code, std::string_view message) {
 
 std::string error_text(const Error& error) {
   const Error shown(error.code, shown_message(error.message),
-                    bounded(printable_line(error.where), kMostShownLine));
+                    bounded(printable_line(shown_place(error.where)), kMostShownLine));
   return fmt::format("{}: {}", error_code_name(error.code), shown.text());
 }
 
@@ -271,8 +271,8 @@ void print_error(Environment& environment, const Error& error) {
 
 void print_warnings(Environment& environment, const Diagnostics& warnings) {
   for (const Diagnostic& warning : warnings.all())
-    print_warning(environment,
-                  fmt::format("{} {}: {}", rule_code(warning.rule), warning.where, warning.text));
+    print_warning(environment, fmt::format("{} {}: {}", rule_code(warning.rule),
+                                           shown_place(warning.where), warning.text));
 }
 
 std::string coloured(const Environment& environment, Colour colour, std::string_view text) {

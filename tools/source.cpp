@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -10,6 +11,8 @@
 
 namespace pt2::tools {
 namespace {
+
+constexpr std::string_view kStandardInput = "/dev/stdin";
 
 // Error `argument` for a folder, of which only some verbs know what to do with it.
 Result<void> check_is_file(const std::string& path) {
@@ -46,7 +49,27 @@ void add_json_option(CommandLine& line, bool& json) {
   line.add_flag("--json", json, "print JSON instead of text (schemas: docs/json)");
 }
 
-std::string input_path(const std::string& file) { return file == "-" ? "/dev/stdin" : file; }
+std::string input_path(const std::string& file) {
+  return file == "-" ? std::string(kStandardInput) : file;
+}
+
+Result<void> check_one_standard_input(std::span<const std::string> files) {
+  const auto is_standard_input = [](const std::string& file) {
+    return input_path(file) == kStandardInput;
+  };
+  if (std::ranges::count_if(files, is_standard_input) < 2) return {};
+  return usage_error("standard input holds one file, not two");
+}
+
+std::string shown_place(std::string_view place) {
+  for (const std::string_view name : {kStandardInput, std::string_view("-")}) {
+    if (!place.starts_with(name)) continue;
+    const std::string_view inside = place.substr(name.size());
+    if (inside.empty() || inside[0] == '!' || inside[0] == ':')
+      return fmt::format("standard input{}", inside);
+  }
+  return std::string(place);
+}
 
 Result<Package> open_package(const Source& source, Environment& environment) {
   PT2_TRY_VOID(check_is_file(source.file));

@@ -116,6 +116,7 @@ class InputReader {
         specs_(model.program().signature.user_inputs()),
         cast_(cast),
         limits_(limits),
+        files_{model.package().archive().name()},
         values_(inputs_.size()) {}
 
   Result<void> add(const std::string& argument) {
@@ -291,13 +292,20 @@ class InputReader {
                                              : print_json(json));
   }
 
-  Result<Tensor> read_one(const std::string& path, const std::string& name) const {
-    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
+  Result<NamedTensors> read_tensors(const std::string& path) {
+    files_.push_back(path);
+    PT2_TRY_VOID(check_one_standard_input(files_));
+    return read_tensor_file(input_path(path), limits_);
+  }
+
+  Result<Tensor> read_one(const std::string& path, const std::string& name) {
+    PT2_TRY(NamedTensors tensors, read_tensors(path));
     if (tensors.size() == 1) return std::move(tensors[0].second);
     for (auto& [key, tensor] : tensors)
       if (key == name) return std::move(tensor);
     return usage_error(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
-                                   printable(name), printable(path), tensors.size()));
+                                   printable(name), shown_place(input_path(printable(path))),
+                                   tensors.size()));
   }
 
   Result<void> add_array(const std::string& text) {
@@ -306,7 +314,7 @@ class InputReader {
   }
 
   Result<void> add_file(const std::string& path) {
-    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
+    PT2_TRY(NamedTensors tensors, read_tensors(path));
     for (auto& [name, tensor] : tensors) {
       const auto index = name.empty() ? first_missing_tensor() : find(name);
       if (!index && name.empty()) return one_too_many(path);
@@ -332,6 +340,7 @@ class InputReader {
   std::vector<ArgumentSpec> specs_;
   bool cast_;
   const Limits& limits_;
+  std::vector<std::string> files_;  // that are read, the program's first
   std::vector<std::optional<Value>> values_;
   bool fills_rest_ = false;  // with random numbers
 };

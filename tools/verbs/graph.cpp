@@ -175,6 +175,7 @@ Result<int> graph(const GraphArguments& options, Environment& environment) {
     return usage_error(
         "--profile, --trace and --diff are for -o FILE.html and --json; other pictures show "
         "nothing of them");
+  PT2_TRY_VOID(check_one_standard_input(std::vector{options.source.file, options.other}));
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Pictures pictures, draw_programs(options, package, all, environment));
   const std::string title = std::filesystem::path(options.source.file).filename().string();

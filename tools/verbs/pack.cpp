@@ -53,10 +53,13 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
     Package package;
   };
   std::vector<Packed> packages;
+  std::vector<std::string> paths;
   uint64_t before = 0;
   for (const std::string& argument : options.files) {
     PT2_TRY(std::vector<NamedFile> files, files_of(argument));
     for (NamedFile& file : files) {
+      paths.push_back(file.path);
+      PT2_TRY_VOID(check_one_standard_input(paths));
       PT2_TRY(
           Package package,
           open_package({.file = file.path, .model = "", .limits = options.limits}, environment));

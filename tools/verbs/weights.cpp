@@ -250,6 +250,7 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
   if (options.tensors.empty())
     return Error{ErrorCode::argument, "TENSORS is missing: pt2 weights set FILE TENSORS -o NEW",
                  ""};
+  PT2_TRY_VOID(check_one_standard_input(std::vector{options.writing.source.file, options.tensors}));
   PT2_TRY(const NamedTensors tensors,
           read_tensor_file(input_path(options.tensors), options.writing.source.limits));
   for (const auto& [name, tensor] : tensors)
