@@ -126,7 +126,7 @@ Action setup_as(CommandLine& line) {
   auto options = std::make_shared<AsArguments>();
   line.add_option("TEXT", options->text, "what 'pt2 dis' printed; - is standard input").required();
   const Option output =
-      add_written_option(line, options->output, "write this .pt2 file; - is standard output");
+      add_written_option(line, options->output, "the .pt2 file to write; - is standard output");
   line.add_option("--weights", options->weights.file,
                   "the .pt2 file that has its parameters, buffers and constants;\n"
                   "everything else of that file is kept as well")

@@ -149,7 +149,7 @@ Action setup_pack(CommandLine& line) {
                   "keep their names); or a folder of Transformers' exporter,\n"
                   "with its programs' names")
       .required();
-  add_written_option(line, options->output, "write this .pt2 file; - is standard output")
+  add_written_option(line, options->output, "the .pt2 file to write; - is standard output")
       .required();
   add_limit_option(line, options->limits);
   return [options](Environment& environment) { return pack_files(*options, environment); };
