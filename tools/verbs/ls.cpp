@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "package/read_budget.h"
 #include "pt2/format/archive.h"
+#include "pt2/tensor_file.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/table.h"
