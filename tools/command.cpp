@@ -82,9 +82,31 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
   return kUsage;
 }
 
+// A file may give an operator or a node a name of a million letters, which no reader needs whole.
+constexpr size_t kMostShownWord = 200, kMostShownLine = 4096;
+
+std::string with_short_words(std::string_view line) {
+  std::string out;
+  for (size_t begin = 0; begin < line.size();) {
+    const size_t end = std::min(line.find(' ', begin), line.size());
+    out += bounded(std::string(line.substr(begin, end - begin)), kMostShownWord);
+    if (end < line.size()) out += ' ';
+    begin = end + 1;
+  }
+  return bounded(std::move(out), kMostShownLine);
+}
+
+// A whole message for people.
+std::string shown_message(std::string_view text) {
+  std::string out = with_short_words(text.substr(0, text.find('\n')));
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+    out += '\n' + with_short_words(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
+  return printable_message(out);
+}
+
 int report_usage_error(const Verb& verb, std::string_view text, Environment& environment) {
   print(environment.err, fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name,
-                                     printable_message(text), verb.name));
+                                     shown_message(text), verb.name));
   return kUsage;
 }
 
@@ -103,7 +125,7 @@ void print_json_error(const Error& error, Environment& environment) {
   };
   member("kind", error_code_name(error.code));
   member("text", error.message);
-  member("where", error.where);
+  member("where", shown_place(error.where));
   member("means", error_code_meaning(error.code));
   json.key("exit");
   json.integer(exit_code(error.code));
@@ -236,7 +258,8 @@ std::string limit_remedy(ErrorCode code, std::string_view message) {
 }
 
 std::string error_text(const Error& error) {
-  const Error shown(error.code, printable_message(error.message), printable_line(error.where));
+  const Error shown(error.code, shown_message(error.message),
+                    bounded(printable_line(shown_place(error.where)), kMostShownLine));
   return fmt::format("{}: {}", error_code_name(error.code), shown.text());
 }
 
@@ -248,8 +271,8 @@ void print_error(Environment& environment, const Error& error) {
 
 void print_warnings(Environment& environment, const Diagnostics& warnings) {
   for (const Diagnostic& warning : warnings.all())
-    print_warning(environment,
-                  fmt::format("{} {}: {}", rule_code(warning.rule), warning.where, warning.text));
+    print_warning(environment, fmt::format("{} {}: {}", rule_code(warning.rule),
+                                           shown_place(warning.where), warning.text));
 }
 
 std::string coloured(const Environment& environment, Colour colour, std::string_view text) {

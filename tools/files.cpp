@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/printable.h"
+#include "tools/source.h"
 #include "tools/table.h"
 
 namespace pt2::tools {
@@ -103,6 +104,7 @@ class ProgressLine {
 Result<std::vector<std::string>> list_files(std::span<const std::string> names,
                                             std::span<const std::string_view> endings,
                                             Environment& environment) {
+  PT2_TRY_VOID(check_one_standard_input(names));
   std::vector<std::string> files;
   for (const std::string& name : names) {
     std::error_code unknown;

@@ -2,12 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "pt2/tools/scan.h"
 #include "pt2/verify.h"
 
 namespace pt2::tools {
+namespace {
+
+constexpr std::string_view kStandardInput = "/dev/stdin";
+
+// Error `argument` for a folder, of which only some verbs know what to do with it.
+Result<void> check_is_file(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(path, unknown)) return {};
+  return Error{ErrorCode::argument, "found a folder, expected a file", path};
+}
+
+}  // namespace
+
 void add_source(CommandLine& line, Source& source, bool required) {
   Option file = line.add_option("FILE", source.file, "the .pt2 file; - is standard input");
   if (required) file.required();
@@ -34,12 +49,38 @@ void add_json_option(CommandLine& line, bool& json) {
   line.add_flag("--json", json, "print JSON instead of text (schemas: docs/json)");
 }
 
-std::string input_path(const std::string& file) { return file == "-" ? "/dev/stdin" : file; }
+std::string input_path(const std::string& file) {
+  return file == "-" ? std::string(kStandardInput) : file;
+}
+
+Result<void> check_one_standard_input(std::span<const std::string> files) {
+  const auto is_standard_input = [](const std::string& file) {
+    return input_path(file) == kStandardInput;
+  };
+  if (std::ranges::count_if(files, is_standard_input) < 2) return {};
+  return usage_error("standard input holds one file, not two");
+}
+
+std::string shown_place(std::string_view place) {
+  for (const std::string_view name : {kStandardInput, std::string_view("-")}) {
+    if (!place.starts_with(name)) continue;
+    const std::string_view inside = place.substr(name.size());
+    if (inside.empty() || inside[0] == '!' || inside[0] == ':')
+      return fmt::format("standard input{}", inside);
+  }
+  return std::string(place);
+}
 
 Result<Package> open_package(const Source& source, Environment& environment) {
+  PT2_TRY_VOID(check_is_file(source.file));
   PT2_TRY(Package package, Package::open(input_path(source.file), source.limits));
   print_warnings(environment, package.warnings());
   return package;
+}
+
+Result<Archive> open_container(const Source& source) {
+  PT2_TRY_VOID(check_is_file(source.file));
+  return Archive::open_container(input_path(source.file), source.limits);
 }
 
 void print_foreign_code(Environment& environment, const Package& package) {

@@ -2,7 +2,9 @@
 #ifndef PT2_TOOLS_SOURCE_H
 #define PT2_TOOLS_SOURCE_H
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "pt2/limits.h"
 #include "pt2/package.h"
@@ -27,10 +29,16 @@ void add_output_option(CommandLine& line, std::string& output);
 
 // The path to open; "-" stands for standard input.
 std::string input_path(const std::string& file);
+// Error `argument` where two of the files are standard input, which the first would use up.
+Result<void> check_one_standard_input(std::span<const std::string> files);
+// A place in a file as people know it: "standard input" is the name of what "-" opens.
+std::string shown_place(std::string_view place);
 // Warns of code that PyTorch would run if it loaded the file.
 void print_foreign_code(Environment& environment, const Package& package);
 // Opens the file and prints the reader's warnings.
 Result<Package> open_package(const Source& source, Environment& environment);
+// Opens the records of the file, which may hold no program.
+Result<Archive> open_container(const Source& source);
 // The name of the model that `source` chooses, explicitly or by default.
 Result<std::string> chosen_model(const Source& source, const Package& package);
 

@@ -24,7 +24,7 @@ struct Writing {
 // -o of a verb that writes a .pt2; "-" becomes the path of standard output.
 Option add_written_option(CommandLine& line, std::string& output,
                           const std::string& text =
-                              "write this .pt2 file; may be the one that is "
+                              "the .pt2 file to write; may be the one that is "
                               "read;\n- is standard output");
 // Error `argument` where standard output is a terminal, which would show the bytes of a file.
 Result<void> check_takes_bytes(const Environment& environment);

@@ -61,8 +61,8 @@ struct GrowingInput {
 };
 
 // When to give a call up, who watches it, and what it may write to. Stop and deadline are looked at
-// between nodes and between rounds of loops, so that a call ends soon after, with error
-// `cancelled`. What it had written by then (state, inputs that the program changes) stays written.
+// between nodes and rounds of loops, not inside an operator nor while a model is loaded; the call
+// then ends with error `cancelled`. What it had written (state, changed inputs) stays written.
 struct CallOptions {
   std::stop_token stop{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};

@@ -142,7 +142,7 @@ Result<Archive> Archive::open_bytes(std::span<const std::byte> bytes,
                                     const Limits& limits) {
   if (auto document = open_document(bytes, owner, name, limits)) return *std::move(document);
   PT2_TRY(Archive archive, open_container_bytes(bytes, std::move(owner), std::move(name), limits));
-  PT2_TRY_VOID(archive.era_ == Era::flat ? archive.check_flat() : archive.check_package());
+  PT2_TRY_VOID(archive.era_ == Era::flat ? archive.check_flat() : archive.check_content());
   PT2_TRY_VOID(archive.check_payloads());
   archive.collect_warnings();
   return archive;
@@ -261,25 +261,30 @@ Result<void> Archive::check_package() {
                  fmt::format("found '{}', expected {} to {}", printable(file_version),
                              kMinFileVersion, kMaxFileVersion),
                  ".data/version");
-  return check_content();
+  if (find("byteorder") == nullptr) return {};
+  PT2_TRY(const std::string order, read_text("byteorder"));
+  if (order != "little")
+    return error(order == "big" ? ErrorCode::unsupported : ErrorCode::invalid,
+                 fmt::format("found '{}', expected 'little'", printable(order)), "byteorder");
+  return {};
 }
 
+// Compiled code without a program is named, whether the package is sound or not.
 Result<void> Archive::check_content() {
-  if (find("byteorder") != nullptr) {
-    PT2_TRY(const std::string order, read_text("byteorder"));
-    if (order != "little")
-      return error(order == "big" ? ErrorCode::unsupported : ErrorCode::invalid,
-                   fmt::format("found '{}', expected 'little'", printable(order)), "byteorder");
+  Result<void> checked = check_package();
+  if (!models_.empty()) return checked;
+  const std::string_view only =
+      has_role(Role::aotinductor)  ? "code that AOTInductor compiled (data/aotinductor)"
+      : has_role(Role::executorch) ? "ExecuTorch programs (data/executorch)"
+                                   : "";
+  const std::string content =
+      fmt::format("the package holds only {}, and no exported program", only);
+  if (!checked) {
+    Error broken = std::move(checked).error();
+    if (!only.empty()) broken.message += "; " + content;
+    return broken;
   }
-  if (!models_.empty()) return {};
-  if (has_role(Role::aotinductor))
-    return error(ErrorCode::unsupported,
-                 "the package holds only code that AOTInductor compiled (data/aotinductor), and no "
-                 "exported program");
-  if (has_role(Role::executorch))
-    return error(
-        ErrorCode::unsupported,
-        "the package holds only ExecuTorch programs (data/executorch), and no exported program");
+  if (!only.empty()) return error(ErrorCode::unsupported, content);
   return error(ErrorCode::invalid, "found no program in the archive, expected models/<name>.json");
 }
 

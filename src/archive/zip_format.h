@@ -43,6 +43,9 @@ inline constexpr uint16_t kDeflated = 8;
 // unpacked into, or programs read it differently. PyTorch's reader checks none of this; its writer
 // refuses the same names (miniz).
 std::string_view name_fault(std::string_view name);
+// The same of a name that somebody gives to a new file: nor that of a folder, nor one with
+// characters that cannot be printed, which files that are read may have.
+std::string_view new_file_name_fault(std::string_view name);
 
 // The order of names without the case of ASCII letters, by which PyTorch's reader finds entries
 // (miniz, mz_zip_reader_locate_file).

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "archive/zip_format.h"
+#include "base/printable.h"
 
 namespace pt2::zip {
 namespace {
@@ -36,6 +37,12 @@ std::string_view name_fault(std::string_view name) {
     start = end + 1;
   }
   return "";
+}
+
+std::string_view new_file_name_fault(std::string_view name) {
+  if (const std::string_view fault = name_fault(name); !fault.empty()) return fault;
+  if (name.ends_with('/')) return "is that of a folder";
+  return printable_line(name) == name ? "" : "has characters that cannot be printed";
 }
 
 bool LessButForCase::operator()(std::string_view a, std::string_view b) const {

@@ -163,6 +163,17 @@ TEST(Archive, ListsPackagesOfCompiledCode) {
   EXPECT_EQ(container.role(container.zip().entries()[0]).role, Role::aotinductor);
 }
 
+TEST(Archive, NamesCompiledCodeInABrokenPackageToo) {
+  const Result<Archive> archive = open_text(zip_of({{"m/archive_format", "pt2"},
+                                                    {"m/archive_version", "0"},
+                                                    {"m/data/aotinductor/m/x.wrapper.so", "ELF"}}));
+  ASSERT_FALSE(archive);
+  EXPECT_EQ(archive.error().code, ErrorCode::invalid);
+  EXPECT_EQ(archive.error().message,
+            "the archive has no record .data/version; the package holds only code that AOTInductor "
+            "compiled (data/aotinductor), and no exported program");
+}
+
 struct WarningCase {
   const char* file;
   const char* text;

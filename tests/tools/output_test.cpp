@@ -221,5 +221,36 @@ TEST(Pattern, IsTakenForAllOfAName) {
   EXPECT_FALSE(tools::matches(std::string(5000, 'a'), "*a*a*a*a*a*a*a*a*a*a*b"));
 }
 
+// One name may be all that a file of megabytes has.
+TEST(ErrorText, CutsWordsThatNobodyReads) {
+  const std::string name(100'000, 'r');
+  const Error error(ErrorCode::unsupported,
+                    "no kernel for " + name + " (node " + name + "):\n  and " + name,
+                    "m.pt2:." + name);
+  const std::string cut = std::string(200, 'r') + "...";
+  const std::string text = tools::error_text(error);
+  EXPECT_LT(text.size(), 5000u);
+  EXPECT_TRUE(text.ends_with("no kernel for " + cut + " (node " + cut + "\n  and " + cut))
+      << text.substr(text.size() - 700);
+  const std::string many = [] {
+    std::string words;
+    for (int i = 0; i < 100'000; ++i) words += "r ";
+    return words;
+  }();
+  EXPECT_LT(tools::error_text({ErrorCode::unsupported, many, ""}).size(), 5000u);
+}
+
+// Files that are read may have names as the second and the sixth.
+TEST(MetaNames, AreOfPrintableFiles) {
+  const TemporaryFolder folder;
+  for (const std::string name : {"", "a/", "a//b", "/a", "a\\b", "x\ny", "\x1b[31m", "\xff"}) {
+    const CommandResult result =
+        run_pt2({"meta", "set", "corpus/2.15.0/mlp.pt2", name + "=x", "-o", folder.file("o.pt2")});
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_TRUE(result.err.starts_with("pt2 meta: the name '")) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.file("o.pt2"))) << name;
+  }
+}
+
 }  // namespace
 }  // namespace pt2::test

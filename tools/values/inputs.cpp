@@ -66,19 +66,23 @@ std::optional<Tensor> parse_scalar_tensor(Dtype dtype, std::string_view text) {
   return std::nullopt;
 }
 
+// What a text is not, where that says no more than what is expected does.
+Error no_reason() { return {ErrorCode::argument, "", ""}; }
+
 template <class T>
-std::optional<Value> as_value(const std::optional<T>& parsed) {
-  return parsed ? std::optional<Value>(Value(*parsed)) : std::nullopt;
+Result<Value> as_value(const std::optional<T>& parsed) {
+  if (!parsed) return no_reason();
+  return Value(*parsed);
 }
 
 // What the program expects at a place decides how text is read.
-std::optional<Value> parse_constant(const Argument& expected, const std::string& text) {
+Result<Value> parse_constant(const Argument& expected, const std::string& text) {
   if (expected.is<bool>()) return as_value(parse_bool(text));
   if (expected.is<int64_t>()) return as_value(parse_int(text));
   if (expected.is<double>()) return as_value(parse_any_float(text));
   if (expected.is<std::string>()) return Value(text);
   if (expected.is<None>() && (text == "none" || text == "None")) return Value();
-  return std::nullopt;
+  return no_reason();
 }
 
 bool is_json_path(std::string_view text) { return text.ends_with(".json"); }
@@ -112,6 +116,7 @@ class InputReader {
         specs_(model.program().signature.user_inputs()),
         cast_(cast),
         limits_(limits),
+        files_{model.package().archive().name()},
         values_(inputs_.size()) {}
 
   Result<void> add(const std::string& argument) {
@@ -213,25 +218,29 @@ class InputReader {
       PT2_TRY(Value made, random_.make(index));
       return set(index, std::move(made));
     }
-    std::optional<Value> value = parse(index, text);
+    Result<Value> value = parse(index, text);
     if (!value)
       return usage_error(
-          fmt::format("input '{}': found '{}', expected {}{}", printable(inputs_[index].name),
-                      printable(text), printable(inputs_[index].type),
+          fmt::format("input '{}': found '{}'{}{}, expected {}{}", printable(inputs_[index].name),
+                      printable(text), value.error().message.empty() ? "" : ", which ",
+                      value.error().message, printable(inputs_[index].type),
                       spec.kind == Kind::tensor
                           ? " in a .npy, .npz or .safetensors file, as [[1, 2], [3, 4]], or random"
                           : ""));
     return set(index, *std::move(value));
   }
 
-  std::optional<Value> parse(size_t index, const std::string& text) const {
+  Result<Value> parse(size_t index, const std::string& text) const {
     const ArgumentSpec& spec = specs_[index];
     switch (spec.kind) {
       case Kind::tensor: {
         const TensorMeta* meta = inputs_[index].tensor;
-        if (meta == nullptr || !meta->dtype.dtype()) return std::nullopt;
-        if (text.starts_with('[')) return as_value(parse_tensor(*meta->dtype.dtype(), text));
-        if (!meta->sizes.empty()) return std::nullopt;
+        if (meta == nullptr || !meta->dtype.dtype()) return no_reason();
+        if (text.starts_with('[')) {
+          PT2_TRY(Tensor tensor, parse_tensor(*meta->dtype.dtype(), text));
+          return Value(std::move(tensor));
+        }
+        if (!meta->sizes.empty()) return no_reason();
         return as_value(parse_scalar_tensor(*meta->dtype.dtype(), text));
       }
       case Kind::sym_int:
@@ -244,9 +253,9 @@ class InputReader {
         return parse_constant(spec.value, text);
       case Kind::custom_obj:
       case Kind::token:
-        return std::nullopt;
+        return no_reason();
     }
-    return std::nullopt;
+    return no_reason();
   }
 
   // An object has the inputs by name, an array by position. Arrays are tensors, texts what -i
@@ -283,13 +292,20 @@ class InputReader {
                                              : print_json(json));
   }
 
-  Result<Tensor> read_one(const std::string& path, const std::string& name) const {
-    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
+  Result<NamedTensors> read_tensors(const std::string& path) {
+    files_.push_back(path);
+    PT2_TRY_VOID(check_one_standard_input(files_));
+    return read_tensor_file(input_path(path), limits_);
+  }
+
+  Result<Tensor> read_one(const std::string& path, const std::string& name) {
+    PT2_TRY(NamedTensors tensors, read_tensors(path));
     if (tensors.size() == 1) return std::move(tensors[0].second);
     for (auto& [key, tensor] : tensors)
       if (key == name) return std::move(tensor);
     return usage_error(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
-                                   printable(name), printable(path), tensors.size()));
+                                   printable(name), shown_place(input_path(printable(path))),
+                                   tensors.size()));
   }
 
   Result<void> add_array(const std::string& text) {
@@ -298,7 +314,7 @@ class InputReader {
   }
 
   Result<void> add_file(const std::string& path) {
-    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
+    PT2_TRY(NamedTensors tensors, read_tensors(path));
     for (auto& [name, tensor] : tensors) {
       const auto index = name.empty() ? first_missing_tensor() : find(name);
       if (!index && name.empty()) return one_too_many(path);
@@ -324,6 +340,7 @@ class InputReader {
   std::vector<ArgumentSpec> specs_;
   bool cast_;
   const Limits& limits_;
+  std::vector<std::string> files_;  // that are read, the program's first
   std::vector<std::optional<Value>> values_;
   bool fills_rest_ = false;  // with random numbers
 };

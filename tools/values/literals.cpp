@@ -1,29 +1,29 @@
 #include "tools/values/literals.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "ops/convert.h"
 
 namespace pt2::tools {
 namespace {
 
+Error fault(std::string_view what) { return {ErrorCode::argument, what, ""}; }
+
 class LiteralReader {
  public:
-  bool read(const JsonValue& value, size_t depth) {
+  Result<void> read(const JsonValue& value, size_t depth) {
     if (!value.is_array()) return add_number(value, depth);
-    if (closed_ && depth >= sizes_.size()) return false;
+    if (closed_ && depth >= sizes_.size()) return fault(kUneven);
     if (depth == sizes_.size()) sizes_.push_back(static_cast<int64_t>(value.items.size()));
-    if (sizes_[depth] != static_cast<int64_t>(value.items.size())) return false;
-    for (const JsonValue& item : value.items)
-      if (!read(item, depth + 1)) return false;
-    return true;
+    if (sizes_[depth] != static_cast<int64_t>(value.items.size())) return fault(kUneven);
+    for (const JsonValue& item : value.items) PT2_TRY_VOID(read(item, depth + 1));
+    return {};
   }
 
-  // Nothing where the dtype is of whole numbers and one of them is not.
-  std::optional<Tensor> finish(Dtype dtype) const {
+  Result<Tensor> finish(Dtype dtype) const {
     const DtypeCategory category = dtype_category(dtype);
     const bool whole = category == DtypeCategory::boolean || category == DtypeCategory::integer;
-    if (whole && !all_whole_) return std::nullopt;
+    if (whole && !all_whole_) return fault("has numbers that are not whole");
     Tensor tensor = Tensor::zeros(dtype, sizes_);
     const auto count = static_cast<int64_t>(floats_.size());
     if (whole)
@@ -34,22 +34,24 @@ class LiteralReader {
   }
 
  private:
+  static constexpr std::string_view kUneven = "has rows that differ in length";
+
   // Numbers lie all at one depth.
-  bool add_number(const JsonValue& value, size_t depth) {
-    if (depth != sizes_.size()) return false;
+  Result<void> add_number(const JsonValue& value, size_t depth) {
+    if (depth != sizes_.size()) return fault(kUneven);
     closed_ = true;
     if (value.kind == JsonValue::Kind::boolean) {
       integers_.push_back(value.boolean);
       floats_.push_back(value.boolean);
-      return true;
+      return {};
     }
     const auto number = value.get_float();
-    if (!number) return false;
+    if (!number) return fault("holds what is no number");
     const auto whole = value.get_int();
     floats_.push_back(*number);
     integers_.push_back(whole ? *whole : 0);
     all_whole_ = all_whole_ && whole.has_value();
-    return true;
+    return {};
   }
 
   Sizes sizes_;
@@ -61,15 +63,18 @@ class LiteralReader {
 
 }  // namespace
 
-std::optional<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {
+Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {
   LiteralReader reader;
-  if (!json.is_array() || !reader.read(json, 0)) return std::nullopt;
+  if (!json.is_array()) return fault("is no list of numbers");
+  PT2_TRY_VOID(reader.read(json, 0));
   return reader.finish(dtype);
 }
 
-std::optional<Tensor> parse_tensor(Dtype dtype, std::string_view text) {
+Result<Tensor> parse_tensor(Dtype dtype, std::string_view text) {
   const auto json = parse_json(text, {.allow_non_finite = true});
-  return json ? to_tensor(dtype, *json) : std::nullopt;
+  if (json) return to_tensor(dtype, *json);
+  const bool is_open = std::ranges::count(text, '[') > std::ranges::count(text, ']');
+  return fault(is_open ? "lacks a closing bracket" : "is no list of numbers");
 }
 
 }  // namespace pt2::tools

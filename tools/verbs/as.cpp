@@ -98,10 +98,11 @@ Result<void> save_alone(const Program& program, std::string json, const AsArgume
 Result<int> assemble(const AsArguments& options, Environment& environment) {
   if (options.output.empty() != options.json)
     return Error{ErrorCode::argument, "expected either -o FILE or --json", ""};
+  PT2_TRY_VOID(check_one_standard_input(std::vector{options.text, options.weights.file}));
   PT2_TRY_VOID(check_not_read(options.output, {options.text}));
   PT2_TRY(const auto file,
           MappedFile::open(input_path(options.text), options.weights.limits.max_stream_bytes));
-  const std::string name = options.text == "-" ? "<stdin>" : options.text;
+  const std::string name = shown_place(input_path(options.text));
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                               file->bytes().size());
   std::vector<Error> errors;
@@ -125,7 +126,7 @@ Action setup_as(CommandLine& line) {
   auto options = std::make_shared<AsArguments>();
   line.add_option("TEXT", options->text, "what 'pt2 dis' printed; - is standard input").required();
   const Option output =
-      add_written_option(line, options->output, "write this .pt2 file; - is standard output");
+      add_written_option(line, options->output, "the .pt2 file to write; - is standard output");
   line.add_option("--weights", options->weights.file,
                   "the .pt2 file that has its parameters, buffers and constants;\n"
                   "everything else of that file is kept as well")

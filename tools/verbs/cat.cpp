@@ -42,8 +42,7 @@ Result<void> write_answer(std::string_view bytes, Environment& environment) {
 }
 
 Result<int> cat_record(const CatArguments& options, Environment& environment) {
-  PT2_TRY(const Archive archive,
-          Archive::open_container(input_path(options.source.file), options.source.limits));
+  PT2_TRY(const Archive archive, open_container(options.source));
   const Entry* entry = archive.find(options.record);
   if (entry == nullptr) entry = archive.zip().find(options.record);
   if (entry == nullptr)

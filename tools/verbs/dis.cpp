@@ -52,10 +52,11 @@ Action setup_dis(CommandLine& line) {
   add_source(line, options->source);
   line.add_flag("--metadata", options->text.metadata,
                 "with stack traces, module stacks and the like: everything that the file says");
-  line.add_flag("--plan", options->plan,
-                "the steps in which a call computes the program, each with its kernel");
+  const Option plan =
+      line.add_flag("--plan", options->plan,
+                    "the steps in which a call computes the program, each with its kernel");
   add_output_option(line, options->output);
-  add_ops_option(line, options->libraries);
+  add_ops_option(line, options->libraries).needs(plan);
   add_model_option(line, options->source);
   return [options](Environment& environment) { return disassemble(*options, environment); };
 }

@@ -153,17 +153,41 @@ std::string everything_text() {
   return table.text();
 }
 
+// Without the overload, unless the topic has one: "aten.add", or "add".
+std::string_view compared_name(const OperatorInfo& each, std::string_view topic) {
+  const std::string_view target = short_target(each.target);
+  const auto dots = std::ranges::count(topic, '.');
+  if (dots > 1) return topic.starts_with("torch.") ? std::string_view(each.target) : target;
+  const bool has_overload = target.size() < each.target.size();
+  if (dots == 1 && !has_overload) return target;
+  const std::string_view base = target.substr(0, target.rfind('.'));
+  return dots == 1 ? base : base.substr(std::min(base.rfind('.') + 1, base.size()));
+}
+
+Error unknown_operator(const std::string& topic) {
+  const std::string near =
+      nearest_name(topic, available_operators(),
+                   [&](const OperatorInfo& each) { return compared_name(each, topic); });
+  return usage_error(fmt::format("there is no operator '{}';{} 'pt2 ops' lists the operators",
+                                 printable(topic),
+                                 near.empty() ? "" : fmt::format(" did you mean '{}'?", near)));
+}
+
 Error unknown(const std::string& topic) {
-  std::string text =
-      fmt::format("there is no rule, blocker, error, limit or operator '{}'", printable(topic));
+  // Nothing else has dots in its name.
+  if (topic.find('.') != topic.npos) return unknown_operator(topic);
+  const std::vector<OperatorInfo> operators = available_operators();
   std::vector<std::string_view> names;
   for (const RuleInfo& rule : rules()) names.push_back(rule.name);
   for (const HazardInfo& hazard : hazards()) names.push_back(hazard.name());
   for (const BlockerInfo& blocker : blocker_kinds()) names.push_back(blocker.name);
   for (const LimitInfo& limit : limit_infos()) names.push_back(limit.name);
+  for (const OperatorInfo& each : operators) names.push_back(compared_name(each, topic));
   const std::string near = nearest_name(topic, names, std::identity());
-  text += near.empty() ? ";" : fmt::format("; did you mean '{}'?", near);
-  return {ErrorCode::argument, text + " 'pt2 explain' lists the rules", ""};
+  return usage_error(fmt::format(
+      "there is no rule, blocker, error, limit or operator '{}';{} 'pt2 explain' lists the rules, "
+      "'pt2 ops' the operators",
+      printable(topic), near.empty() ? "" : fmt::format(" did you mean '{}'?", near)));
 }
 
 Result<int> explain(const std::string& topic, bool as_json, Environment& environment) {

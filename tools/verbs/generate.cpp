@@ -117,24 +117,27 @@ Sampling sampling_of(const GenerateArguments& options, const GenerationSettings&
 }
 
 // NAME=FILE, NAME=[[1, 2]], or a file of tensors with names.
-Result<NamedTensors> read_given(std::span<const std::string> arguments, const Limits& limits) {
+Result<NamedTensors> read_given(const GenerateArguments& options) {
   NamedTensors out;
-  for (const std::string& argument : arguments) {
+  std::vector<std::string> files{options.path};
+  for (const std::string& argument : options.inputs) {
     const size_t sign = argument.find('=');
     const std::string name = argument.substr(0, sign == argument.npos ? 0 : sign);
     const std::string value = sign == argument.npos ? argument : argument.substr(sign + 1);
     if (value.starts_with('[') && !name.empty()) {
-      std::optional<Tensor> tensor = parse_tensor(Dtype::int64, value);
+      Result<Tensor> tensor = parse_tensor(Dtype::int64, value);
       if (!tensor) tensor = parse_tensor(Dtype::float32, value);
       if (!tensor)
-        return Error{
-            ErrorCode::argument,
-            fmt::format("found '{}', expected numbers: [[1, 2], [3, 4]]", printable(value)),
-            fmt::format("input '{}'", printable(name))};
+        return Error{ErrorCode::argument,
+                     fmt::format("found '{}', which {}, expected numbers: [[1, 2], [3, 4]]",
+                                 printable(value), tensor.error().message),
+                     fmt::format("input '{}'", printable(name))};
       out.emplace_back(name, *std::move(tensor));
       continue;
     }
-    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(value), limits));
+    files.push_back(value);
+    PT2_TRY_VOID(check_one_standard_input(files));
+    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(value), options.decoder.limits));
     if (!name.empty() && tensors.size() == 1) tensors[0].first = name;
     std::ranges::move(tensors, std::back_inserter(out));
   }
@@ -213,7 +216,7 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
         environment,
         fmt::format("generation_config.json: '{}' is ignored: it is not supported", name));
   if (!options.inputs.empty()) {
-    PT2_TRY(NamedTensors given, read_given(options.inputs, options.decoder.limits));
+    PT2_TRY(NamedTensors given, read_given(options));
     PT2_TRY_VOID(decoder.give(std::move(given)));
   }
   call.sampling = sampling_of(options, decoder.settings());

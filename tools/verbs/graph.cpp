@@ -70,8 +70,15 @@ Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
                                                        const Limits& limits) {
   std::map<std::string, TensorRange> ranges;
   if (path.empty()) return ranges;
-  PT2_TRY(const NamedTensors tensors, read_tensor_file(path, limits));
-  for (const auto& [name, tensor] : tensors) ranges[name] = tensor_range(tensor);
+  Result<NamedTensors> tensors = read_tensor_file(path, limits);
+  const bool is_other = !tensors && (tensors.error().code == ErrorCode::unsupported ||
+                                     tensors.error().code == ErrorCode::malformed);
+  if (is_other)
+    return Error{ErrorCode::malformed,
+                 tensors.error().message + "; expected what 'pt2 trace -o' wrote",
+                 tensors.error().where};
+  if (!tensors) return std::move(tensors).error();
+  for (const auto& [name, tensor] : *tensors) ranges[name] = tensor_range(tensor);
   return ranges;
 }
 
@@ -168,6 +175,7 @@ Result<int> graph(const GraphArguments& options, Environment& environment) {
     return usage_error(
         "--profile, --trace and --diff are for -o FILE.html and --json; other pictures show "
         "nothing of them");
+  PT2_TRY_VOID(check_one_standard_input(std::vector{options.source.file, options.other}));
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Pictures pictures, draw_programs(options, package, all, environment));
   const std::string title = std::filesystem::path(options.source.file).filename().string();

@@ -264,7 +264,7 @@ std::string summary_text(const Summary& summary, const Environment& environment)
   const Archive& archive = *summary.archive;
   const Program& program = *summary.program;
   TextTable about({{""}, {""}}, "  ");
-  about.add({"file", fmt::format("{} ({})", printable(archive.name()),
+  about.add({"file", fmt::format("{} ({})", printable(shown_place(archive.name())),
                                  bytes_text(archive.zip().bytes().size()))});
   if (!program.torch_version.empty()) about.add({"torch", printable(program.torch_version)});
   about.add({"schema", version_text(program.schema_version)});

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "package/read_budget.h"
 #include "pt2/format/archive.h"
+#include "pt2/tensor_file.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/table.h"
@@ -113,8 +114,7 @@ std::string tensors_json(const Source& source, const TensorList& list) {
 }
 
 Result<int> list_records(const LsArguments& options, Environment& environment) {
-  PT2_TRY(const Archive archive,
-          Archive::open_container(input_path(options.source.file), options.source.limits));
+  PT2_TRY(const Archive archive, open_container(options.source));
   print_warnings(environment, archive.warnings());
   print(environment.out, options.json ? records_json(archive) : records_text(archive));
   return kOk;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "archive/zip_format.h"
 #include "base/printable.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
@@ -59,6 +60,8 @@ Result<std::string> set_one(PackageContents& contents, const std::string& argume
     contents.extra_files.erase(found);
     return name + ": removed";
   }
+  if (const std::string_view fault = zip::new_file_name_fault(name); !fault.empty())
+    return usage_error(fmt::format("the name '{}' of a record {}", printable(name), fault));
   Record content;
   if (argument[sign] == '@') {
     PT2_TRY(content, map_file(argument.substr(sign + 1)));

@@ -53,10 +53,13 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
     Package package;
   };
   std::vector<Packed> packages;
+  std::vector<std::string> paths;
   uint64_t before = 0;
   for (const std::string& argument : options.files) {
     PT2_TRY(std::vector<NamedFile> files, files_of(argument));
     for (NamedFile& file : files) {
+      paths.push_back(file.path);
+      PT2_TRY_VOID(check_one_standard_input(paths));
       PT2_TRY(
           Package package,
           open_package({.file = file.path, .model = "", .limits = options.limits}, environment));
@@ -124,8 +127,9 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
   for (const std::string& model : models)
     PT2_TRY_VOID(check_not_read(path_of(model), {options.source.file}));
   std::error_code failed;
-  std::filesystem::create_directories(options.folder, failed);
-  if (failed) return Error{ErrorCode::io, failed.message(), options.folder};
+  std::filesystem::create_directory(options.folder, failed);
+  if (failed)
+    return Error{ErrorCode::io, "cannot make this folder: " + failed.message(), options.folder};
   PT2_TRY(const PackageContents whole, package_contents(package));
   for (const std::string& model : models) {
     PT2_TRY(const PackageContents contents, unpack(whole, model));
@@ -145,7 +149,7 @@ Action setup_pack(CommandLine& line) {
                   "keep their names); or a folder of Transformers' exporter,\n"
                   "with its programs' names")
       .required();
-  add_written_option(line, options->output, "write this .pt2 file; - is standard output")
+  add_written_option(line, options->output, "the .pt2 file to write; - is standard output")
       .required();
   add_limit_option(line, options->limits);
   return [options](Environment& environment) { return pack_files(*options, environment); };
@@ -154,7 +158,9 @@ Action setup_pack(CommandLine& line) {
 Action setup_unpack(CommandLine& line) {
   auto options = std::make_shared<UnpackOptions>();
   add_source(line, options->source);
-  line.add_option("-o,--output", options->folder, "write NAME.pt2 into this folder")
+  line.add_option("-o,--output", options->folder,
+                  "the folder to write NAME.pt2 into; made if it is missing,\nbut not those that "
+                  "it lies in")
       .type_name("FOLDER")
       .required();
   add_model_option(line, options->source);

@@ -259,7 +259,8 @@ Action setup_run(CommandLine& line) {
   add_engine_options(line, options->execution.engine, options->execution.threads);
   add_execution_options(line, options->execution);
   line.add_option("--timeout", options->timeout,
-                  "give up, with exit 5, when the program has not ended by then")
+                  "give up, with exit 5, when the call has not ended by then; the file\n"
+                  "is loaded before, and an operator that runs is not interrupted")
       .type_name("SECONDS")
       .range(0.0, kLongestTimeout);
   Option top = line.add_option("--top", options->top,

@@ -76,7 +76,8 @@ void print_report(const ScanArguments& options, const ScanReport& report,
       print_finding(finding, environment);
   const bool shown = !options.quiet || report_code(options, report) != kOk;
   if (shown)
-    print(environment.out, fmt::format("{}: {}\n", printable(report.file), verdict(report)));
+    print(environment.out,
+          fmt::format("{}: {}\n", printable(shown_place(report.file)), verdict(report)));
 }
 
 void write_report(JsonWriter& json, const ScanArguments& options, const ScanReport& report) {
@@ -119,6 +120,7 @@ Result<int> scan_files(const ScanArguments& options, Environment& environment) {
   for_each_file(files.size(), environment, [&](size_t i) {
     reports[i] = scan(input_path(files[i]), {.limits = options.limits, .threads = 1});
     reports[i].file = files[i];
+    for (ScanFinding& finding : reports[i].findings) finding.where = shown_place(finding.where);
   });
   if (!options.sarif.empty()) {
     const std::string text = scan_sarif(reports);

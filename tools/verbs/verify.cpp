@@ -180,7 +180,7 @@ void write_finding(JsonWriter& json, std::string_view rule, std::string_view nam
   write_text(json, "rule", rule);
   write_text(json, "name", name);
   write_text(json, "severity", severity_name(gravity_of(finding)));
-  write_text(json, "where", finding.where);
+  write_text(json, "where", shown_place(finding.where));
   write_text(json, "text", finding.text);
   if (finding.node) {
     write_text(json, "node", finding.node.name);
@@ -214,7 +214,9 @@ void print_verdict(const VerifyArguments& options, const std::string& file, cons
   std::map<Rule, size_t> found;
   for (const Diagnostic& finding : verdict.file.findings.all()) {
     if (++found[finding.rule] > kMaxPrinted && !options.all) continue;
-    print(environment.out, finding.line() + "\n");
+    Diagnostic shown = finding;
+    shown.where = shown_place(finding.where);
+    print(environment.out, shown.line() + "\n");
     if (const std::string remedy = limit_remedy(finding.code, finding.text); !remedy.empty())
       print(environment.out, fmt::format("    to do: {}\n", remedy));
   }
@@ -230,7 +232,7 @@ void print_verdict(const VerifyArguments& options, const std::string& file, cons
   const std::string text =
       verdict.has_other_digest() ? digest_text(verdict) : summary(verdict.file);
   print(environment.out,
-        fmt::format("{}: {}\n", printable_line(file),
+        fmt::format("{}: {}\n", printable_line(shown_place(file)),
                     coloured(environment, is_bad ? Colour::red : Colour::green, text)));
 }
 
@@ -250,6 +252,7 @@ Verdict look_at(const VerifyArguments& options, const Sums* sums, const std::str
   const VerifyOptions settings{
       .limits = options.limits, .threads = threads, .progress = {}, .operators = check_operators};
   verdict.file = verify_with_hazards(input_path(file), chosen_level(options), settings);
+  for (ScanFinding& hazard : verdict.file.hazards) hazard.where = shown_place(hazard.where);
   return verdict;
 }
 

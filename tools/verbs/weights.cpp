@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "package/read_budget.h"
 #include "pt2/tools/stats.h"
 #include "tools/json_members.h"
+#include "tools/names.h"
 #include "tools/table.h"
 #include "tools/values/tensors.h"
 #include "tools/verbs.h"
@@ -250,6 +252,7 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
   if (options.tensors.empty())
     return Error{ErrorCode::argument, "TENSORS is missing: pt2 weights set FILE TENSORS -o NEW",
                  ""};
+  PT2_TRY_VOID(check_one_standard_input(std::vector{options.writing.source.file, options.tensors}));
   PT2_TRY(const NamedTensors tensors,
           read_tensor_file(input_path(options.tensors), options.writing.source.limits));
   for (const auto& [name, tensor] : tensors)
@@ -259,6 +262,23 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
                    ".safetensors file with the names that 'pt2 weights ls' lists",
                    options.tensors};
   return set_weights(contents, model, tensors, options.partial);
+}
+
+// A word alone, which is the file to list: where there is none of this name, an action may be
+// meant.
+Result<void> check_listed(const std::string& word) {
+  std::error_code unknown;
+  if (word == "-" || std::filesystem::exists(word, unknown)) return {};
+  const auto whole = [](std::string_view action) { return action; };
+  const std::string near = nearest_name(word, kActions, whole);
+  if (!near.empty())
+    return usage_error(
+        fmt::format("there is no file and no action '{}'; did you mean '{}'? The actions are {}",
+                    printable(word), near, fmt::join(kActions, ", ")));
+  return Error{ErrorCode::io,
+               fmt::format("there is no such file, and no action of this name: {}",
+                           fmt::join(kActions, ", ")),
+               word};
 }
 
 Result<void> check_action(const WeightsArguments& options) {
@@ -288,8 +308,10 @@ Result<void> check_options(const WeightsArguments& options) {
 
 Result<int> weights(WeightsArguments options, Environment& environment) {
   // A file alone is listed.
-  if (options.writing.source.file.empty() && !check_action(options))
+  if (options.writing.source.file.empty() && !check_action(options)) {
+    PT2_TRY_VOID(check_listed(options.action));
     options.writing.source.file = std::exchange(options.action, "ls");
+  }
   PT2_TRY_VOID(check_action(options));
   if (options.writing.source.file.empty())
     return Error{ErrorCode::argument,
@@ -315,7 +337,7 @@ Result<int> weights(WeightsArguments options, Environment& environment) {
 Action setup_weights(CommandLine& line) {
   auto options = std::make_shared<WeightsArguments>();
   line.add_option("ACTION", options->action,
-                  "ls: list names, types, ranges (what a FILE without ACTION does);\n"
+                  "ls, or no ACTION: list names, types, ranges;\n"
                   "export: to .safetensors, .npz, .npy; set: take them from such a\n"
                   "file; cast: store them in another dtype; share: store equal ones\n"
                   "once")
