@@ -12,6 +12,8 @@ server=$(command -v wineserver /usr/lib/wine/wineserver64 | head -n 1)
 # Otherwise it ends with each process, and the next one may meet it while it does.
 "$server" --persistent
 trap '"$server" --kill; rm -rf "$folder"' EXIT
+# The first program is told how Wine sets up the folder.
+"$wine" "$windows" --version >/dev/null 2>&1
 alike=0 different=0
 # both VERB FILE OPTION...
 both() {

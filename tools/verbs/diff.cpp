@@ -126,8 +126,7 @@ Result<int> diff_files(const DiffArguments& options, Environment& environment) {
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,
                  fmt::format("expected two files, found {}", options.files.size()), ""};
-  if (options.files[0] == "-" && options.files[1] == "-")
-    return Error{ErrorCode::argument, "standard input holds one file, not two", ""};
+  PT2_TRY_VOID(check_one_standard_input(options.files));
   if (options.run.run) {
     const auto source = [&](const std::string& file) {
       return Source{.file = file, .model = options.diff.model, .limits = options.limits};
