@@ -2,6 +2,8 @@
 // the last two, and the degree beyond which a closed form is used.
 #include <cmath>
 
+#include "base/memory_account.h"
+#include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
