@@ -122,6 +122,7 @@ bool is_sum(const std::vector<double>& sum, const std::vector<double>& first,
   if (sum.size() != first.size() || sum.size() != second.size()) return false;
   for (size_t i = 0; i < sum.size(); ++i) {
     const double expected = first[i] + second[i];
+    if (std::isnan(expected) && std::isnan(sum[i])) continue;
     if (!(std::abs(sum[i] - expected) <= 1e-5 * (1 + std::abs(expected)))) return false;
   }
   return true;
@@ -164,12 +165,9 @@ const std::set<std::string, std::less<>> kByRule = {
     "_make_dual",
     "_unpack_dual",
     // The tried calls are special: matrices of one element, no weights, one mode, one operand,
-    // numbers far apart.
+    // numbers far apart, NaN.
     "_linalg_det",
     "linalg_det",
-    "nll_loss",
-    "nll_loss2d",
-    "nll_loss_nd",
     "_embedding_bag",
     "_embedding_bag_backward",
     "_embedding_bag_dense_backward",
@@ -189,7 +187,9 @@ const std::set<std::string, std::less<>> kByRule = {
     "logspace.Tensor_Scalar",
     "_histogramdd_from_bin_tensors",
     "_segment_reduce_backward",
+    "special_zeta",
     "special_zeta.self_scalar",
+    "histogramdd.TensorList_bins",
     "div.Tensor_mode",
     "div.Scalar_mode",
     "view.dtype",

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/memory_account.h"
 #include "run/graph_maker.h"
 
 namespace pt2::run {
@@ -64,6 +65,7 @@ TEST(Executor, CountsWhatLoopsCompute) {
       {Argument(maker.call("torch.ops.aten.relu.default", {named("self", x)}))});
   const auto bound = bind_graph(maker.graph);
   ASSERT_TRUE(bound) << bound.error().text();
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 20, 1000));
   ops::Context context;
   const auto outputs = Executor(context, {.max_work = 1000})
                            .run(**bound, {Value(floats({1000}, std::vector<float>(1000)))});
