@@ -363,6 +363,13 @@ TEST(HostileArguments, OverflowIsDefined) {
         "torch.ops.aten.mul.Tensor", "torch.ops.aten.pow.Tensor_Tensor",
         "torch.ops.aten.bitwise_left_shift.Tensor"})
     EXPECT_TRUE(run(target, {smallest, Value(int64_t{-1})})) << target;
+  // Of a tensor without elements sizes and strides may be any.
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  const Value empty(Tensor::zeros(Dtype::float32, {0}).with_view({kMax, 0}, {3, 1}, 0));
+  for (const int64_t start : {kMax, int64_t{1}})
+    EXPECT_TRUE(run("torch.ops.aten.slice.Tensor", {empty, Value(int64_t{0}), Value(start)}));
+  EXPECT_TRUE(run("torch.ops.aten.select.int", {empty, Value(int64_t{0}), Value(kMax - 1)}));
+  EXPECT_TRUE(run("torch.ops.aten.unsqueeze.default", {empty, Value(int64_t{0})}));
 }
 
 }  // namespace

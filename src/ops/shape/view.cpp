@@ -8,6 +8,20 @@
 #include "ops/shape/pieces.h"
 
 namespace pt2::ops {
+namespace {
+
+// The way of so many steps. One that no number holds is in tensors without elements alone, where
+// any will do.
+int64_t way(int64_t count, int64_t stride) {
+  int64_t out = 0;
+  return __builtin_mul_overflow(count, stride, &out) ? 0 : out;
+}
+int64_t offset_behind(int64_t offset, int64_t steps) {
+  int64_t out = 0;
+  return __builtin_add_overflow(offset, steps, &out) ? offset : out;
+}
+
+}  // namespace
 
 bool is_set_to(const Tensor& self, const Tensor& tensor) {
   return self.storage() == tensor.storage() && self.storage_offset() == tensor.storage_offset() &&
@@ -129,7 +143,7 @@ Result<Tensor> expand(const Tensor& self, const Sizes& size, bool) {
     strides[i] = sizes[i] == self.sizes()[i - lead] ? self.strides()[i - lead] : 0;
   // A new dimension of size 1 gets the stride that a contiguous tensor would give it.
   for (size_t i = lead; i-- > 0;)
-    strides[i] = sizes[i] == 1 && i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 0;
+    strides[i] = sizes[i] == 1 && i + 1 < sizes.size() ? way(sizes[i + 1], strides[i + 1]) : 0;
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
@@ -162,7 +176,7 @@ Result<Tensor> unsqueeze(const Tensor& self, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim() + 1));
   Sizes sizes = self.sizes();
   Sizes strides = self.strides();
-  const int64_t stride = at < self.dim() ? self.size(at) * self.stride(at) : 1;
+  const int64_t stride = at < self.dim() ? way(self.size(at), self.stride(at)) : 1;
   sizes.insert(sizes.begin() + at, 1);
   strides.insert(strides.begin() + at, stride);
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
@@ -202,7 +216,7 @@ Result<Tensor> select(const Tensor& self, int64_t dim, int64_t index) {
   sizes.erase(sizes.begin() + at);
   strides.erase(strides.begin() + at);
   return self.with_view(std::move(sizes), std::move(strides),
-                        self.storage_offset() + index * self.stride(at));
+                        offset_behind(self.storage_offset(), way(index, self.stride(at))));
 }
 
 Result<Tensor> slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
@@ -221,10 +235,10 @@ Result<Tensor> slice(const Tensor& self, int64_t dim, std::optional<int64_t> sta
   const int64_t span = last - first;
   sizes[static_cast<size_t>(at)] = span / step + (span % step != 0 ? 1 : 0);
   const int64_t stride = self.stride(at);
-  // A step beyond the end leaves one element. Its stride has no meaning but must not overflow.
-  strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(size, 1));
+  // A step beyond the end leaves one element, whose stride has no meaning.
+  strides[static_cast<size_t>(at)] = way(std::min(step, std::max<int64_t>(size, 1)), stride);
   return self.with_view(std::move(sizes), std::move(strides),
-                        self.storage_offset() + first * stride);
+                        offset_behind(self.storage_offset(), way(first, stride)));
 }
 
 Result<Tensor> narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
@@ -251,7 +265,8 @@ Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_
   const int64_t size = std::max<int64_t>(std::min(self.size(a) - std::min(down, self.size(a)),
                                                   self.size(b) - std::min(right, self.size(b))),
                                          0);
-  const int64_t start = size == 0 ? 0 : down * self.stride(a) + right * self.stride(b);
+  // Down or right; one of both is 0.
+  const int64_t start = size == 0 ? 0 : way(down, self.stride(a)) + way(right, self.stride(b));
   Sizes sizes;
   Sizes strides;
   for (int64_t i = 0; i < self.dim(); ++i) {
@@ -264,7 +279,8 @@ Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_
   int64_t step = 0;
   if (__builtin_add_overflow(self.stride(a), self.stride(b), &step)) step = 1;
   strides.push_back(step);
-  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset() + start);
+  return self.with_view(std::move(sizes), std::move(strides),
+                        offset_behind(self.storage_offset(), start));
 }
 
 Result<Tensor> as_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
