@@ -21,5 +21,5 @@ for recipe in ray_data spark_udf; do
 done
 for engine in ray spark; do
   printf '%s: ' $engine
-  run many_rows.py --passes 200 $engine | grep -v '(raylet)'  # Ray says here, too, that a worker died
+  run many_rows.py --passes 100 $engine | grep -v '(raylet)'  # Ray says here, too, that a worker died
 done
