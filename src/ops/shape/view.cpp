@@ -41,11 +41,11 @@ std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes) {
   for (int64_t i = tensor.dim() - 1; i >= 0; --i) {
     old_count *= tensor.size(i);
     const bool run_ends =
-        i == 0 || (tensor.size(i - 1) != 1 && tensor.stride(i - 1) != old_count * base);
+        i == 0 || (tensor.size(i - 1) != 1 && tensor.stride(i - 1) != way(old_count, base));
     if (!run_ends) continue;
     while (next >= 0 && (new_count < old_count || sizes[static_cast<size_t>(next)] == 1)) {
-      strides[static_cast<size_t>(next)] = new_count * base;
-      new_count *= sizes[static_cast<size_t>(next--)];
+      strides[static_cast<size_t>(next)] = way(new_count, base);
+      new_count = way(new_count, sizes[static_cast<size_t>(next--)]);
     }
     if (new_count != old_count) return std::nullopt;
     if (i > 0) {
