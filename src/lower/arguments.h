@@ -2,8 +2,10 @@
 #ifndef PT2_LOWER_ARGUMENTS_H
 #define PT2_LOWER_ARGUMENTS_H
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/leaves.h"
@@ -14,6 +16,10 @@ namespace pt2 {
 
 NamedArgument positional(std::string name, Argument argument);
 NamedArgument keyword(std::string name, Argument argument);
+// The integer that the node gives, or `otherwise` where it gives nothing; nothing where it gives
+// what is no number, or one that depends on sizes.
+std::optional<int64_t> literal(const Node& node, std::string_view name,
+                               std::optional<int64_t> otherwise);
 Argument int_list(std::span<const int64_t> numbers);
 Argument tensor_list(const std::vector<ValueId>& values);
 

@@ -18,6 +18,17 @@ const Argument* find(const std::vector<NamedArgument>& inputs, std::string_view 
   return found == inputs.end() ? nullptr : &found->arg;
 }
 
+// The tensor of this name; kNoTerm for what is none, and for a tangent that is zero.
+Term term_of(const std::vector<NamedArgument>& arguments, std::string_view name) {
+  const Argument* argument = find(arguments, name);
+  const auto* term = argument == nullptr ? nullptr : argument->get_if<Term>();
+  return term == nullptr ? kNoTerm : *term;
+}
+Term operand(const Differential& d, std::string_view name) {
+  return term_of(d.primal.inputs, name);
+}
+Term tangent(const Differential& d, std::string_view name) { return term_of(d.tangents, name); }
+
 // What a rule speaks of must be there under its name: a file may leave it out, or give it by
 // position alone.
 Result<void> expect(const Differential& d, std::initializer_list<std::string_view> names) {
@@ -72,6 +83,9 @@ class Formula {
   Term sub(Term a, Term b) { return binary("sub.Tensor", a, Argument(b)); }
   Term neg(Term a) { return unary("neg.default", a); }
   Term square(Term a) { return mul(a, a); }
+  // Of terms that may be zero.
+  Term plus(Term a, Term b) { return a == kNoTerm ? b : b == kNoTerm ? a : add(a, b); }
+  Term minus(Term a, Term b) { return a == kNoTerm ? neg(b) : sub(a, b); }
   Term one_minus(Term a) { return add(neg(a), 1.0); }
   Term zeros_like(Term a) { return unary("zeros_like.default", a); }
 
@@ -165,17 +179,16 @@ Result<Term> product(DerivativeBuilder& builder, const DerivativeRule& rule,
                      const Differential& d) {
   Formula formula(builder, d.primal.like, d.result);
   Term sum = kNoTerm;
-  const auto add = [&](Term term) { sum = sum == kNoTerm ? term : formula.add(sum, term); };
-  for (std::string_view operand : rule.operands) {
-    const Argument* tangent = find(d.tangents, operand);
-    if (tangent == nullptr || !has_term(*tangent)) continue;
+  for (std::string_view name : rule.operands) {
+    const Argument* change = find(d.tangents, name);
+    if (change == nullptr || !has_term(*change)) continue;
     DerivativeCall call = d.primal;
     for (NamedArgument& input : call.inputs) {
-      if (input.name == operand) input.arg = *tangent;
+      if (input.name == name) input.arg = *change;
       if (input.name == "bias") input.arg = Argument(None{});
     }
     PT2_TRY(const Term term, builder.call(std::move(call)));
-    add(term);
+    sum = formula.plus(sum, term);
   }
   const Argument* bias = find(d.tangents, "bias");
   if (bias != nullptr && has_term(*bias)) {
@@ -185,7 +198,7 @@ Result<Term> product(DerivativeBuilder& builder, const DerivativeRule& rule,
           "the forward derivative by the bias of " + d.primal.target + " is not known here",
           {}};
     PT2_TRY_VOID(expect_tensors(d, {"bias"}));
-    add(*bias->get_if<Term>());
+    sum = formula.plus(sum, tangent(d, "bias"));
   }
   return formula.result(sum);
 }
@@ -195,17 +208,16 @@ Result<Term> addmm(DerivativeBuilder& builder, const DerivativeRule&, const Diff
     return Error{ErrorCode::unsupported, "addmm with beta or alpha has dual operands", {}};
   PT2_TRY_VOID(expect_tensors(d, {"self", "mat1", "mat2"}));
   Formula formula(builder, d.primal.like, d.result);
-  const Term left = *find(d.primal.inputs, "mat1")->get_if<Term>();
-  const Term right = *find(d.primal.inputs, "mat2")->get_if<Term>();
-  const Term left_tangent = *find(d.tangents, "mat1")->get_if<Term>();
-  const Term right_tangent = *find(d.tangents, "mat2")->get_if<Term>();
+  const Term left = operand(d, "mat1");
+  const Term right = operand(d, "mat2");
+  const Term left_tangent = tangent(d, "mat1");
+  const Term right_tangent = tangent(d, "mat2");
   const auto mm = [&](Term a, Term b) {
     return formula.call("mm.default", {Formula::named("self", a), Formula::named("mat2", b)});
   };
-  Term sum = *find(d.tangents, "self")->get_if<Term>();
-  const auto add = [&](Term term) { sum = sum == kNoTerm ? term : formula.add(term, sum); };
-  if (left_tangent != kNoTerm) add(mm(left_tangent, right));
-  if (right_tangent != kNoTerm) add(mm(left, right_tangent));
+  Term sum = tangent(d, "self");
+  if (left_tangent != kNoTerm) sum = formula.plus(mm(left_tangent, right), sum);
+  if (right_tangent != kNoTerm) sum = formula.plus(mm(left, right_tangent), sum);
   return formula.result(sum);
 }
 
@@ -213,13 +225,9 @@ Result<Term> addmm(DerivativeBuilder& builder, const DerivativeRule&, const Diff
 Result<Term> quotient(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect(d, {"self", "other"}));
   Formula formula(builder, d.primal.like, d.result);
-  const auto* numerator = find(d.tangents, "self")->get_if<Term>();
-  const auto* denominator = find(d.tangents, "other")->get_if<Term>();
-  Term change = numerator == nullptr ? kNoTerm : *numerator;
-  if (denominator != nullptr && *denominator != kNoTerm) {
-    const Term part = formula.mul(d.result, *denominator);
-    change = change == kNoTerm ? formula.neg(part) : formula.sub(change, part);
-  }
+  Term change = tangent(d, "self");
+  if (const Term divisor = tangent(d, "other"); divisor != kNoTerm)
+    change = formula.minus(change, formula.mul(d.result, divisor));
   return formula.result(formula.binary("div.Tensor", change, *find(d.primal.inputs, "other")));
 }
 
@@ -236,8 +244,8 @@ Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Diff
     n = *real;
   else
     return Error{ErrorCode::unsupported, "the exponent of a dual number is not a constant", {}};
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
-  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
+  const Term dx = tangent(d, "self");
   const Term lower =
       formula.call("pow.Tensor_Scalar",
                    {Formula::named("self", x), {.name = "exponent", .arg = Argument(n - 1)}});
@@ -281,7 +289,7 @@ Result<Term> softmax(DerivativeBuilder& builder, const DerivativeRule&, const Di
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY_VOID(expect(d, {"dim"}));
   Formula formula(builder, d.primal.like, d.result);
-  const Term weighted = formula.mul(d.result, *find(d.tangents, "self")->get_if<Term>());
+  const Term weighted = formula.mul(d.result, tangent(d, "self"));
   PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
   const Term total = formula.sum(weighted, dims);
   return formula.result(formula.sub(weighted, formula.mul(d.result, total)));
@@ -292,7 +300,7 @@ Result<Term> log_softmax(DerivativeBuilder& builder, const DerivativeRule&, cons
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY_VOID(expect(d, {"dim"}));
   Formula formula(builder, d.primal.like, d.result);
-  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term dx = tangent(d, "self");
   const Term weighted = formula.mul(formula.unary("exp.default", d.result), dx);
   PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
   return formula.result(formula.sub(dx, formula.sum(weighted, dims)));
@@ -302,11 +310,11 @@ Result<Term> log_softmax(DerivativeBuilder& builder, const DerivativeRule&, cons
 Result<Term> logsumexp(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
   Formula f(builder, d.primal.like, x);
   const Term kept = keeps_dims(d) ? d.result : f.reduce("logsumexp.default", x, dims);
   const Term weights = f.unary("exp.default", f.sub(x, kept));
-  const Term weighted = f.mul(weights, *find(d.tangents, "self")->get_if<Term>());
+  const Term weighted = f.mul(weights, tangent(d, "self"));
   PT2_TRY_VOID(f.result(weighted));
   Formula reduced(builder, d.primal.like, d.result);
   return reduced.result(reduced.sum(weighted, dims, keeps_dims(d)));
@@ -317,8 +325,8 @@ template <bool kLargest>
 Result<Term> extremum(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY(const std::vector<int64_t> dims, dims_of(d));
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
-  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
+  const Term dx = tangent(d, "self");
   Formula f(builder, d.primal.like, x);
   const Term kept =
       keeps_dims(d) ? d.result : f.reduce(kLargest ? "amax.default" : "amin.default", x, dims);
@@ -340,9 +348,9 @@ Result<Term> vector_norm(DerivativeBuilder& builder, const DerivativeRule&, cons
     return Error{ErrorCode::unsupported,
                  "the forward derivative of " + d.primal.target + " is known only for 2-norms",
                  {}};
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
   Formula f(builder, d.primal.like, x);
-  const Term weighted = f.mul(x, *find(d.tangents, "self")->get_if<Term>());
+  const Term weighted = f.mul(x, tangent(d, "self"));
   PT2_TRY_VOID(f.result(weighted));
   Formula reduced(builder, d.primal.like, d.result);
   Term total = kNoTerm;
@@ -366,28 +374,23 @@ Result<Term> layer_norm(DerivativeBuilder& builder, const DerivativeRule&, const
   std::vector<int64_t> dims;
   for (size_t i = 0; sizes != nullptr && i < sizes->items.size(); ++i)
     dims.push_back(-1 - static_cast<int64_t>(i));
-  const auto term_of = [](const Argument* argument) {
-    const auto* term = argument == nullptr ? nullptr : argument->get_if<Term>();
-    return term == nullptr ? kNoTerm : *term;
-  };
   Formula f(builder, d.primal.like, d.result);
   const auto mean = [&](Term a) { return f.reduce("mean.dim", a, dims); };
-  const Term x = *find(d.primal.inputs, "input")->get_if<Term>();
-  const Term weight = term_of(find(d.primal.inputs, "weight"));
+  const Term x = operand(d, "input");
+  const Term weight = operand(d, "weight");
   const Term centred = f.sub(x, mean(x));
   const Term scale =
       f.unary("rsqrt.default", f.add(mean(f.square(centred)), number_or(d, "eps", 1e-5)));
   const Term normal = f.mul(centred, scale);
   Term sum = kNoTerm;
-  const auto add = [&](Term term) { sum = sum == kNoTerm ? term : f.add(sum, term); };
-  if (const Term dx = term_of(find(d.tangents, "input")); dx != kNoTerm) {
+  if (const Term dx = tangent(d, "input"); dx != kNoTerm) {
     const Term along = f.mul(normal, mean(f.mul(normal, dx)));
     const Term change = f.mul(f.sub(f.sub(dx, mean(dx)), along), scale);
-    add(weight == kNoTerm ? change : f.mul(change, weight));
+    sum = weight == kNoTerm ? change : f.mul(change, weight);
   }
-  if (const Term dw = term_of(find(d.tangents, "weight")); dw != kNoTerm) add(f.mul(normal, dw));
-  if (const Term db = term_of(find(d.tangents, "bias")); db != kNoTerm)
-    add(sum == kNoTerm ? f.add(f.mul(normal, 0.0), db) : db);
+  if (const Term dw = tangent(d, "weight"); dw != kNoTerm) sum = f.plus(sum, f.mul(normal, dw));
+  if (const Term db = tangent(d, "bias"); db != kNoTerm)
+    sum = sum == kNoTerm ? f.add(f.mul(normal, 0.0), db) : f.add(sum, db);
   return f.result(sum);
 }
 
@@ -397,11 +400,14 @@ Result<Term> extreme_of_two(DerivativeBuilder& builder, const DerivativeRule&,
                             const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
   Formula f(builder, d.primal.like, d.result);
-  const Argument &a = *find(d.primal.inputs, "self"), &b = *find(d.primal.inputs, "other");
-  const Term da = *tangent_or_zero(f, a, *find(d.tangents, "self")).get_if<Term>();
-  const Term db = *tangent_or_zero(f, b, *find(d.tangents, "other")).get_if<Term>();
-  const Term is_first = f.compare(kLargest ? "gt" : "lt", *a.get_if<Term>(), b);
-  const Term is_equal = f.compare("eq", *a.get_if<Term>(), b);
+  const Term a = operand(d, "self"), b = operand(d, "other");
+  const auto tangent_or_zeros = [&](std::string_view name) {
+    const Term change = tangent(d, name);
+    return change == kNoTerm ? f.zeros_like(operand(d, name)) : change;
+  };
+  const Term da = tangent_or_zeros("self"), db = tangent_or_zeros("other");
+  const Term is_first = f.compare(kLargest ? "gt" : "lt", a, Argument(b));
+  const Term is_equal = f.compare("eq", a, Argument(b));
   const Term half = f.mul(f.add(da, db), 0.5);
   return f.result(f.where(is_equal, half, f.where(is_first, da, db)));
 }
@@ -411,19 +417,18 @@ Result<Term> power_of_tensors(DerivativeBuilder& builder, const DerivativeRule&,
                               const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "exponent"}));
   Formula f(builder, d.primal.like, d.result);
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
-  const Term n = *find(d.primal.inputs, "exponent")->get_if<Term>();
+  const Term x = operand(d, "self");
+  const Term n = operand(d, "exponent");
   Term sum = kNoTerm;
   const auto add = [&](Term is_constant, Term term) {
-    const Term part = f.where(is_constant, f.zeros_like(term), term);
-    sum = sum == kNoTerm ? part : f.add(sum, part);
+    sum = f.plus(sum, f.where(is_constant, f.zeros_like(term), term));
   };
-  if (const Term dx = *find(d.tangents, "self")->get_if<Term>(); dx != kNoTerm) {
+  if (const Term dx = tangent(d, "self"); dx != kNoTerm) {
     const Term lower = f.call("pow.Tensor_Tensor", {Formula::named("self", x),
                                                     Formula::named("exponent", f.add(n, -1.0))});
     add(f.compare("eq", n, Argument(0.0)), f.mul(f.mul(lower, n), dx));
   }
-  if (const Term dn = *find(d.tangents, "exponent")->get_if<Term>(); dn != kNoTerm)
+  if (const Term dn = tangent(d, "exponent"); dn != kNoTerm)
     add(f.compare("eq", x, Argument(0.0)), f.mul(f.mul(d.result, f.unary("log.default", x)), dn));
   return f.result(sum);
 }
@@ -433,7 +438,7 @@ Result<Term> power_of_number(DerivativeBuilder& builder, const DerivativeRule&,
                              const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"exponent"}));
   Formula f(builder, d.primal.like, d.result);
-  const Term dx = *find(d.tangents, "exponent")->get_if<Term>();
+  const Term dx = tangent(d, "exponent");
   const double base = number_or(d, "self", 0);
   const Term slope = base == 0 ? f.zeros_like(d.result) : f.mul(d.result, std::log(base));
   return f.result(f.mul(dx, slope));
@@ -445,7 +450,7 @@ Result<Term> matrix_inverse(DerivativeBuilder& builder, const DerivativeRule&,
   PT2_TRY_VOID(expect_tensors(d, {"A"}));
   Formula f(builder, d.primal.like, d.result);
   const auto matmul = [&](Term a, Term b) { return f.binary("matmul.default", a, Argument(b)); };
-  const Term da = *find(d.tangents, "A")->get_if<Term>();
+  const Term da = tangent(d, "A");
   return f.result(f.neg(matmul(matmul(d.result, da), d.result)));
 }
 
@@ -455,10 +460,8 @@ Result<Term> hypotenuse(DerivativeBuilder& builder, const DerivativeRule&, const
   Formula f(builder, d.primal.like, d.result);
   Term sum = kNoTerm;
   for (const char* name : {"self", "other"}) {
-    const Term tangent = *find(d.tangents, name)->get_if<Term>();
-    if (tangent == kNoTerm) continue;
-    const Term part = f.mul(*find(d.primal.inputs, name)->get_if<Term>(), tangent);
-    sum = sum == kNoTerm ? part : f.add(sum, part);
+    const Term change = tangent(d, name);
+    if (change != kNoTerm) sum = f.plus(sum, f.mul(operand(d, name), change));
   }
   return f.result(f.div(sum, d.result));
 }
@@ -468,15 +471,12 @@ Result<Term> arctangent_of_two(DerivativeBuilder& builder, const DerivativeRule&
                                const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
   Formula f(builder, d.primal.like, d.result);
-  const Term a = *find(d.primal.inputs, "self")->get_if<Term>();
-  const Term b = *find(d.primal.inputs, "other")->get_if<Term>();
-  const Term da = *find(d.tangents, "self")->get_if<Term>();
-  const Term db = *find(d.tangents, "other")->get_if<Term>();
+  const Term a = operand(d, "self");
+  const Term b = operand(d, "other");
+  const Term da = tangent(d, "self");
+  const Term db = tangent(d, "other");
   Term change = da == kNoTerm ? kNoTerm : f.mul(b, da);
-  if (db != kNoTerm) {
-    const Term part = f.mul(a, db);
-    change = change == kNoTerm ? f.neg(part) : f.sub(change, part);
-  }
+  if (db != kNoTerm) change = f.minus(change, f.mul(a, db));
   return f.result(f.div(change, f.add(f.square(a), f.square(b))));
 }
 
@@ -485,8 +485,8 @@ template <bool kWithBounds>
 Result<Term> clipped(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   Formula f(builder, d.primal.like, d.result);
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
-  Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
+  Term dx = tangent(d, "self");
   const Term zeros = f.zeros_like(dx);
   const auto within = [&](std::string_view op, std::string_view name, std::optional<double> bound) {
     const Argument* given = find(d.primal.inputs, name);
@@ -512,8 +512,8 @@ template <auto kSlope>
 Result<Term> bent(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   Formula f(builder, d.primal.like, d.result);
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
-  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
+  const Term dx = tangent(d, "self");
   const Term above = f.mul(dx, number_or(d, "scale", 1));
   return f.result(f.where(f.compare("gt", x, Argument(0.0)), above, kSlope(f, d, x, dx)));
 }
@@ -523,8 +523,8 @@ template <auto kSlope>
 Result<Term> pointwise(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   Formula f(builder, d.primal.like, d.result);
-  const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
-  const Term dx = *find(d.tangents, "self")->get_if<Term>();
+  const Term x = operand(d, "self");
+  const Term dx = tangent(d, "self");
   return f.result(f.mul(dx, kSlope(f, x, d.result)));
 }
 template <auto kSlope>

@@ -15,6 +15,7 @@
 #include "lower/forms.h"
 #include "lower/pass.h"
 #include "lower/signature.h"
+#include "ops/table.h"
 
 namespace pt2 {
 namespace {
@@ -39,15 +40,10 @@ std::string_view dual_operation(std::string_view target) {
   return std::ranges::find(kNames, target) != std::end(kNames) ? target : std::string_view();
 }
 
-// Operators that give elements of an operand along a dimension, and their indices.
-enum class Choice : uint8_t { of_the_same_rank, of_one };
-std::optional<Choice> gives_elements_and_indices(std::string_view target) {
-  if (!target.starts_with(kAten)) return {};
-  target.remove_prefix(kAten.size());
-  if (target == "sort.default" || target == "topk.default") return Choice::of_the_same_rank;
-  constexpr std::string_view kOfOne[] = {"max.dim", "min.dim", "median.dim", "kthvalue.default"};
-  if (std::ranges::find(kOfOne, target) != std::end(kOfOne)) return Choice::of_one;
-  return {};
+// Whether the operator gives elements of an operand along a dimension, and their indices.
+bool gives_elements_and_indices(std::string_view target) {
+  const ops::Operator op = ops::find_operator(target);
+  return op && op.form == ops::Operator::Form::as_written && op.def->facts.chosen_indices == 1;
 }
 
 // The type of a reduction of a tensor of type `meta` that keeps the dimension with size 1. Strides
@@ -256,28 +252,22 @@ class Lowering : public DerivativeBuilder {
 
   // The tangent of chosen elements is that of the tangent's elements at their places.
   Result<void> visit_choice(const Node& node, std::span<const ValueId> results) {
-    const Argument* self = nullptr;
-    const Argument* dim = nullptr;
-    const bool* keeps_dim = nullptr;
-    const bool keeps_rank = gives_elements_and_indices(node.target) == Choice::of_the_same_rank;
     DerivativeCall wanted{.target = node.target, .inputs = node.inputs, .like = results[0]};
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const NamedArgument& input = node.inputs[i];
-      change_values(wanted.inputs[i].arg,
+    for (NamedArgument& input : wanted.inputs)
+      change_values(input.arg,
                     [&](ValueId id) { return Argument(term_of(primal_value(term_of(id)))); });
-      if (input.name == "self") self = &input.arg;
-      if (input.name == "dim") dim = &input.arg;
-      if (input.name == "keepdim") keeps_dim = input.arg.get_if<bool>();
-    }
-    const auto* last = dim == nullptr ? nullptr : dim->get_if<int64_t>();
+    const Argument *self = node.find_input("self"), *keepdim = node.find_input("keepdim");
     const auto* operand = self == nullptr ? nullptr : self->get_if<ValueId>();
-    if (operand == nullptr || (dim != nullptr && last == nullptr)) return malformed();
-    const ChosenAt at{.dim = last == nullptr ? -1 : *last,
-                      .keeps = keeps_rank || (keeps_dim != nullptr && *keeps_dim),
-                      .like = results[0]};
+    const auto* keeps = keepdim == nullptr ? nullptr : keepdim->get_if<bool>();
+    const std::optional<int64_t> dim = literal(node, "dim", -1);
+    if (operand == nullptr || !dim) return malformed();
+    const Term x = term_of(*operand);
+    const bool keeps_rank = ops::find_operator(node.target).signature().find("keepdim") == nullptr;
+    const ChosenAt at{
+        .dim = *dim, .keeps = keeps_rank || (keeps != nullptr && *keeps), .like = results[0]};
     PT2_TRY(const std::vector<Term> made, emit(std::move(wanted), node.outputs));
     of_value_[results[1]] = made[1];
-    PT2_TRY(of_value_[results[0]], chosen(term_of(*operand), made[0], made[1], at));
+    PT2_TRY(of_value_[results[0]], chosen(x, made[0], made[1], at));
     return {};
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ir/target.h"
+#include "lower/arguments.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
 #include "ops/table.h"
@@ -20,12 +21,11 @@ IndexChoice choice_of(const Graph& graph, const Node& node, const ops::Signature
                   .indices = {},
                   .values = {},
                   .dim = {}};
-  if (const Argument* dim = node.find_input("dim")) {
-    if (const auto* number = dim->get_if<int64_t>()) out.dim = *number;
-  } else if (const ops::Parameter* parameter = signature.find("dim")) {
-    if (const auto usual = ops::default_value(*parameter); usual && usual->is<int64_t>())
-      out.dim = *usual->get_if<int64_t>();
-  }
+  std::optional<int64_t> usual;
+  if (const ops::Parameter* parameter = signature.find("dim"))
+    if (const auto value = ops::default_value(*parameter); value && value->is<int64_t>())
+      usual = *value->get_if<int64_t>();
+  out.dim = literal(node, "dim", usual);
   if (const Argument* self = node.find_input("self"))
     if (const auto* value = self->get_if<ValueId>()) out.values = graph.value(*value).name;
   return out;

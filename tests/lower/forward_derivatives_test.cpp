@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace pt2 {
 namespace {
 
@@ -70,6 +72,27 @@ TEST(ForwardDerivative, TangentsBecomeNodes) {
   EXPECT_EQ(targets(**found),
             (std::vector<std::string>{"torch.ops.aten.exp.default", "torch.ops.aten.mul.Tensor"}));
   EXPECT_EQ((*found)->inputs().size(), 2u);
+}
+
+TEST(ForwardDerivative, ChosenElementsBringTheirTangents) {
+  const std::string gather = "torch.ops.aten.gather.default";
+  for (const std::string target : {"torch.ops.aten.sort.stable", "torch.ops.aten.topk.default",
+                                   "torch.ops.aten.mode.default", "torch.ops.aten.nanmedian.dim"}) {
+    Maker maker;
+    const ValueId x = maker.input("x"), dx = maker.input("dx");
+    maker.functorch("_jvp_increment_nesting");
+    const ValueId dual = maker.dual(x, dx, "dual");
+    const ValueId y = maker.value("y"), indices = maker.value("indices");
+    maker.graph.add_node({.target = target,
+                          .inputs = {{.name = "self", .arg = Argument(dual)}},
+                          .outputs = {Argument(y), Argument(indices)}});
+    const ValueId dy = maker.tangent(y, "dy");
+    maker.functorch("_jvp_decrement_nesting");
+    maker.graph.add_output(Argument(dy));
+    const auto found = lowered(maker.graph);
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(std::ranges::count(targets(**found), gather), 1) << target;
+  }
 }
 
 TEST(ForwardDerivative, GraphsWithoutDualNumbersAreLeftAlone) {

@@ -198,14 +198,6 @@ std::optional<size_t> shown_input(const Graph& graph, const Node& node, const op
   return std::nullopt;
 }
 
-std::optional<int64_t> literal(const Node& node, std::string_view name,
-                               std::optional<int64_t> otherwise) {
-  const Argument* argument = node.find_input(name);
-  if (argument == nullptr) return otherwise;
-  const auto* number = argument->get_if<int64_t>();
-  return number != nullptr ? std::optional(*number) : std::nullopt;
-}
-
 std::vector<NamedArgument> other_inputs(const Node& node, size_t input) {
   std::vector<NamedArgument> out = node.inputs;
   out.erase(out.begin() + static_cast<ptrdiff_t>(input));
