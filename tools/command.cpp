@@ -75,33 +75,37 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
     meant = nearest_name(name, kOwnOptions, [](std::string_view option) { return option; });
   if (meant.empty() && !is_option)
     meant = nearest_name(name, verbs(), [](const Verb& verb) { return verb.name; });
-  std::string text =
+  const std::string text =
       fmt::format("pt2: there is no {} '{}'", is_option ? "option" : "verb", printable(name, 40));
-  if (!meant.empty()) text += fmt::format("; did you mean '{}'?", meant);
-  print(environment.err, text + "\nSee 'pt2 --help'.\n");
+  print(environment.err, text + did_you_mean(meant) + "\nSee 'pt2 --help'.\n");
   return kUsage;
 }
 
 // A file may give an operator or a node a name of a million letters, which no reader needs whole.
 constexpr size_t kMostShownWord = 200, kMostShownLine = 4096;
 
-std::string with_short_words(std::string_view line) {
+// What lies between the separators, changed one by one.
+template <class Change>
+std::string with_parts(std::string_view text, char separator, Change&& change) {
   std::string out;
-  for (size_t begin = 0; begin < line.size();) {
-    const size_t end = std::min(line.find(' ', begin), line.size());
-    out += bounded(std::string(line.substr(begin, end - begin)), kMostShownWord);
-    if (end < line.size()) out += ' ';
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    if (begin > 0) out += separator;
+    out += change(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  return bounded(std::move(out), kMostShownLine);
+  return out;
 }
 
 // A whole message for people.
 std::string shown_message(std::string_view text) {
-  std::string out = with_short_words(text.substr(0, text.find('\n')));
-  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
-    out += '\n' + with_short_words(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
-  return printable_message(out);
+  const auto shown_word = [](std::string_view word) {
+    return bounded(std::string(word), kMostShownWord);
+  };
+  const auto shown_line = [&](std::string_view line) {
+    return bounded(with_parts(line, ' ', shown_word), kMostShownLine);
+  };
+  return printable_message(with_parts(text, '\n', shown_line));
 }
 
 int report_usage_error(const Verb& verb, std::string_view text, Environment& environment) {

@@ -290,10 +290,10 @@ Error CommandLine::unexpected() const {
       is_letter ? "" : nearest_name(typed, names, [](const std::string& name) -> std::string_view {
         return name;
       });
-  return {ErrorCode::argument,
-          fmt::format("there is no option '{}'{}", printable(typed, kMostShown),
-                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)),
-          ""};
+  return {
+      ErrorCode::argument,
+      fmt::format("there is no option '{}'{}", printable(typed, kMostShown), did_you_mean(meant)),
+      ""};
 }
 
 Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> arguments) {

@@ -1,5 +1,7 @@
 #include "tools/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -54,6 +56,10 @@ size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+std::string did_you_mean(std::string_view name) {
+  return name.empty() ? "" : fmt::format("; did you mean '{}'?", name);
 }
 
 bool matches(std::string_view name, std::string_view pattern) {

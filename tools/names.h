@@ -28,6 +28,9 @@ std::string nearest_name(std::string_view typed, const Names& names, Text&& text
   return best;
 }
 
+// "; did you mean 'run'?", to follow what was typed; "" for no name.
+std::string did_you_mean(std::string_view name);
+
 // Whether all of `name` is what `pattern` says, where * is any text and ? any character. Takes
 // name.size() * pattern.size() steps at most.
 bool matches(std::string_view name, std::string_view pattern);

@@ -168,9 +168,8 @@ Error unknown_operator(const std::string& topic) {
   const std::string near =
       nearest_name(topic, available_operators(),
                    [&](const OperatorInfo& each) { return compared_name(each, topic); });
-  return usage_error(fmt::format("there is no operator '{}';{} 'pt2 ops' lists the operators",
-                                 printable(topic),
-                                 near.empty() ? "" : fmt::format(" did you mean '{}'?", near)));
+  return usage_error(fmt::format("there is no operator '{}'{} 'pt2 ops' lists the operators",
+                                 printable(topic), near.empty() ? ";" : did_you_mean(near)));
 }
 
 Error unknown(const std::string& topic) {
@@ -185,9 +184,9 @@ Error unknown(const std::string& topic) {
   for (const OperatorInfo& each : operators) names.push_back(compared_name(each, topic));
   const std::string near = nearest_name(topic, names, std::identity());
   return usage_error(fmt::format(
-      "there is no rule, blocker, error, limit or operator '{}';{} 'pt2 explain' lists the rules, "
+      "there is no rule, blocker, error, limit or operator '{}'{} 'pt2 explain' lists the rules, "
       "'pt2 ops' the operators",
-      printable(topic), near.empty() ? "" : fmt::format(" did you mean '{}'?", near)));
+      printable(topic), near.empty() ? ";" : did_you_mean(near)));
 }
 
 Result<int> explain(const std::string& topic, bool as_json, Environment& environment) {

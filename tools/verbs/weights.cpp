@@ -272,9 +272,8 @@ Result<void> check_listed(const std::string& word) {
   const auto whole = [](std::string_view action) { return action; };
   const std::string near = nearest_name(word, kActions, whole);
   if (!near.empty())
-    return usage_error(
-        fmt::format("there is no file and no action '{}'; did you mean '{}'? The actions are {}",
-                    printable(word), near, fmt::join(kActions, ", ")));
+    return usage_error(fmt::format("there is no file and no action '{}'{} The actions are {}",
+                                   printable(word), did_you_mean(near), fmt::join(kActions, ", ")));
   return Error{ErrorCode::io,
                fmt::format("there is no such file, and no action of this name: {}",
                            fmt::join(kActions, ", ")),
