@@ -154,10 +154,11 @@ C log_sum_exp(const C* values, int64_t count) {
   Real maximum = -std::numeric_limits<Real>::infinity();
   for (int64_t i = 0; i < count; ++i)
     if (real(values[i]) > maximum || std::isnan(real(values[i]))) maximum = real(values[i]);
-  // The real exponentials are of differences to the largest number: of none above 0.
-  if constexpr (!std::is_same_v<C, Complex>)
-    if (maximum > 0 && std::isinf(maximum)) return maximum;
-  if (std::isinf(maximum)) maximum = 0;
+  // An infinite number less itself would be NaN.
+  if (std::isinf(maximum)) {
+    if (!std::is_same_v<C, Complex> && maximum > 0) return maximum;
+    maximum = 0;
+  }
   if constexpr (!std::is_same_v<C, Complex>) {
     const double sum = kernels::sum_of_exponentials(values, count, maximum);
     return static_cast<C>(std::log(sum) + static_cast<double>(maximum));
