@@ -248,14 +248,16 @@ std::optional<Sizes> own_places(const Sizes& sizes, const std::vector<SymInt>& r
                                 const SymbolBindings& symbols) {
   if (recorded.size() != sizes.size()) return std::nullopt;
   Sizes strides;
+  bool is_empty = false;
   std::vector<std::pair<int64_t, int64_t>> steps;  // stride and size
   for (size_t dim = 0; dim < sizes.size(); ++dim) {
     const Result<int64_t> stride = evaluate(recorded[dim], symbols);
     if (!stride || *stride < 0 || sizes[dim] < 0) return std::nullopt;
     strides.push_back(*stride);
-    if (sizes[dim] == 0) return strides;
+    is_empty = is_empty || sizes[dim] == 0;
     if (sizes[dim] > 1) steps.emplace_back(*stride, sizes[dim]);
   }
+  if (is_empty) return strides;
   std::ranges::sort(steps);
   int64_t reach = 1;
   for (const auto& [stride, size] : steps) {

@@ -113,15 +113,15 @@ TEST_F(CheckInputs, GuardsComeLast) {
   EXPECT_NE(check({{3}, {4}}).find("size 0 of x must equal size 0 of y"), std::string::npos);
 }
 
-// x of the sizes 3 and 4, recorded with these strides and called with those.
+// x, recorded with these strides and called with those and these sizes.
 class CheckLayouts : public CheckInputs {
  protected:
-  std::string layouts(std::vector<SymInt> recorded, const Sizes& strides) {
+  std::string layouts(std::vector<SymInt> recorded, const Sizes& strides,
+                      const Sizes& sizes = {3, 4}) {
     add_input("x", {size("s0"), SymInt(4)});
     TensorMeta meta = *program_.graph.value(*program_.graph.find_value("x")).tensor();
     meta.strides = std::move(recorded);
     program_.graph.set_value_meta(*program_.graph.find_value("x"), meta);
-    const Sizes sizes = {3, 4};
     const std::vector<InputShape> shapes = {
         TensorShape{.dtype = Dtype::float32, .sizes = sizes, .strides = strides}};
     std::vector<InputLayout> found;
@@ -137,6 +137,11 @@ class CheckLayouts : public CheckInputs {
 TEST_F(CheckLayouts, GuardsOnStridesAskForTheRecordedLayout) {
   program_.guards_code = {"L['x'].stride()[1] == L['x'].size()[0]"};
   EXPECT_EQ(layouts({SymInt(1), size("s0")}, {4, 1}), "1 3 ");
+}
+
+TEST_F(CheckLayouts, HaveAStrideForEachDimOfAnEmptyInput) {
+  program_.guards_code = {"L['x'].stride()[1] == 2"};
+  EXPECT_EQ(layouts({SymInt(1), SymInt(2)}, {4, 1}, {0, 4}), "1 2 ");
 }
 
 TEST_F(CheckLayouts, AreNoneWhereTheInputsOwnWillDo) {
