@@ -150,9 +150,10 @@ class GuardAsserter {
       if (!can_compute(expr->args[i])) return false;
       const Part& next = parts_.at(key(expr->args[i]));
       const PartKey both{expr.operator->(), i + 1};
-      if (!spell(both, applied(expr->op, before->expr, next.expr),
-                 evaluated(expr->op, before->hint, next.hint)))
-        return false;
+      std::optional<Number> hint = evaluated(expr->op, before->hint, next.hint);
+      // The result exceeds 64 bits, which no value of a graph may.
+      if (is_integer(before->hint) && is_integer(next.hint) && !hint) return false;
+      if (!spell(both, applied(expr->op, before->expr, next.expr), std::move(hint))) return false;
       before = &parts_.at(both);
     }
     return true;
@@ -166,6 +167,10 @@ class GuardAsserter {
                *right = b ? std::get_if<int64_t>(&*b) : nullptr;
     if (left == nullptr || right == nullptr) return std::nullopt;
     return known(evaluate(applied(op, pool_.integer(*left), pool_.integer(*right)), {}));
+  }
+
+  static bool is_integer(const std::optional<Number>& number) {
+    return number && std::holds_alternative<int64_t>(*number);
   }
 
   static std::optional<Number> known(Result<Number> number) {
