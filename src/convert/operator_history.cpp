@@ -37,6 +37,7 @@ constexpr NameRow kNames[] = {
 #include "ops/argument_names.def"
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &OperatorRow::target));
+static_assert(std::ranges::is_sorted(kArguments, {}, &ArgumentRow::target));
 
 }  // namespace
 
