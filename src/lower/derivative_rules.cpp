@@ -246,6 +246,7 @@ Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Diff
     return Error{ErrorCode::unsupported, "the exponent of a dual number is not a constant", {}};
   const Term x = operand(d, "self");
   const Term dx = tangent(d, "self");
+  if (n == 0) return formula.result(formula.zeros_like(dx));  // 0 * inf at x = 0 otherwise
   const Term lower =
       formula.call("pow.Tensor_Scalar",
                    {Formula::named("self", x), {.name = "exponent", .arg = Argument(n - 1)}});
@@ -412,24 +413,28 @@ Result<Term> extreme_of_two(DerivativeBuilder& builder, const DerivativeRule&,
   return f.result(f.where(is_equal, half, f.where(is_first, da, db)));
 }
 
-// x^n: dx n x^(n - 1) + dn y log(x), both 0 where the power is constant.
+// x^n: dx n x^(n - 1) + dn y log(x). The first term is 0 where n is, the second where x is 0 and n
+// is not negative (torch/csrc/autograd/FunctionsManual.cpp pow_backward_exponent).
 Result<Term> power_of_tensors(DerivativeBuilder& builder, const DerivativeRule&,
                               const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "exponent"}));
   Formula f(builder, d.primal.like, d.result);
   const Term x = operand(d, "self");
   const Term n = operand(d, "exponent");
-  Term sum = kNoTerm;
-  const auto add = [&](Term is_constant, Term term) {
-    sum = f.plus(sum, f.where(is_constant, f.zeros_like(term), term));
+  const auto zero_where = [&](Term condition, Term term) {
+    return f.where(condition, f.zeros_like(term), term);
   };
+  Term sum = kNoTerm;
   if (const Term dx = tangent(d, "self"); dx != kNoTerm) {
     const Term lower = f.call("pow.Tensor_Tensor", {Formula::named("self", x),
                                                     Formula::named("exponent", f.add(n, -1.0))});
-    add(f.compare("eq", n, Argument(0.0)), f.mul(f.mul(lower, n), dx));
+    sum = zero_where(f.compare("eq", n, Argument(0.0)), f.mul(f.mul(lower, n), dx));
   }
-  if (const Term dn = tangent(d, "exponent"); dn != kNoTerm)
-    add(f.compare("eq", x, Argument(0.0)), f.mul(f.mul(d.result, f.unary("log.default", x)), dn));
+  if (const Term dn = tangent(d, "exponent"); dn != kNoTerm) {
+    const Term term = f.mul(f.mul(d.result, f.unary("log.default", x)), dn);
+    const Term at_zero = zero_where(f.compare("ge", n, Argument(0.0)), term);
+    sum = f.plus(sum, f.where(f.compare("eq", x, Argument(0.0)), at_zero, term));
+  }
   return f.result(sum);
 }
 
@@ -440,7 +445,10 @@ Result<Term> power_of_number(DerivativeBuilder& builder, const DerivativeRule&,
   Formula f(builder, d.primal.like, d.result);
   const Term dx = tangent(d, "exponent");
   const double base = number_or(d, "self", 0);
-  const Term slope = base == 0 ? f.zeros_like(d.result) : f.mul(d.result, std::log(base));
+  if (base != 0) return f.result(f.mul(dx, f.mul(d.result, std::log(base))));
+  // The power is inf where the exponent is negative, and so its derivative -inf.
+  const Term is_constant = f.compare("ge", operand(d, "exponent"), Argument(0.0));
+  const Term slope = f.where(is_constant, f.zeros_like(d.result), f.neg(d.result));
   return f.result(f.mul(dx, slope));
 }
 
