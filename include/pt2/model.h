@@ -177,6 +177,8 @@ class Session {
   // the run that it is told of goes on as it began.
   void observe(Observer observer) { observer_ = std::move(observer); }
 
+  const SessionOptions& options() const { return options_; }
+
   // Implementation.
   const Model::Shared& shared() const { return *shared_; }
 

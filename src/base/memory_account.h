@@ -27,14 +27,16 @@ struct WorkExceeded {};
 
 class MemoryAccount {
  public:
-  // `max_work`: Limits::max_work.
-  explicit MemoryAccount(uint64_t limit, uint64_t max_work = UINT64_MAX)
-      : limit_(limit), max_work_(max_work) {}
+  // `max_work`: Limits::max_work. With `spans_calls`, calls made while the account is current use
+  // it instead of accounts of their own.
+  explicit MemoryAccount(uint64_t limit, uint64_t max_work = UINT64_MAX, bool spans_calls = false)
+      : limit_(limit), max_work_(max_work), spans_calls_(spans_calls) {}
   // Throws std::bad_alloc, and counts nothing, when it would be too much.
   void take(uint64_t bytes);
   void give_back(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t left() const;
   uint64_t limit() const { return limit_; }
+  bool spans_calls() const { return spans_calls_; }
 
   // The account of this thread's running call; null outside of one. Memory taken from it keeps it
   // alive.
@@ -81,6 +83,7 @@ class MemoryAccount {
  private:
   uint64_t limit_;
   uint64_t max_work_;
+  bool spans_calls_;
   std::atomic<uint64_t> used_{0};  // a storage may end its life on another thread
   std::atomic<uint64_t> inner_work_{0};
 };

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/platform.h"
+#include "run/model_shared.h"
 
 namespace pt2::run {
 
@@ -27,17 +28,43 @@ uint64_t bytes_of(std::span<const Value> values) {
   return bytes;
 }
 
+uint64_t budget_bytes(const Session& session, std::span<const Value> inputs) {
+  return session.shared().file_bytes +
+         (session.options().inputs_raise_limits ? bytes_of(inputs) : 0);
+}
+
 Limits scaled_limits(Limits limits, uint64_t bytes) {
   constexpr uint64_t kUnit = 1 << 20;
   limits.max_work = saturating_product(limits.max_work, std::max<uint64_t>(bytes / kUnit, 1));
   return limits;
 }
 
-std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
+namespace {
+
+uint64_t allowed_bytes(const Limits& limits, uint64_t bytes) {
   constexpr uint64_t kAlways = 768ull << 20;
   const uint64_t most = saturating_sum(saturating_product(bytes, limits.max_tensor_ratio), kAlways);
-  return std::make_shared<MemoryAccount>(std::min(most, limits.max_tensor_bytes),
+  return std::min(most, limits.max_tensor_bytes);
+}
+
+}  // namespace
+
+std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
+  if (auto outer = MemoryAccount::current(); outer != nullptr && outer->spans_calls()) return outer;
+  return std::make_shared<MemoryAccount>(allowed_bytes(limits, bytes),
                                          scaled_limits(limits, bytes).max_work);
+}
+
+std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const Session*> sessions,
+                                                     std::span<const Value> inputs) {
+  uint64_t most = 0, max_work = 0;
+  for (const Session* session : sessions) {
+    const Limits& limits = session->shared().limits;
+    const uint64_t bytes = budget_bytes(*session, inputs);
+    most = std::max(most, allowed_bytes(limits, bytes));
+    max_work = saturating_sum(max_work, scaled_limits(limits, bytes).max_work);
+  }
+  return std::make_shared<MemoryAccount>(most, max_work, true);
 }
 
 }  // namespace pt2::run

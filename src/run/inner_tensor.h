@@ -1,5 +1,5 @@
-// The operator that takes an inner tensor out of a subclass. It has no kernel: models have the inner
-// tensors as inputs (subclass_parameters.h).
+// The operator that takes an inner tensor out of a subclass. It has no kernel: models have the
+// inner tensors as inputs (subclass_parameters.h).
 #ifndef PT2_RUN_INNER_TENSOR_H
 #define PT2_RUN_INNER_TENSOR_H
 

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/memory_account.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "run/call_budget.h"
 #include "run/copy_of.h"
 #include "run/index_choices.h"
 #include "run/model_shared.h"
@@ -48,6 +50,16 @@ std::vector<Value> unshared(const std::vector<Value>& inputs) {
     out.push_back(is_safe ? value : copy_of(value));
   }
   return out;
+}
+
+// True if a later call may write to the memory of the value.
+bool shares_state(const Session& session, const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  if (tensor == nullptr || !tensor->defined()) return false;
+  return std::ranges::any_of(session.program().signature.input_specs, [&](const InputSpec& spec) {
+    const Tensor* state = spec.target ? session.state(*spec.target) : nullptr;
+    return state != nullptr && state->storage() == tensor->storage();
+  });
 }
 
 class CallCheck {
@@ -185,7 +197,7 @@ Result<RecordedCall> record_answers(Session& session, const RecordedCall& call) 
   session.seed(0);
   PT2_TRY(const std::vector<Value> outputs, session.run(inputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    RecordedValue output{copy_of(outputs[i]), {}};
+    RecordedValue output{shares_state(session, outputs[i]) ? copy_of(outputs[i]) : outputs[i], {}};
     if (i < call.outputs.size()) output.reference = call.outputs[i].reference;
     out.outputs.push_back(std::move(output));
   }
@@ -198,6 +210,15 @@ Result<RecordedCall> record_answers(Session& session, const RecordedCall& call) 
     if (!compare(inputs[i], call.inputs[i]).equal())
       out.mutated_inputs.emplace_back(i, RecordedValue{inputs[i], {}});
   return out;
+}
+
+Result<CallReport> replay_beside(Session& session, Session& reference, const RecordedCall& call,
+                                 const CompareOptions& options) {
+  const MemoryAccount::Scope scope(run::open_account_of_calls({&session, &reference}, call.inputs));
+  return within_memory([&]() -> Result<CallReport> {
+    PT2_TRY(const RecordedCall answers, record_answers(reference, call));
+    return replay(session, answers, options);
+  });
 }
 
 }  // namespace pt2

@@ -4,8 +4,10 @@
 #include <string_view>
 
 #include "base/hash/text_hash.h"
+#include "base/memory_account.h"
 #include "ir/graph_place.h"
 #include "pt2/tools/run_trace.h"
+#include "run/call_budget.h"
 #include "run/copy_of.h"
 #include "run/model_shared.h"
 
@@ -81,10 +83,12 @@ class RunPair {
 
 Result<std::vector<Value>> observed_run(Session& session, std::span<const Value> inputs,
                                         Observer observer) {
-  std::vector<Value> own;
-  for (const Value& input : inputs) own.push_back(copy_of(input));
   session.observe(std::move(observer));
-  Result<std::vector<Value>> outputs = session.run(own);
+  Result<std::vector<Value>> outputs = within_memory([&] {
+    std::vector<Value> own;
+    for (const Value& input : inputs) own.push_back(copy_of(input));
+    return session.run(own);
+  });
   session.observe({});
   if (!outputs)
     return in_file(std::move(outputs).error(), session.shared().package->archive().name());
@@ -113,6 +117,7 @@ Result<RunDifference> diff_runs(Session& before, Session& after, std::span<const
                                 const CompareOptions& options) {
   RunDifference out;
   RunPair runs(pairs, options, out);
+  const MemoryAccount::Scope scope(run::open_account_of_calls({&before, &after}, inputs));
   PT2_TRY(const std::vector<Value> expected,
           observed_run(before, inputs,
                        [&](const ObservedValue& observed) { return runs.hold(observed); }));

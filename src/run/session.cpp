@@ -268,8 +268,7 @@ Result<std::vector<Value>> Session::run_into(std::span<Value> inputs,
 Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const CallOptions& options,
                                              const OutputAllocator* allocate) {
   PT2_TRY(const std::vector<InputLayout> layouts, check_call(*shared_, inputs));
-  const uint64_t bytes =
-      shared_->file_bytes + (options_.inputs_raise_limits ? run::bytes_of(inputs) : 0);
+  const uint64_t bytes = run::budget_bytes(*this, inputs);
   const MemoryAccount::Scope scope(run::open_account(shared_->limits, bytes));
   return within_memory([&]() -> Result<std::vector<Value>> {
     const run::CallingConvention& convention = shared_->convention;

@@ -120,12 +120,11 @@ struct Engines {
 // it is the program that fails.
 Result<CallReport> compare_engines(Engines& engines, const RecordedCall& call, bool is_recorded,
                                    const CompareOptions& settings) {
-  const Result<RecordedCall> answers = record_answers(engines.reference, call);
-  if (answers) return replay(engines.planned, *answers, settings);
-  if (!is_recorded) return answers.error();
+  Result<CallReport> compared = replay_beside(engines.planned, engines.reference, call, settings);
+  if (compared || !is_recorded) return compared;
   CallReport report = replay(engines.planned, call, settings);
   if (report.passed() && report.refusal.empty())
-    report.differences.push_back("the reference engine fails: " + answers.error().text());
+    report.differences.push_back("the reference engine fails: " + compared.error().text());
   return report;
 }
 

@@ -30,16 +30,21 @@ struct CallReport {
 
 // Runs `call` on the session, seeded with 0, and compares outputs, changed state and changed inputs
 // with the record. A call that PyTorch refused must fail here too, because of what it is given
-// (`invalid` or `argument`): what is not supported, or too much, shows nothing. Recorded inputs stay
-// as they are.
+// (`invalid` or `argument`): what is not supported, or too much, shows nothing. Recorded inputs
+// stay as they are.
 CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options = {});
 
 // What the session, seeded with 0, answers to the inputs of `call`, in the form of a record: its
 // outputs, all buffers, the inputs that it changed. Values computed in float64 that `call` has for
 // outputs are the record's, too. To compare another engine, or another program, with it by
-// replay(). The inputs stay as they are; the memory is that of copies of outputs and buffers.
+// replay(). The inputs stay as they are; the memory is that of the outputs and copies of buffers.
 // Errors: those of the session.
 Result<RecordedCall> record_answers(Session& session, const RecordedCall& call);
+
+// record_answers() of `reference`, which replay() compares with `session`. Both calls together may
+// hold what one call may hold. Errors: those of `reference`.
+Result<CallReport> replay_beside(Session& session, Session& reference, const RecordedCall& call,
+                                 const CompareOptions& options = {});
 
 }  // namespace pt2
 

@@ -45,8 +45,8 @@ struct RunDifference {
 
 // Runs both on `inputs`, node by node, and compares the values of `pairs` (names in the graphs,
 // before and after) and the outputs. Each run has copies of the inputs and computes from its own
-// values. Those of the first run that have a pair are held until the second has them too, and count
-// towards the memory of its call. Errors: those of both runs, under the name of the file.
+// values. Those of the first run that have a pair are held until the second has them too. Both runs
+// together may hold what one call may hold. Errors: those of both runs, under the name of the file.
 Result<RunDifference> diff_runs(Session& before, Session& after, std::span<const Value> inputs,
                                 std::span<const std::pair<std::string, std::string>> pairs,
                                 const CompareOptions& options = {});
