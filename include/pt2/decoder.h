@@ -1,18 +1,18 @@
-// Text generation with what exporters of language models write: a folder of Transformers
-// (prefill.pt2, decode.pt2, export.json, generation_config.json), or one program that takes token
-// ids and gives logits. Tokens are numbers here; texts are a tokenizer's business.
+// Text generation with exported language models. A model is a folder that Transformers exports
+// (prefill.pt2, decode.pt2, export.json, generation_config.json), or one program that maps token
+// ids to logits. Tokens are numbers; this library has no tokenizer.
 //
 //   pt2::Decoder decoder = pt2::Decoder::open("llama/").value();
 //   std::vector<int64_t> prompt = {5, 17, 99};
 //   pt2::Generated text = decoder.generate(prompt, {.max_new_tokens = 32}).value();
 //
-// What earlier tokens left behind (keys and values of attention, states of recurrent models) stays
-// in the decoder: a program's result is bound to the input of the next step, and what grows with
-// each token grows in place. Programs of one folder that have weights of equal content share one
-// copy of them.
+// The decoder keeps the state of earlier tokens (keys and values of attention, states of recurrent
+// models). It binds results of a program to the inputs of the next step. Tensors that grow with
+// each token grow in place. Programs of one folder share one copy of weights with equal content.
 //
-// What else a program takes, as what an encoder made of a text or of sound, is given by the names
-// of its inputs. A program called "encoder" is run on what is given, once for all tokens.
+// The caller sets the other inputs of a program by name (Decoder::give), for example the result of
+// an encoder for text or sound. If the model has a program called "encoder", it runs once on these
+// inputs, for all tokens.
 #ifndef PT2_DECODER_H
 #define PT2_DECODER_H
 
@@ -38,64 +38,66 @@ struct DecoderOptions {
   CustomOperators operators{};
   EngineKind engine = EngineKind::planned;
   unsigned threads = 0;  // as SessionOptions::threads
-  // How many tokens caches of fixed sizes hold, where the program leaves that open.
+  // The number of tokens that a fixed-size cache holds, if the program does not fix this number.
   int64_t cache_length = 2048;
 };
 
-// How the next token is drawn. As the logits processors of Transformers: temperature, then top_k,
-// then top_p. The random numbers are this library's own: equal seeds give equal tokens here, others
-// than PyTorch.
+// Parameters for drawing the next token. They apply in the order of the logits processors of
+// Transformers: temperature, then top_k, then top_p. The random numbers differ from PyTorch's;
+// equal seeds give equal tokens within this library.
 struct Sampling {
-  double temperature = 0;  // logits are divided by it; 0: always the most likely token
-  int64_t top_k = 0;       // of the most likely tokens alone; 0: of all
-  double top_p = 1;        // of the fewest tokens that are at least so likely together
+  double temperature = 0;  // divides the logits; 0: always the most likely token
+  int64_t top_k = 0;       // draw only from the `top_k` most likely tokens; 0: from all
+  // Draw only from the fewest most likely tokens whose probabilities sum up to at least `top_p`.
+  double top_p = 1;
   uint64_t seed = 0;
 };
 
-// generation_config.json of a folder, as far as it is followed.
+// The supported settings of generation_config.json.
 struct GenerationSettings {
   Sampling sampling{};
   std::vector<int64_t> stop_ids{};  // eos_token_id
   std::optional<int64_t>
-      start_id{};  // decoder_start_token_id, what texts behind an encoder begin with
+      start_id{};  // decoder_start_token_id, the first token of texts that follow an encoder
   std::optional<int64_t> max_new_tokens{};
-  // Settings that would change tokens and are not followed: "num_beams", "repetition_penalty".
+  // Settings that would change the tokens but are not supported: "num_beams", "repetition_penalty".
   std::vector<std::string> ignored{};
 };
 
 enum class StopReason : uint8_t {
   max_new_tokens,
-  stop_id,     // the last token is one
+  stop_id,     // the last token is a stop id
   cache_full,  // the program has no room for another token
-  callback,    // on_token said so
+  callback,    // on_token or on_token_of returned false
 };
-// "max_new_tokens", "stop_id", ...
+// Returns "max_new_tokens", "stop_id", ...
 std::string_view stop_reason_name(StopReason reason);
 
 struct GenerateOptions {
-  std::optional<int64_t> max_new_tokens{};  // else the settings'; else 64
-  std::optional<Sampling> sampling{};       // else the settings'
+  std::optional<int64_t> max_new_tokens{};  // nothing: from the settings, or 64
+  std::optional<Sampling> sampling{};       // nothing: from the settings
   std::optional<std::vector<int64_t>> stop_ids{};
-  // Told each token as soon as it is known; false ends.
+  // Receives each token as soon as it is known. The result false ends generation.
   std::function<bool(int64_t token)> on_token{};
-  // The same of several prompts, with the number of the one that it belongs to; false ends all.
+  // The same for several prompts, with the index of the prompt. The result false ends generation
+  // for all prompts.
   std::function<bool(size_t prompt, int64_t token)> on_token_of{};
-  CallOptions call{};  // of each program run; `growing` is the decoder's own
+  CallOptions call{};  // for each run of a program; the decoder sets `growing` itself
 };
 
 struct Generated {
-  std::vector<int64_t> tokens{};  // new ones, a stop id among them
+  std::vector<int64_t> tokens{};  // the new tokens, including the stop id
   StopReason reason = StopReason::max_new_tokens;
 };
 
-// Not for two threads at once. Needs the file or folder only while it is opened, apart from the
-// weights, which stay mapped.
+// A language model and the state of its tokens. Only one thread may use a decoder at a time. After
+// opening, the decoder needs the files only for the weights, which stay mapped.
 class Decoder {
  public:
-  // A folder, or a file with one program or with programs called "prefill" and "decode" (or
-  // "decoder"), and "encoder" if there is one. Reads each weight that two programs have once, to
-  // compare it. Errors: `io`, `malformed` (manifest or settings), those of Model::load, and
-  // `unsupported` for programs that are no language model.
+  // Opens a folder, or a file with one program or with programs called "prefill" and "decode" (or
+  // "decoder"), and optionally "encoder". Reads weights that two programs have once, to compare
+  // them. Errors: `io`, `malformed` (manifest or settings), those of Model::load, and `unsupported`
+  // for programs that are no language model.
   static Result<Decoder> open(const std::string& path, const DecoderOptions& options = {});
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
@@ -103,39 +105,41 @@ class Decoder {
 
   const GenerationSettings& settings() const;
 
-  // The names of what the programs take beside tokens, masks and positions: inputs of the encoder,
-  // or of the others where there is none.
+  // Returns the names of the inputs other than tokens, masks and positions: inputs of the encoder,
+  // or of the other programs if there is no encoder.
   std::vector<std::string> given_names() const;
-  // Gives it, and forgets all tokens and what was given before. Runs the encoder; its mask, where
-  // none is given, has all there is. Errors: `argument` for a name that no program has, those of
-  // Session::run.
+  // Sets these inputs. Forgets all tokens and the inputs of earlier calls. Runs the encoder; if no
+  // mask is given for it, the mask selects everything. Errors: `argument` for a name that no
+  // program has; those of Session::run.
   Result<void> give(NamedTensors inputs, const CallOptions& options = {});
 
-  // Continues with these tokens, after those of earlier calls: one or more. The logits of the last
-  // of them: a vector of float32, one for each token of the vocabulary. Error `argument` for ids
-  // that the program refuses, `limit` where its cache is full; the decoder is as it was then, but
-  // for a cache that is written in place. Copies no cache but where its room is used up, which
-  // doubles then.
+  // Feeds one or more tokens after those of earlier calls. Returns the logits of the last token: a
+  // float32 vector with one element for each token of the vocabulary. Copies a cache only when its
+  // room is used up; then the room doubles. Errors: `argument` for ids that the program refuses;
+  // `limit` if its cache is full. After an error the decoder is unchanged, except for a cache that
+  // the program writes in place.
   Result<Tensor> feed(std::span<const int64_t> ids, const CallOptions& options = {});
-  // Tokens that were fed since the last reset.
+  // Returns the number of tokens fed since the last reset.
   int64_t position() const;
-  // How many tokens fit; nothing where the program sets no bound.
+  // Returns the number of tokens that fit; nothing if the program sets no bound.
   std::optional<int64_t> capacity() const;
-  // Forgets all tokens, and nothing that was given.
+  // Forgets all tokens, but keeps the inputs that give() set.
   void reset();
 
-  // Resets, feeds the prompt and then each new token. An empty prompt is the settings' start_id.
-  // Errors: those of feed; `argument` for an empty prompt without one, or options out of range.
+  // Resets, feeds the prompt and then each new token. An empty prompt means the start_id of the
+  // settings. Errors: those of feed; `argument` for an empty prompt without start_id, or for
+  // options out of range.
   Result<Generated> generate(std::span<const int64_t> prompt, const GenerateOptions& options = {});
-  // The same of several prompts, which the program computes together as far as it takes more than
-  // one sequence: shorter ones begin with tokens that its mask hides. Where it has no mask, only
-  // prompts of one length go together. What is given has one sequence for each prompt, or one for
-  // all of them where prompts are computed one by one. Nothing is left to go on from.
+  // As above, for several prompts. The decoder computes prompts together if the program takes more
+  // than one sequence; it pads shorter prompts in front with tokens that the mask hides. Without a
+  // mask it computes only prompts of equal length together. Inputs that give() set have one
+  // sequence for each prompt, or one for all if prompts are computed one by one. Afterwards the
+  // decoder holds no tokens to continue from.
   Result<std::vector<Generated>> generate(std::span<const std::vector<int64_t>> prompts,
                                           const GenerateOptions& options = {});
 
-  // Bytes of caches that were copied from one place to another so far, and bytes of weights that
-  // two programs have in common and that are in memory once.
+  // Return the bytes of caches copied so far, and the bytes of weights that two programs share in
+  // memory.
   uint64_t copied_bytes() const;
   uint64_t shared_bytes() const;
 
@@ -145,12 +149,12 @@ class Decoder {
   std::unique_ptr<State> state_;
 };
 
-// Draws tokens one after another; equal seeds and logits give equal tokens.
+// Draws tokens. Equal seeds and equal logits give equal tokens.
 class Sampler {
  public:
   explicit Sampler(const Sampling& sampling) : sampling_(sampling), state_(sampling.seed) {}
-  // -1 where there are no logits. NaN counts as least likely. Of equal ones the first is the most
-  // likely. O(n log n) of the candidates that top_k leaves.
+  // Returns the id of the next token; -1 if `logits` is empty. NaN counts as least likely. Of equal
+  // logits the first is the most likely. O(n log n) in the candidates that top_k leaves.
   int64_t draw(std::span<const float> logits);
 
  private:

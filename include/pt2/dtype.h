@@ -1,5 +1,4 @@
-// The element types of tensors, with every name and number that the file formats give them
-// (dtype.def).
+// The element types of tensors, with their names and numbers in every file format (dtype.def).
 #ifndef PT2_DTYPE_H
 #define PT2_DTYPE_H
 
@@ -25,13 +24,13 @@ struct DtypeInfo {
   uint8_t schema_number;        // ScalarType of the export schema, not c10's
   uint8_t size;                 // bytes of one element
   DtypeCategory category;
-  std::string_view safetensors_name;  // empty where the format has none
-  std::string_view numpy_descriptor;  // empty where the format has none
+  std::string_view safetensors_name;  // empty if the format lacks the dtype
+  std::string_view numpy_descriptor;  // empty if the format lacks the dtype
 };
 
 std::span<const DtypeInfo> dtypes();
 const DtypeInfo& dtype_info(Dtype dtype);
-// Inline, as every access to a tensor's elements asks for it.
+// Returns the bytes of one element. Inline, because every access to elements needs it.
 constexpr int64_t dtype_size(Dtype dtype) {
   constexpr uint8_t kSizes[] = {
 #define PT2_DTYPE(name, short_name, schema_number, size, category, safetensors, numpy) size,
@@ -41,7 +40,8 @@ constexpr int64_t dtype_size(Dtype dtype) {
 }
 inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
 inline DtypeCategory dtype_category(Dtype dtype) { return dtype_info(dtype).category; }
-// The dtype of the parts of a complex dtype; a real dtype is its own (c10::toRealValueType).
+// Returns the dtype of the real part of a complex dtype, and a real dtype unchanged
+// (c10::toRealValueType).
 constexpr Dtype real_dtype(Dtype dtype) {
   switch (dtype) {
     case Dtype::complex32:
@@ -54,7 +54,7 @@ constexpr Dtype real_dtype(Dtype dtype) {
       return dtype;
   }
 }
-// Finds a dtype by either name, or by its schema number; nothing when there is none.
+// Find a dtype by its name or short name, or by its schema number; nothing if there is none.
 std::optional<Dtype> find_dtype(std::string_view name);
 std::optional<Dtype> find_dtype_by_schema_number(int64_t number);
 

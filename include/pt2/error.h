@@ -1,5 +1,5 @@
-// What went wrong and where, for the caller who has to react. Failures are values (result.h); a
-// code says what the caller can do about it, never which function failed.
+// Errors: what went wrong and where. Failures are values (result.h). The code of an error tells the
+// caller how to react; it does not identify the function that failed.
 #ifndef PT2_ERROR_H
 #define PT2_ERROR_H
 
@@ -15,11 +15,11 @@ enum class ErrorCode : uint8_t {
 #include "pt2/error.def"
 };
 
-// `where` is a path that a person can follow, built from the inside out by `at`:
+// `where` is the place of the error as a path for people. `at` builds it from the inside out:
 // `model.pt2!models/model.json:.graph_module.graph.nodes[12].inputs[0]`.
 struct Error {
-  // Compiled once, in error.cpp: an error is passed on in every second line, and two texts are a
-  // page of code wherever they are moved or destroyed.
+  // These are defined in error.cpp to keep callers small: most lines pass errors on, and moving or
+  // destroying two strings inline takes a page of code.
   Error() noexcept;
   Error(ErrorCode code, std::string_view message, std::string_view where = {});
   Error(const Error&);
@@ -32,20 +32,21 @@ struct Error {
   std::string message;
   std::string where;
 
-  // "where: message", or the message alone.
+  // Returns "where: message", or only the message if `where` is empty.
   std::string text() const;
 };
 
 std::string_view error_code_name(ErrorCode code);
 std::string_view error_code_meaning(ErrorCode code);
 std::optional<ErrorCode> find_error_code(std::string_view name);
-// The exit code of the `pt2` command for this kind of failure (docs/design.md, section 5).
+// Returns the exit code of the `pt2` command for this kind of failure (docs/design.md, section 5).
 int exit_code(ErrorCode code);
 
-// Adds a step in front of `where`, on the way up. `step` is text such as ".nodes", "[3]" or
-// "model.pt2!".
+// Returns the error with `step` in front of `where`. A caller adds the step that leads to the place
+// of the callee's error: ".nodes", "[3]", "model.pt2!".
 Error at(Error error, std::string_view step);
-// Puts the file in front of `where`: "model.npz!x.npy", or "model.npz" alone.
+// Returns the error with the file in front of `where`: "model.npz!x.npy", or "model.npz" if `where`
+// is empty.
 Error in_file(Error error, std::string_view path);
 
 }  // namespace pt2

@@ -1,5 +1,5 @@
-// What a file may cost before it is refused. Every number a file states is checked against these,
-// and against the file's real size, before anything is allocated for it.
+// Safety limits on the cost of a file. Every number that a file states is checked against these
+// limits, and against the real size of the file, before memory is allocated for it.
 #ifndef PT2_LIMITS_H
 #define PT2_LIMITS_H
 
@@ -20,13 +20,13 @@ struct Limits {
 // A row of limits.def.
 struct LimitInfo {
   std::string_view name;
-  uint64_t value = 0;  // if nobody sets it
-  std::string_view text;  // what it bounds
+  uint64_t value = 0;     // the default
+  std::string_view text;  // the quantity that it bounds
   void (*set)(Limits& limits, uint64_t value) = nullptr;
 };
 std::span<const LimitInfo> limit_infos();
-const LimitInfo* find_limit(std::string_view name);  // null when there is none
-// "max_entries=100". Error `argument`.
+const LimitInfo* find_limit(std::string_view name);  // null if there is none
+// Sets a limit from a text such as "max_entries=100". Error `argument`.
 Result<void> set_limit(Limits& limits, std::string_view text);
 
 }  // namespace pt2

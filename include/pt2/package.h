@@ -1,6 +1,6 @@
-// An opened .pt2 file, or a bare JSON document: its programs, and the tensors that belong to them.
-// Opening reads the directory and the program JSON; weights are found when they are asked for, and
-// stay in the mapped file until somebody reads their elements.
+// Opens a .pt2 file or a bare JSON document, and gives its programs and their tensors. Opening
+// reads the directory and the JSON of the programs. Payloads are located on request, and their
+// elements stay in the mapped file until they are read.
 //
 //   auto package = pt2::Package::open("model.pt2").value();
 //   const pt2::Program& program = *package.program().value();
@@ -40,47 +40,46 @@ enum class PayloadKind : uint8_t { weight, constant };
 // One tensor of the state dict or of the constants.
 struct PayloadTensor {
   PayloadKind kind = PayloadKind::weight;
-  std::string name{};  // its FQN
-  Tensor tensor{};     // not defined when `missing` tells why
-  std::string
-      missing;  // "layout torch.sparse_coo", "fake tensor", ...; empty when the elements are there
-  // Saved without elements. PyTorch loads zeros in their place, and so does this library, up to
-  // Limits::max_fake_bytes.
+  std::string name{};   // its FQN
+  Tensor tensor{};      // undefined if `missing` is not empty
+  std::string missing;  // the reason why there are no elements: "layout torch.sparse_coo", ...
+  // The tensor was saved without elements. PyTorch loads zeros in their place, and so does this
+  // library, up to Limits::max_fake_bytes.
   bool is_fake = false;
-  std::string dtype{};  // as torch prints it, also where the elements are missing
+  std::string dtype{};  // as torch prints it; known even if the elements are missing
   Sizes sizes{};
-  std::string device{};  // where it was when it was saved: "cpu", "cuda:0"
+  std::string device{};  // the device of the tensor when it was saved: "cpu", "cuda:0"
   bool requires_grad = false;
   bool is_parameter = false;
-  std::string record{};      // where its bytes lie, relative to the archive's root
-  size_t storage_group = 0;  // tensors of equal numbers share one storage
-  // Of a pickled tensor without strided data: a sparse one's indices and values, a quantized one's
-  // integers, a subclass's inner tensors.
+  std::string record{};      // the record of its bytes, relative to the root of the archive
+  size_t storage_group = 0;  // tensors with equal numbers share one storage
+  // The parts of a pickled tensor without strided data: indices and values of a sparse tensor,
+  // integers of a quantized tensor, inner tensors of a subclass.
   std::vector<Tensor> parts{};
-  std::vector<std::string> part_names{};  // of a subclass: the attributes that hold the parts
-  std::string class_name{};               // of a subclass: "torchao.quantization.Int8Tensor"
+  std::vector<std::string> part_names{};  // for a subclass: the attributes that hold the parts
+  std::string class_name{};               // for a subclass: "torchao.quantization.Int8Tensor"
 };
 
-// A constant that is no tensor: a custom or opaque object, kept as it is.
+// A constant that is no tensor: a custom or opaque object, kept unchanged.
 struct PayloadObject {
   std::string name{};
   std::string record{};
-  std::string type{};  // class name, where it is known
-  Object object{};     // null where its state is not understood
+  std::string type{};  // class name; empty if unknown
+  Object object{};     // null if its state is not understood
 };
 
-// Every tensor that belongs to one program. Immutable.
+// All tensors and objects of one program. Immutable.
 class Payloads {
  public:
   std::span<const PayloadTensor> tensors() const {
     return tensors_;
   }  // weights, then constants; in file order
   std::span<const PayloadObject> objects() const { return objects_; }
-  // Null when there is none.
+  // Return the tensor or object with this name; null if there is none.
   const PayloadTensor* find(PayloadKind kind, std::string_view name) const;
   const PayloadObject* find_object(std::string_view name) const;
-  // The tensor of a parameter, buffer or tensor constant of the signature; null when the file lacks
-  // it, and for other kinds of inputs. Non-persistent buffers lie among the constants.
+  // Returns the tensor of a parameter, buffer or tensor constant of the signature. Null if the file
+  // lacks it, and for other kinds of inputs. Non-persistent buffers are among the constants.
   const PayloadTensor* bound_to(const InputSpec& spec) const;
 
   void add(PayloadTensor tensor);
@@ -98,7 +97,7 @@ class Payloads {
 
 // The example inputs of a program: the leaves of (args, kwargs) in flat order.
 struct SampleInputs {
-  Pickle pickle;  // owns what the leaves refer to
+  Pickle pickle;  // owns the values of the leaves
   std::vector<SampleInput> leaves{};
 };
 
@@ -106,47 +105,51 @@ enum class NodeOrigins : bool;
 
 class Package {
  public:
-  // Errors: those of Archive::open, and of reading a program (`malformed`, `invalid`,
+  // Opens a file. Errors: those of Archive::open, and of reading a program (`malformed`, `invalid`,
   // `unsupported`), at the record and the place in its JSON.
   static Result<Package> open(const std::string& path, const Limits& limits = {});
-  // As open, but nodes of long programs keep of their metadata only what module_path and
-  // source_line need: for looking at large programs, not for writing them again.
+  // As open, but nodes of long programs keep only the metadata that module_path and source_line
+  // need. Use it to inspect large programs, not to write them again.
   static Result<Package> open_briefly(const std::string& path, const Limits& limits = {});
-  // Over bytes in memory; `name` is used in messages, `owner` is kept alive with the package and
-  // its tensors.
+  // As open, for bytes in memory. Messages use `name`. The package and its tensors keep `owner`
+  // alive.
   static Result<Package> open_bytes(std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string name,
                                     const Limits& limits = {});
 
   const Archive& archive() const;
-  // Names of the programs, in file order. Of a container (container.h) there are several in one
-  // record: "forward", "aotinductor-a100/forward"; with the record's name in front
-  // ("decoder/forward") where the file has more than one.
+  // Returns the names of the programs in file order. A container (container.h) has several programs
+  // in one record: "forward", "aotinductor-a100/forward". If the file has more than one such
+  // record, the name of the record precedes them ("decoder/forward").
   std::span<const std::string> models() const&;
-  std::span<const std::string> models() && = delete;  // would lose its package
-  // What opening found odd: container and schema.
+  std::span<const std::string> models() && = delete;  // the names would die with the package
+  // Returns the warnings about container and schema that opening found.
   const Diagnostics& warnings() const&;
   const Diagnostics& warnings() && = delete;
 
-  // In all that follows an empty model name means the only one, the one called "model", or the only
-  // main one of containers (method "forward"); `argument` when there is no such model. Reading is
-  // safe from any number of threads.
+  // For the functions below, an empty model name means the only program, the one called "model", or
+  // the only main program of containers (method "forward"). Error `argument` if there is no such
+  // model. Any number of threads may read at once.
+
+  // Returns the program, which the package owns.
   Result<const Program*> program(std::string_view model = "") const;
+  // Returns the full name of the program.
   Result<std::string> model_name(std::string_view model = "") const;
-  // The JSON's own structure, for tools, decoded anew from the file. An early draft is given in the
-  // newest schema.
+  // Returns the structure of the JSON for tools. Decodes the file again at each call. An early
+  // draft is given in the newest schema.
   Result<schema::ExportedProgram> schema(std::string_view model = "") const;
-  // Whether the program is in a container.
+  // True if the program is in a container.
   bool is_member(std::string_view model = "") const;
-  // The container that holds the program, decoded anew; nothing when it has a record of its own.
+  // Returns the container that holds the program; nothing if the program has its own record.
+  // Decodes the file again at each call.
   Result<std::optional<schema::Model>> container(std::string_view model = "") const;
-  // The early draft that the file holds (draft.h); null for every other file. The package owns it.
+  // Returns the early draft of the file (draft.h), which the package owns; null for other files.
   const draft::GraphModule* draft(std::string_view model = "") const;
-  // Read on first use, then shared. Errors: `corrupt`, `malformed`, `invalid`, `unsupported`, at
-  // the record and name.
+  // Returns the tensors and objects of the program. Reads them on first use, then shares them.
+  // Errors: `corrupt`, `malformed`, `invalid`, `unsupported`, at the record and name.
   Result<std::shared_ptr<const Payloads>> payloads(std::string_view model = "") const;
-  // Adds V108 for what PyTorch would run to read them; the results of such calls are opaque
-  // objects.
+  // Returns the example inputs. Adds V108 to `warnings` for functions that PyTorch would call to
+  // read them; the results of these calls become opaque objects.
   Result<SampleInputs> sample_inputs(Diagnostics& warnings, std::string_view model = "") const;
 
  private:

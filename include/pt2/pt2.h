@@ -1,5 +1,5 @@
-// Everything of the library in one include. Each header stands alone; include single ones to
-// compile faster.
+// Includes all headers of the C++ library. Each header can also be included alone, which compiles
+// faster.
 #ifndef PT2_PT2_H
 #define PT2_PT2_H
 

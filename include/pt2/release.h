@@ -1,5 +1,5 @@
-// The PyTorch releases that write exported programs, as one table: what `pt2 convert` can write
-// for, and what `pt2 info` compares a file with.
+// The table of PyTorch releases that write exported programs. The command `pt2 convert` writes for
+// these releases, and `pt2 info` compares a file with them.
 #ifndef PT2_RELEASE_H
 #define PT2_RELEASE_H
 
@@ -15,7 +15,7 @@
 namespace pt2 {
 
 struct Release {
-  // How a range without an upper bound is written.
+  // The form of a range without an upper bound in files.
   enum class Unbounded : uint8_t { clamped, infinite, null };
 
   int number = 0;                    // 206 is 2.6
@@ -27,18 +27,18 @@ struct Release {
   bool has_storage_offsets = false;
 };
 
-// Oldest first; static storage.
+// Returns all releases, oldest first. Static storage.
 std::span<const Release> releases();
 const Release& newest_release();
-// "2.6", "2.6.0", "torch-2.6"; null when there is none.
+// Finds a release by "2.6", "2.6.0" or "torch-2.6"; null if there is none.
 const Release* find_release(std::string_view text);
-// The first release whose schema is at least `schema`, of the same major version; null when none
-// is.
+// Returns the first release whose schema is at least `schema` and has the same major version; null
+// if there is none.
 const Release* first_release_with(int schema);
-// The release that wrote a program: by its torch_version, else by its schema version. For a program
-// newer than every release here, the newest.
+// Returns the release that wrote a program, according to its torch_version, or else to its schema
+// version. For a program newer than all known releases, returns the newest release.
 const Release& release_of(const Program& program);
-// "2.6".
+// Returns the name of a release, "2.6".
 std::string release_name(const Release& release);
 
 }  // namespace pt2

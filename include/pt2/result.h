@@ -1,6 +1,6 @@
-// A value or the Error that prevented it. Names follow std::expected, which C++20 lacks; `value()`
-// alone throws, for users who prefer exceptions to checks; there is none where they are switched
-// off (-fno-exceptions). Inside the library: PT2_TRY.
+// Result<T>: a value, or the Error that prevented it. Names follow std::expected, which C++20
+// lacks. Only `value()` throws; it is for users who prefer exceptions, and does not exist with
+// -fno-exceptions. Code of the library uses PT2_TRY.
 #ifndef PT2_RESULT_H
 #define PT2_RESULT_H
 
@@ -15,6 +15,7 @@
 
 namespace pt2 {
 
+// The exception that Result::value() throws.
 class Exception : public std::exception {
  public:
   explicit Exception(Error error) : error_(std::move(error)), text_(error_.text()) {}
@@ -26,7 +27,8 @@ class Exception : public std::exception {
   std::string text_;
 };
 
-// Not a std::variant: each one costs the compiler a hundred functions, and there are many Results.
+// A hand-written union, not a std::variant, which would cost the compiler a hundred functions for
+// each T.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -59,7 +61,7 @@ class [[nodiscard]] Result {
 
   bool has_value() const { return has_value_; }
   explicit operator bool() const { return has_value_; }
-  // Undefined without a value, like a null pointer; test first.
+  // Return the value or the error. The behaviour is undefined if the result does not hold it.
   T& operator*() & { return value_; }
   const T& operator*() const& { return value_; }
   T&& operator*() && { return std::move(value_); }
@@ -68,10 +70,11 @@ class [[nodiscard]] Result {
   const Error& error() const& { return error_; }
   Error&& error() && { return std::move(error_); }
 #ifdef __cpp_exceptions
-  // The value, or throws Exception.
+  // Returns the value; throws Exception if there is none.
   T& value() & { return throw_if_error(), **this; }
   const T& value() const& { return throw_if_error(), **this; }
-  // By value, so that `for (auto& x : f().value())` does not iterate over a destroyed temporary.
+  // Returns by value, so that `for (auto& x : f().value())` does not iterate over a destroyed
+  // temporary.
   T value() && { return throw_if_error(), *std::move(*this); }
 #endif
 
@@ -109,7 +112,7 @@ class [[nodiscard]] Result<void> {
 };
 
 // PT2_TRY(Json json, parse(bytes));  declares `json`, or returns the Error to the caller.
-// PT2_TRY_VOID(check(x));            the same without a value.
+// PT2_TRY_VOID(check(x));            returns the Error of a Result<void> to the caller.
 #define PT2_JOIN_(a, b) a##b
 #define PT2_JOIN(a, b) PT2_JOIN_(a, b)
 #define PT2_TRY_IMPL_(result, declaration, ...)              \

@@ -1,4 +1,4 @@
-// How a model is run: by which engine, with how many threads, and until when.
+// Options of runs: engine, threads, cancellation, callbacks and memory for outputs.
 #ifndef PT2_RUN_OPTIONS_H
 #define PT2_RUN_OPTIONS_H
 
@@ -17,65 +17,68 @@
 namespace pt2 {
 
 enum class EngineKind : uint8_t {
-  planned,    // nodes joined, weights packed, memory used again
-  reference,  // node by node, as the program is written
+  planned,    // compiles the program: fuses nodes, packs weights, reuses memory
+  reference,  // computes node by node, in the order of the program
 };
 
 struct SessionOptions {
-  // The most threads that compute a call, the caller's own included; 0 is as many as the process
-  // may keep busy. Results are the same for any number. The reference engine needs one.
+  // The most threads that compute a call, including the calling thread. 0: as many as the process
+  // can keep busy. Results do not depend on the number. The reference engine uses one thread.
   unsigned threads = 0;
-  // Whether inputs let a call hold and compute more (Limits::max_tensor_ratio, max_work). False for
-  // inputs that are made up, as large as a file says that nobody trusts.
+  // True if larger inputs raise the limits of a call on memory and work (Limits::max_tensor_ratio,
+  // max_work). Use false for generated inputs whose sizes come from an untrusted file.
   bool inputs_raise_limits = true;
 };
 
-// The metadata of nodes that passes made, by which they can be found in the program of the file:
-// the name of the node, or of its first result.
+// The metadata key of nodes that passes create. Its value identifies the original node in the
+// program of the file: the name of that node, or of its first result.
 inline constexpr std::string_view kSourceNode = "pt2_source_node";
 
-// What one step of a planned call took.
+// The time of one step of a planned call.
 struct StepTime {
-  std::string_view kernel;             // "convolution"; "reference" where there is no faster one
-  std::span<const Node* const> nodes;  // that the step computes, the last one's result
+  std::string_view kernel;             // "convolution"; "reference" if there is no faster kernel
+  std::span<const Node* const> nodes;  // the nodes that the step computes; the last has the result
   std::chrono::nanoseconds time;
 };
 
-// One step of a plan: what a call computes in one go, and what it gives back behind it.
+// One step of a plan: one kernel call, and the values that die after it.
 struct PlannedStep {
   std::string_view kernel;               // as in StepTime
-  std::string result;                    // the value that it makes, or else its last node
-  std::vector<std::string> operators{};  // that it computes, in order: "aten.conv2d.default"
-  std::vector<std::string> released{};   // values whose memory is used again from here on
+  std::string result;                    // the value that it computes, or else its last node
+  std::vector<std::string> operators{};  // its operators in order: "aten.conv2d.default"
+  std::vector<std::string> released{};   // values whose memory is free for reuse after this step
 };
 
-// An input that is the beginning of a larger tensor along one dimension: the keys and values that a
-// language model has computed so far, with room for those to come. What the program concatenates
-// onto it along that dimension is written into the room, where an engine can do that, and the
-// result is then a view of `room`: nothing that was there before is copied. Elements of the input
+// An input that is a prefix of a larger tensor along one dimension. Example: the keys and values of
+// the tokens of a language model so far, with room for further tokens. If the program concatenates
+// a tensor onto the input along that dimension, the engine writes this tensor into the room if it
+// can. The result is then a view of `room`, and the prefix is not copied. Elements of the input
 // itself do not change.
 struct GrowingInput {
-  size_t input = 0;  // among Model::inputs()
+  size_t input = 0;  // index into Model::inputs()
   size_t dim = 0;
-  Tensor room{};  // the input's storage, offset, strides and sizes, but for a larger `dim`
+  Tensor room{};  // has the input's storage, offset, strides and sizes, but is larger along `dim`
 };
 
-// When to give a call up, who watches it, and what it may write to. Stop and deadline are looked at
-// between nodes and rounds of loops, not inside an operator nor while a model is loaded; the call
-// then ends with error `cancelled`. What it had written (state, changed inputs) stays written.
+// Cancellation, observation and growing inputs of a call. The engine checks stop, deadline and
+// should_stop between nodes and between loop iterations, not inside an operator and not while a
+// model is loaded. A cancelled call ends with error `cancelled`. State and inputs that it has
+// changed stay changed.
 struct CallOptions {
   std::stop_token stop{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};
-  // Asked as often, by the thread that called; true gives the call up.
+  // Called at each check, on the calling thread. The result true cancels the call.
   std::function<bool()> should_stop{};
-  // Told after each step of the planned engine, if there is one to tell.
+  // Called after each step of the planned engine, if not empty.
   std::function<void(const StepTime&)> on_step{};
-  // No two of them share elements. Error `argument` where one does not fit its input.
+  // Inputs with room to grow. No two of them may share elements. Error `argument` if one does not
+  // fit its input.
   std::span<const GrowingInput> growing{};
 };
 
-// Gives the memory for output `index` of a call, of this dtype and these sizes, in any strides; an
-// undefined tensor leaves the output where it was computed. An error ends the call.
+// Returns the memory for output `index` of a call: a tensor with this dtype, these sizes and any
+// strides. An undefined tensor leaves the output in the memory where it was computed. An error ends
+// the call.
 using OutputAllocator =
     std::function<Result<Tensor>(size_t index, Dtype dtype, const Sizes& sizes)>;
 

@@ -1,6 +1,6 @@
-// Writing a .pt2 in the layout of any release: what torch.export.save (to 2.7) and package_pt2
-// (2.8 on) do. The same contents give the same bytes, and contents read from a file of 2.9 or later
-// give the bytes of that file.
+// Writes .pt2 files in the layout of any release, as torch.export.save (to 2.7) and package_pt2
+// (2.8 on) do. Equal contents give equal bytes. Contents read from a file of 2.9 or later give the
+// bytes of that file.
 //
 //   PT2_TRY(pt2::PackageContents contents, pt2::package_contents(package));
 //   contents.programs[0].json = pt2::program_json(changed);
@@ -29,18 +29,18 @@ struct TensorMeta;
 }
 
 // One entry of a state dict or of the constants. Tensors that share a storage are saved with one
-// copy of it, whole, and share it again when they are loaded.
+// copy of the whole storage, and share it again after loading.
 struct SavedTensor {
   std::string name{};  // its FQN
-  // Its elements may lie in another mapped file, even in the one that is replaced.
+  // The elements may lie in a mapped file, even in the file that will be replaced.
   Tensor tensor{};
   bool is_parameter = false;
   bool requires_grad = false;
   std::string device = "cpu";
-  // No elements are written; PyTorch makes zeros (2.9 on).
+  // If true, no elements are written. PyTorch loads zeros (2.9 on).
   bool is_fake = false;
-  // A tensor without raw bytes, such as a sparse one or a subclass: the parts of its torch.save
-  // file, and its entry in the config (2.9 on), if any.
+  // For a tensor without raw bytes, such as a sparse tensor or a subclass: the parts of its
+  // torch.save file, and its entry in the config (2.9 on), if any.
   std::vector<Record> pickled{};
   std::shared_ptr<const schema::TensorMeta> meta{};
 };
@@ -52,8 +52,8 @@ struct SavedObject {
   bool is_opaque = false;         // a Python pickle, not a TorchScript file
 };
 
-// Tensors, or a torch.save file that holds a dict of them. Layouts with torch.save records take
-// that file as it is; for layouts with raw records the tensors are read from it.
+// Tensors, or a torch.save file with a dict of tensors. Layouts with torch.save records contain
+// this file unchanged. For layouts with raw records, the tensors are read from it.
 using SavedTensors = std::variant<std::vector<SavedTensor>, Record>;
 
 struct SavedProgram {
@@ -64,10 +64,10 @@ struct SavedProgram {
   SavedTensors state_dict{};
   SavedTensors constants{};
   std::vector<SavedObject> objects{};
-  // A torch.save file of (args, kwargs) (write_torch_save); empty for none.
+  // A torch.save file of (args, kwargs) (write_torch_save). Empty: no sample inputs.
   Record sample_inputs{};
-  // A container, or a program of schema 8.11: the JSON itself says in which records its tensors
-  // lie, and those are among other_records.
+  // True for a container or a program of schema 8.11: its JSON names the records of its tensors,
+  // which are among other_records.
   bool names_its_payloads = false;
 };
 
@@ -78,45 +78,47 @@ struct SavedFile {
 
 struct PackageContents {
   Era era = Era::raw_payloads;
-  // A flat archive holds one.
+  // A flat archive holds exactly one program.
   std::vector<SavedProgram> programs{};
-  // Text that users add (extra_files of torch.export.save).
+  // Text files of the user (extra_files of torch.export.save).
   std::vector<SavedFile> extra_files{};
-  // Everything else, by its name below the root folder: compiled code, records nobody knows.
+  // All other records, by their names below the root folder: compiled code, unknown records.
   std::vector<SavedFile> other_records{};
-  // Programs that hold one storage get one record for it. PyTorch reads such files, and writes a
+  // If true, programs that share a storage share its record. PyTorch reads such files, but writes a
   // copy for each program.
   bool shares_storages = false;
-  // The archive that most of the contents lie in, if any. Bytes written unchanged from there are
-  // compared with the checksum that the archive states, and copied by the kernel (origin.h).
+  // The archive that holds most of the contents, if any. Bytes written unchanged from it are
+  // compared with the checksum in the archive, and copied by the operating system (origin.h).
   std::shared_ptr<const Origin> origin{};
 };
 
-// What `package` holds, in its own layout. Tensors stay in its mapped file, which the contents keep
-// alive; sample inputs, objects and (up to 2.8) whole payload files are taken as they are. Errors:
-// those of Package::payloads, Archive::read.
+// Returns the contents of `package` in its own layout. Tensors stay in its mapped file, which the
+// contents keep alive. Sample inputs, objects and (up to 2.8) whole payload files stay unchanged.
+// Errors: those of Package::payloads and Archive::read.
 Result<PackageContents> package_contents(const Package& package);
 
-// The program as an early draft, with the tensors of the package; `unsupported` as to_draft, also
-// for fake tensors.
+// Returns a program as an early draft, with the tensors of the package. Error `unsupported` as in
+// to_draft, and for fake tensors.
 Result<DraftFile> package_draft(const Package& package, const DraftOptions& options,
                                 DraftReport& report, std::string_view model = "");
 
-// The JSON of a program, in the spelling of its schema version.
+// Returns the JSON of a program, in the spelling of its schema version.
 std::string program_json(const Program& program);
 
-// Writes into a temporary file beside `path` and renames it: the file there, if any, stays whole
-// until the new one is, and may be the one that the contents come from. The root folder is named
-// after the file, as PyTorch does it. Nothing large is copied in memory. Errors: `io`; `argument`
-// for contents that no file can hold (no program, two names alike, a name that leaves the folder, a
-// tensor without elements); `unsupported` for what this layout has no place for: several programs
-// in a flat archive, fake tensors and opaque objects before 2.9, and what write_pickle refuses;
-// `corrupt` for a record of `origin` that is damaged; `where` is the record or name.
+// Writes a package. It writes a temporary file beside `path` and renames it, so an existing file
+// stays complete until the new one is complete, and may be the file that the contents come from.
+// The root folder is named after the file, as in PyTorch. No large data is copied in memory.
+// Errors: `io`; `argument` for contents that no file can hold (no program, duplicate names, a name
+// that leads out of the folder, a tensor without elements); `unsupported` for contents that this
+// layout cannot hold (several programs in a flat archive, fake tensors and opaque objects before
+// 2.9) and for values that write_pickle refuses; `corrupt` for a damaged record of `origin`. Their
+// `where` is the record or name.
 Result<void> save_package(const PackageContents& contents, const std::string& path);
-// As above, into a sink, which it finishes; PyTorch calls the root folder "archive" then.
+// As above, but writes into a sink and finishes it. PyTorch's name of the root folder is "archive"
+// in this case.
 Result<void> save_package(const PackageContents& contents, Sink& sink,
                           std::string_view root = "archive");
-// The root folder that PyTorch gives the file at `path`: its name up to the last dot.
+// Returns the root folder that PyTorch gives a file at `path`: the file name up to the last dot.
 std::string root_folder(std::string_view path);
 
 }  // namespace pt2

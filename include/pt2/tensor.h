@@ -1,5 +1,6 @@
-// A strided view of shared bytes: what a payload of a file is, and what operators compute with.
-// Copying a Tensor copies the view, not the bytes; views of one storage alias, as in PyTorch.
+// Tensors: strided views of shared storages. Payloads of files and operands of operators are
+// tensors. Copying a Tensor copies the view, not the elements: views of one storage alias, as in
+// PyTorch.
 #ifndef PT2_TENSOR_H
 #define PT2_TENSOR_H
 
@@ -29,13 +30,13 @@ constexpr Dtype dtype_of();
 template <class T>
 class Elements;
 
-// Bytes with an owner: the heap, a mapped file, or a caller's buffer.
+// The memory of one or more tensors: on the heap, in a mapped file, or in a caller's buffer.
 class Storage {
  public:
-  // Zero-filled heap memory, 64-byte aligned.
+  // Allocates zero-filled heap memory, 64-byte aligned.
   static std::shared_ptr<Storage> allocate(size_t bytes);
-  // Borrows `bytes`; `owner` is kept alive as long as the storage. Read-only storages are copied
-  // before a write.
+  // Makes a storage over borrowed `bytes`. The storage keeps `owner` alive. Code that writes to a
+  // tensor must copy a read-only storage first.
   static std::shared_ptr<Storage> borrow(std::span<std::byte> bytes,
                                          std::shared_ptr<const void> owner);
   static std::shared_ptr<Storage> borrow_read_only(std::span<const std::byte> bytes,
@@ -48,7 +49,7 @@ class Storage {
   size_t size() const { return size_; }
   bool is_read_only() const { return read_only_; }
 
-  // Restricts construction to the functions above.
+  // Makes the constructor usable only by the functions above.
   struct Private {};
   Storage(Private, std::byte* data, size_t size, bool read_only, std::shared_ptr<const void> owner)
       : data_(data), size_(size), read_only_(read_only), owner_(std::move(owner)) {}
@@ -62,48 +63,50 @@ class Storage {
 
 class Tensor {
  public:
-  // No tensor: no storage, dtype float32, sizes {0}. `defined()` tells.
+  // Makes an undefined tensor: no storage, dtype float32, sizes {0}. `defined()` is false.
   Tensor();
-  // These are compiled once, in tensor.cpp, and not in every operator: two vectors and a shared
-  // pointer are a page of code wherever one is copied or destroyed.
+  // These are defined in tensor.cpp to keep the code of every operator small: copying or destroying
+  // two vectors and a shared pointer inline takes a page of code each time.
   Tensor(const Tensor&);
   Tensor(Tensor&&) noexcept;
   Tensor& operator=(const Tensor&);
   Tensor& operator=(Tensor&&) noexcept;
   ~Tensor();
-  // Contiguous (row-major), zero-filled. The process stops where a size is negative; throws
-  // std::bad_alloc where memory lacks, or the number of elements exceeds 64 bits.
+  // Returns a contiguous (row-major), zero-filled tensor. The process stops if a size is negative.
+  // Throws std::bad_alloc if memory is short or the number of elements exceeds 64 bits.
   static Tensor zeros(Dtype dtype, Sizes sizes);
-  // As zeros, with the given strides; the storage is as large as the strides reach.
+  // As zeros, with the given strides. The storage is as large as the strides require.
   static Tensor zeros_strided(Dtype dtype, Sizes sizes, Sizes strides);
-  // Dtype, sizes and row-major strides alone, for code that looks at nothing else; not `defined()`.
-  // The process stops where a size is negative or the number of elements exceeds 64 bits.
+  // Returns a tensor with dtype, sizes and row-major strides only, for code that reads nothing
+  // else. It is not `defined()`. The process stops if a size is negative or the number of elements
+  // exceeds 64 bits.
   static Tensor without_elements(Dtype dtype, Sizes sizes);
-  // A view of an existing storage. Error `invalid` when there is none, sizes are negative, the
-  // element count overflows, or the elements reach outside the storage. Strides and offset count
-  // elements; strides may be 0 but not negative.
+  // Returns a view of an existing storage. Strides and offset count elements; strides may be 0 but
+  // not negative. Error `invalid` if the storage is null, a size is negative, the element count
+  // overflows, or the elements reach outside the storage.
   static Result<Tensor> view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes,
                                 Sizes strides, int64_t storage_offset);
-  // Copies `values` into a new contiguous tensor. There must be as many as the sizes say, of the
-  // dtype's type T (see as()); the process stops otherwise.
+  // Copies `values` into a new contiguous tensor. The process stops if the number of values is not
+  // that of the sizes, or T is not the element type of the dtype (see as()).
   template <class T>
   static Tensor from(Dtype dtype, Sizes sizes, std::span<const T> values);
-  // Literal values: Tensor::of({1.f, 2.f}), Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4}); as many as
-  // the sizes say; the process stops if there are not.
+  // Returns a tensor of literal values: Tensor::of({1.f, 2.f}), Tensor::of<int64_t>({2, 2}, {1, 2,
+  // 3, 4}). The process stops if the number of values is not that of the sizes.
   template <class T>
   static Tensor of(std::initializer_list<T> values);
   template <class T>
   static Tensor of(Sizes sizes, std::initializer_list<T> values);
-  // A caller's elements, row-major, without a copy: Tensor::view(image, {1, 3, 32, 32}). They must
-  // outlive the tensor and its views, or `owner` must keep them alive. Runs copy const elements
-  // before they write to them. Sizes as for without_elements. A null pointer makes a tensor without
-  // memory for its elements (has_memory), which no run takes unless it has none.
+  // Returns a tensor over the caller's row-major elements, without a copy: Tensor::view(image, {1,
+  // 3, 32, 32}). The elements must outlive the tensor and its views, or `owner` must keep them
+  // alive. A run copies const elements before it writes to them. Sizes as for without_elements. A
+  // null pointer gives a tensor without memory (has_memory): a run takes it only if it has no
+  // elements.
   template <class T>
   static Tensor view(T* elements, Sizes sizes, std::shared_ptr<const void> owner = nullptr);
 
   bool defined() const { return storage_ != nullptr; }
-  // Whether the elements, where there are any, lie somewhere: not those of without_elements(), nor
-  // of a view of a null pointer.
+  // True if the tensor has no elements, or has memory for them. False for results of
+  // without_elements() and for views of a null pointer.
   bool has_memory() const {
     return numel_ == 0 || (storage_ != nullptr && storage_->data() != nullptr);
   }
@@ -112,20 +115,19 @@ class Tensor {
   const Sizes& strides() const { return strides_; }
   int64_t storage_offset() const { return offset_; }
   int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
-  // Of a dim from 0 to dim() - 1; unlike Python's, negative ones do not count from the end, and
-  // nothing is checked.
+  // Return the size or stride of a dimension from 0 to dim() - 1, unchecked. Negative dimensions do
+  // not count from the end as in Python.
   int64_t size(int64_t dim) const { return sizes_[static_cast<size_t>(dim)]; }
   int64_t stride(int64_t dim) const { return strides_[static_cast<size_t>(dim)]; }
   int64_t numel() const { return numel_; }
-  // Bytes of the elements, not of the storage.
+  // Returns the bytes of the elements, not of the storage.
   int64_t nbytes() const { return numel_ * dtype_size(dtype_); }
   bool is_contiguous() const;
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 
-  // The first element, whatever T: nothing is checked. Rows lie `stride` elements apart; only
-  // contiguous tensors are one block. Where the storage is read-only (weights mapped from a file,
-  // views of const elements), writing through the pointer may crash: clone() gives what can be
-  // written to.
+  // Returns a pointer to the first element. T is not checked. Elements lie as strides() says; only
+  // a contiguous tensor is one block. Writing through the pointer may crash if the storage is
+  // read-only (weights mapped from a file, views of const elements): write to a clone() instead.
   template <class T>
   T* data() {
     return reinterpret_cast<T*>(raw_data());
@@ -140,47 +142,51 @@ class Tensor {
   const std::byte* raw_data() const {
     return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr;
   }
-  // The elements of a contiguous tensor, e.g. `logits.as<float>()`. T must be the dtype's: float
-  // for float32 (dtype_of), or, for dtypes that C++ has no type for, an unsigned integer of their
-  // size, which gives the bits: uint16_t for float16. The process stops if it is not, or where the
-  // tensor has no memory or is not contiguous. try_as for tensors that may be others; data() to
-  // look at bytes as something else.
+  // Returns the elements of a contiguous tensor: `logits.as<float>()`. T must be the element type
+  // of the dtype: float for float32 (dtype_of). For a dtype without a C++ type, T is the unsigned
+  // integer of the same size and holds the bits: uint16_t for float16. The process stops if T is
+  // another type, or the tensor has no memory or is not contiguous. Use try_as if this may happen,
+  // and data() to read the bytes as another type.
   template <class T>
   std::span<const T> as() const {
     check_as(dtype_of<std::remove_const_t<T>>());
     return {data<T>(), static_cast<size_t>(numel_)};
   }
-  // The same with a check: Error `argument` where T is another dtype's, or the elements have no
-  // memory, or do not lie in one row-major block (contiguous() and elements() help).
+  // As as(), but returns error `argument` if T does not fit the dtype, the tensor has no memory, or
+  // the elements are not one row-major block (use contiguous() or elements() then).
   template <class T>
   Result<std::span<const T>> try_as() const {
     PT2_TRY_VOID(check_block(dtype_of<T>()));
     return std::span<const T>(data<T>(), static_cast<size_t>(numel_));
   }
-  // The elements one by one, row-major whatever the strides: `for (float x : y.elements<float>())`.
-  // T must be the dtype's, as for as(); the process stops if it is not, or where they have no
-  // memory.
+  // Returns a range over the elements in row-major order, for any strides: `for (float x :
+  // y.elements<float>())`. T must fit the dtype as for as(). The process stops if T does not fit,
+  // or the tensor has no memory.
   template <class T>
   Elements<T> elements() const;
 
-  // Another view of the same storage, unchecked: the caller has computed sizes that stay inside.
+  // Returns another view of the same storage. Unchecked: the caller guarantees that the elements
+  // lie inside the storage.
   Tensor with_view(Sizes sizes, Sizes strides, int64_t storage_offset) const;
-  // The same bytes as another dtype; the process stops where its elements are of another size.
+  // Returns a view of the same bytes with another dtype. The process stops if the element sizes of
+  // the dtypes differ.
   Tensor with_dtype(Dtype dtype) const;
-  // Row-major copy in a storage of its own, or this tensor itself when it is already contiguous.
-  // Throws std::bad_alloc where memory lacks, as zeros() and clone() do: a stride of 0 lets few
-  // bytes stand for more elements than any memory holds.
+  // Returns this tensor if it is contiguous, else a row-major copy in a new storage. Throws
+  // std::bad_alloc if memory is short, as zeros() and clone() do. With a stride of 0 a small
+  // storage can stand for more elements than fit in memory.
   Tensor contiguous() const;
-  // The same without exceptions, for tensors from who knows where: Error `limit`.
+  // As contiguous(), but returns error `limit` instead of throwing. For tensors from untrusted
+  // sources.
   Result<Tensor> try_contiguous() const;
-  // Copy in a writable storage of its own; keeps dense strides (memory format), like torch's clone.
-  // The process stops where the elements have no memory.
+  // Returns a copy in a new writable storage. Keeps dense strides (memory format), as torch's clone
+  // does. The process stops if the elements have no memory.
   Tensor clone() const;
-  // "f32[2, 3]".
+  // Returns dtype and sizes as text, "f32[2, 3]".
   std::string type_text() const;
 
-  // A 0-dim tensor that stands for a Python number given where a tensor is taken: type promotion
-  // treats it as the number (c10::TensorImpl::is_wrapped_number). Views of it are plain tensors.
+  // True for a 0-dim tensor that stands for a Python number passed in place of a tensor. Type
+  // promotion treats it as the number (c10::TensorImpl::is_wrapped_number). Views of it are plain
+  // tensors.
   bool is_wrapped_number() const { return wrapped_number_; }
   Tensor as_wrapped_number() const;
 
@@ -200,11 +206,12 @@ class Tensor {
   bool wrapped_number_ = false;
 };
 
-// Row-major strides, with PyTorch's rule that a size of 0 counts as 1.
+// Returns row-major strides. A size of 0 counts as 1, as in PyTorch.
 Sizes contiguous_strides(std::span<const int64_t> sizes);
-// Number of elements; nothing when a size is negative or the product exceeds int64.
+// Returns the number of elements; nothing if a size is negative or the product exceeds int64.
 std::optional<int64_t> checked_numel(std::span<const int64_t> sizes);
-// Copies the elements of `source` row-major into `out`, which has numel * element size bytes.
+// Copies the elements of `source` in row-major order to `out`, which has numel * element size
+// bytes.
 void copy_to_contiguous(const Tensor& source, std::byte* out);
 
 template <class T>
@@ -259,8 +266,8 @@ Tensor Tensor::view(T* elements, Sizes sizes, std::shared_ptr<const void> owner)
   return tensor;
 }
 
-// The elements of a tensor, which it keeps alive; iterators live as long as the range, so a range
-// that nobody holds gives none.
+// A range over the elements of a tensor, which it keeps alive. Iterators are valid as long as the
+// range, so a temporary range has no begin() and end().
 template <class T>
 class Elements {
  public:

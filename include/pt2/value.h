@@ -1,5 +1,5 @@
-// Values that flow between operators: tensors, numbers, text, the small enums of the format, and
-// lists of these.
+// Values: the arguments and results of operators. A Value is a tensor, a number, a text, an
+// enumerator of the format, an object, or a list of values.
 #ifndef PT2_VALUE_H
 #define PT2_VALUE_H
 
@@ -17,7 +17,7 @@
 
 namespace pt2 {
 
-// Numbers as in the export schema, not c10's.
+// The numbers are those of the export schema, not those of c10.
 enum class MemoryFormat : uint8_t {
   unknown = 0,
   contiguous = 1,
@@ -42,8 +42,8 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-// A Python number given to an operator. Its kind matters: an int never turns an integer tensor into
-// a float one.
+// A Python number passed to an operator. Type promotion depends on its category: an int does not
+// turn an integer tensor into a float tensor.
 class Scalar {
  public:
   Scalar(bool value) : data_(value) {}
@@ -54,8 +54,8 @@ class Scalar {
 
   DtypeCategory category() const { return static_cast<DtypeCategory>(data_.index()); }
   bool is_integral() const { return data_.index() <= 1; }
-  // Conversions follow C++; a complex number gives its real part, a float is truncated towards
-  // zero.
+  // Convert the number as C++ does. A complex number gives its real part; a float is truncated
+  // towards zero.
   double to_double() const;
   int64_t to_int() const;
   bool to_bool() const;
@@ -66,7 +66,7 @@ class Scalar {
   std::variant<bool, int64_t, double, std::complex<double>> data_;
 };
 
-// An instance of a C++ class of the program's authors (torch.ScriptObject), as it was pickled.
+// A pickled instance of a custom C++ class (torch.ScriptObject).
 struct ScriptObject;
 using Object = std::shared_ptr<const ScriptObject>;
 
@@ -85,8 +85,8 @@ struct Value {
                             std::string, Dtype, MemoryFormat, Layout, Device, Object, List>;
   Data data;
 
-  // These are compiled once, in value.cpp, and not in every source that holds a Value: copying,
-  // moving and destroying a variant is code for each alternative.
+  // These are defined in value.cpp to keep the code of every source that uses a Value small:
+  // copying, moving and destroying a variant inline takes code for each alternative.
   Value();
   Value(const Value&);
   Value(Value&&) noexcept;
@@ -96,8 +96,8 @@ struct Value {
   template <class T>
   requires AlternativeOf<T, Data> Value(T value);
 
-  // Integers of every width are int64_t (larger ones wrap), floats are double. Without these
-  // constructors, a vector's size() would become a complex number.
+  // Integers of every width become int64_t (larger ones wrap), floats become double. Without these
+  // constructors the size() of a vector would become a complex number.
   template <std::integral T>
   requires(!AlternativeOf<T, Data>) Value(T value) : Value(static_cast<int64_t>(value)) {}
   template <std::floating_point T>
@@ -109,7 +109,7 @@ struct Value {
   bool is() const {
     return std::holds_alternative<T>(data);
   }
-  // nullptr when it is something else.
+  // Returns the alternative T; nullptr if the value holds another one.
   template <class T>
   const T* get_if() const {
     return std::get_if<T>(&data);
@@ -118,14 +118,14 @@ struct Value {
   T* get_if() {
     return std::get_if<T>(&data);
   }
-  // "f32[2, 3]", "int 3", "list of 2".
+  // Returns type and value as short text, without elements: "f32[2, 3]", "int 3", "list of 2".
   std::string type_text() const;
 };
 
 struct ScriptObject {
   std::string class_name;  // "__torch__.torch.classes.quantized.LinearPackedParamsBase"
-  // What its __getstate__ gave: numbers, text, tensors and lists of these. A quantized tensor is a
-  // list: its integers, scale, zero point.
+  // The result of its __getstate__: numbers, texts, tensors and lists of these. A quantized tensor
+  // is a list of its integers, scale and zero point.
   Value state;
 };
 

@@ -1,7 +1,7 @@
-// A .pt2 file as named records: its layout (one of three), its programs, and the records of each
-// program. A bare JSON document counts as an archive of one record. Of the JSON only the outermost
-// keys are read here, to tell a program from a container. Imitates torch/export/pt2_archive and
-// torch.export.load (the formats of every release since 2.1).
+// Archives: .pt2 files as named records. An Archive knows the layout of the file (one of three),
+// its programs, and the records of each program. A bare JSON document counts as an archive of one
+// record. This code reads only the outermost keys of the JSON, to tell a program from a container.
+// Imitates torch/export/pt2_archive and torch.export.load (the formats of every release since 2.1).
 #ifndef PT2_FORMAT_ARCHIVE_H
 #define PT2_FORMAT_ARCHIVE_H
 
@@ -31,13 +31,13 @@ enum class Era : uint8_t {
   document,          // no zip: the JSON of one program, container or early draft, and no payloads
 };
 
-// What a record is for. The names are what `pt2 ls` prints.
+// The purpose of a record. `pt2 ls` prints these names.
 enum class Role : uint8_t {
   program,           // JSON of one ExportedProgram
   weights,           // torch.save of the state dict (2.1 to 2.8)
   constants,         // torch.save of the constants (2.2 to 2.8)
   weights_config,    // JSON: name -> record, dtype, sizes, strides (2.9 on)
-  constants_config,  // the same for constants
+  constants_config,  // as weights_config, for constants
   raw_weight,        // bytes of one storage, or a torch.save of one tensor subclass
   raw_constant,
   custom_object,  // TorchScript object, kept as it is
@@ -51,28 +51,29 @@ enum class Role : uint8_t {
 };
 std::string_view role_name(Role role);
 
-// The role of a record, by its name relative to the root folder, and the model or file name in it
-// ("" when none): "models/decoder.json" -> {program, "decoder"}. A flat archive's and a
-// document's one model is called "model".
+// The role of a record and the model or file name that its path contains ("" if none):
+// "models/decoder.json" -> {program, "decoder"}. The only model of a flat archive or a document is
+// called "model".
 struct RecordRole {
   Role role;
   std::string_view name;
 };
+// Returns the role of the record with this name, relative to the root folder.
 RecordRole classify_record(Era era, std::string_view relative_name);
 
 class Archive {
  public:
   // Maps the file, reads its directory and its small text records. Errors: `io`; those of
-  // ZipReader; `malformed` for files that are no .pt2 (the message says what they are instead);
+  // ZipReader; `malformed` for files that are no .pt2 (the message names the actual format);
   // `invalid` for a missing or wrong record; `unsupported` for newer layouts, big-endian data and
   // packages without a program.
   static Result<Archive> open(const std::string& path, const Limits& limits = {});
-  // As `open`, over bytes in memory; `name` is used in messages.
+  // As `open`, for bytes in memory. The archive keeps `owner` alive. Messages use `name`.
   static Result<Archive> open_bytes(std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string name,
                                     const Limits& limits = {});
-  // Opens any zip file to list and copy its records: a package that holds compiled code alone, a
-  // torch.save file. `models` is empty when the file holds no program. Only the zip structure is
+  // Opens any zip file to list and copy its records: a package with only compiled code, a
+  // torch.save file. `models` is empty if the file holds no program. Only the zip structure is
   // checked.
   static Result<Archive> open_container(const std::string& path, const Limits& limits = {});
   static Result<Archive> open_container_bytes(std::span<const std::byte> bytes,
@@ -80,47 +81,50 @@ class Archive {
                                               const Limits& limits = {});
 
   Era era() const { return era_; }
-  // The folder that holds every record, without slash; empty for flat archives.
+  // Returns the folder that holds every record, without slash. Empty for flat archives.
   const std::string& root() const { return root_; }
   const ZipReader& zip() const { return zip_; }
-  // The mapped file; null for bytes in memory.
+  // Returns the mapped file; null for bytes in memory.
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
-  // The path it was opened from, as given.
+  // Returns the path as given to `open`, or the name given to `open_bytes`.
   const std::string& name() const { return name_; }
-  // The folder of that file, where a draft's external data lies; empty for bytes in memory.
+  // Returns the folder of the file, where a draft's external data lies. Empty for bytes in memory.
   const std::string& folder() const { return folder_; }
   const Limits& limits() const { return limits_; }
-  // V101, V102, V104, V105, V107: what is odd about the container.
+  // Returns the warnings about the container: V101, V102, V104, V105, V107.
   const Diagnostics& warnings() const { return warnings_; }
 
-  // Names of the programs, in file order; flat archives have "model".
+  // Returns the names of the programs in file order. Flat archives have "model".
   std::span<const std::string> models() const { return models_; }
-  // The record (relative to the root) that plays `role` for `model`: the one present in the file,
-  // else the name it should have, else "" when this era has no such record. For program, weights,
-  // constants, their configs and sample_inputs.
+  // Returns the name, relative to the root, of the record with `role` for `model`. If the file
+  // lacks the record, returns the name that it would have; "" if the layout has no such record. For
+  // program, weights, constants, their configs and sample_inputs.
   std::string record_name(Role role, std::string_view model) const;
   std::string program_record(std::string_view model) const {
     return record_name(Role::program, model);
   }
-  // Whether the program's JSON itself names the records of its tensors, as containers and schema
-  // 8.11 do.
+  // True if the JSON of the program names the records of its tensors, as containers and schema 8.11
+  // do.
   bool names_its_payloads(std::string_view model) const;
-  // Files added by the user: the name without its folder, and the entry, in file order.
+  // A file that the user added: its name without the folder, and its entry.
   struct ExtraFile {
     std::string name;
     const Entry* entry;
   };
+  // Returns the files that the user added, in file order.
   std::vector<ExtraFile> extra_files() const;
-  // `version` of a flat archive ("5.1"), `archive_version` of the others ("0").
+  // Returns `version` of a flat archive ("5.1"), `archive_version` of other archives ("0").
   const std::string& version_text() const { return version_text_; }
 
-  // All names below are relative to the root folder. nullptr when there is none.
+  // Names below are relative to the root folder.
+
+  // Returns the entry with this name; nullptr if there is none.
   const Entry* find(std::string_view relative_name) const;
   std::string_view relative_name(const Entry& entry) const;
-  // The content of a record. The CRC-32 is checked here for programs, configs and text. For
-  // payloads it is left to check_all_crcs, so that weights stay unread (read_torch_save checks the
+  // Returns the content of a record. Checks the CRC-32 of programs, configs and text. The CRC-32 of
+  // payloads is left to check_all_crcs, so that weights stay unread (read_torch_save checks the
   // pickle inside a torch.save record). Errors: `invalid` for a missing record; those of ZipReader.
-  // `where` is "file!record".
+  // Their `where` is "file!record".
   Result<Record> read(std::string_view relative_name) const;
   RecordRole role(const Entry& entry) const { return classify_record(era_, relative_name(entry)); }
 
@@ -151,7 +155,7 @@ class Archive {
   std::string version_text_;
   std::vector<std::string> models_;
   std::array<uint32_t, static_cast<size_t>(Role::unknown) + 1> role_counts_{};
-  // Bytes of all JSON that is deflated.
+  // Bytes of all deflated JSON records, in the file and inflated.
   uint64_t deflated_json_ = 0;
   uint64_t inflated_json_ = 0;
   Diagnostics warnings_;
@@ -159,13 +163,13 @@ class Archive {
   Era era_ = Era::raw_payloads;
 };
 
-// The kind of a file that is no .pt2, recognised by its first bytes: "a safetensors file", "an HTML
-// page"; "" when unknown.
+// Returns the format of a file that is no .pt2, recognised by its first bytes: "a safetensors
+// file", "an HTML page". "" if unknown.
 std::string_view recognise_foreign_file(std::span<const std::byte> bytes);
 
-// A tensor storage over a record: borrowed and read-only where the bytes lie at a multiple of
-// `alignment`, as PyTorch's package writer guarantees for every dtype; copied otherwise (flat
-// archives).
+// Returns a tensor storage with the bytes of a record. It is borrowed and read-only if the bytes
+// lie at a multiple of `alignment`, which PyTorch's package writer guarantees for every dtype.
+// Otherwise it is a copy (flat archives).
 std::shared_ptr<Storage> make_storage(const Record& record, size_t alignment);
 
 }  // namespace pt2

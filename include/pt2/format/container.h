@@ -1,6 +1,6 @@
-// Containers: one JSON document with several programs, schema::Model of versions 8.6 to 8.11. To
-// open a file that has one use package.h, which gives its programs by these names; decode and
-// encode are those of schema_json.h:
+// Containers: JSON documents with several programs, schema::Model of versions 8.6 to 8.11. Use
+// package.h to open a file with a container; it gives the programs by the same names. Functions of
+// schema_json.h decode and encode containers:
 //
 //   PT2_TRY(schema::Model model, schema::decode<schema::Model>(json, limits, warnings));
 //   for (const auto& member : schema::container_members(model)) use(*member.program);
@@ -16,16 +16,17 @@
 namespace pt2::schema {
 
 struct ContainerMember {
-  // Of 8.6 to 8.10: the method's name, "<backend>/<method>" in a delegate. Of 8.11: the model's
-  // name for `program`, the variant's for a variant.
+  // In 8.6 to 8.10: the name of the method, "<backend>/<method>" in a delegate. In 8.11: the name
+  // of the model for `program`, the name of the variant for a variant.
   std::string name;
   std::string path;  // ".program.methods.forward"
   ExportedProgram* program = nullptr;
-  // The program that is used when the caller names none: `program`, or the method "forward".
+  // True for a program that is the default if the caller names none: `program`, or the method
+  // "forward".
   bool is_main = false;
 };
 
-// The programs of a container, in its order; they point into `model`.
+// Returns the programs of a container in its order. The pointers point into `model`.
 std::vector<ContainerMember> container_members(Model& model);
 
 }  // namespace pt2::schema

@@ -1,6 +1,6 @@
-// The early draft of the export schema: its dataclasses as C++ types, their JSON, and programs to
-// and from it. The spelling is this library's own, because the draft never had one (docs/draft.md).
-// Package opens such a file like any other, by its keys.
+// The early draft of the export schema: reads and writes its JSON, and converts programs from and
+// to it. The JSON form is this library's own, because the draft never had one (docs/draft.md).
+// Package recognises such a file by its keys and opens it like any other.
 //
 //   PT2_TRY(draft::GraphModule module, read_draft(json, limits, warnings));
 //   PT2_TRY(Program program, from_draft(module));
@@ -28,22 +28,24 @@
 
 namespace pt2 {
 
-// JSON text, with the errors and warnings of schema::decode. What was read is written as it was.
+// Read and write the JSON, with the errors and warnings of schema::decode. Writing a module that
+// was read gives the same text.
 Result<draft::GraphModule> read_draft(std::string_view json, const Limits& limits,
                                       Diagnostics& warnings);
 std::string write_draft(const draft::GraphModule& module);
 
-// The program in the newest schema. Positional arguments have no names there: they stay empty, and
-// are bound by position. Errors: `unsupported` for state of nested modules; those of reading a
-// program; `where` is the place in the draft (".graph.nodes[3].args[0]") or, for what the graph's
-// rules forbid, in the newest schema.
+// Returns the program in the newest schema. A draft has no names of positional arguments: the names
+// stay empty, and the arguments are bound by position. Errors: `unsupported` for state of nested
+// modules; those of reading a program. Their `where` is the place in the draft
+// (".graph.nodes[3].args[0]"), or in the newest schema if the error is a violation of the rules for
+// graphs.
 Result<Program> from_draft(const draft::GraphModule& module);
 
-// Reads the elements of parameters and buffers. External data is looked for in `folder`, by its
-// bare file name and nowhere else; with an empty folder there is none. Tensors of one external
-// storage share it here, and all storages together have no more bytes than the files. Errors: `io`,
-// `corrupt` (a wrong checksum or length), `invalid`, `limit`, `unsupported` (a checksum of another
-// kind than "crc32:").
+// Reads the elements of parameters and buffers. It looks for external data only in `folder`, by the
+// bare file name; with an empty folder it reads no external data. Tensors of one external storage
+// share it here. All storages together have no more bytes than the files. Errors: `io`, `corrupt`
+// (a wrong checksum or length), `invalid`, `limit`, `unsupported` (a checksum of another kind than
+// "crc32:").
 class DraftTensorReader {
  public:
   explicit DraftTensorReader(std::string folder) : folder_(std::move(folder)) {}
@@ -55,16 +57,16 @@ class DraftTensorReader {
   Result<std::shared_ptr<Storage>> read_external(const draft::ExternalBuffer& buffer, Dtype dtype);
   Result<std::shared_ptr<Storage>> read_storage(const draft::Storage& storage, Dtype dtype);
 
-  // Location, offset, length, checksum, bytes of a number.
+  // Location, offset, length, checksum, element size.
   using StorageKey = std::tuple<std::string, uint64_t, uint64_t, std::string, size_t>;
 
   std::string folder_;
   std::map<std::string, Record> files_;
   std::map<StorageKey, std::shared_ptr<Storage>> storages_;
-  uint64_t bytes_left_ = 0;  // of the files, for further storages
+  uint64_t bytes_left_ = 0;  // bytes of the files that further storages may still take
 };
 
-// What a parameter, buffer or constant of the signature holds.
+// The tensor of a parameter, buffer or constant of the signature.
 struct DraftState {
   Tensor tensor{};
   bool requires_grad = false;
@@ -72,8 +74,8 @@ struct DraftState {
 using FindDraftState = std::function<std::optional<DraftState>(const InputSpec&)>;
 
 struct DraftOptions {
-  // Empty: all data lies inside the JSON. Otherwise all data lies in one file of this name, beside
-  // it.
+  // Empty: all data is inside the JSON. Otherwise all data is in one file of this name in the same
+  // folder.
   std::string external_file{};
 };
 struct DraftFile {
@@ -81,14 +83,14 @@ struct DraftFile {
   std::string external{};  // the content of external_file
 };
 
-// What the draft cannot express of a program, each with its place.
+// The features of a program that the draft cannot express, each with its place.
 struct DraftReport {
-  std::vector<std::string> inexpressible{};  // dropping it changes or breaks the program
-  std::vector<std::string> left_out{};       // dropping it changes no result
+  std::vector<std::string> inexpressible{};  // dropping these changes or breaks the program
+  std::vector<std::string> left_out{};       // dropping these changes no result
 };
 
-// Fails as `unsupported` when something is inexpressible; the report names all of it. Copies the
-// data, in big-endian order. Linear in program and data.
+// Converts a program to a draft. Copies the data in big-endian order. Error `unsupported` if the
+// report has inexpressible features; the report lists all of them. Linear in program and data.
 Result<DraftFile> to_draft(const Program& program, const FindDraftState& find_state,
                            const DraftOptions& options, DraftReport& report);
 

@@ -1,5 +1,5 @@
-// The dataclasses of the early draft as values, made from draft.def, as schema.h is from
-// schema.def.
+// The dataclasses of the early draft as C++ types. They are made from draft.def, as those of
+// schema.h are made from schema.def.
 #ifndef PT2_FORMAT_DRAFT_TYPES_H
 #define PT2_FORMAT_DRAFT_TYPES_H
 

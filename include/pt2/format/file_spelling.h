@@ -1,4 +1,5 @@
-// What a file says beyond its values, kept so that it can be written back.
+// Keeps the details of a file's JSON that values do not represent, so that they can be written
+// back.
 #ifndef PT2_FORMAT_FILE_SPELLING_H
 #define PT2_FORMAT_FILE_SPELLING_H
 
@@ -6,9 +7,9 @@
 
 namespace pt2::schema {
 
-// What a file said beyond the values: members nobody knows, an unusual order of keys, an unusual
-// spelling of a number. Null in every file that PyTorch wrote; copies with its struct, so it
-// survives edits around it; comparisons ignore it.
+// The details of a struct's JSON that its values do not represent: unknown members, an unusual
+// order of keys, an unusual spelling of a number. Null for every file that PyTorch wrote. A holder
+// is copied with its struct, so it survives edits of other structs. Comparisons ignore it.
 class Trace;
 class TraceHolder {
  public:

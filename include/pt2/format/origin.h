@@ -1,7 +1,6 @@
-// The archive that bytes in memory are mapped from. Code that writes such bytes into another file
-// can let the kernel copy them, keep holes as holes, and compare them on the way with the checksum
-// that the archive states. Damage in the source is thus found while copying, without reading it
-// twice.
+// The archive from which bytes in memory are mapped. Code that copies such bytes to another file
+// can let the operating system copy them, keep holes of sparse files, and compare the bytes with
+// the checksum in the archive. Copying thus detects damage in the source without reading it twice.
 #ifndef PT2_FORMAT_ORIGIN_H
 #define PT2_FORMAT_ORIGIN_H
 
@@ -18,41 +17,44 @@
 
 namespace pt2 {
 
-// Reading is const and safe from any number of threads.
+// Any number of threads may read at once.
 class Origin {
  public:
-  // Opens the archive's file once more, until the origin is destroyed. For bytes in memory, and for
-  // a path that by now leads to another file, the origin `holds` nothing but still knows the
-  // entries.
+  // Opens the file of the archive a second time, until the origin is destroyed. If the archive is
+  // in memory, or the path leads to another file by now, `holds` is false for all bytes, but the
+  // origin still knows the entries.
   explicit Origin(const Archive& archive);
   ~Origin();
   Origin(const Origin&) = delete;
   Origin& operator=(const Origin&) = delete;
 
-  // Whether the bytes lie in the file, so that the functions below may be called.
+  // True if the bytes lie in the file. The functions below, up to crc, need such bytes.
   bool holds(std::span<const std::byte> bytes) const;
   int descriptor() const { return descriptor_; }
+  // Returns the offset of the bytes in the file.
   uint64_t offset_of(std::span<const std::byte> bytes) const;
-  // The longest start of the bytes that lies wholly in a hole of a sparse file, or wholly in data.
-  // The bytes must not be empty.
+  // Returns the longest prefix of the bytes that lies completely in a hole of a sparse file, or
+  // completely in data. The bytes must not be empty.
   struct Extent {
     size_t size;
     bool is_hole;
   };
   Extent first_extent(std::span<const std::byte> bytes) const;
-  // The beginning of the bytes, as many as fit. Error `io`, also for a file that was cut off.
+  // Reads the first bytes, as many as fit into `buffer`, and returns them. Error `io`, also if the
+  // file was truncated.
   Result<std::span<const std::byte>> read(std::span<const std::byte> bytes,
                                           std::span<std::byte> buffer) const;
-  // CRC-32, in little memory and without reading holes. Errors of `read`.
+  // Returns the CRC-32. Uses little memory and does not read holes. Errors: those of `read`.
   Result<uint32_t> crc(std::span<const std::byte> bytes) const;
 
-  // The stored entry whose whole content the bytes are; nullptr for others, and for none at all.
-  // O(log entries).
+  // Returns the stored entry whose whole content is `bytes`; nullptr if there is none or `bytes` is
+  // empty. O(log entries).
   const Entry* entry_of(std::span<const std::byte> bytes) const;
-  // Error `corrupt` at "file!record" when `found` is not the CRC-32 that the archive states for
-  // these bytes. For a storage in a torch.save file the inner checksum is compared first. PyTorch
-  // can be told not to compute it (torch.serialization.set_crc32_options); so on a mismatch the
-  // whole record is compared with the archive's own checksum, which decides. Errors of `crc`.
+  // Compares `found` with the CRC-32 that the archive has for these bytes. Error `corrupt` at
+  // "file!record" if they differ. For a storage in a torch.save file, the inner checksum is
+  // compared first. PyTorch may have skipped it (torch.serialization.set_crc32_options). So after a
+  // mismatch the whole record is compared with the checksum of the archive, which decides. Errors:
+  // those of `crc`.
   Result<void> check_crc(std::span<const std::byte> bytes, uint32_t found) const;
 
  private:

@@ -1,5 +1,5 @@
-// Values made into pickles, and pickles written as torch.save writes them. Whatever read_pickle
-// understands can be written again; for what torch.save of protocol 2 wrote, in the same bytes.
+// Builds pickles from values, and writes pickles as torch.save does. Every pickle that read_pickle
+// understands can be written again. If torch.save wrote it with protocol 2, the bytes are the same.
 // Imitates Python's C pickler (Modules/_pickle.c) and torch/serialization.py.
 #ifndef PT2_FORMAT_PICKLE_WRITE_H
 #define PT2_FORMAT_PICKLE_WRITE_H
@@ -18,8 +18,8 @@
 
 namespace pt2 {
 
-// Makes the values of one Pickle. An object that several places share is written once, as Python
-// does: use the same PickleValue in each place. Containers take values of the same builder
+// Makes the values of one Pickle. An object that several places share is written once, as in
+// Python: use the same PickleValue in each place. Containers accept only values of the same builder
 // (PT2_CHECK).
 class PickleBuilder {
  public:
@@ -37,18 +37,18 @@ class PickleBuilder {
   PickleValue sequence(PickleKind kind, std::span<const PickleValue> items);
   // `kind` is dict or ordered_dict (PT2_CHECK). Keys in insertion order, each once.
   PickleValue dict(PickleKind kind, std::span<const Pair> pairs);
-  // `value.tensor` must be defined to be written; of the rest is_parameter, requires_grad and
-  // device count ("" is "cpu").
+  // To be written, `value.tensor` must be defined. Also uses is_parameter, requires_grad and device
+  // ("" means "cpu"); ignores the other members.
   PickleValue tensor(PickleTensor value);
-  // What the function "torch.Size" makes of these arguments.
+  // Makes the result of calling a function such as "torch.Size" with these arguments.
   PickleValue call(std::string function, std::span<const PickleValue> arguments);
-  // An object of the class "torch.nn.Linear", which pickle makes without arguments and then gives
-  // its state.
+  // Makes an object of a class such as "torch.nn.Linear". Unpickling creates it without arguments
+  // and then sets its state.
   PickleValue object(std::string class_name, const PickleValue& state);
-  // A value of another pickle, with all that it holds; tensors go on sharing their storages. An
-  // object that two separate copies share is written twice. O(values below it).
+  // Copies a value of another pickle with everything it contains. Tensors still share their
+  // storages. An object that two separate calls copy is written twice. O(values below it).
   PickleValue copy(const PickleValue& value);
-  // The builder is empty afterwards.
+  // Returns the pickle with this root. The builder is empty afterwards.
   Pickle finish(const PickleValue& root);
 
  private:
@@ -58,25 +58,25 @@ class PickleBuilder {
   std::shared_ptr<PickleGraph> graph_;
 };
 
-// A pickle stream, and the storages that its tensors name: storage k has the key "k".
+// A pickle stream, and the storages of its tensors. Storage k has the key "k".
 struct PickledBytes {
   std::string bytes;
   std::vector<std::shared_ptr<Storage>> storages;
 };
 
-// Protocol 2. Errors `unsupported` for what only its own program can write (objects of protocols
-// below 2; built tensors without strided data), `limit` for values nested
-// deeper than max_pickle_depth; `where` is empty. O(values).
+// Writes a pickle with protocol 2. Errors: `unsupported` for values that only their own program can
+// write (objects of protocols below 2; built tensors without strided data); `limit` for values
+// nested deeper than max_pickle_depth. Their `where` is empty. O(values).
 Result<PickledBytes> write_pickle(const Pickle& pickle, const Limits& limits = {});
 
 enum class TorchSaveFormat : uint8_t {
-  v0,  // to 2.6: storages in the order of their keys as text
-  v1,  // from 2.7: in the order of the numbers; adds .format_version, .storage_alignment
+  v0,  // to 2.6: storages in the text order of their keys
+  v1,  // from 2.7: in the numeric order of their keys; adds .format_version, .storage_alignment
 };
 
-// A torch.save file: the pickle, and every storage whole, which the sink gets as lasting bytes.
-// Finishes the sink. `origin` as for ZipWriter. Errors: those of write_pickle, ZipWriter and the
-// sink.
+// Writes a torch.save file: the pickle and every whole storage. The sink gets storages as lasting
+// bytes. Finishes the sink. `origin` is as for ZipWriter. Errors: those of write_pickle, ZipWriter
+// and the sink.
 Result<void> write_torch_save(const Pickle& pickle, Sink& sink,
                               TorchSaveFormat format = TorchSaveFormat::v1,
                               const Limits& limits = {}, const Origin* origin = nullptr);

@@ -1,5 +1,6 @@
-// The safetensors format: a JSON header, then the bytes of all tensors without gaps. Imitates the
-// checks of the reference implementation (huggingface/safetensors, safetensors/src/tensor.rs).
+// Reads and writes the safetensors format: a JSON header, then the bytes of all tensors without
+// gaps. Imitates the checks of the reference implementation (huggingface/safetensors,
+// safetensors/src/tensor.rs).
 #ifndef PT2_FORMAT_SAFETENSORS_H
 #define PT2_FORMAT_SAFETENSORS_H
 
@@ -17,19 +18,20 @@ struct Safetensors {
   NamedTensors tensors;
   std::vector<std::pair<std::string, std::string>> metadata;
 
-  // Null when there is none. Linear in the entries.
+  // Returns the value of a key of the metadata; null if there is none. Linear in the entries.
   const std::string* find_metadata(std::string_view key) const;
 };
 
-// Tensors are read-only views of the record where they are aligned, as writers make them, and
-// copied otherwise. Errors: `malformed` (no header), `corrupt` (cut off), `invalid` (offsets that
-// overlap, leave gaps, leave the file or do not fit dtype and shape), `unsupported` (a dtype that
-// torch lacks), `limit` (a header of over 100 MB, as in the reference). `where` is the tensor.
+// Reads a file. A tensor is a read-only view of the record if it is aligned, as writers make it,
+// and a copy otherwise. Errors: `malformed` (no header), `corrupt` (truncated), `invalid` (offsets
+// that overlap, leave gaps, exceed the file or do not fit dtype and shape), `unsupported` (a dtype
+// that torch lacks), `limit` (a header of over 100 MB, as in the reference). Their `where` is the
+// tensor.
 Result<Safetensors> read_safetensors(const Record& record);
 
-// In the given order, each tensor row-major; the header is padded so that the first one is aligned.
-// Finishes the sink. Errors: `unsupported` (complex32 and the fnuz float8s), `argument` (a name
-// twice), the sink's.
+// Writes tensors in the given order, each row-major. Pads the header so that the first tensor is
+// aligned. Finishes the sink. Errors: `unsupported` (complex32 and complex128, which the format
+// lacks), `argument` (a duplicate name), those of the sink.
 Result<void> write_safetensors(const Safetensors& content, Sink& sink);
 
 }  // namespace pt2

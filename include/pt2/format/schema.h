@@ -1,6 +1,6 @@
-// What a program file says, as values: one C++ type for each type of the export schema, made from
-// schema.def, with the same names and the same order as PyTorch's torch/_export/serde/schema.py. To
-// compute with a program use pt2::Program (program.h); to read and write JSON use schema_json.h.
+// The export schema as C++ types: one type for each type of PyTorch's
+// torch/_export/serde/schema.py, made from schema.def, with the same names in the same order. To
+// analyse or run a program use pt2::Program (program.h); to read and write JSON use schema_json.h.
 //
 //   schema::Node node{.target = "torch.ops.aten.relu.default"};
 //   if (argument.which() == schema::ArgumentCase::as_tensor)
@@ -29,10 +29,11 @@ using String = std::string;
 template <class T>
 using Optional = std::optional<T>;
 
-// The payload of as_none: nothing. Files spell it [] before 8.2 and true since.
+// The empty payload of as_none. Files have [] before 8.2 and true since.
 struct None {};
 
-// A bool whose list elements are addressable, unlike those of std::vector<bool>.
+// A bool for lists. Elements of std::vector<Flag> have addresses, unlike those of
+// std::vector<bool>.
 struct Flag {
   bool value = false;
   Flag() = default;
@@ -42,7 +43,8 @@ struct Flag {
 template <class T>
 using List = std::vector<std::conditional_t<std::is_same_v<T, bool>, Flag, T>>;
 
-// Keeps the order of the file. Linear search: build an index for many look-ups.
+// A dictionary in the order of the file. `find` is a linear search: build an index for many
+// look-ups.
 template <class T>
 struct Dict : std::vector<std::pair<std::string, T>> {
   using Entries = std::vector<std::pair<std::string, T>>;
@@ -57,8 +59,8 @@ struct Dict : std::vector<std::pair<std::string, T>> {
   T* find(std::string_view key) { return const_cast<T*>(std::as_const(*this).find(key)); }
 };
 
-// A value on the heap that copies like a value; breaks the cycle Argument, Graph, Node, Argument.
-// Empty only after it was moved from; then it may be assigned to and destroyed.
+// A value on the heap with deep copies. Breaks the type cycle Argument, Graph, Node, Argument. A
+// Box is empty only after it was moved from; then it may only be assigned to or destroyed.
 template <class T>
 class Box {
  public:
@@ -79,21 +81,22 @@ class Box {
   std::unique_ptr<T> value_;
 };
 
-// JSON without a type of its own, as the file spells it.
+// JSON without a type in the schema, as the text of the file.
 struct Json {
   std::string text = "null";
 };
 
-// An alternative of a union that this version does not know: its tag and its JSON, kept and written
-// back.
+// An alternative of a union that this version does not know: its tag and its JSON. It is kept to be
+// written back.
 struct UnknownAlternative {
   std::string tag;
   Json value;
 };
 using UnknownCase = Box<UnknownAlternative>;
 
-// A union: exactly one alternative, reached by name, because two may have the same type (as_string
-// and as_operator). Freshly made it holds the first. The last alternative is always `unknown`.
+// A union holds exactly one alternative. The alternative is selected by name, because two may have
+// the same type (as_string and as_operator). A default union holds the first alternative. The last
+// alternative is always `unknown`.
 template <class CaseEnum, class... Ts>
 class Union {
  public:
@@ -101,7 +104,7 @@ class Union {
 
   Case which() const { return static_cast<Case>(value_.index()); }
   bool is(Case which) const { return this->which() == which; }
-  // Throws std::bad_variant_access when another alternative is held.
+  // Returns the value of alternative C. Throws std::bad_variant_access if the union holds another.
   template <Case C>
   auto& get() {
     return std::get<static_cast<size_t>(C)>(value_);
@@ -110,7 +113,7 @@ class Union {
   const auto& get() const {
     return std::get<static_cast<size_t>(C)>(value_);
   }
-  // Null when another alternative is held.
+  // Returns the value of alternative C; null if the union holds another.
   template <Case C>
   auto* get_if() {
     return std::get_if<static_cast<size_t>(C)>(&value_);
@@ -130,7 +133,7 @@ class Union {
   std::variant<Ts..., UnknownCase> value_;
 };
 
-// Lets the list of alternatives in schema.def end with a comma.
+// Takes the list of alternatives that schema.def generates, in which a comma precedes each one.
 template <class... Ts>
 struct Alternatives;
 template <class CaseEnum, class List>

@@ -1,4 +1,4 @@
-// The JSON that an opened file holds.
+// Returns the JSON of programs of an opened file.
 #ifndef PT2_FORMAT_STORED_JSON_H
 #define PT2_FORMAT_STORED_JSON_H
 
@@ -11,9 +11,9 @@
 
 namespace pt2 {
 
-// The document of a program, decoded and encoded again: of an early draft the draft's own, of a
-// container's program that program's. An empty name means the only program, or the whole container.
-// Errors: those of Package::program. Linear in the text.
+// Returns the JSON document of a program, decoded and encoded again. For an early draft it is the
+// JSON of the draft; for a program of a container, the JSON of that program. An empty name means
+// the only program, or the whole container. Errors: those of Package::program. Linear in the text.
 Result<std::string> stored_json(const Package& package, std::string_view model,
                                 schema::Print style);
 

@@ -1,5 +1,5 @@
-// Zip files as PyTorch writes and reads them: a reader over mapped bytes that trusts nothing a file
-// says, and a writer that lays records out like PyTorch's own. Imitates
+// Reads and writes zip files as PyTorch does. The reader works on mapped bytes and checks every
+// claim of the file. The writer uses the record layout of PyTorch. Imitates
 // caffe2/serialize/inline_container.cc and Python's zipfile.
 #ifndef PT2_FORMAT_ZIP_H
 #define PT2_FORMAT_ZIP_H
@@ -23,68 +23,68 @@ namespace pt2 {
 class Origin;
 class UnfinishedFile;
 
-// Bytes with what keeps them alive: the mapped file, or the heap when they were inflated.
+// The bytes of a record and their owner: the mapped file, or heap memory if they were inflated.
 struct Record {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
-  // How many times more these are than their bytes in the outermost zip file that they were read
-  // from. For JSON that deflates well it is less: Archive::read.
+  // The number of bytes here divided by the number of bytes that they take in the outermost zip
+  // file. Archive::read sets a smaller factor for JSON that deflates well.
   double growth = 1;
 
   std::string_view text() const {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // For what is decoded from these, and zip files that they hold: the ratios count bytes as they
-  // are in the file, so that deflating in layers does not multiply them.
+  // Returns the limits for decoding this record and for zip files inside it. Ratio limits are
+  // relative to the bytes in the outermost file, so that nested compression does not multiply them.
   Limits limits_inside(const Limits& of_file) const;
 };
 
-// A record that owns a copy of `bytes`.
+// Returns a record that owns `bytes`.
 Record make_record(std::string bytes);
-// The whole file, mapped. Error `io`.
+// Maps a whole file. Error `io`.
 Result<Record> map_file(const std::string& path);
 
-// One record of the central directory, checked against its local header.
+// One record of the central directory. ZipReader::open has checked it against its local header.
 struct Entry {
   std::string name;              // raw bytes, UTF-8 by convention
   uint64_t size = 0;             // bytes of the content
-  uint64_t compressed_size = 0;  // bytes in the file; equals `size` when stored
+  uint64_t compressed_size = 0;  // bytes in the file; equal to `size` if stored
   uint64_t header_offset = 0;
   uint64_t data_offset = 0;
   uint32_t crc = 0;
   bool deflated = false;
 };
 
-// The directory of one zip file. Copies share the bytes. Reading is const and safe from any number
-// of threads.
+// The directory of one zip file. Copies share the bytes. Any number of threads may read at once.
 class ZipReader {
  public:
-  // Reads the directory and the local headers, never the contents: O(entries log entries). `owner`
-  // keeps `bytes` alive. Errors: `malformed` (not a zip, or names that leave the archive or occur
-  // twice), `corrupt` (cut off, overlapping, lying sizes), `unsupported` (encryption, other
-  // compression, several disks), `limit`. Warnings (V101, V102) go to `diagnostics`. `where` is the
-  // entry's name.
+  // Reads the directory and the local headers, but no contents. `owner` keeps `bytes` alive.
+  // Warnings (V101, V102) go to `diagnostics`. Errors: `malformed` (not a zip, a name that leads
+  // out of the archive, a duplicate name), `corrupt` (truncated, overlapping records, wrong sizes),
+  // `unsupported` (encryption, other compression, several disks), `limit`. Their `where` is the
+  // name of the entry. O(entries log entries).
   static Result<ZipReader> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 const Limits& limits, Diagnostics& diagnostics);
-  // The same of a zip file that is a record of another.
+  // Opens a zip file that is a record of another zip file.
   static Result<ZipReader> open(const Record& record, const Limits& limits,
                                 Diagnostics& diagnostics);
 
-  // Presents a file that is no zip as the only entry of one.
+  // Makes a reader with one entry, `name`, for a file that is no zip.
   static ZipReader of_single(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                              std::string name);
 
-  // In the order of the central directory, which is the order in which PyTorch wrote them.
+  // Returns the entries in the order of the central directory. PyTorch wrote them in this order.
   std::span<const Entry> entries() const { return entries_; }
-  // nullptr when there is none. O(log entries).
+  // Returns the entry with this name; nullptr if there is none. O(log entries).
   const Entry* find(std::string_view name) const;
-  // The content: a view of the file when stored, inflated into new memory otherwise. A wrong CRC-32
-  // is `corrupt`; only a stored entry may skip the check, which has to read every byte.
+  // Returns the content: a view of the file for a stored entry, new memory for a deflated one. The
+  // CRC-32 check reads every byte; `check_crc = false` skips it for stored entries only. Error
+  // `corrupt` if the CRC-32 is wrong.
   Result<Record> read(const Entry& entry, bool check_crc = true) const;
   // Reads the content and compares its CRC-32. Error `corrupt`.
   Result<void> check_crc(const Entry& entry) const;
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Where the central directory begins, behind all entries.
+  // Returns the offset of the central directory, which follows all entries.
   uint64_t directory_offset() const { return directory_offset_; }
 
  private:
@@ -93,28 +93,29 @@ class ZipReader {
   std::shared_ptr<const void> owner_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> by_name_;
-  double growth_ = 1;  // of the record that this is
+  double growth_ = 1;  // Record::growth of the record that is this zip file
 };
 
-// Reports that `done` of `total` bytes are done. Called from any thread, one at a time.
+// Receives progress: `done` of `total` bytes are done. Called on any thread, but never on two at
+// once.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
-// Checks the CRC-32 of every entry with up to `threads` threads and adds V103 for each that
-// differs, in file order.
+// Checks the CRC-32 of every entry with up to `threads` threads. Adds V103 for each entry whose
+// CRC-32 differs, in file order.
 void check_all_crcs(const ZipReader& zip, Diagnostics& diagnostics, unsigned threads = 1,
                     const Progress& progress = {});
 
-// Where written bytes go. `finish` makes the result visible; a sink destroyed before that leaves
-// nothing behind.
+// A destination of written bytes. `finish` makes the result visible. A sink that is destroyed
+// before `finish` leaves nothing behind.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual Result<void> write(std::span<const std::byte> bytes) = 0;
   // As write, for bytes that the caller keeps alive and unchanged as long as the sink's result is
-  // used: a sink may remember where they are instead of copying them.
+  // in use. A sink may store a reference to these bytes instead of a copy.
   virtual Result<void> write_lasting(std::span<const std::byte> bytes) { return write(bytes); }
   // As write_lasting, for bytes that `origin` holds.
   virtual Result<void> write_from(const Origin& origin, std::span<const std::byte> bytes);
-  // Whether write_lasting would only remember where these bytes are, and not read them.
+  // True if write_lasting would store a reference to these bytes and not read them.
   virtual bool remembers(std::span<const std::byte>) const { return false; }
   virtual Result<void> finish() = 0;
 };
@@ -130,8 +131,8 @@ class StringSink : public Sink {
   std::string bytes_;
 };
 
-// The bytes as a list of pieces: lasting ones by reference, the rest copied. How a large file
-// inside another is made without being in memory as a whole.
+// Collects the bytes as a list of parts: lasting bytes by reference, other bytes as copies. Makes a
+// large file inside another file without holding it in memory.
 class PartsSink : public Sink {
  public:
   Result<void> write(std::span<const std::byte> bytes) override;
@@ -146,12 +147,12 @@ class PartsSink : public Sink {
   std::string copied_;
 };
 
-// Writes to a file without a name, or with a temporary one. In `finish` it takes the place of
-// `path`: a reader sees the old file or the new one, never half of it, and a file may be rewritten
-// from its own mapped records. The new file takes the permissions of the one that it replaces and
-// is on the disk when finish returns. Where `path` is a link, the file that it leads to is replaced
-// and the link stays; as for `cp`, a link to nothing is an error. A device or pipe is written
-// directly. Errors `io`.
+// Writes a file atomically. Writes go to a file without a name or with a temporary name; `finish`
+// puts it in the place of `path`. A reader sees the old file or the new one, never a part, and a
+// file may be rewritten from its own mapped records. The new file takes the permissions of the old
+// one, and is on the disk when `finish` returns. If `path` is a symbolic link, the target is
+// replaced and the link stays; a dangling link is an error, as for `cp`. Devices and pipes are
+// written directly. Errors: `io`.
 class FileSink : public Sink {
  public:
   static Result<std::unique_ptr<FileSink>> create(std::string path);
@@ -159,7 +160,7 @@ class FileSink : public Sink {
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
   Result<void> write(std::span<const std::byte> bytes) override;
-  // Copied by the kernel where it can; holes stay holes.
+  // Lets the operating system copy the bytes if it can. Holes of sparse files stay holes.
   Result<void> write_from(const Origin& origin, std::span<const std::byte> bytes) override;
   Result<void> finish() override;
 
@@ -172,36 +173,37 @@ class FileSink : public Sink {
 };
 
 enum class ZipStyle : uint8_t {
-  // PyTorchStreamWriter: contents at multiples of 64, data descriptors, a ZIP64 end record always.
+  // As PyTorchStreamWriter: contents at multiples of 64 bytes, data descriptors, always a ZIP64 end
+  // record.
   torch,
-  // Python's zipfile with ZIP_STORED, as torch.export.save of 2.1 to 2.7 uses it: no padding.
+  // As Python's zipfile with ZIP_STORED, which torch.export.save of 2.1 to 2.7 uses: no padding.
   python,
 };
 
-// Writes stored entries one after another; the same calls give the same bytes (times are the zip
+// Writes stored entries one after another. Equal calls give equal bytes (all times are the zip
 // epoch).
 class ZipWriter {
  public:
-  // `origin`, which outlives the writer, knows some of the bytes that will be added.
+  // `origin` holds some of the bytes that will be added. It must outlive the writer.
   ZipWriter(Sink& sink, ZipStyle style, const Origin* origin = nullptr);
-  // As above; sizes and offsets from `first_in_64` on take the ZIP64 form, which PyTorch begins at
-  // 4 GiB. Smaller ones are for tests.
+  // As above. Sizes and offsets of at least `first_in_64` take the ZIP64 form. PyTorch does this
+  // from 4 GiB on; tests use smaller values.
   ZipWriter(Sink& sink, ZipStyle style, uint64_t first_in_64);
-  // Errors: `argument` for a name that ZipReader would refuse, or that was added before; the
-  // sink's; `corrupt` for a record of the origin that is not what its archive says. Content of
-  // several parts lies in one piece in the file. The bytes are read here, once for the checksum and
-  // once by the sink, which gets them as lasting ones.
+  // Adds an entry. Its content is the concatenation of the parts. This reads the bytes once for the
+  // checksum, then passes them to the sink as lasting bytes. Errors: `argument` for a name that
+  // ZipReader would refuse or that was added before; `corrupt` if a record of the origin is not
+  // what its archive says; those of the sink.
   Result<void> add(std::string_view name, std::span<const Record> parts);
   Result<void> add(std::string_view name, std::span<const std::byte> bytes);
-  // The text is copied where a sink would keep it.
+  // Copies the text if the sink would store a reference to it.
   Result<void> add(std::string_view name, std::string_view text);
-  // What PyTorchStreamWriter would write into .data/serialization_id after these entries: a hash of
-  // their names below the root folder, in the order of its hash table, and one of their checksums
-  // (writeSerializationId). O(entries).
+  // Returns the content that PyTorchStreamWriter would write into .data/serialization_id after
+  // these entries: a hash of their names below the root folder, in the order of its hash table, and
+  // a hash of their checksums (writeSerializationId). O(entries).
   std::string serialization_id() const;
-  // The number of entries whose names begin with `prefix`.
+  // Returns the number of entries whose names begin with `prefix`.
   size_t count_prefix(std::string_view prefix) const;
-  // Writes the directory and finishes the sink; nothing may be added afterwards.
+  // Writes the directory and finishes the sink. Nothing may be added afterwards.
   Result<void> finish();
 
  private:

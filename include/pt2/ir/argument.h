@@ -1,5 +1,5 @@
-// The arguments of nodes, and what they refer to: values and nodes by strong ids, constants by
-// value, all in one recursive type.
+// The arguments and results of nodes, as one recursive type. An argument refers to a value by its
+// strong id, or holds a constant.
 #ifndef PT2_IR_ARGUMENT_H
 #define PT2_IR_ARGUMENT_H
 
@@ -24,7 +24,7 @@ enum class ValueId : uint32_t {};
 enum class NodeId : uint32_t {};
 enum class SubgraphId : uint32_t {};
 
-// A ScalarType number of the schema. Numbers without a Dtype come from newer writers; 0 is unknown
+// A ScalarType number of the schema. Newer writers may use numbers without a Dtype. 0 is unknown
 // (constants of version 1 have no recorded dtype and sizes).
 struct ScalarType {
   int64_t number = 0;
@@ -36,7 +36,7 @@ struct TensorMeta {
   ScalarType dtype{};
   std::vector<SymInt> sizes{};
   std::vector<SymInt> strides{};  // in elements
-  SymInt storage_offset{};        // in elements; files up to 2.8 always say 0
+  SymInt storage_offset{};        // in elements; always 0 in files up to 2.8
   bool requires_grad = false;
   Device device{};
   Layout layout = Layout::strided;
@@ -44,7 +44,7 @@ struct TensorMeta {
 };
 
 struct CustomObjectType {
-  std::string name{};       // as the payload's constants call it
+  std::string name{};       // its name among the constants of the payload
   std::string class_fqn{};  // "__torch__.torch.classes.ns.Cls"; empty in the oldest files
 };
 
@@ -55,19 +55,19 @@ struct None {
 struct OperatorName {
   std::string target{};
 };
-// A custom object that is no value of the graph: an entry of the payload's constants.
+// A custom object that is not a value of the graph but an entry of the payload's constants.
 struct CustomObject {
   std::string name{};
   std::string class_fqn{};
 };
-// An alternative of a newer schema: its tag and its JSON text.
+// An alternative that only a newer schema has: its tag and its JSON text.
 struct UnknownArgument {
   std::string tag{};
   std::string json{};
 };
 
 class Argument;
-// Which list type of the schema this is, so that an empty list keeps its element type.
+// The list type of the schema. It keeps the element type of an empty list.
 enum class ListKind : uint8_t {
   tensors,
   ints,
@@ -90,19 +90,19 @@ struct ArgumentMap {
   std::vector<std::pair<std::string, Argument>> items;  // in the file's order
 };
 
-// One argument or result of a node. Values of every kind (tensors, effect tokens, symbolic numbers,
-// custom objects) are a ValueId; the value says what it is.
+// One argument or result of a node. A ValueId stands for a value of any kind (tensor, effect token,
+// symbolic number, custom object); the value itself has the kind.
 class Argument {
  public:
   using Variant =
       std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string,
                    ScalarType, MemoryFormat, Layout, Device, OperatorName, SubgraphId, CustomObject,
                    ArgumentList, ArgumentMap, UnknownArgument>;
-  // How the schema wraps the argument: `symbolic` is as_sym_int and its like, `optional` is
-  // as_optional_tensor.
+  // The union of the schema that wraps the argument: `symbolic` for as_sym_int, as_sym_float and
+  // as_sym_bool, `optional` for as_optional_tensor.
   enum class Wrapper : uint8_t { plain, symbolic, optional };
 
-  // Compiled once, in argument.cpp, as those of Value are.
+  // Defined in argument.cpp to keep callers small, as those of Value are.
   Argument();
   Argument(const Argument&);
   Argument(Argument&&) noexcept;
@@ -121,7 +121,7 @@ class Argument {
   bool is() const {
     return std::holds_alternative<T>(variant);
   }
-  // Null when the argument is something else.
+  // Returns the alternative T; null if the argument holds another one.
   template <class T>
   const T* get_if() const {
     return std::get_if<T>(&variant);

@@ -1,6 +1,6 @@
-// Programs made from nothing: what torch.export gives, without Python. Graph, signature, tree specs
-// and ranges are kept in step; the tensors of parameters, buffers and constants are given when the
-// program is saved.
+// Builds exported programs without Python, such as torch.export gives. The builder keeps graph,
+// signature, tree specs and ranges consistent. The tensors of parameters, buffers and constants are
+// supplied when the program is saved.
 //
 //   ProgramBuilder builder;
 //   const SymInt batch = builder.dim("s0", {1, 64}, 8);
@@ -29,9 +29,9 @@
 
 namespace pt2 {
 
-// One argument of a call, under its name in the operator's signature. It is passed by keyword where
-// the signature lists it after '*', else by position. Arguments of higher-order operators have no
-// name.
+// Make one argument of a call. `name` is its name in the operator's signature. Use kwarg for
+// parameters that the signature lists after '*', arg for others. Arguments of higher-order
+// operators have no name.
 NamedArgument arg(std::string name, Argument value);
 NamedArgument kwarg(std::string name, Argument value);
 NamedArgument arg(Argument value);
@@ -39,28 +39,28 @@ Argument list(ListKind kind, std::vector<Argument> items);
 Argument tensors(const std::vector<ValueId>& values);
 Argument ints(const std::vector<int64_t>& values);
 
-// One graph: the program's own, or one that a higher-order operator calls. A name already taken
-// gets a number as in torch.fx: "linear", "linear_1". Nothing here fails: what could not be built
-// is left out, and the first such mistake is what ProgramBuilder::finish() returns.
+// Builds one graph: that of the program, or one that a higher-order operator calls. A name that is
+// taken gets a number as in torch.fx: "linear", "linear_1". These functions do not return errors:
+// they leave out what they cannot build, and ProgramBuilder::finish() returns the first error.
 class GraphBuilder {
  public:
-  // An empty graph that this one can call, over the same symbols.
+  // Returns a builder for an empty graph that this graph can call. It shares the symbols.
   GraphBuilder nested() const { return GraphBuilder(expressions_); }
 
-  // A contiguous, strided tensor of the CPU.
+  // Returns the metadata of a contiguous, strided CPU tensor.
   TensorMeta tensor(Dtype dtype, std::vector<SymInt> sizes);
 
   ValueId input(std::string_view name, TensorMeta meta);
-  // Calls an operator with one result. The node and its value are named after the operator. A
-  // higher-order operator returns the result as a bare value.
+  // Adds a call of an operator with one result, and returns the result. The node and its value are
+  // named after the operator. A higher-order operator returns the result as a bare value.
   ValueId call(std::string target, std::vector<NamedArgument> inputs,
                std::variant<TensorMeta, SymInt, SymFloat, SymBool> result);
-  // Calls an operator with several results, or none, which are named "getitem", "getitem_1". A
-  // higher-order operator returns them as a tuple, as cond does.
+  // Adds a call of an operator with several results or none, and returns the results. They are
+  // named "getitem", "getitem_1". A higher-order operator returns them as a tuple, as cond does.
   std::vector<ValueId> call_many(std::string target, std::vector<NamedArgument> inputs,
                                  std::vector<TensorMeta> results);
   void output(Argument argument);
-  // The argument that passes `graph` to the higher-order operator that calls it.
+  // Returns the argument that passes `graph` to the higher-order operator that calls it.
   Argument subgraph(std::string name, GraphBuilder graph);
 
  protected:
@@ -71,18 +71,19 @@ class GraphBuilder {
                     std::variant<TensorMeta, SymInt, SymFloat, SymBool> meta);
   void add_call(std::string target, std::vector<NamedArgument> inputs,
                 const std::vector<ValueId>& results, bool is_tuple);
-  // The expression in the spelling of the newest schema.
+  // Returns the expression in the spelling of the newest schema.
   Result<SymInt> spelled(std::string_view text, int64_t hint);
 
   std::string unused_name(std::string_view name);
-  // Keeps the first mistake.
+  // Records an error. Only the first one is kept.
   void refuse(Error error);
-  // False, and a mistake, where the argument has a value that this builder did not give.
+  // Returns false and records an error if the argument contains a value that this builder did not
+  // create.
   bool takes(const Argument& argument, std::string_view place);
 
   std::shared_ptr<ExprPool> expressions_;
   Graph graph_;
-  std::set<std::string, std::less<>> node_names_;  // of nodes that are named after no value
+  std::set<std::string, std::less<>> node_names_;  // of nodes whose name is not that of a value
   std::optional<Error> mistake_;
 };
 
@@ -91,27 +92,29 @@ class ProgramBuilder : public GraphBuilder {
  public:
   ProgramBuilder();
 
-  // A symbolic dimension: its name ("s0"), its admissible range, its value in the example inputs.
-  // Where the name is no symbol or the range is empty, the number `hint`, and finish() fails.
+  // Adds a symbolic dimension with a name ("s0"), the admissible range, and the value in the
+  // example inputs. If the name is no symbol or the range is empty, it returns the number `hint`,
+  // and finish() fails.
   SymInt dim(std::string_view name, SymRange range, int64_t hint);
-  // An expression of such dimensions: expr("2*s0 + 1", 17). Error `malformed`.
+  // Returns an expression of such dimensions: expr("2*s0 + 1", 17). Error `malformed`.
   Result<SymInt> expr(std::string_view text, int64_t hint) { return spelled(text, hint); }
 
-  // Inputs stand in the order that PyTorch gives them, whatever the order of these calls:
-  // parameters, buffers, constants, user inputs.
+  // Add an input of the graph. The program has its inputs in the order of PyTorch, whatever the
+  // order of these calls: parameters, buffers, constants, user inputs.
   ValueId parameter(std::string fqn, TensorMeta meta);
   ValueId buffer(std::string fqn, TensorMeta meta, bool persistent = true);
   ValueId constant(std::string fqn, TensorMeta meta);
   ValueId input(std::string_view name, TensorMeta meta);
-  // An input that is a number.
+  // Adds a user input that is a number.
   ValueId input(std::string_view name, SymInt value);
-  // After each call the buffer holds `value`.
+  // Makes each run of the program store `value` in the buffer.
   void mutate_buffer(std::string fqn, ValueId value);
-  // A value, or a number, string or None that every call gives.
+  // Adds a result: a value, or a constant number, string or None.
   void output(Argument argument);
 
-  // Error `invalid` when a value is used before it is defined, is none of this builder's, or a
-  // dimension has an empty range; `malformed` when its name is no symbol.
+  // Returns the program. Errors: `invalid` if a value is used before it is defined or was not
+  // created by this builder, or a dimension has an empty range; `malformed` if the name of a
+  // dimension is no symbol.
   Result<Program> finish() &&;
 
  private:

@@ -1,6 +1,6 @@
-// One form for programs that differ only in names, in the order of independent nodes, and in where
-// they come from. It serves to compare and to identify programs, not to run them: nodes with side
-// effects are ordered by their arguments alone.
+// Canonical form of programs. Programs that differ only in names, in the order of independent nodes
+// and in source metadata have the same canonical form. Use it to compare and to identify programs,
+// not to run them: nodes with side effects are ordered only by their arguments.
 #ifndef PT2_IR_CANONICALIZE_H
 #define PT2_IR_CANONICALIZE_H
 
@@ -9,22 +9,22 @@
 
 namespace pt2 {
 
-// Which of two nodes comes first when target and arguments give no order.
+// The rule that orders two nodes if target and arguments do not.
 enum class TieBreak : uint8_t {
-  // The node that the program lists first: exactly PyTorch's result.
+  // The order in the program. Gives exactly PyTorch's result.
   position,
-  // The order given by constants and users, so that every node order of a program gives the same
-  // result. Names of nodes, which PyTorch keeps, are dropped.
+  // The order of constants and users. All node orders of a program give the same result. Drops the
+  // names of nodes, which PyTorch keeps.
   content,
 };
 
-// torch/_export/serde/serialize.py, canonicalize: inputs sorted by kind and name, outputs by kind;
-// nodes in topological order, the smallest target and argument ranks first; values renamed to _0,
-// _1, ... and nested graphs to _g0, ...; tables sorted by name; metadata of nodes and of the graph
-// module and the field names of namedtuples dropped. References inside as_string_to_argument are
-// renamed too, which PyTorch forgets. The result shares the expressions of `program`. Error
-// `invalid` when signature and graph differ in length, or nodes use one another in a circle.
-// O(n log n).
+// Returns the canonical form, as canonicalize of torch/_export/serde/serialize.py. It sorts inputs
+// by kind and name, and outputs by kind. It puts nodes in topological order, smallest target and
+// argument ranks first. It renames values to _0, _1, ... and nested graphs to _g0, ..., sorts
+// tables by name, and drops the metadata of nodes and of the graph module and the field names of
+// namedtuples. It also renames references inside as_string_to_argument, which PyTorch forgets. The
+// result shares the expressions of `program`. Error `invalid` if signature and graph differ in
+// length, or nodes use one another in a cycle. O(n log n).
 Result<Program> canonicalize(const Program& program, TieBreak tie_break = TieBreak::position);
 
 }  // namespace pt2

@@ -1,4 +1,4 @@
-// Replaces the operators that PyTorch defines in terms of others by those others, as
+// Decomposes operators into the operators that PyTorch defines them by, as
 // ExportedProgram.run_decompositions does: linear becomes permute and addmm, softmax becomes
 // _softmax.
 //
@@ -17,8 +17,9 @@
 namespace pt2 {
 
 struct DecomposeOptions {
-  // The operators that may remain: "core" is every operator that PyTorch does not decompose; others
-  // go by name, "aten.linear". Operators of other namespaces may always remain.
+  // The operators that may remain. "core" stands for every operator that PyTorch does not
+  // decompose. Other operators are given by name, "aten.linear". Operators of other namespaces may
+  // always remain.
   std::vector<std::string> to{"core"};
   Limits limits{};
 };
@@ -26,21 +27,21 @@ struct DecomposeOptions {
 // An operator that should have been decomposed but could not be.
 struct LeftOperator {
   std::string text{};
-  std::string where{};  // in the program's JSON, where there is no node
+  std::string where{};  // the place in the program's JSON, if `node` is not set
   NodePlace node{};
 
-  // "%lstm (torch.ops.aten.lstm.input): this version has no formula for it".
+  // Returns "%lstm (torch.ops.aten.lstm.input): this version has no formula for it".
   std::string line() const;
 };
 
 struct Decomposition {
-  // Computes the same as the original, also where operators are left.
+  // Computes the same results as the original, even if operators are left.
   Program program{};
   bool changed = false;
   std::vector<LeftOperator> left{};
 };
 
-// Errors: `argument` for a name that no operator has. Linear in the nodes.
+// Decomposes a program. Error `argument` for a name that no operator has. Linear in the nodes.
 Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options = {});
 
 }  // namespace pt2

@@ -1,6 +1,6 @@
-// A program with other sizes, names, results or arguments. Each edit leaves the program as it was
-// where it is refused, and the reason names the place. What an edit says about sizes is checked by
-// verify_program with check_operators, which callers run before they write (as `pt2 edit` does).
+// Edits of whole programs: sizes, names, results, arguments, extraction. An edit that fails leaves
+// the program unchanged, and its error has the place. Callers should check the sizes that an edit
+// sets with verify_program and check_operators before they write the program (as `pt2 edit` does).
 //
 //   PT2_TRY_VOID(pt2::fix_dim(program, "x", 0, 1));
 //   PT2_TRY_VOID(pt2::extract(program, {{"image"}}, {{"%relu_3"}}));
@@ -18,47 +18,51 @@
 
 namespace pt2 {
 
-// In all that follows an input is named as user_input_names names it, or by its value; a value by
-// its name in the graph, with or without "%". Errors: `argument` for what is not there or cannot
-// be; `unsupported` for what is not done here.
+// Functions below take an input by its name in user_input_names or by its value, and a value by its
+// name in the graph, with or without "%". Errors of all: `argument` for names that do not exist and
+// for edits that are not possible; `unsupported` for edits that are not implemented.
 
-// A symbolic size of an input becomes a number, in the whole program, and the size of every other
-// input that has the same symbol. `argument` where the program's range has it not, or the size is
-// an expression.
+// Replaces the symbolic size of an input by a number in the whole program, including the sizes of
+// other inputs with the same symbol. Error `argument` if the range of the symbol excludes the
+// number, or the size is an expression.
 Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64_t size);
-// Another range for the symbol of a size.
+// Sets the range of the symbol of a size.
 Result<void> set_range(Program& program, std::string_view input, size_t dim, SymRange range);
-// A fixed size becomes a symbol with that range. Sizes behind it follow where they are found to:
-// the shape rules of all operators are asked with other numbers. `unsupported`, at the node, where
-// a size does not follow as a*n + b, or a node holds the old size as a number.
+// Replaces a fixed size by a symbol with a range. The sizes of later values follow: the function
+// evaluates the shape rules of all operators with other numbers to find the dependence. Error
+// `unsupported`, at the node, if a size does not have the form a*n + b, or a node holds the old
+// size as a number.
 Result<void> free_dim(Program& program, std::string_view input, size_t dim, std::string_view symbol,
                       SymRange range);
 
-// The name in the call (forward_arg_names) and of the value. `unsupported` for keywords and for
-// parts of an argument.
+// Renames an input in the call (forward_arg_names) and its value. Error `unsupported` for keywords
+// and for parts of an argument.
 Result<void> rename_input(Program& program, std::string_view input, std::string_view name);
-// Of a result, by its name or place ("0"): the key that holds it, where a dict does, and the value.
-// `unsupported` for fields of a class.
+// Renames a result: its key, if a dict holds it, and its value. `output` is the name or the
+// position ("0"). Error `unsupported` for fields of a class.
 Result<void> rename_output(Program& program, std::string_view output, std::string_view name);
 
-// Only what computes the values `to` from the values `from`; weights come along, inputs that are
-// needed besides stay inputs. Named outputs are a tuple in that order. `argument` where nothing of
-// `from` is needed; `unsupported` for truth values, which PyTorch cannot load as results.
+// Reduces the program to the part that computes the values `to` from the values `from`. The weights
+// that it uses and the other inputs that it needs stay. The result is a tuple of `to` in that
+// order. Errors: `argument` if a value of `from` is not needed or `to` is empty; `unsupported` for
+// booleans, which PyTorch cannot load as results, and for a piece of a vmap or jvp.
 Result<void> extract(Program& program, std::span<const std::string> from,
                      std::span<const std::string> to);
-// The part that one call of a module computes, as ModuleHierarchy::call_name names it
-// ("encoder.layers.0"): from what others give it, to what others take from it. `argument` where
-// there is no such call.
+// Reduces the program to one call of a module, named as in ModuleHierarchy::call_name
+// ("encoder.layers.0"). Its inputs are the values that the call takes from other nodes, its results
+// the values that other nodes take from it. Error `argument` if there is no such call.
 Result<void> extract_module(Program& program, std::string_view module);
-// One more result, behind the others. `unsupported`, at the node, where a later one writes to its
-// memory: the result would be what the memory holds at the end; for truth values.
+// Adds a value as the last result. Error `unsupported` for booleans, if the present result is not a
+// tensor, tuple or list, and at the node if a later node writes to the memory of the value: the
+// result would have the elements at the end of the run.
 Result<void> add_output(Program& program, std::string_view value);
 
-// "add.other" of the node that gives the value add, to a constant as parse_constant reads it; where
-// the argument is text now, quotes may be left out.
+// Sets an argument of a node to a constant. `place` is "add.other" for the argument `other` of the
+// node that computes the value add. `text` is as in parse_constant; if the argument is a string
+// now, the quotes may be left out.
 Result<void> set_argument(Program& program, std::string_view place, std::string_view text);
 
-// Every record and argument that names a device names this one.
+// Sets the device in all tensor metadata and device arguments.
 void set_device(Program& program, const Device& device);
 
 }  // namespace pt2

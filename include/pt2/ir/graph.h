@@ -1,12 +1,12 @@
-// The graph of a program as it is computed with: values and nodes in tables, named by strong ids.
-// The JSON's own shape is pt2::schema; this one has names resolved, arguments in one recursive
-// type, and nested graphs owned by the graph whose nodes call them. It keeps everything the file
-// says, so that it can be written back.
+// The graph of a program, for analysis and editing. Values and nodes are in tables; strong ids name
+// them. pt2::schema has the shape of the JSON instead. In a Graph names are resolved, arguments
+// have one recursive type, and each nested graph belongs to the graph whose nodes call it. A Graph
+// keeps everything that the file says, so that it can be written back.
 //
-// A Graph is a value: copies are independent. Every edit keeps definitions and use lists right and
-// costs time in proportion to what it touches, never to the graph.
+// A Graph is a value: copies are independent. Every edit updates definitions and use lists. Its
+// cost is proportional to what it changes, not to the size of the graph.
 //
-// What the signature must follow is done by the functions of edit.h, which take the program:
+// Edits that must also change the signature are functions of edit.h, which take the program:
 //
 //   const Graph& graph = program.graph;
 //   for (NodeId id : graph.nodes())                       // in order; edits meanwhile are fine
@@ -35,16 +35,18 @@
 
 namespace pt2 {
 
-// The order is that of GraphValue::meta.
+// The order of the enumerators is that of the alternatives of GraphValue::meta.
 enum class ValueKind : uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj };
 std::string_view value_kind_name(ValueKind kind);
 
-// Where a value comes from. Values of a file's tables that nothing defines have `nothing`.
+// The graph input or node that defines a value. `nothing` if the file's value tables have the value
+// but no graph input or node defines it.
 struct Definition {
   enum class By : uint8_t { nothing, graph_input, node };
   By by = By::nothing;
-  NodeId node{};  // by == node
-  // The index of the graph's input or of the node's output; every element of a list counts as one.
+  NodeId node{};  // if by == node
+  // The index of the graph input, or of the value among the outputs of the node. Each element of a
+  // list output counts as one.
   uint32_t index = 0;
   bool operator==(const Definition&) const = default;
 };
@@ -55,11 +57,11 @@ struct GraphValue {
   Definition definition{};
 
   ValueKind kind() const { return static_cast<ValueKind>(meta.index()); }
-  // Null for other kinds.
+  // Returns the tensor metadata; null for other kinds.
   const TensorMeta* tensor() const { return std::get_if<TensorMeta>(&meta); }
 };
 
-// One place where a value is read.
+// One read of a value, by a node or by an output of the graph.
 struct Use {
   std::optional<NodeId> node;  // nothing: an output of the graph
   uint32_t index = 0;          // which input of the node, or which output of the graph
@@ -70,7 +72,7 @@ class Graph {
   static constexpr uint32_t kNone = UINT32_MAX;
   struct NodeLinks {
     uint32_t previous = kNone, next = kNone;
-    uint32_t first_use = kNone;  // of its inputs
+    uint32_t first_use = kNone;  // first slot of the list of uses that the node's inputs make
     bool erased = false;
   };
   // Each use is in two linked lists: the uses of its value, and the uses made by its user.
@@ -78,8 +80,8 @@ class Graph {
     ValueId value{};
     uint32_t user = kNone;  // a node; kNone: the graph's outputs
     uint32_t index = 0;
-    uint32_t previous = kNone, next = kNone;  // of the value
-    uint32_t next_of_user = kNone;
+    uint32_t previous = kNone, next = kNone;  // in the list of the value
+    uint32_t next_of_user = kNone;            // in the list of the user
   };
   struct ValueUses {
     uint32_t first = kNone, last = kNone, count = 0;
@@ -87,8 +89,8 @@ class Graph {
   };
 
  public:
-  // Node ids in execution order. An iterator stays good while the graph is edited: from an erased
-  // node it goes on to what followed it, and it meets nodes inserted ahead of it.
+  // Node ids in execution order. Iterators stay valid while the graph is edited. An iterator at an
+  // erased node advances to the successor of that node. It visits nodes inserted ahead of it.
   class NodeRange {
    public:
     class Iterator {
@@ -129,7 +131,8 @@ class Graph {
     const Graph* graph_;
   };
 
-  // Value ids, by rising number: the order of the file's tables, then that of addition.
+  // Value ids in ascending order: values of the file's tables first, then values in the order in
+  // which they were added.
   class ValueRange {
    public:
     class Iterator {
@@ -169,7 +172,7 @@ class Graph {
     const Graph* graph_;
   };
 
-  // The uses of one value, in the order in which they were made.
+  // The uses of one value, in the order in which they were added.
   class UseRange {
    public:
     class Iterator {
@@ -219,47 +222,49 @@ class Graph {
   NodeRange nodes() const { return NodeRange(this); }
   ValueRange values() const { return ValueRange(this); }
   std::span<const Graph> subgraphs() const { return subgraphs_; }
-  // What callers pass and get, in the signature's order. Constants stand by value.
+  // The inputs and outputs of the graph, in the order of the signature. An argument that is a
+  // constant holds the constant itself.
   std::span<const Argument> inputs() const { return inputs_; }
   std::span<const Argument> outputs() const { return outputs_; }
   const GraphValue& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
   const Graph& subgraph(SubgraphId id) const { return subgraphs_[static_cast<size_t>(id)]; }
   Graph& subgraph(SubgraphId id) { return subgraphs_[static_cast<size_t>(id)]; }
-  // Every id is below these counts, and no id is reused: tables over values and nodes have these
-  // sizes.
+  // Every id is below these counts, erased ids included, and no id is reused. A table indexed by
+  // value or by node needs this size.
   size_t value_count() const { return values_.size(); }
   size_t node_count() const { return nodes_.size(); }
-  // False for ids that were erased, or never given.
+  // False if the value or node was erased, or the id was never given out.
   bool contains(ValueId id) const;
   bool contains(NodeId id) const;
-  // O(1).
+  // Returns the value with this name; nothing if there is none. O(1).
   std::optional<ValueId> find_value(std::string_view value_name) const;
   UseRange uses(ValueId id) const { return {this, value_uses_[static_cast<size_t>(id)]}; }
 
-  // Editing. Ids must be contained: the process stops where one is not. Nothing is checked against
-  // operators, dtypes or the order of definition and use: that is verify's work, once the edit is
-  // whole.
+  // Editing. The graph must contain the ids that these functions take; otherwise the process stops.
+  // They do not check operators, dtypes or the order of definition and use. Verification checks
+  // these when the edit is complete.
 
-  // Error `invalid` when the name is taken.
+  // Adds a value without definition or uses. Error `invalid` if the name is taken.
   Result<ValueId> add_value(GraphValue value);
-  // `name`, or a free one of name_1, name_2, ... Numbers once given are not given again, so that
-  // many calls for one name cost constant time each (torch/fx/graph.py, _Namespace).
+  // Returns `value_name`, or a free name of value_name_1, value_name_2, … A number is given out
+  // once, so many calls with one name cost constant time each (torch/fx/graph.py, _Namespace).
   std::string unused_name(std::string_view value_name);
-  // Also renames the node that defines the value when both have the same name, as in FX. Error
-  // `invalid` when the name is taken by another value. See also rename_value of program.h, which
-  // renames in the signature too.
+  // Renames a value, and the node that defines it if both have the same name, as in FX. Error
+  // `invalid` if another value has the name. The functions of edit.h rename in the signature too.
   Result<void> rename_value(ValueId id, std::string name);
   void set_value_meta(ValueId id, decltype(GraphValue::meta) meta);
-  // Error `invalid` when something defines or uses it.
+  // Erases a value. Error `invalid` if it has a definition or uses.
   Result<void> erase_value(ValueId id);
 
-  // Adds a node at the end, or before another; it becomes the definition of its outputs' values.
+  // Adds a node at the end, or before another node. The node becomes the definition of the values
+  // in its outputs.
   NodeId add_node(Node node);
   NodeId insert_node(Node node, NodeId before);
-  // Moves a node to the end, or before another.
+  // Moves a node before another node, or to the end if `before` is nothing.
   void move_node(NodeId id, std::optional<NodeId> before);
-  // Erases the node and the values that it defines. Error `invalid` when one of them is still used.
+  // Erases a node and the values that it defines. Error `invalid` if another node or an output of
+  // the graph uses one of these values.
   Result<void> erase_node(NodeId id);
   void set_node_inputs(NodeId id, std::vector<NamedArgument> inputs);
   void set_node_input(NodeId id, size_t index, Argument argument);
@@ -267,24 +272,24 @@ class Graph {
   void set_node_target(NodeId id, std::string target);
   void set_node_name(NodeId id, std::optional<std::string> name);
   void set_node_metadata(NodeId id, Metadata metadata);
-  // Node::is_hop_single_tensor_return.
+  // Sets Node::is_hop_single_tensor_return.
   void set_node_single_return(NodeId id, std::optional<bool> is_single);
-  // Every use of `value` in nodes and outputs becomes one of `replacement`, inside lists too. The
-  // signature of a program names its outputs: there, replace_all_uses of edit.h.
+  // Replaces every use of `value` in nodes and graph outputs by `replacement`, inside lists too.
+  // The signature of a program names its outputs too: use replace_all_uses of edit.h for a program.
   void replace_all_uses(ValueId value, ValueId replacement);
 
   // Appends an input and makes it the definition of its value.
   void add_input(Argument argument);
   void set_inputs(std::vector<Argument> inputs);
   void add_output(Argument argument);
-  // Other outputs than one are no single tensor.
+  // Replaces all outputs. Clears is_single_tensor_return unless there is exactly one output.
   void set_outputs(std::vector<Argument> outputs);
   SubgraphId add_subgraph(Graph graph);
 
   bool is_single_tensor_return = false;
   // The attribute name of a nested graph; empty at the top.
   std::string name;
-  // Schema 5.3 alone: the file's table of stack traces, with which the graph is written back.
+  // Schema 5.3 only: the file's table of stack traces, kept to write the graph back.
   std::optional<StackTraceTable> stack_traces;
   schema::TraceHolder spelling;
 
@@ -315,13 +320,15 @@ class Graph {
   std::vector<Argument> inputs_;
   std::vector<Argument> outputs_;
   std::vector<Graph> subgraphs_;
-  // Values by name, open addressing with linear probing: ids, because the names are in values_.
-  std::vector<uint32_t> slots_;  // their count is a power of two, or 0
+  // Hash table from name to value: open addressing with linear probing. A slot holds only the id;
+  // the name is in values_.
+  std::vector<uint32_t> slots_;  // the size is a power of two, or 0
   size_t indexed_ = 0;
   std::unordered_map<std::string, size_t> last_number_;  // by name without its number
 };
 
-// Applies `visit(Graph&)` to the graph and all nested in it, callers first.
+// Calls `visit(Graph&)` for the graph and for all graphs nested in it, each graph before those
+// nested in it.
 template <class Visit>
 void for_each_graph(Graph& graph, Visit&& visit) {
   visit(graph);

@@ -1,6 +1,6 @@
-// An exported program: graph, signature, ranges of its symbols, structure of its inputs and
-// outputs, and where it comes from. Weights are apart (package.h). A Program is a value; a const
-// one may be read by any number of threads.
+// An exported program: graph, signature, ranges of symbols, structure of inputs and outputs, and
+// versions. Weights are separate (package.h). A Program is a value; any number of threads may read
+// a const Program.
 #ifndef PT2_IR_PROGRAM_H
 #define PT2_IR_PROGRAM_H
 
@@ -26,15 +26,15 @@ struct SchemaVersion {
   auto operator<=>(const SchemaVersion&) const = default;
 };
 
-// Keys are symbols, or expressions of derived dimensions ("2*s77").
+// The range of a symbol, or of an expression of a derived dimension ("2*s77").
 struct RangeConstraint {
   const SpelledExpr* key = nullptr;
   SymRange range{};
   schema::TraceHolder spelling{};
 };
 
-// A module call whose signature was preserved; the root (fqn "") holds the tree specs of the
-// program.
+// The signature of a module call. The root (fqn "") has the tree specs of the program; other calls
+// have a signature if it was preserved.
 struct ModuleCallSignature {
   std::vector<ArgumentSpec> inputs{};
   std::vector<ArgumentSpec> outputs{};
@@ -49,7 +49,7 @@ struct ModuleCallEntry {
   schema::TraceHolder spelling{};
 };
 
-// A constant that schema version 1 keeps inside the JSON: the bytes of a torch.save zip.
+// A constant that schema version 1 holds inside the JSON: the bytes of a torch.save zip.
 struct EmbeddedConstant {
   std::string name{};
   std::vector<std::byte> bytes{};
@@ -70,10 +70,10 @@ struct Program {
   std::vector<std::string>
       verifiers;  // the dialect: "ATEN", "TRAINING"; one entry in every known file
   std::vector<std::pair<std::string, int64_t>> opset_version{};
-  // Schema 8.11: where weights and constants lie in the archive, by FQN.
+  // Schema 8.11: the records of weights and constants in the archive, by FQN.
   NameMap tensor_paths{};
   NameMap constant_paths{};
-  // Schema 1, as JSON; no release gives them a meaning.
+  // Schema 1, as JSON. No release gives them a meaning.
   std::vector<std::string> equality_constraints{};
   std::optional<std::string> example_inputs{};
   schema::TraceHolder spelling{};
@@ -81,35 +81,37 @@ struct Program {
   // Owns every expression of the program; copies of the program share it.
   std::shared_ptr<ExprPool> expressions = std::make_shared<ExprPool>();
 
-  // The root's entry of module_call_graph; null when there is none.
+  // Returns the signature of the root in module_call_graph; null if there is none.
   const ModuleCallSignature* root_call() const;
-  // The first verifier, "ATEN" when the file names none (torch/_export/verifier.py).
+  // Returns the first verifier; "ATEN" if the file has none (torch/_export/verifier.py).
   std::string_view dialect() const;
 };
 
-// An argument of the exported forward. Its leaves are user inputs of the graph; the leaves of all
-// arguments, in order, are all the user inputs.
+// An argument of the exported forward. Its leaves are user inputs of the graph. The leaves of all
+// arguments, in order, are all user inputs.
 struct CallArgument {
   std::string name{};  // "x", "args[0]"
   TreeSpec spec{};
   bool is_keyword = false;
 };
-// From the tree specs where they are understood and fit the signature; else each user input is an
-// argument by its name in the graph.
+// Returns the arguments of forward, from the tree specs if they can be read and fit the signature.
+// Otherwise each user input is one argument with its name in the graph.
 std::vector<CallArgument> call_arguments(const Program& program);
-// The structure of the result, whose leaves are the user outputs. Where the program's own spec does
-// not fit, a tuple of the user outputs.
+// Returns the structure of the result, whose leaves are the user outputs. If the spec of the
+// program does not fit, returns a tuple of the user outputs.
 TreeSpec result_spec(const Program& program);
 
-// The constraint of a size's expression; null when there is none. Linear in the constraints.
+// Returns the constraint of the expression `size`; null if there is none. Linear in the
+// constraints.
 const RangeConstraint* find_range(const Program& program, Expr size);
 
-// The names by which people know a program's inputs and outputs, one for each user input or output
-// in order: "x", "args[0]", "x.a[1]", "mask". They are the paths of the leaves of call_arguments
-// and result_spec, or the graph's own names where the result's spec does not fit.
+// Return the names of inputs and outputs for people, one for each user input or output in order:
+// "x", "args[0]", "x.a[1]", "mask". They are the paths of the leaves of call_arguments and
+// result_spec, or the names in the graph if the spec of the result does not fit.
 std::vector<std::string> user_input_names(const Program& program);
 std::vector<std::string> user_output_names(const Program& program);
-// Names of the user inputs that are passed by keyword (a subset of user_input_names, same order).
+// Returns the names of the user inputs that are passed by keyword, in the order of
+// user_input_names.
 std::vector<std::string> keyword_input_names(const Program& program);
 
 }  // namespace pt2

@@ -1,6 +1,6 @@
-// Stack traces in the compact form of schema 5.3: a graph lists the files and lines of Python once,
-// and each node's stack_trace only refers to them. Programs in memory always have whole traces, as
-// every other version has them in its files.
+// Stack traces in the compact form of schema 5.3. A graph lists the Python files and lines once,
+// and the stack_trace of each node refers to them. Programs in memory always have full traces, as
+// files of every other version do.
 #ifndef PT2_IR_STACK_TRACES_H
 #define PT2_IR_STACK_TRACES_H
 
@@ -21,8 +21,8 @@ class Graph;
 struct StackTraceTable {
   struct Line {
     std::string number{};    // decimal digits
-    std::string function{};  // the function it is in
-    std::string text{};      // the source line; empty where Python could not read the file
+    std::string function{};  // the function that contains it
+    std::string text{};      // the source line; empty if Python could not read the file
     schema::TraceHolder spelling{};
   };
   struct File {
@@ -31,29 +31,29 @@ struct StackTraceTable {
     schema::TraceHolder spelling{};
   };
   std::vector<File> files{};
-  // False where the traces of a file are in a form that is not known here: they and the table stay
-  // as they are.
+  // False if the traces of the file have an unknown form. Then the traces and the table stay
+  // unchanged.
   bool is_expanded = true;
 };
 
-// Makes to_schema write the graph, and those nested in it, with tables. Only version 5.3 has them.
+// Makes to_schema write the graph and its nested graphs with tables. Only version 5.3 has tables.
 void compact_stack_traces(Graph& graph);
 
-// Looks frames up in one table, which must outlive it.
+// Converts stack traces with one table, which must outlive the index.
 class StackTraceIndex {
  public:
   explicit StackTraceIndex(StackTraceTable& table);
 
-  // "0:12;3:7" (file and line), outermost frame first, as traceback.format_list prints these lines;
-  // a leading "~" says that torch.fx stripped the text. Nothing when it is no such text or names
-  // what the table lacks.
+  // Returns the full trace, as traceback.format_list prints it, for a compact one. "0:12;3:7" has
+  // file and line of each frame, outermost first. A leading "~" means that torch.fx stripped the
+  // text. Nothing if `compact` is no such text or refers to entries that the table lacks.
   std::optional<std::string> expand(std::string_view compact) const;
-  // The opposite; nothing when `trace` is not as traceback prints it or has lines that the table
-  // lacks.
+  // Returns the compact trace for a full one. Nothing if `trace` does not have the form that
+  // traceback prints, or has lines that the table lacks.
   std::optional<std::string> find(std::string_view trace) const;
-  // As `find`, adding what the table lacks.
+  // As `find`, but adds missing lines to the table.
   std::optional<std::string> compact(std::string_view trace);
-  // Whether `text` has the form that `expand` reads, or that `compact` reads.
+  // True if `text` has the form that `expand` reads, or the form that `compact` reads.
   static bool is_compact(std::string_view text);
   static bool is_traceback(std::string_view text);
 

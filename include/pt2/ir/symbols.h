@@ -1,9 +1,9 @@
-// Symbolic sizes: expressions over symbols such as s77 (a dimension of an input) and u0 (known only
-// while running). A file holds them as text, up to 2.5 as sympy's str ("s0 + 1"), later as srepr
-// ("Add(Symbol('s0', ...), Integer(1))"). Both are parsed by one grammar, never evaluated as Python
-// as torch.export.load does (sympify is eval), and the text is kept, so that it is written back as
-// it was. Expressions are immutable and interned: equal structure is the same node, so comparing is
-// comparing handles.
+// Symbolic sizes: expressions over symbols. A symbol is backed (s77, a dimension of an input) or
+// unbacked (u0, known only at run time). A file holds an expression as text: up to 2.5 as sympy's
+// str ("s0 + 1"), later as srepr ("Add(Symbol('s0', ...), Integer(1))"). One grammar parses both.
+// The text is never evaluated as Python, as torch.export.load does (sympify is eval). The text is
+// kept, so that it can be written back unchanged. Expressions are immutable and interned: equal
+// expressions are the same node, so comparing expressions is comparing handles.
 #ifndef PT2_IR_SYMBOLS_H
 #define PT2_IR_SYMBOLS_H
 
@@ -24,7 +24,7 @@
 
 namespace pt2 {
 
-// What an expression evaluates to. Rationals appear inside sympy's expressions (s77/2) and are kept
+// Number is the value of an expression. Rationals occur inside sympy's expressions (s77/2) and are
 // exact.
 struct Rational {
   int64_t numerator = 0;
@@ -39,25 +39,26 @@ enum class ExprOp : uint8_t {
   floating,
   boolean,
   infinity,  // oo, int_oo and their negatives
-  constant,  // a number that is not computed with: integers beyond int64, nan, zoo, pi
+  constant,  // a number that is kept but not computed with: integers beyond int64, nan, zoo, pi
   symbol,
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) op,
 #include "pt2/ir/expr.def"
-  opaque,  // a function that is not known here: kept, cannot be evaluated
+  opaque,  // an unknown function: kept, cannot be evaluated
 };
 
-// The two ways in which files hold an expression.
+// The two text forms of expressions in files.
 enum class ExprSpelling : uint8_t {
   str,    // "s77 + 1": up to 2.5, and the keys of range constraints in every release
   srepr,  // "Add(Symbol('s77', positive=True, integer=True), Integer(1))": since 2.6
 };
 
-// Dense within one ExprPool.
+// The number of a symbol. The ids of one ExprPool are dense.
 enum class SymbolId : uint32_t {};
 
-// What srepr says about a symbol: "positive=True, integer=True". A symbol is its name, as it is for
-// torch/_export/serde/serialize.py (_parse_sym_expr): the first assumptions that a text gives it
-// stay. They are spelling, not fact: PyTorch writes positive=True for sizes that may be 0.
+// The assumptions of a symbol in srepr: "positive=True, integer=True". The name alone identifies a
+// symbol, as in torch/_export/serde/serialize.py (_parse_sym_expr), and the first assumptions that
+// a text gives it stay. They are kept as spelling and must not be relied on: PyTorch writes
+// positive=True for sizes that may be 0.
 class SymbolAssumptions {
  public:
   std::string_view text() const {
@@ -72,7 +73,7 @@ class SymbolAssumptions {
 
 struct ExprNode;
 
-// A handle to a node of an ExprPool; valid as long as the pool. A default handle is no expression.
+// A handle to a node of an ExprPool. It is valid as long as the pool. A default handle is null.
 class Expr {
  public:
   Expr() = default;
@@ -88,27 +89,28 @@ class Expr {
 
 struct ExprNode {
   ExprOp op = ExprOp::integer;
-  // integer, rational, floating, boolean; infinity: +1 or -1; opaque: true for srepr's
+  // integer, rational, floating, boolean: the value; infinity: +1 or -1; opaque: true for srepr's
   // Function('f')(x), a function that sympy does not know either.
   Number number = int64_t{0};
-  // symbol: its name; opaque: the function's; infinity: "oo" or "int_oo"; constant: its text.
+  // symbol: its name; opaque: the name of the function; infinity: "oo" or "int_oo"; constant: its
+  // text.
   std::string name{};
   std::vector<Expr> args{};
-  // Filled in by the pool.
+  // The pool fills in the members below.
   SymbolId symbol{};
   const SymbolAssumptions* assumptions = nullptr;  // of a symbol
-  int depth = 1;                                   // of the tree below
-  size_t size = 1;  // nodes of the tree below, shared ones counted each time; may saturate
+  int depth = 1;                                   // of the tree, this node included
+  size_t size = 1;  // nodes of the tree; shared nodes count at each occurrence; may saturate
 };
 
-// An expression with its spelling in the file.
+// An expression and its text in the file.
 struct SpelledExpr {
   std::string text{};
   Expr expr{};
 };
 
-// Owns the expressions of one program. Only ever grows; adding locks, so programs that share a pool
-// may be edited in different threads. Handles stay valid until the pool dies.
+// Owns the expressions of one program. The pool only grows, and handles are valid until it is
+// destroyed. Adding takes a lock, so threads may edit different programs that share a pool.
 class ExprPool {
  public:
   ExprPool();
@@ -116,20 +118,22 @@ class ExprPool {
   ExprPool(const ExprPool&) = delete;
   ExprPool& operator=(const ExprPool&) = delete;
 
-  // Either spelling. Each distinct text is parsed once. Errors: malformed (not an expression),
-  // limit (deeper than kMaxDepth). Linear in the text.
+  // Parses a text in either spelling. The pool parses each distinct text once and owns the result.
+  // Errors: `malformed` (not an expression), `limit` (deeper than kMaxDepth). Linear in the text.
   Result<const SpelledExpr*> parse(std::string_view text);
-  // The one node of this structure. `node.symbol` is filled in for symbols.
+  // Returns the handle of the unique node equal to `node`. Fills in `symbol` if it is a symbol.
   Expr intern(ExprNode node);
   Expr integer(int64_t value) { return intern({.op = ExprOp::integer, .number = value}); }
-  // `assumptions` are taken if the symbol has none yet.
+  // Returns the symbol with this name. Sets its assumptions if it has none yet.
   Expr symbol(std::string_view name, std::string_view assumptions = {});
+  // Returns the symbol with this name; nothing if the pool has none.
   std::optional<SymbolId> find_symbol(std::string_view name) const;
   size_t symbol_count() const;
   std::string symbol_name(SymbolId id) const;
 
   static constexpr int kMaxDepth = 200;
-  // The size limit of functions that build expressions; what is parsed is bounded by its text.
+  // The size limit of functions that build expressions. The length of the text bounds a parsed
+  // expression.
   static constexpr size_t kMaxSize = 1'000'000;
 
  private:
@@ -154,27 +158,28 @@ class SymbolBindings {
   std::vector<std::optional<Number>> values_;
 };
 
-// Exact arithmetic with PyTorch's meaning (torch/utils/_sympy/functions.py): FloorDiv rounds
-// towards minus infinity, IntTrueDiv is correctly rounded, ... Errors: invalid (unbound symbol,
-// division by zero, beyond int64, a condition that is not a bool), unsupported (opaque function).
-// Linear in the size of the expression.
+// Evaluates an expression in exact arithmetic with PyTorch's semantics
+// (torch/utils/_sympy/functions.py): FloorDiv rounds towards minus infinity, IntTrueDiv is
+// correctly rounded, ... Errors: `invalid` (unbound symbol, division by zero, a value beyond int64,
+// a condition that is not a bool), `unsupported` (opaque function). Linear in the size of the
+// expression.
 Result<Number> evaluate(Expr expr, const SymbolBindings& bindings);
-// The same where an integer is wanted, e.g. a size; invalid when the result is not one.
+// As evaluate, for integers such as sizes. Error `invalid` if the result is not an integer.
 Result<int64_t> evaluate_integer(Expr expr, const SymbolBindings& bindings);
 
-// The symbols of `expr`, each once, in order of first appearance.
+// Returns the symbols of `expr`, each once, in order of first appearance.
 std::vector<SymbolId> free_symbols(Expr expr);
-// Whether a symbol of this name is known only while running: "u0", "zuf0"; in 2.1 "i0"
+// True if this is the name of an unbacked symbol, known only at run time: "u0", "zuf0"; in 2.1 "i0"
 // (torch/utils/_sympy/symbol.py).
 bool is_unbacked(std::string_view symbol_name);
-// As sympy writes it, arguments in the order in which they are held (str: as up to 2.5, whose
-// FloorDiv binds like a product). Parsing the result gives the same expression where sympy's own
-// text does: in str CleanDiv prints as FloorDiv, and floats have 15 digits. str is for people too.
-// Linear in the tree.
+// Returns the text of an expression as sympy writes it, with the arguments in their stored order.
+// `str` is also the form for people; it follows releases up to 2.5, where FloorDiv has the
+// precedence of a product. Parsing the text gives the same expression except where sympy's own text
+// does not: in `str`, CleanDiv prints as FloorDiv, and floats have 15 digits. Linear in the tree.
 std::string print_expr(Expr expr, ExprSpelling spelling = ExprSpelling::str);
 
-// A known number, or an expression with the value it had while exporting (the hint). T is int64_t,
-// double or bool.
+// A literal number, or an expression with the value that it had during export (the hint). T is
+// int64_t, double or bool.
 template <class T>
 class Symbolic {
  public:
@@ -185,7 +190,7 @@ class Symbolic {
         value_(hint.value_or(T{})) {}
 
   bool is_symbolic() const { return spelled() != nullptr; }
-  // The number; meaningful when not symbolic.
+  // Returns the number. Meaningful only if not symbolic.
   T literal() const { return value_; }
   Expr expr() const { return is_symbolic() ? spelled()->expr : Expr(); }
   const SpelledExpr* spelled() const {
@@ -194,15 +199,16 @@ class Symbolic {
   std::optional<T> hint() const {
     return (expression_ & 1) != 0 ? std::optional<T>(value_) : std::nullopt;
   }
-  // Whether both are the same in every call, as far as one can see: the same number, or the same
-  // expression of one program. Hints do not count.
+  // True if both are the same literal or the same expression of one program. Hints are not
+  // compared. If false, the values may still be equal in every call.
   bool operator==(const Symbolic& other) const {
     return is_symbolic() == other.is_symbolic() &&
            (is_symbolic() ? expr() == other.expr() : value_ == other.value_);
   }
 
  private:
-  // A program has millions of these: the pointer's lowest bit says whether there is a hint.
+  // A pointer to the SpelledExpr. Its lowest bit is set if there is a hint. This saves memory: a
+  // program has millions of these.
   uintptr_t expression_ = 0;
   T value_{};
 };
@@ -210,22 +216,22 @@ using SymInt = Symbolic<int64_t>;
 using SymFloat = Symbolic<double>;
 using SymBool = Symbolic<bool>;
 
-// The literal, or the expression's value.
+// Returns the literal, or the value of the expression.
 Result<int64_t> evaluate(const SymInt& value, const SymbolBindings& bindings);
-// "3" or "s77 + 1".
+// Returns "3" or "s77 + 1".
 std::string print(const SymInt& value);
 
-// Inclusive bounds of an expression; nothing stands for an infinite bound.
+// Inclusive bounds of an expression. An empty optional is an infinite bound.
 struct SymRange {
   std::optional<int64_t> min{};
   std::optional<int64_t> max{};
   bool contains(int64_t value) const { return (!min || value >= *min) && (!max || value <= *max); }
   bool is_empty() const { return min && max && *min > *max; }
-  // Releases up to 2.4 write the largest size instead of infinity.
+  // True if there is no upper bound. Releases up to 2.4 write the largest size instead of infinity.
   bool is_unbounded() const { return !max || *max >= INT64_MAX - 1; }
   bool operator==(const SymRange&) const = default;
 };
-// "[2, oo]".
+// Returns the range as text, "[2, oo]".
 std::string print(const SymRange& range);
 
 }  // namespace pt2

@@ -1,4 +1,4 @@
-// The types of a program's inputs and outputs as people write them: "f32[s77 1..1024, 1, 8, 8]".
+// Types of a program's inputs and outputs as text for people: "f32[s77 1..1024, 1, 8, 8]".
 #ifndef PT2_IR_TYPE_TEXT_H
 #define PT2_IR_TYPE_TEXT_H
 
@@ -8,13 +8,15 @@
 
 namespace pt2 {
 
-// A symbol is followed by its range where the program constrains it, once in each text.
+// Returns the type of a tensor. If the program constrains a symbol, its range follows its first
+// occurrence in the text.
 std::string type_text(const Program& program, const TensorMeta& meta);
-// The same without ranges.
+// As above, without ranges.
 std::string type_text(const TensorMeta& meta);
-// Of what a spec names: a tensor, "int s86", "int 3" for constants, "none", a class name.
+// Returns the type of the value or constant of a spec: that of a tensor, "int s86", "int 3" for
+// constants, "none", a class name.
 std::string type_text(const Program& program, const ArgumentSpec& spec);
-// "f32", or "dtype 99" for a number that is not known here.
+// Returns "f32", or "dtype 99" for an unknown number.
 std::string dtype_text(ScalarType dtype);
 
 }  // namespace pt2

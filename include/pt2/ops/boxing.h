@@ -1,6 +1,6 @@
-// C++ functions as kernels of operators: which type of a signature each C++ type stands for, and
-// the conversion of Values from and to them. `Tensor[]` is std::vector<Tensor>, `float?` is
-// std::optional<double>, several results are a std::tuple.
+// Boxing: turns C++ functions into kernels of operators. This header maps each C++ type to a type
+// of operator signatures, and converts Values from and to C++ types. `Tensor[]` is
+// std::vector<Tensor>, `float?` is std::optional<double>, several results are a std::tuple.
 #ifndef PT2_OPS_BOXING_H
 #define PT2_OPS_BOXING_H
 
@@ -40,14 +40,15 @@ struct ArgumentType {
   bool optional = false;
   bool list = false;
   bool optional_element = false;  // Tensor?[]
-  uint8_t list_size = 0;          // int[2]: one int stands for two equal ones
+  uint8_t list_size = 0;          // int[2]: a single int stands for two equal elements
+  // True if both types are equal apart from list_size.
   constexpr bool same_shape(const ArgumentType& other) const {
     return base == other.base && optional == other.optional && list == other.list &&
            optional_element == other.optional_element;
   }
 };
 
-// The Generator? parameter. What is drawn from it comes from the context.
+// The type of a Generator? parameter. It holds nothing: random numbers come from the context.
 struct Generator {};
 
 template <BaseType Base>
@@ -57,7 +58,7 @@ struct BaseTypeOf {
 
 template <class T>
 inline constexpr bool kHasType = false;
-// Only the types below stand for one of a signature.
+// The signature type of T. Only the specialisations below have one.
 template <class T>
 struct TypeOf {
   static_assert(kHasType<T>,
@@ -109,8 +110,8 @@ inline constexpr bool kIsVector = false;
 template <class T>
 inline constexpr bool kIsVector<std::vector<T>> = true;
 
-// Values were checked against the signature when they were bound, so each is of the kind that T
-// needs.
+// Converts a Value to T. Unchecked: binding the arguments to the signature has checked that the
+// kind of the value fits T.
 template <class T>
 T unbox(const Value& value) {
   if constexpr (kIsOptional<T>) {
@@ -137,6 +138,7 @@ T unbox(const Value& value) {
   }
 }
 
+// Converts a T to a Value. An empty optional becomes None.
 template <class T>
 Value box(T value) {
   if constexpr (kIsVector<T>) {
@@ -163,7 +165,8 @@ Value box(T value) {
   }
 }
 
-// The arguments of a callable that the signature lists, without any in front of them.
+// The argument types of a callable that correspond to parameters of the signature. `matches` is
+// true if they agree in number and type with those of the signature S.
 template <class... A>
 struct Pack {
   static constexpr std::array<ArgumentType, sizeof...(A)> types() {
@@ -225,7 +228,7 @@ inline constexpr bool kIsStdFunction = false;
 template <class Signature>
 inline constexpr bool kIsStdFunction<std::function<Signature>> = true;
 
-// The Pack and the results of a function pointer or a function object.
+// The Pack and the result type of a function pointer or a function object.
 template <class F>
 struct FunctionTypes : FunctionTypes<decltype(&F::operator())> {};
 template <class R, class... A>
@@ -263,7 +266,8 @@ std::vector<Value> box_results(T value) {
   return out;
 }
 
-// Calls `function` with `arguments` unboxed as the Pack describes, and returns the boxed results.
+// Calls `function` with `arguments`, unboxed to the types of the Pack. Returns the boxed results,
+// or the error that the function returns.
 template <class Arguments, class F>
 Result<std::vector<Value>> call_boxed(F&& function, std::span<const Value> arguments) {
   auto unboxed = Arguments::unbox_all(arguments);

@@ -1,14 +1,15 @@
-// Operators that the authors of a program wrote, and methods of their C++ classes: bring kernels
-// for them, and the program runs.
+// Custom operators: kernels for operators that are not part of PyTorch, and for methods of custom
+// C++ classes. A program that calls such operators runs if the caller supplies their kernels.
 //
 //   pt2::CustomOperators operators;
 //   operators.add("mylib::scale(Tensor x, float factor) -> Tensor", scale).value();
 //   auto model = pt2::Model::load("model.pt2", {.operators = operators}).value();
 //
-// `scale` is any function or lambda with the types of the signature: Tensor, int64_t, double, bool,
+// `scale` is a function or lambda with the types of the signature: Tensor, int64_t, double, bool,
 // std::string, Scalar, Dtype, Layout, Device, MemoryFormat, Object; std::optional<T> for `T?`,
-// std::vector<T> for `T[]`, std::tuple for several results; by value or const reference. It returns
-// its results, or a Result of them. A `Tensor(a!)` is a view of the caller's memory to write to.
+// std::vector<T> for `T[]`, std::tuple for several results. Parameters are values or const
+// references. The function returns its results, or a Result of them. For `Tensor(a!)` it gets a
+// view of the caller's memory and writes to it.
 #ifndef PT2_OPS_CUSTOM_OPERATORS_H
 #define PT2_OPS_CUSTOM_OPERATORS_H
 
@@ -33,19 +34,20 @@ namespace ops {
 struct CustomOperator;
 }
 
-// A value: copies share the kernels, which must be callable from any number of threads. Operators
-// registered here take precedence over the library's own.
+// A table of custom operators. It is a value: copies share the kernels. Any number of threads may
+// call a kernel at once. Operators registered here take precedence over those of the library.
 class CustomOperators {
  public:
-  // Arguments in the order of the signature, with defaults filled in and kinds checked; results in
-  // its order.
+  // A kernel on values. It gets the arguments in the order of the signature, with defaults filled
+  // in and kinds checked, and returns the results in the order of the signature.
   using Kernel = std::function<Result<std::vector<Value>>(std::span<const Value> arguments)>;
 
-  // `schema` is what torch.library.define takes, with its namespace, or the text of a method of a
-  // script class, whose first parameter is the object: "get(__torch__.torch.classes.mine.Table
-  // self, int key) -> Tensor". Error `argument`, with the column in its place, when the text is no
-  // signature or has a type that is not supported; when the function's types are not those of the
-  // signature; when the function is null; when the operator was registered before.
+  // Registers a function. `schema` is the text that torch.library.define takes, with the namespace,
+  // or the signature of a method of a script class, whose first parameter is the object:
+  // "get(__torch__.torch.classes.mine.Table self, int key) -> Tensor". Error `argument` if the text
+  // is no signature or has an unsupported type (the place has the column), the types of the
+  // function differ from those of the signature, the function is null, or the operator is already
+  // registered.
   template <class F>
   Result<void> add(std::string_view schema, F function) {
     using Types = ops::FunctionTypes<F>;
@@ -55,16 +57,17 @@ class CustomOperators {
       if (function == nullptr) return no_function(schema);
     return add(schema, boxed<typename Types::Arguments>(std::move(function)), &shape);
   }
-  // The same for a kernel on values, where C++ types cannot be written down.
+  // Registers a kernel on values, for signatures whose C++ types are not known at compile time.
   Result<void> add_kernel(std::string_view schema, Kernel kernel) {
     if (kernel == nullptr) return no_function(schema);
     return add(schema, std::move(kernel), nullptr);
   }
 
   bool empty() const { return operators_.empty(); }
-  // "torch.ops.mylib.scale.default", sorted; of methods "__torch__.torch.classes.mine.Table.get".
+  // Returns the sorted targets: "torch.ops.mylib.scale.default", for a method
+  // "__torch__.torch.classes.mine.Table.get".
   std::vector<std::string> targets() const;
-  // Null when there is none. O(log of the operators).
+  // Returns the operator with this target; null if there is none. O(log n) in the operators.
   const ops::CustomOperator* find(std::string_view target) const;
 
  private:

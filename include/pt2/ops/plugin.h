@@ -1,14 +1,14 @@
-// A library of custom operators that the command loads by its name: `pt2 run model.pt2 --ops
-// ./libmine.so`. Nothing in a file ever makes it load one.
+// Plug-ins: libraries of custom operators that the user names on the command line: `pt2 run
+// model.pt2 --ops ./libmine.so`. A .pt2 file can never cause a plug-in to be loaded.
 //
 //   #include "pt2/ops/plugin.h"
 //   PT2_PLUGIN(operators) {
 //     return operators.add("mylib::scale(Tensor x, float factor) -> Tensor", scale);
 //   }
 //
-// It is a module linked with pt2::run, and shares C++ types with the program that loads it: build
-// it with the same compiler and the same version of this library. Loading compares what both were
-// built with; docs/custom-operators.md has the CMake lines.
+// A plug-in is a module linked with pt2::run. It shares C++ types with the program that loads it,
+// so build it with the same compiler and the same version of this library. Loading checks this.
+// docs/custom-operators.md has the CMake lines.
 #ifndef PT2_OPS_PLUGIN_H
 #define PT2_OPS_PLUGIN_H
 
@@ -19,11 +19,11 @@
 
 namespace pt2 {
 
-// What a plug-in and its host must agree on.
+// The properties that must be equal in a plug-in and its host.
 struct PluginInterface {
-  // Raised when the meaning of a type below changes.
+  // Increased when the meaning of a type below changes.
   uint32_t version = 1;
-  // The layouts of what crosses the border.
+  // Sizes of the types that plug-in and host exchange.
   uint32_t value_bytes = sizeof(Value);
   uint32_t tensor_bytes = sizeof(Tensor);
   uint32_t storage_bytes = sizeof(Storage);
@@ -46,10 +46,10 @@ struct Plugin {
   const pt2::Plugin pt2_plugin{.add = pt2_plugin_add};                      \
   static pt2::Result<void> pt2_plugin_add(pt2::CustomOperators& operators)
 
-// Loads the library at `path`, which runs its code, and adds its operators. It stays loaded until
-// the process ends, because kernels may outlive everything else. Errors: `io` when there is no such
-// file; `malformed` when it is no library or no plug-in; `unsupported` when it was built for
-// another interface; those of CustomOperators::add. `where` is the path.
+// Loads the library at `path` and adds its operators. Loading runs code of the library. The library
+// stays loaded until the process ends, because kernels may outlive all other objects. Errors: `io`
+// if there is no such file; `malformed` if it is no library or no plug-in; `unsupported` if it was
+// built for another interface; those of CustomOperators::add. Their `where` is the path.
 Result<void> load_plugin(const std::string& path, CustomOperators& operators);
 
 }  // namespace pt2

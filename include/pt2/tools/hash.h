@@ -1,5 +1,6 @@
-// What a file is, as numbers that stay the same where only names and spelling change: for caches,
-// signatures, and the question whether two files are one model.
+// Hashes of files, programs and weights. Hashes of programs do not change if only names and
+// spelling change. Use them for caches and signatures, and to find out whether two files are the
+// same model.
 #ifndef PT2_TOOLS_HASH_H
 #define PT2_TOOLS_HASH_H
 
@@ -11,19 +12,20 @@
 
 namespace pt2 {
 
-// SHA-256, sixty-four hexadecimal digits each.
+// Each function returns a SHA-256 as sixty-four hexadecimal digits.
 
-// Of the file's bytes.
+// Returns the hash of the bytes of the file.
 std::string hash_file(const Package& package);
-// Of what the program computes: operators, constants, connections, dtypes and sizes of its inputs,
-// ranges of its symbols, the roles of inputs and outputs. Not of names of values and symbols, the
-// order of independent nodes (nodes that share memory which one of them writes to are not),
-// metadata, guards (which are of 2.10 on), nor of how a release spells it: the same module exported
-// by two releases has one hash where they trace the same operators. Linear in the program.
+// Returns the hash of the computation: operators, constants, data flow, dtypes and sizes of the
+// inputs, ranges of symbols, the roles of inputs and outputs. It does not depend on names of values
+// and symbols, on the order of independent nodes (nodes are dependent if they share memory that one
+// of them writes to), on metadata, on guards (which exist since 2.10), or on the spelling of a
+// release. One module exported by two releases has one hash if they trace the same operators.
+// Linear in the program.
 std::string hash_program(const Program& program);
-// Of the parameters, buffers and constants that nodes read: names, dtypes, sizes, elements;
-// not of strides, storages, records. Error: of payloads; `unsupported` for tensors without
-// elements. Linear in the weights.
+// Returns the hash of the parameters, buffers and constants that nodes read: names, dtypes, sizes
+// and elements, but not strides, storages and records. Errors: those of payloads; `unsupported` for
+// tensors without elements. Linear in the weights.
 Result<std::string> hash_weights(const Program& program, const Payloads& payloads);
 
 }  // namespace pt2

@@ -1,4 +1,4 @@
-// Makes recorded calls again and compares: does this program still give PyTorch's numbers?
+// Repeats recorded calls and compares the results, to check that a program gives PyTorch's numbers.
 #ifndef PT2_TOOLS_REPLAY_H
 #define PT2_TOOLS_REPLAY_H
 
@@ -13,15 +13,16 @@
 namespace pt2 {
 
 struct CallReport {
-  std::vector<std::string> differences;  // empty: passed
-  std::string refusal;                   // of a call that fails as recorded: how
-  std::vector<std::string> remarks;      // what to know about a verdict, a line each
+  std::vector<std::string> differences;  // empty if the call passed
+  std::string refusal;                   // the error text of a call that fails as recorded
+  std::vector<std::string> remarks;      // notes about the result, one line each
   size_t compared = 0;
   double largest_error = 0;
-  std::optional<double> our_error;  // against float64, of the value where it is largest
+  // Errors against float64, both of the value where our error is largest.
+  std::optional<double> our_error;
   std::optional<double> torch_error;
-  std::optional<double> sqnr;  // Comparison::sqnr, the lowest of the values that have one
-  // Of the outputs: does the largest element of each row lie where PyTorch has it (Comparison)?
+  std::optional<double> sqnr;  // the lowest Comparison::sqnr of the values that have one
+  // As Comparison::rows and Comparison::argmax_differs, over the outputs.
   int64_t rows = 0;
   int64_t argmax_differs = 0;
 
@@ -29,20 +30,19 @@ struct CallReport {
 };
 
 // Runs `call` on the session, seeded with 0, and compares outputs, changed state and changed inputs
-// with the record. A call that PyTorch refused must fail here too, because of what it is given
-// (`invalid` or `argument`): what is not supported, or too much, shows nothing. Recorded inputs
-// stay as they are.
+// with the record. A call that PyTorch refused must fail with `invalid` or `argument`, because of
+// its inputs. The errors `unsupported` and `limit` prove nothing. Recorded inputs are not changed.
 CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options = {});
 
-// What the session, seeded with 0, answers to the inputs of `call`, in the form of a record: its
-// outputs, all buffers, the inputs that it changed. Values computed in float64 that `call` has for
-// outputs are the record's, too. To compare another engine, or another program, with it by
-// replay(). The inputs stay as they are; the memory is that of the outputs and copies of buffers.
-// Errors: those of the session.
+// Runs the inputs of `call` on the session, seeded with 0, and returns the results as a record:
+// outputs, all buffers, changed inputs. The record also has the float64 values of `call` for
+// outputs. replay() can compare another engine or another program with this record. The inputs are
+// not changed. Takes the memory of the outputs and of copies of buffers. Errors: those of the
+// session.
 Result<RecordedCall> record_answers(Session& session, const RecordedCall& call);
 
-// record_answers() of `reference`, which replay() compares with `session`. Both calls together may
-// hold what one call may hold. Errors: those of `reference`.
+// Compares `session` with `reference`: replay() of what record_answers() gives for `reference`.
+// Both calls together may hold the memory that one call may hold. Errors: those of `reference`.
 Result<CallReport> replay_beside(Session& session, Session& reference, const RecordedCall& call,
                                  const CompareOptions& options = {});
 

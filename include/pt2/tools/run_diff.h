@@ -1,4 +1,4 @@
-// Where the runs of two programs on the same inputs part.
+// Finds the first difference between the runs of two programs on the same inputs.
 //
 //   const auto pairs = pt2::paired_values(before.program(), after.program());  // diff.h
 //   PT2_TRY(pt2::RunDifference difference, pt2::diff_runs(before, after, inputs, pairs));
@@ -18,35 +18,36 @@
 namespace pt2 {
 
 struct OutputDifference {
-  std::string before, after;  // its names; empty where the program has no such output
-  std::string type;           // of the value after, "f32[2, 4]"
-  Comparison comparison;      // of after, as found, with before, as expected
+  std::string before, after;  // its names; empty if the program has no such output
+  std::string type;           // type of the value in `after`, "f32[2, 4]"
+  Comparison comparison;      // `after` is the found value, `before` the expected one
 };
 
 struct RunDifference {
-  std::vector<OutputDifference> outputs;  // by their position
+  std::vector<OutputDifference> outputs;  // by position
 
-  // The value where the runs part, in the order of the second.
+  // The first value that differs, in the order of the second run.
   struct First {
-    NodePlace before, after;  // the nodes that computed it, under the names of their values
+    NodePlace before, after;  // the nodes that computed it; they have the names of their values
     std::string type;
     Comparison comparison;
   };
   std::optional<First> first;
-  size_t agreeing = 0;  // values before it, all of them where there is none
-  // Values after it, which may differ because it does.
+  size_t agreeing = 0;  // number of equal values before `first`; all values if there is none
+  // Numbers of values after `first`, and of those that differ. They may differ because of `first`.
   size_t later = 0, later_differing = 0;
-  // Values of either run that were not compared, those of nested graphs included.
+  // Number of values of either run that were not compared, including those of nested graphs.
   size_t unpaired = 0;
 
-  // Whether the outputs are equal; values before them may differ.
+  // True if the outputs are equal, even if intermediate values differ.
   bool outputs_equal() const;
 };
 
-// Runs both on `inputs`, node by node, and compares the values of `pairs` (names in the graphs,
-// before and after) and the outputs. Each run has copies of the inputs and computes from its own
-// values. Those of the first run that have a pair are held until the second has them too. Both runs
-// together may hold what one call may hold. Errors: those of both runs, under the name of the file.
+// Runs both sessions on `inputs`, node by node. Compares the values of `pairs` (names in the graphs
+// before and after) and the outputs. Each run gets copies of the inputs and computes from its own
+// values. Paired values of the first run are held until the second run computes their partners.
+// Both runs together may hold the memory that one call may hold. Errors: those of both runs, at the
+// file name.
 Result<RunDifference> diff_runs(Session& before, Session& after, std::span<const Value> inputs,
                                 std::span<const std::pair<std::string, std::string>> pairs,
                                 const CompareOptions& options = {});

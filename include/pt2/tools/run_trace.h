@@ -1,5 +1,5 @@
-// Traces: files with every value that a run computed, by its name in the graph. Made by `pt2
-// trace`, or from PyTorch itself by examples/record_trace.py; docs/traces.md has the layout.
+// Traces: files with every value that a run computed, by its name in the graph. `pt2 trace` makes
+// them, and examples/record_trace.py makes them with PyTorch. docs/traces.md has the layout.
 #ifndef PT2_TOOLS_RUN_TRACE_H
 #define PT2_TOOLS_RUN_TRACE_H
 
@@ -13,33 +13,34 @@
 
 namespace pt2 {
 
-// A number as a tensor without dimensions, which is how files hold it; a tensor as it is; nothing
-// for text, None and other values.
+// Returns a tensor unchanged, and a number as a tensor without dimensions, which is its form in
+// files. Nothing for text, None and other values.
 std::optional<Tensor> as_tensor(const Value& value);
 
-// The inputs of the traced run, which lie in the trace under the names of the graph's inputs. Those
-// that the program fixes may be missing. Error `argument` naming an input that is not there.
+// Returns the inputs of the traced run. The trace has them under the names of the graph inputs.
+// Inputs that are constants of the program may be missing. Error `argument` with the name of a
+// missing input.
 Result<std::vector<Value>> inputs_of_trace(const Model& model, const NamedTensors& trace);
 
-// The place where two runs part.
+// The first value that differs between two runs.
 struct Divergence {
   std::string value;        // its name in the trace
   std::string target;       // of the node that computed it
-  std::string source_line;  // "model.py:12", empty when unknown
+  std::string source_line;  // "model.py:12", empty if unknown
   std::string module_path;
   std::string difference;
 };
 struct TraceComparison {
   std::optional<Divergence> first;
-  size_t agreeing = 0;  // values before it, all of them where there is none
-  size_t unknown = 0;   // values that the trace does not have
+  size_t agreeing = 0;  // number of equal values before `first`; all values if there is none
+  size_t unknown = 0;   // number of values that the trace does not have
   double largest_error = 0;
 };
 
-// Runs the session on `inputs` and compares each value as it is computed with that of the trace;
-// the run ends at the first that differs (compare.h). Each node computes from the trace's values,
-// so that errors do not add up. Errors: those of the run; `argument` when the
-// trace has none of the values.
+// Runs the session on `inputs` and compares each computed value with that of the trace. The run
+// ends at the first value that differs (compare.h). Each node computes from the values of the
+// trace, so that errors do not accumulate. Errors: those of the run; `argument` if the trace has
+// none of the values.
 Result<TraceComparison> compare_with_trace(Session& session, std::vector<Value> inputs,
                                            const NamedTensors& trace,
                                            const CompareOptions& options = {});

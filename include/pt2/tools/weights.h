@@ -1,6 +1,6 @@
-// Weights of a file that is to be written anew: replaced, stored in another dtype, shared, left
-// out. Each function changes the contents, says what it changed, one line each, and changes nothing
-// where it fails.
+// Changes the weights of a file before it is written again: replaces, casts, shares or removes
+// them. Each function changes the contents in place and returns one line for each change. If it
+// fails, the contents are unchanged.
 //
 //   PT2_TRY(pt2::PackageContents contents, pt2::package_contents(package));
 //   PT2_TRY(auto lines, pt2::cast_weights(contents, "model", {.to = pt2::Dtype::bfloat16}));
@@ -22,12 +22,12 @@ namespace pt2 {
 
 using ChangeLines = std::vector<std::string>;
 
-// The tensors of a program's state dict and constants, by name, as they are stored.
+// Returns the stored tensors of a program's state dict and constants, by name.
 Result<NamedTensors> weights_of(const PackageContents& contents, std::string_view model);
 
-// Takes these tensors for the weights of their names. Errors: `argument` for a name that the
-// program has not, for another dtype or other sizes, and, unless `partial`, for a weight without a
-// tensor; `unsupported` for programs whose JSON names its payloads (containers, schema 8.11).
+// Replaces the weights that have the names of `tensors`. Errors: `argument` for an unknown name, a
+// different dtype or different sizes, and, unless `partial`, a weight without a tensor;
+// `unsupported` for programs whose JSON names its payloads (containers, schema 8.11).
 Result<ChangeLines> set_weights(PackageContents& contents, std::string_view model,
                                 const NamedTensors& tensors, bool partial = false);
 
@@ -35,33 +35,34 @@ struct CastOptions {
   Dtype from = Dtype::float32;
   Dtype to = Dtype::bfloat16;
 };
-// Stores floating parameters and constants in another dtype. The program computes as before, on
-// what is left of them: a node casts each back where it is used. Buffers, and what else a program
-// may write to, stay. Errors: as above; `argument` for dtypes that are not floating.
+// Stores floating-point parameters and constants in another dtype. The program computes in the old
+// dtype, on the rounded elements: an added node casts each weight back where it is used. Buffers
+// and other tensors that a program may write to are unchanged. Errors: as for set_weights;
+// `argument` for dtypes that are not floating-point.
 Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view model,
                                  const CastOptions& options);
 
-// One copy of parameters and constants of equal dtype, sizes and bytes, within a program and, since
-// 2.9, among programs; of buffers among programs, where they have one name. What a program writes
-// to keeps its own.
+// Stores one copy of parameters and constants with equal dtype, sizes and bytes, within a program
+// and, since 2.9, across programs. Buffers share a copy only across programs and only if they have
+// the same name. Tensors that a program writes to keep their own copy.
 Result<ChangeLines> share_weights(PackageContents& contents);
 
 struct StripOptions {
-  bool unused = false;    // weights that no node uses
-  bool metadata = false;  // stack traces, paths, where nodes come from
+  bool unused = false;    // remove weights that no node uses
+  bool metadata = false;  // remove stack traces, paths and other origins of nodes
   bool example_inputs = false;
 };
 Result<ChangeLines> strip(PackageContents& contents, const StripOptions& options);
 
-// One file of several programs, each under a new name; equal weights once.
-// Errors: `argument` for names that are no file names or given twice; `unsupported` for containers.
+// Makes one file of several programs, each under a new name. Equal weights are stored once. Errors:
+// `argument` for names that are no file names or occur twice; `unsupported` for containers.
 struct PackedProgram {
   std::string name;
   const Package* package;
-  std::string_view model = {};  // in `package`; may be empty where it holds one
+  std::string_view model = {};  // in `package`; may be empty if it holds one program
 };
 Result<PackageContents> pack(std::span<const PackedProgram> programs);
-// One program of several, called "model".
+// Makes a file of one program of several. The program is called "model".
 Result<PackageContents> unpack(const PackageContents& contents, std::string_view model);
 
 }  // namespace pt2
