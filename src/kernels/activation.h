@@ -1,4 +1,4 @@
-// The functions that can follow a product in the same pass.
+// Functions that a product can apply to its results in the same pass.
 #ifndef PT2_KERNELS_ACTIVATION_H
 #define PT2_KERNELS_ACTIVATION_H
 

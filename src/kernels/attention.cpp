@@ -18,21 +18,22 @@
 #include "kernels/reductions-inl.h"
 #include "kernels/vectors-inl.h"
 
-// Once for all targets.
+// Defined once for all targets.
 #ifndef PT2_KERNELS_ATTENTION_ROW
 #define PT2_KERNELS_ATTENTION_ROW
 namespace pt2::kernels {
 namespace {
 
-// What one query has to do with a block of keys, and what all blocks before have come to.
+// One query against a block of keys, with its running maximum, sum and output over all blocks so
+// far.
 struct QueryRow {
   float* scores;
   int64_t count;
-  int64_t allowed;  // keys, of the first ones
+  int64_t allowed;  // the query may attend to the first `allowed` keys of the block
   const float* mask;
   float& maximum;
-  float& sum;  // of weights
-  float* out;  // the sum of weighted values
+  float& sum;  // sum of weights
+  float* out;  // sum of weighted values
 };
 
 }  // namespace
@@ -43,8 +44,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Turns the scores into weights exp(score - maximum), 0 from `allowed` on, and scales what earlier
-// blocks summed to the new maximum.
+// Turns the scores into weights exp(score - maximum), which are 0 from `allowed` on. Rescales the
+// sums of earlier blocks to the new maximum.
 void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
   float* const scores = row.scores;
   const int64_t allowed = row.allowed;
@@ -58,7 +59,7 @@ void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
   const float largest = std::max(row.maximum, block_largest);
   std::fill(scores + allowed, scores + row.count, 0.0f);
   if (largest == -std::numeric_limits<float>::infinity()) {
-    // Nothing to attend to: no weight, unless a score is not a number.
+    // The query attends to no key: all weights are 0, but a NaN score stays NaN.
     for (int64_t i = 0; i < allowed; ++i) scores[i] = std::isnan(scores[i]) ? scores[i] : 0.0f;
     return;
   }
@@ -94,13 +95,14 @@ PT2_EXPORT(divide_span);
 
 namespace {
 
-// Scores of a block of queries and one of keys stay in the second cache with the packed keys.
+// The scores of a block of queries and a block of keys fit the L2 cache together with the packed
+// keys.
 constexpr int64_t kQueryBlock = 64;
 constexpr int64_t kKeyBlock = 512;
-// Panels are no wider than this, and divide it: a part of a packed operand that ends at a multiple
-// of it ends with a panel.
+// Panel widths are at most this and divide it: a packed operand cut at a multiple of it is cut
+// between panels.
 constexpr int64_t kPanelStep = 64;
-// So few queries read keys and values as they lie.
+// Up to this many queries, keys and values are read in place, without packing.
 constexpr int64_t kFewQueries = 4;
 
 int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
@@ -109,13 +111,13 @@ struct Scratch {
   float* scores;
   float* keys;         // packed
   float* values;       // packed
-  float* wide_keys;    // of halves
-  float* wide_values;  // of halves
+  float* wide_keys;    // keys widened from halves
+  float* wide_values;  // values widened from halves
   float* maxima;
   float* sums;
 };
 
-// How many blocks of queries a task has; every task packs keys and values anew.
+// Number of blocks of queries in a task. Every task packs the keys and values anew.
 int64_t blocks_at_once(const Attention& attention, int threads) {
   const int64_t blocks = round_up(attention.queries, kQueryBlock) / kQueryBlock;
   const int64_t heads = attention.batch * attention.heads;
@@ -145,8 +147,8 @@ Layout lay_out(const Attention& attention, int threads) {
           kQueryBlock * blocks_at_once(attention, threads)};
 }
 
-// One query of each head: those of heads that share keys are as good as rows of one head, which
-// reads the keys once.
+// For one query per head: queries of heads that share keys become rows of one head, so the keys are
+// read once for all of them. Other attentions are returned as they are.
 Attention with_shared_keys(const Attention& given) {
   const int64_t group = given.heads / std::max<int64_t>(1, given.key_heads);
   int64_t rows = std::min(group, kFewQueries);
@@ -164,7 +166,7 @@ Attention with_shared_keys(const Attention& given) {
   return out;
 }
 
-// One head's rows.
+// The rows of one head.
 struct Head {
   const float* query;
   Heads key;
@@ -188,7 +190,7 @@ Head find_head(const Attention& attention, int64_t index) {
           attention.out + batch * attention.out_batch_stride + head * attention.out_head_stride};
 }
 
-// Keys or values of a block as floats, where they lie or in `memory`.
+// Rows of keys or values as floats: in place, or widened into `memory`.
 struct FloatRows {
   const float* data;
   int64_t stride;
@@ -221,7 +223,7 @@ struct Block {
   int64_t first, count;
 };
 
-// How many of the block's keys query `row` may attend to.
+// Returns the number of keys of the block that query `row` may attend to.
 int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row) {
   if (!attention.causal) return block.count;
   return std::clamp<int64_t>(row + attention.causal_offset + 1 - block.first, 0, block.count);
@@ -229,7 +231,7 @@ int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row
 
 bool is_open(float mask) { return mask != -std::numeric_limits<float>::infinity(); }
 
-// Some at a time, so that compilers compare vectors.
+// Compares 64 elements at a time so that compilers vectorize the comparison.
 bool any_open(std::span<const float> mask) {
   constexpr size_t kAtOnce = 64;
   for (; mask.size() >= kAtOnce; mask = mask.subspan(kAtOnce)) {
@@ -240,7 +242,8 @@ bool any_open(std::span<const float> mask) {
   return std::ranges::any_of(mask, is_open);
 }
 
-// The block's keys in the mask of each query that has one of its own.
+// The mask of query `row` for the block's keys. Rows block.begin .. end_of_masks() - 1 have all
+// masks of the block: with a row stride of 0, all queries share one.
 std::span<const float> mask_of(const Attention& attention, const Head& head, const Block& block,
                                int64_t row) {
   return {head.mask + row * attention.mask.row_stride + block.first,
@@ -250,8 +253,8 @@ int64_t end_of_masks(const Attention& attention, const Block& block) {
   return attention.mask.row_stride == 0 ? block.begin + 1 : block.end;
 }
 
-// Whether the mask keeps every query of the block from all of its keys. These are not read then:
-// what lies there is of no weight, and in a cache of a fixed size it may be most of all keys.
+// True if the mask keeps every query of the block from all of its keys. Such keys and values are
+// not read: their weight is 0, and in a cache of fixed size they may be most of all keys.
 bool is_masked_out(const Attention& attention, const Head& head, const Block& block) {
   if (head.mask == nullptr) return false;
   for (int64_t row = block.begin; row < end_of_masks(attention, block); ++row)
@@ -259,7 +262,7 @@ bool is_masked_out(const Attention& attention, const Head& head, const Block& bl
   return true;
 }
 
-// The block without those at its ends.
+// Returns the block without the keys at its ends that are masked for every query.
 Block without_masked_ends(const Attention& attention, const Head& head, const Block& block) {
   if (head.mask == nullptr) return block;
   int64_t begin = block.count, end = 0;
@@ -273,7 +276,8 @@ Block without_masked_ends(const Attention& attention, const Head& head, const Bl
   return {block.begin, block.end, block.first + begin, std::max<int64_t>(0, end - begin)};
 }
 
-// `count` scores of each query are in scratch.scores; `offset` is the row whose sums come first.
+// scratch.scores holds `count` scores for each query. `offset` is the row of the first element of
+// scratch.maxima and scratch.sums.
 void weigh_block(const Attention& attention, const Head& head, const Block& block, int64_t count,
                  int64_t offset, const Scratch& scratch) {
   for (int64_t row = block.begin; row < block.end; ++row) {
@@ -310,7 +314,7 @@ void finish_rows(const Attention& attention, const Head& head, int64_t begin, in
   }
 }
 
-// `count`: how many keys the last query may attend to.
+// `count` is the number of keys that the last query may attend to.
 void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t count,
                   int64_t offset, const Scratch& scratch) {
   count = std::min(block.count, round_up(count, kPanelStep));
@@ -379,7 +383,7 @@ void attend_many(const Attention& attention, const Head& head, int64_t begin, in
   finish_rows(attention, head, begin, end, scratch);
 }
 
-// With keys or values as they lie.
+// Multiplies rows with keys or values in place, from row `first` on.
 void multiply_rows_of(Rounding type, RowProduct product, const Heads& head, int64_t first) {
   if (head.halves == nullptr) {
     product.right = head.data + first * head.row_stride;

@@ -1,6 +1,6 @@
-// Scaled dot-product attention of float32, softmax(scale * query key^T + mask) value, without ever
-// holding all scores: blocks of keys in turn, sums and maxima kept for each query. Keys and values
-// may be halves, which become floats a block at a time.
+// Scaled dot-product attention of float32, softmax(scale * query key^T + mask) value. The scores
+// are never held all at once: blocks of keys are processed in turn, with a running sum and maximum
+// for each query. Keys and values may be halves, which are widened to floats a block at a time.
 #ifndef PT2_KERNELS_ATTENTION_H
 #define PT2_KERNELS_ATTENTION_H
 
@@ -11,11 +11,11 @@
 
 namespace pt2::kernels {
 
-// [batch, head, row, element]; elements of a row lie side by side, all else at any stride (0 where
-// it is broadcast).
+// A tensor [batch, head, row, element]. The elements of a row are contiguous; the other dimensions
+// have any stride (0 if broadcast).
 struct Heads {
   const float* data = nullptr;
-  const uint16_t* halves = nullptr;  // instead of them
+  const uint16_t* halves = nullptr;  // instead of `data`
   int64_t batch_stride = 0;
   int64_t head_stride = 0;
   int64_t row_stride = 0;
@@ -32,26 +32,27 @@ struct Attention {
   Heads query;
   Heads key;
   Heads value;
-  Rounding halves = Rounding::none;  // what keys and values are, unless floats
-  // Added to the scores, its rows as long as there are keys; null data if there is none. Bools
-  // become 0 and -inf before.
+  Rounding halves = Rounding::none;  // type of keys and values; none: floats
+  // Added to the scores; each row has one element per key. `data` is null without a mask. Boolean
+  // masks are converted to 0 and -inf beforehand.
   Heads mask;
-  // Query i attends to keys 0 .. i + causal_offset only (PyTorch's is_causal has offset 0; a cache
-  // of p earlier keys, p).
+  // Query i attends only to keys 0 .. i + causal_offset. The offset is 0 for PyTorch's is_causal,
+  // and p for a cache of p earlier keys.
   bool causal = false;
   int64_t causal_offset = 0;
   float scale = 1;
-  // A query that may attend to no key: NaN, which is the softmax of nothing, or zeros.
+  // The result of a query that may attend to no key: NaN (the softmax of nothing) if true, zeros if
+  // false.
   bool empty_rows_are_nan = false;
-  // The result, which overlaps nothing.
+  // The result; overlaps no operand.
   float* out = nullptr;
   int64_t out_batch_stride = 0;
   int64_t out_head_stride = 0;
   int64_t out_row_stride = 0;
 };
 
-// How many floats of scratch `attend` needs with a pool of `threads`; best at a multiple of 64
-// bytes.
+// Number of floats of scratch that `attend` needs with a pool of `threads` threads. The scratch is
+// best aligned to 64 bytes.
 int64_t attention_scratch_size(const Attention& attention, int threads);
 
 void attend(const Attention& attention, float* scratch, ThreadPool* pool = nullptr);

@@ -14,11 +14,11 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Sums of so many are added to the others' as one, so that long columns stay exact.
+// Rows that are summed before their sum is added to the total, so that long columns stay accurate.
 constexpr int64_t kRowBlock = 512;
 constexpr int64_t kColumnVectors = 4;
 
-// The part of a matrix that is computed at once.
+// The part of a matrix that is computed at a time.
 template <class T>
 struct Group {
   const T* from;
@@ -28,7 +28,7 @@ struct Group {
   int64_t lanes;   // of each row, at most kColumnVectors vectors
 };
 
-// Calls function(row, vector, place, lanes) for each vector of the group's rows in [begin, end).
+// Calls function(vector, place, lanes) for each vector of the group's rows in [begin, end).
 template <class T, class Function>
 HWY_INLINE void for_each_vector(const Group<T>& group, int64_t begin, int64_t end,
                                 const Function& function) {
@@ -69,7 +69,7 @@ HWY_INLINE void softmax_group(const Group<T>& group, bool logarithm) {
   });
 }
 
-// The group that begins at a column of a matrix, a number of columns.
+// Computes the group that begins at `column` of a matrix. Returns its number of columns.
 template <class T>
 HWY_INLINE int64_t softmax_from(const ColumnShape& shape, int64_t column, const T* in, T* out,
                                 bool logarithm) {
@@ -97,7 +97,7 @@ PT2_EXPORT(softmax_double_columns_from);
 
 namespace {
 
-// A multiple of what any target computes at once.
+// A multiple of the columns of a group on any target.
 constexpr int64_t kTaskColumns = 1024;
 
 template <class T, class From>

@@ -14,7 +14,7 @@ bool gather_rows(const Gathering& gathering, const Index* indices, ThreadPool* p
   const int64_t tasks = std::clamp<int64_t>(bytes / kTaskBytes, 1, gathering.rows);
   run_tasks(pool, tasks, [&](int64_t task, int) {
     const int64_t end = part_begin(gathering.rows, tasks, task + 1);
-    // Numbers: a copy of known size is a move.
+    // Single numbers: a copy of constant size is one move.
     if (gathering.row_bytes == 4) {
       for (int64_t i = part_begin(gathering.rows, tasks, task); i < end; ++i)
         std::memcpy(gathering.out + i * 4, gathering.table + indices[i] * gathering.table_stride,

@@ -36,8 +36,8 @@ PT2_EXPORT(turn_block);
 
 void turn(const Turning& turning, const float* from, float* to, ThreadPool* pool) {
   if (turning.rows <= 0 || turning.columns <= 0) return;
-  // Whole cache lines on both sides, and few of them: where rows are as long as a power of two,
-  // they take each other's place.
+  // Whole cache lines on both sides, and few of them: rows whose length is a power of two map to
+  // the same cache sets and evict each other.
   constexpr int64_t kBlock = 16;
   const int64_t column_blocks = (turning.columns + kBlock - 1) / kBlock;
   const bool parallel = turning.count * turning.rows * turning.columns >= int64_t{1} << 15;

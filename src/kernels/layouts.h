@@ -1,5 +1,5 @@
-// Matrices turned: images channel by channel (rows are channels, columns pixels) into images
-// channels last, and back.
+// Matrix transposition: planar images (rows are channels, columns pixels) to channels last, and
+// back.
 #ifndef PT2_KERNELS_LAYOUTS_H
 #define PT2_KERNELS_LAYOUTS_H
 

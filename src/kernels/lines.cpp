@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Vectors of results that stay in registers while all lines pass by.
+// Vectors of results that stay in registers while all lines are added.
 constexpr int kBlockVectors = 8;
 constexpr int64_t kLineBlock = kBlockVectors * kLanes;
 
@@ -51,7 +51,7 @@ void add_lines(const Lines& sum, float* out) {
   sum.weights == nullptr ? add_up<false>(sum, out) : add_up<true>(sum, out);
 }
 
-// Elements of integer vectors, as load_first loads floats; lanes beyond are negative.
+// Loads the first `count` offsets, as load_first loads floats; the other lanes are negative.
 HWY_INLINE hn::Vec<Ints> load_offsets(const int32_t* from, int64_t count) {
   const Ints d;
   if (count >= kLanes) return hn::LoadU(d, from);
@@ -77,7 +77,7 @@ void add_taps(const Taps& taps, const float* plane, int64_t count, float* out) {
   }
 }
 
-// The columns that `lanes` lanes of kVectors vectors hold.
+// Sums the columns in kVectors vectors; the last vector has `lanes` columns.
 template <int kVectors>
 void sum_columns(const RowShape& shape, const float* in, int64_t lanes, double scale, float* out) {
   constexpr int64_t kRows = 32;
@@ -103,14 +103,15 @@ void sum_columns(const RowShape& shape, const float* in, int64_t lanes, double s
     out[i * shape.out_stride] = static_cast<float>(totals[i] * scale);
 }
 
-// The smallest is the largest of the negated. NaN where an element is.
+// The maximum of each column, or with kNegated the minimum, computed as the negated maximum of the
+// negated elements. NaN if an element is NaN.
 template <bool kNegated>
 void extreme_columns(const RowShape& shape, const float* in, int64_t lanes, float* out) {
   const V sign = set(kNegated ? -1.0f : 1.0f);
   V largest = set(-std::numeric_limits<float>::infinity());
   for (int64_t r = 0; r < shape.rows; ++r) {
     const V value = hn::Mul(load_first(in + r * shape.in_stride, lanes), sign);
-    // A comparison with NaN is false, so that one that is there stays.
+    // Comparisons with NaN are false: a NaN in `value` is taken, and a NaN in `largest` is kept.
     const auto keeps = hn::Or(hn::Ge(largest, value), hn::IsNaN(largest));
     largest = hn::IfThenElse(keeps, largest, value);
   }

@@ -1,5 +1,5 @@
-// Weighted sums of float32 lines and of single elements: what resampling, bags of embeddings and
-// reductions over leading dimensions consist of.
+// Weighted sums of float32 lines and of single elements: used by resampling, embedding bags and
+// reductions over leading dimensions.
 #ifndef PT2_KERNELS_LINES_H
 #define PT2_KERNELS_LINES_H
 
@@ -9,7 +9,7 @@
 
 namespace pt2::kernels {
 
-// out[i] = the sum over k of weights[k] * lines[k][i], in the order of k. Null weights are ones.
+// out[i] = the sum over k of weights[k] * lines[k][i], in the order of k. Null weights mean ones.
 struct Lines {
   const float* const* lines = nullptr;
   const float* weights = nullptr;
@@ -19,7 +19,7 @@ struct Lines {
 void sum_lines(const Lines& sum, float* out);
 
 // out[i] = the sum over k of weights[k * pitch + i] * plane[offsets[k * pitch + i]]. Elements at
-// negative offsets are 0. `plane` has an element.
+// negative offsets count as 0. `plane` has at least one element.
 struct Taps {
   const int32_t* offsets = nullptr;
   const float* weights = nullptr;
@@ -28,8 +28,9 @@ struct Taps {
 };
 void sum_taps(const Taps& taps, const float* plane, int64_t count, float* out);
 
-// One result for each column of rows that lie in_stride apart. Sums are made in blocks of 32 rows,
-// and the blocks in double; out_stride is that of the results. Else as reduce_rows.
+// Writes one result per column of rows that are in_stride apart; out_stride is the stride of the
+// results. Blocks of 32 rows are summed in float, the sums of blocks in double. Otherwise as
+// reduce_rows.
 void reduce_columns(Reduction reduction, const RowShape& shape, const float* in, float* out);
 
 }  // namespace pt2::kernels

@@ -1,4 +1,4 @@
-// Plain loops without branches, which the compiler turns into vectors of each target.
+// Plain loops without branches, which compilers vectorize for each target.
 #include "kernels/points.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// The whole part of a position, towards minus infinity, and a place outside of the image for every
-// position that is far from it or no number.
+// Returns the floor of a position. Sets `inside` to the position clamped to -2 .. high, so that
+// positions far outside the image and NaN give an index outside the image.
 HWY_INLINE int32_t whole_part(float position, float high, float& inside) {
   inside = position > -2.0f ? position : -2.0f;
   inside = inside < high ? inside : high;
@@ -47,7 +47,7 @@ void find_linear(const float* HWY_RESTRICT positions, int64_t count, int64_t siz
 
 void find_nearest(const float* HWY_RESTRICT positions, int64_t count, int64_t size,
                   PointTaps& taps) {
-  // Sums with this have no room for fractions: they round half to even.
+  // Adding this leaves no fraction bits: the sum is rounded, halves to even.
   constexpr float kRounder = 0x1.8p23f;
   const auto high = static_cast<float>(size + 1);
   const auto end = static_cast<int32_t>(size);

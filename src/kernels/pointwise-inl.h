@@ -1,5 +1,5 @@
-// Functions of rows element by element for one target. Included once for each target, inside no
-// namespace, by sources that list themselves in HWY_TARGET_INCLUDE.
+// Elementwise functions of rows for one target. Included once for each target, inside no namespace,
+// by sources that list themselves in HWY_TARGET_INCLUDE.
 #if defined(PT2_KERNELS_POINTWISE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_POINTWISE_INL_H
 #undef PT2_KERNELS_POINTWISE_INL_H
@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 template <class V>
 using NumberOf = hn::TFromD<hn::DFromV<V>>;
 
-// Below 0, or -0, or such a NaN.
+// True in lanes with a set sign bit: negative numbers, -0 and negative NaNs.
 template <class V>
 HWY_INLINE auto has_sign(V x) {
   const hn::DFromV<V> d;
@@ -27,8 +27,8 @@ HWY_INLINE auto has_sign(V x) {
   return hn::RebindMask(d, hn::Lt(hn::BitCast(i, x), hn::Zero(i)));
 }
 
-// The arctangent of a quotient from 0 to 1: of what lies within tan(pi / 8) of 0, perhaps beside
-// pi / 4.
+// The arctangent of numerator / denominator, a quotient from 0 to 1. Above tan(pi / 8), it is pi /
+// 4 plus the arctangent of a number near 0.
 HWY_INLINE V atan_of_ratio(V numerator, V denominator) {
   const auto is_middle = hn::Gt(numerator, hn::Mul(denominator, set(0.41421356f)));
   const V top = hn::IfThenElse(is_middle, hn::Sub(numerator, denominator), numerator);
@@ -86,8 +86,8 @@ HWY_INLINE V sign(V x) {
   return hn::Sub(positive, hn::IfThenElse(hn::Lt(x, zero), one, zero));
 }
 
-// What a division leaves whose quotient is rounded down, or towards 0. A product that is rounded
-// once with a sum is exact there, as long as the quotient is.
+// The remainder of a division whose quotient is rounded down (kDown) or towards 0. A fused
+// multiply-add computes it exactly, as long as the integer quotient is exact.
 template <bool kDown, class V>
 HWY_INLINE V rest_of_division(V a, V b) {
   constexpr bool kIsExact = !HWY_ARCH_X86 || HWY_TARGET <= HWY_AVX2;
@@ -100,7 +100,8 @@ HWY_INLINE V rest_of_division(V a, V b) {
   if (kIsExact && HWY_LIKELY(hn::AllTrue(d, is_plain))) {
     const V whole = kDown ? hn::Floor(quotient) : hn::Trunc(quotient);
     const V rest = hn::NegMulAdd(whole, b, a);
-    // A quotient that was rounded to a whole number is one too large. A rest of 0 has a's sign.
+    // If the division rounded its quotient up to an integer, the integer is one too large and the
+    // remainder has the wrong sign. A remainder of 0 takes the sign of a.
     const V model = kDown ? b : a;
     const V other =
         hn::IfThenElse(has_sign(hn::Xor(rest, model)), hn::Add(rest, hn::CopySign(b, model)), rest);
@@ -117,7 +118,7 @@ HWY_INLINE V rest_of_division(V a, V b) {
   return hn::Load(d, left);
 }
 
-// As c10/util/generic_math.h div_floor_floating has it.
+// As div_floor_floating in c10/util/generic_math.h.
 template <class V>
 HWY_INLINE V floor_quotient(V a, V b) {
   const hn::DFromV<V> d;
@@ -134,7 +135,7 @@ HWY_INLINE V floor_quotient(V a, V b) {
   return hn::IfThenElse(hn::Eq(b, zero), plain, result);
 }
 
-// Functions that are computed in double (is_of_doubles) leave floats as they are.
+// For floats, functions that are computed in double (is_of_doubles) do nothing here.
 template <class T>
 HWY_NOINLINE void apply_unary(Unary function, const T* from, T* to, int64_t count) {
   const auto map = [&](const auto& f) HWY_ATTR { map_span(from, to, count, f); };
@@ -215,7 +216,7 @@ HWY_NOINLINE void apply_unary(Unary function, const T* from, T* to, int64_t coun
   }
 }
 
-// A row of an operand: elements side by side, or one for all.
+// A row of an operand: contiguous elements, or a single element for all columns.
 template <class T>
 struct RowReader {
   const T* data;
@@ -251,7 +252,7 @@ HWY_INLINE void combine_span(const Span& span, const NumberRows<T>& a, const Num
   if (rest > 0) store_first(function(left.first(i, rest), right.first(i, rest)), to + i, rest);
 }
 
-// NaN is other than any number, which Highway's Ne does not say on every target.
+// NaN is unequal to every number; Highway's Ne does not say so on every target.
 template <class V>
 HWY_INLINE auto is_other(V x, V y) {
   return hn::Not(hn::Eq(x, y));
@@ -266,7 +267,7 @@ HWY_INLINE V truth(V, Mask mask) {
   return hn::IfThenElseZero(mask, hn::Set(hn::DFromV<V>(), NumberOf<V>{1}));
 }
 
-// All but what is computed in double of floats.
+// All binary functions except those computed in double (is_of_doubles).
 template <class T>
 void combine_rows(Binary function, int64_t row, int64_t begin, int64_t end, const NumberRows<T>& a,
                   const NumberRows<T>& b, const NumberRowsOut<T>& out) {

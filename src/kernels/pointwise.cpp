@@ -63,9 +63,8 @@ PT2_EXPORT(scale_shift_rows);
 
 namespace {
 
-// A task's elements: enough to be worth a thread's while, few enough for the first cache. Its
-// borders are multiples of every vector's length, so that no element's arithmetic depends on the
-// split.
+// Elements of a task: enough to be worth a thread's time, few enough for the L1 cache. Task
+// boundaries are multiples of every vector length, so no element's arithmetic depends on the split.
 constexpr int64_t kChunk = int64_t{1} << 13;
 
 // Calls function(row, begin, end) for chunks of rows.
@@ -85,7 +84,7 @@ void over_chunks(const Extent& extent, ThreadPool* pool, const Function& functio
   });
 }
 
-// Row by row, as tiles have dense results.
+// One row at a time unless `out` is dense, because the results of tiles are dense.
 void combine_in_tiles(Binary function, const Extent& extent, const Rows& a, const Rows& b,
                       const RowsOut& out, ThreadPool* pool) {
   const TileInstruction instruction{.function = function, .a = {}, .b = {.index = 1}};

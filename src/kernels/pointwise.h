@@ -1,6 +1,6 @@
-// Functions of float32 element by element. Operands are seen as rows of columns, which covers equal
-// shapes, scalars and the broadcasting of rows and columns; `out` may be an operand that has its
-// strides, and overlaps nothing otherwise.
+// Elementwise functions of float32. Operands are matrices of rows and columns, which covers equal
+// shapes, scalars, and the broadcasting of rows and columns. `out` may be an operand with the same
+// strides, and overlaps nothing else.
 #ifndef PT2_KERNELS_POINTWISE_H
 #define PT2_KERNELS_POINTWISE_H
 
@@ -30,14 +30,14 @@ enum class Unary : uint8_t {
   cosine,
   floor,
   ceiling,
-  round,  // halves to even numbers
+  round,  // halves to even
   truncate,
-  sign,  // 0 of NaN
+  sign,  // 0 for NaN
   arctangent,
-  fraction,  // what truncating takes away
+  fraction,  // x - truncate(x)
   exponential_2,
   inverse_error_function,
-  // Computed in double, of floats, too.
+  // Computed in double even for floats.
   tangent,
   arcsine,
   arccosine,
@@ -47,11 +47,11 @@ enum class Unary : uint8_t {
   inverse_hyperbolic_cosine,
   inverse_hyperbolic_tangent,
   error_function_complement,
-  // The same, to the precision of floats.
+  // Computed in double, to the precision of floats.
   logarithm_of_gamma,
 };
 constexpr bool is_of_doubles(Unary function) { return function >= Unary::tangent; }
-// Nanoseconds that an element takes, about, beyond the one of most functions.
+// Approximate nanoseconds per element beyond those of most functions.
 constexpr int64_t extra_nanoseconds(Unary function) {
   return is_of_doubles(function) || function == Unary::inverse_error_function ? 8 : 0;
 }
@@ -63,25 +63,25 @@ enum class Binary : uint8_t {
   divide,
   maximum,
   minimum,
-  bend,        // a where it is above 0, a * b elsewhere
+  bend,        // a where a is above 0, a * b elsewhere
   gate,        // 0 where b is 0 or less, a elsewhere
-  arctangent,  // of the angle of (b, a)
+  arctangent,  // atan2(a, b)
   remainder,   // a - floor(a / b) * b, exact before it is rounded
-  fmod,        // the same towards 0
+  fmod,        // the same with the quotient rounded towards 0
   floor_quotient,
-  copy_sign,  // the size of a with the sign of b
+  copy_sign,  // magnitude of a with the sign of b
   or_else,    // b where a is NaN
-  // 1 or 0.
+  // Results are 1 or 0.
   less,
   less_equal,
   greater,
   greater_equal,
   equal,
   not_equal,
-  both,  // is not 0, as of the next two
+  both,  // numbers except 0 are true, also in the next two
   either,
   one_alone,
-  // Computed in double, of floats, too.
+  // Computed in double even for floats.
   power,
   hypotenuse,
 };
@@ -101,7 +101,7 @@ struct NumberRows {
 };
 using Rows = NumberRows<float>;
 
-// Results, whose columns lie side by side.
+// Results; the columns of a row are contiguous.
 template <class T>
 struct NumberRowsOut {
   T* data = nullptr;
@@ -113,7 +113,7 @@ void apply(Activation activation, const float* from, float* to, int64_t count,
            ThreadPool* pool = nullptr);
 void apply(Unary function, const float* from, float* to, int64_t count, ThreadPool* pool = nullptr);
 
-// maximum and minimum give NaN where an operand is NaN.
+// Maximum and minimum are NaN if an operand is NaN.
 void combine(Binary function, const Extent& extent, const Rows& a, const Rows& b,
              const RowsOut& out, ThreadPool* pool = nullptr);
 
@@ -121,8 +121,8 @@ void combine(Binary function, const Extent& extent, const Rows& a, const Rows& b
 void add_scaled(const Extent& extent, const Rows& a, const Rows& b, float alpha, const RowsOut& out,
                 ThreadPool* pool = nullptr);
 
-// out = activation(in * scale + shift): batch normalization in evaluation, and others. For channels
-// last, scale and shift have row stride 0; channel by channel, column stride 0.
+// out = activation(in * scale + shift), for batch normalization in evaluation and others. Channels
+// last, scale and shift have row stride 0; planar, column stride 0.
 void scale_shift(const Extent& extent, const Rows& in, const Rows& scale, const Rows& shift,
                  Activation activation, const RowsOut& out, ThreadPool* pool = nullptr);
 

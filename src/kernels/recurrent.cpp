@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Rows of a batch that share what is read of the weights: as many as registers hold sums for.
+// Rows of a batch that share each load of weights: as many as registers hold sums for.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM
 constexpr int kMostRows = 3;
 #else
@@ -26,8 +26,8 @@ constexpr int kMostRows = 1;
 constexpr int64_t kDepthBlock = 256;
 constexpr int64_t kParallelWork = int64_t{1} << 16;
 
-// A panel has so many vectors of units, with all of their gates: eight sums for each row hide the
-// latency of additions.
+// Vectors of units in a panel, with all of their gates: eight sums for each row hide the latency of
+// additions.
 template <Cell kCell>
 constexpr int kPanelVectors = kCell == Cell::lstm || kCell == Cell::gru ? 2 : 4;
 template <Cell kCell>
@@ -47,8 +47,9 @@ int64_t packed_size_of(int64_t hidden) {
   return panels * panel_units<kCell>() * kGates<kCell> * hidden;
 }
 
-// Element (gate, unit) of row k of a panel lies at (k * gates + gate) * units + unit. Pairs of rows
-// lie so, a pair where a float does; a pair without its second half has a zero there.
+// Element (gate, unit) of row k of a panel lies at (k * gates + gate) * units + unit. Pairs of
+// halves have the same layout, with a pair in place of a float; an odd last row is paired with
+// zeros.
 template <Cell kCell>
 void pack_panels(int64_t hidden, Rounding type, const void* weights, float* packed) {
   constexpr int64_t kUnits = panel_units<kCell>();
@@ -86,16 +87,17 @@ void pack_panels(int64_t hidden, Rounding type, const void* weights, float* pack
   }
 }
 
-// What a step reads and writes of one row of the batch.
+// The operands of a step for one row of the batch.
 struct Row {
   const float* sums;
   const float* state;
-  const uint16_t* rounded;  // the state, where panels hold pairs
+  const uint16_t* rounded;  // the state as bfloat16, if panels hold pairs
   float* cell;
   float* out;
 };
 
-// The new state of `count` units from `unit` on; `gates` is what the old state adds to each gate.
+// Computes the new state of `count` units from `unit` on. `gates` holds the products of the old
+// state for each gate.
 template <Cell kCell>
 HWY_INLINE void finish(const Recurrence& task, const Row& row, int64_t unit, int64_t count,
                        const V (&gates)[kGates<kCell>]) {
@@ -126,7 +128,7 @@ HWY_INLINE void finish(const Recurrence& task, const Row& row, int64_t unit, int
   store_first(state, row.out + unit, count);
 }
 
-// What the state adds to the gates of one panel's units, for kRows rows.
+// Products of the state for the gates of one panel's units, for kRows rows.
 template <Cell kCell, int kRows>
 using Totals = V[kRows][kSums<kCell>];
 
@@ -161,7 +163,7 @@ HWY_INLINE void add_products(int64_t hidden, const Row* rows, const float* HWY_R
 #if PT2_BEYOND_AVX3
 #pragma GCC push_options
 #pragma GCC target("avx512bf16")
-// The same with pairs.
+// As add_products, with pairs of bfloat16.
 template <Cell kCell, int kRows>
 void add_pairs(int64_t hidden, const Row* rows, const float* HWY_RESTRICT panel,
                Totals<kCell, kRows>& totals) {
@@ -243,7 +245,7 @@ void step_rows(const Recurrence& task, const Row* rows, int64_t count, int64_t u
   }
 }
 
-// All steps of the rows begin .. end - 1 of the batch.
+// Runs all time steps of the batch rows begin .. end - 1.
 template <Cell kCell>
 void run_rows(const Recurrence& task, int64_t begin, int64_t end) {
   const auto bytes = static_cast<size_t>((end - begin) * task.hidden) * sizeof(float);
@@ -325,7 +327,7 @@ void run_part(const Recurrence& task, int64_t begin, int64_t end) {
 void run_all(std::span<const Recurrence> recurrences, ThreadPool* pool) {
   const Recurrence& first = recurrences.front();
   const auto count = static_cast<int64_t>(recurrences.size());
-  // Time steps wait for one another; rows and directions do not.
+  // Time steps depend on each other; rows and directions do not.
   const bool parallel = first.steps * first.batch * first.hidden * first.hidden >= kParallelWork;
   const int64_t tiles = (first.batch + kMostRows - 1) / kMostRows;
   const int64_t parts =

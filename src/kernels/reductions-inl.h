@@ -1,4 +1,4 @@
-// Sums and extremes of spans of float or double for one target; included as vectors-inl.h is.
+// Sums and extrema of spans of float or double for one target; included as vectors-inl.h is.
 #if defined(PT2_KERNELS_REDUCTIONS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_REDUCTIONS_INL_H
 #undef PT2_KERNELS_REDUCTIONS_INL_H
@@ -27,14 +27,14 @@ HWY_INLINE hn::TFromV<X> largest_lane(X value) {
   return hn::GetLane(hn::MaxOfLanes(hn::DFromV<X>(), value));
 }
 
-// Keeps lanes below `count` and makes the others 0.
+// Keeps lanes below `count` and sets the others to 0.
 template <class X>
 HWY_INLINE X keep_first(X value, int64_t count) {
   return hn::IfThenElseZero(hn::FirstN(hn::DFromV<X>(), static_cast<size_t>(count)), value);
 }
 
-// The sum of term(vector of elements i ..) over `count` elements T. `term` is given how many lanes
-// hold elements, and may store what it computes.
+// Returns the sum of term(i, lanes), the vector of elements from i on, over `count` elements of
+// type T. `lanes` is the number of lanes that hold elements. `term` may store the vector.
 template <class T = float, class Term>
 HWY_INLINE double sum_span(int64_t count, const Term& term) {
   constexpr int64_t kBlock = 512, kStep = kLanesOf<T>;
@@ -58,8 +58,8 @@ HWY_INLINE double sum_span(int64_t count, const Term& term) {
   return total;
 }
 
-// The largest lane of term(vector of elements i ..) that is not NaN, -inf if there is none; `term`
-// as in sum_span.
+// Returns the largest lane of term(i, lanes) that is not NaN, or -inf if there is none; `term` as
+// in sum_span.
 template <class T = float, class Term>
 HWY_INLINE T largest_of_span(int64_t count, const Term& term) {
   constexpr int64_t kStep = kLanesOf<T>;

@@ -20,7 +20,8 @@ double sum_of(const float* from, int64_t count) {
       count, [from](int64_t i, int64_t lanes) HWY_ATTR { return load_first(from + i, lanes); });
 }
 
-// With NaN where an element is; the smallest is the largest of the negated.
+// Returns the maximum, or with kNegated the minimum: the negated maximum of the negated elements.
+// NaN if an element is NaN.
 template <bool kNegated>
 float extreme_of(const float* from, int64_t count) {
   const V sign = set(kNegated ? -1.0f : 1.0f);
@@ -128,8 +129,8 @@ void normalize(const float* from, int64_t count, float center, float factor, con
 }
 
 void scale(const float* from, int64_t count, float factor, float shift, float* to) {
-  // Product and sum are rounded each, so that the mean of a group, whose shift is made the same
-  // way, becomes exactly 0.
+  // Product and sum are rounded separately. The shift of a group is computed in the same way, so
+  // the mean of the group becomes exactly 0.
   map_span(from, to, count,
            [=](V x) HWY_ATTR { return hn::Add(hn::Mul(x, set(factor)), set(shift)); });
 }
@@ -164,7 +165,7 @@ PT2_EXPORT(scale);
 
 namespace {
 
-// Calls function(row) for every row, as many in a task as are worth a thread's while.
+// Calls function(row) for every row; a task has enough rows to be worth a thread's time.
 template <class Function>
 void over_rows(const RowShape& shape, ThreadPool* pool, const Function& function) {
   constexpr int64_t kElements = int64_t{1} << 13;

@@ -1,7 +1,7 @@
-// Functions of rows of float32, or double, as a whole: reductions over the last dimension, softmax,
-// normalization. Elements of a row lie side by side; rows lie at any stride. `out` may be `in` with
-// equal strides. Sums are made in blocks of 512 elements, in several sums side by side, and the
-// blocks in double.
+// Functions of whole rows of float32 or double: reductions over the last dimension, softmax,
+// normalization. The elements of a row are contiguous; rows have any stride. `out` may be `in` with
+// equal strides. Blocks of 512 elements are summed in several partial sums; the sums of blocks are
+// added in double.
 #ifndef PT2_KERNELS_ROWS_H
 #define PT2_KERNELS_ROWS_H
 
@@ -11,7 +11,7 @@
 
 namespace pt2::kernels {
 
-// Rows to read and rows, or single results, to write.
+// Rows to read, and rows or single results to write.
 struct RowShape {
   int64_t rows = 1;
   int64_t columns = 0;
@@ -21,7 +21,8 @@ struct RowShape {
 
 enum class Reduction : uint8_t { sum, mean, maximum, minimum };
 
-// One result for each row; maximum and minimum need a column, and give NaN where one is NaN.
+// Writes one result per row. Maximum and minimum need at least one column; they are NaN if an
+// element is NaN.
 void reduce_rows(Reduction reduction, const RowShape& shape, const float* in, float* out,
                  ThreadPool* pool = nullptr);
 
@@ -31,12 +32,12 @@ void softmax_rows(bool logarithm, const RowShape& shape, const float* in, float*
 void softmax_rows(bool logarithm, const RowShape& shape, const double* in, double* out,
                   ThreadPool* pool = nullptr);
 
-// The sum of exp(x - shift) over one row.
+// Returns the sum of exp(x - shift) over one row.
 double sum_of_exponentials(const float* row, int64_t columns, float shift);
 double sum_of_exponentials(const double* row, int64_t columns, double shift);
 
-// (x - mean) / sqrt(variance + epsilon) * weight + bias over each row; weight and bias have a
-// number for each column, or are null.
+// (x - mean) / sqrt(variance + epsilon) * weight + bias over each row. weight and bias have one
+// number per column, or are null.
 void layer_norm_rows(const RowShape& shape, const float* in, const float* weight, const float* bias,
                      double epsilon, float* out, ThreadPool* pool = nullptr);
 
@@ -44,8 +45,8 @@ void layer_norm_rows(const RowShape& shape, const float* in, const float* weight
 void rms_norm_rows(const RowShape& shape, const float* in, const float* weight, double epsilon,
                    float* out, ThreadPool* pool = nullptr);
 
-// The parts of a normalization whose statistics or parameters are wanted otherwise. The mean of one
-// row and the sum of squared deviations from it:
+// For normalizations that need the statistics or use other parameters: the mean of one row, and the
+// sum of squared deviations from it.
 struct RowMoments {
   double mean = 0;
   double squares = 0;

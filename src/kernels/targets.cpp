@@ -15,15 +15,15 @@ namespace pt2::kernels {
 namespace {
 
 #if HWY_ARCH_X86
-// What __builtin_cpu_supports has no name for in all compilers.
+// Tests a feature bit that __builtin_cpu_supports cannot name in all compilers.
 bool has_extended_bit(unsigned leaf, int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && ((c >> bit) & 1) != 0;
 }
 #endif
 
-// Of those that kernels are compiled for, what the processor and the system have: the instructions
-// that Highway (hwy/targets.h) lets the compiler use for each.
+// Returns the targets that kernels are compiled for and that the processor and the system support:
+// a target needs the instructions that Highway (hwy/targets.h) enables for it.
 int64_t supported_targets() {
   int64_t out = HWY_STATIC_TARGET | HWY_SCALAR | HWY_EMU128;
 #if HWY_ARCH_X86

@@ -1,5 +1,5 @@
-// The instruction sets for which kernels are compiled. A kernel picks the best one that the
-// processor has; tests run every kernel on each.
+// The instruction sets (targets) that kernels are compiled for. A kernel uses the best target that
+// the processor supports; tests run every kernel on each target.
 #ifndef PT2_KERNELS_TARGETS_H
 #define PT2_KERNELS_TARGETS_H
 
@@ -8,11 +8,12 @@
 
 namespace pt2::kernels {
 
-// Those that this processor can run, best first: "AVX3", "AVX2", "SSE4", "NEON", "SCALAR".
+// Targets that this processor can run, best first: "AVX3", "AVX2", "SSE4", "NEON", "SCALAR".
 std::vector<std::string_view> target_names();
 
-// The one that kernels use from now on; empty for the best. What was packed for one is of no use to
-// another. Not for use while kernels run. False if the processor lacks it.
+// Sets the target that kernels use from now on; the best one if `name` is empty. Data packed for
+// one target is useless for another. Must not be called while kernels run. False if the processor
+// lacks the target.
 bool use_target(std::string_view name);
 
 }  // namespace pt2::kernels

@@ -25,7 +25,7 @@ void pause_processor() {
 #endif
 }
 
-// Waits until `value` is no longer `old`: awake for kSpin, then asleep.
+// Waits until `value` differs from `old`: spins for kSpin, then sleeps.
 void await_change(const std::atomic<uint32_t>& value, uint32_t old) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
@@ -53,7 +53,7 @@ int processors_for(int64_t quota, int64_t period) {
   return static_cast<int>(std::min<int64_t>((quota + period - 1) / period, 1 << 20));
 }
 
-// Version 2 has "QUOTA PERIOD" or "max PERIOD" in one file, version 1 two files.
+// Version 2 has "QUOTA PERIOD" or "max PERIOD" in one file, version 1 has two files.
 int limit_of_folder(const std::string& folder) {
   const std::string both = read_text(folder + "/cpu.max");
   if (const size_t space = both.find(' '); space != std::string::npos)
@@ -62,7 +62,8 @@ int limit_of_folder(const std::string& folder) {
                         parse_count(read_text(folder + "/cpu.cfs_period_us")));
 }
 
-// The limit of the group `path` below `root` and of all above it.
+// Returns the smallest limit of the group `path` below `root` and of all groups above it; 0 if
+// there is none.
 int limit_of_group(const std::string& root, std::string path) {
   int limit = 0;
   while (true) {
@@ -89,7 +90,7 @@ int control_group_limit(std::string_view membership, std::string_view root) {
     const size_t end = std::min(membership.find('\n'), membership.size());
     const std::string_view line = membership.substr(0, end);
     membership.remove_prefix(std::min(end + 1, membership.size()));
-    // HIERARCHY:CONTROLLERS:PATH; version 2 names no controllers.
+    // HIERARCHY:CONTROLLERS:PATH; the controllers are empty for version 2.
     const size_t first = line.find(':');
     const size_t second = line.find(":/", first + 1);
     if (first == std::string_view::npos || second == std::string_view::npos) continue;
@@ -112,7 +113,7 @@ int available_threads() {
 }
 
 ThreadPool::ThreadPool(int threads) : shares_(static_cast<size_t>(std::max(1, threads))) {
-  // The system may refuse more; those that it gave have to do.
+  // The system may refuse a thread; the pool then has fewer.
   try {
     for (int thread = 1; thread < threads; ++thread)
       workers_.emplace_back([this, thread] { serve(thread); });
@@ -144,7 +145,7 @@ void ThreadPool::run(int64_t tasks, Work work, const void* context) {
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
   take_tasks(0);
-  // A worker that has not come in by now is not waited for: it may be asleep.
+  // Workers that have not entered by now are not waited for: they may be asleep.
   uint32_t inside = inside_.fetch_and(~1u, std::memory_order_acq_rel) & ~1u;
   while (inside != 0) {
     await_change(inside_, inside);

@@ -1,6 +1,6 @@
-// A pool of threads that share one job at a time. Kernels take a pointer to one; null means that
-// the caller computes alone. Kernels split work over outputs only, so that results are equal to the
-// bit for any number of threads.
+// A pool of threads that work on one job at a time. Kernels take a pointer to a pool; null means
+// that the caller computes alone. Kernels split work over outputs only, so results are bitwise
+// equal for any number of threads.
 #ifndef PT2_KERNELS_THREADS_H
 #define PT2_KERNELS_THREADS_H
 
@@ -14,18 +14,19 @@
 
 namespace pt2::kernels {
 
-// How many threads this process may keep busy: its affinity, and the quota of its control groups.
+// Number of threads that this process can keep busy, by its affinity and the quotas of its control
+// groups.
 int available_threads();
 
-// The quota of the control group named by `membership` (the text of /proc/self/cgroup) and of those
-// above it, in whole processors, rounded up; 0 where there is none. `root` is the folder in which
-// they lie, /sys/fs/cgroup.
+// Returns the smallest quota of the control groups named by `membership` (the text of
+// /proc/self/cgroup) and of the groups above them, in whole processors, rounded up; 0 if there is
+// none. `root` is the folder of the control groups, /sys/fs/cgroup.
 int control_group_limit(std::string_view membership, std::string_view root);
 
 class ThreadPool {
  public:
-  // The caller of `run` is one of the `threads`: a pool of 1 never starts another. Fewer where the
-  // system does not give as many.
+  // The caller of `run` is one of the `threads`: a pool of 1 starts no thread. The pool has fewer
+  // threads if the system refuses some.
   explicit ThreadPool(int threads = available_threads());
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -34,11 +35,11 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls work(context, task, thread) for every task from 0 to tasks - 1 and returns when all are
-  // done; `thread` is below threads() and no two calls at a time have the same. Each thread begins
-  // with an equal share of neighbouring tasks, in order, so that a task may prepare the caches for
-  // the next one; who is ready takes what others have left.
-  // Whoever calls while another job runs, or from within a task, computes alone, as thread 0:
-  // scratch that is told apart by `thread` must belong to the call. Work must not throw.
+  // done. `thread` is below threads() and differs between concurrent calls. Each thread begins with
+  // an equal share of consecutive tasks, in order, so a task may warm the caches for the next. A
+  // thread that is done takes tasks from the shares of others.
+  // A caller that calls while another job runs, or from within a task, computes alone, as thread 0:
+  // scratch indexed by `thread` must belong to the call. Work must not throw.
   using Work = void (*)(const void* context, int64_t task, int thread);
   void run(int64_t tasks, Work work, const void* context);
 
@@ -46,26 +47,26 @@ class ThreadPool {
   void serve(int thread);
   void take_tasks(int thread);
 
-  // The tasks that a thread does first; everybody takes from it.
+  // The tasks that a thread starts with; any thread takes from it.
   struct alignas(64) Share {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
 
-  std::vector<Share> shares_;  // one for each thread
+  std::vector<Share> shares_;  // one per thread
   std::vector<std::thread> workers_;
   std::atomic<bool> busy_{false};
-  // The job; stable while `inside_` is open or not zero.
+  // The job; constant while `inside_` is not 0.
   Work work_ = nullptr;
   const void* context_ = nullptr;
-  // Bit 0: workers may come in. Above: how many are inside, in steps of 2.
+  // Bit 0: workers may enter. The other bits: number of workers inside, in steps of 2.
   alignas(64) std::atomic<uint32_t> inside_{0};
-  // Counts jobs; workers sleep on it. The last change is the pool's end.
+  // Counts jobs; workers sleep on it. The destructor makes the last change.
   alignas(64) std::atomic<uint32_t> generation_{0};
   std::atomic<bool> stopping_{false};
 };
 
-// run() of a callable function(task, thread), by the caller alone where there is no pool.
+// Calls run() with function(task, thread); without a pool, the caller computes alone.
 template <class Function>
 void run_tasks(ThreadPool* pool, int64_t tasks, const Function& function) {
   if (pool == nullptr || tasks <= 1) {
@@ -82,7 +83,7 @@ void run_tasks(ThreadPool* pool, int64_t tasks, const Function& function) {
 
 inline int thread_count(const ThreadPool* pool) { return pool == nullptr ? 1 : pool->threads(); }
 
-// Where part `part` of `parts` begins when `count` things are dealt out as evenly as can be.
+// Returns the begin of part `part` of `parts` when `count` items are split as evenly as possible.
 inline int64_t part_begin(int64_t count, int64_t parts, int64_t part) {
   return count * part / parts;
 }

@@ -1,5 +1,5 @@
-// What the instructions of a tile program compute of the numbers of one tile. Included once for
-// each target, inside no namespace, by sources that list themselves in HWY_TARGET_INCLUDE.
+// Executes the instructions of a tile program on the numbers of one tile. Included once for each
+// target, inside no namespace, by sources that list themselves in HWY_TARGET_INCLUDE.
 #if defined(PT2_KERNELS_TILE_INSTRUCTIONS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_TILE_INSTRUCTIONS_INL_H
 #undef PT2_KERNELS_TILE_INSTRUCTIONS_INL_H
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// An operand for the numbers of one tile: all of them side by side, or one for all.
+// An operand of one tile: contiguous numbers, or one number for all elements.
 template <class T>
 struct Seen {
   const T* data;
@@ -51,7 +51,7 @@ HWY_NOINLINE void activate_doubles(Activation activation, const double* from, do
   }
 }
 
-// Some numbers at a time as doubles.
+// Numbers that are widened to double at a time.
 constexpr int64_t kWidened = 64;
 
 using TileFunction = decltype(TileInstruction::function);
@@ -127,7 +127,7 @@ void combine_three(const Seen<T>& a, const Seen<T>& b, const Seen<T>& c, T* to, 
     store_first(function(x.first(i, rest), y.first(i, rest), z.first(i, rest)), to + i, rest);
 }
 
-// ATen/native/Lerp.h.
+// As ATen/native/Lerp.h.
 template <class T>
 void interpolate_to(const Seen<T>& a, const Seen<T>& b, const Seen<T>& c, T* to, int64_t count) {
   const auto one = set(T(1)), half = set(T(0.5));
@@ -165,7 +165,7 @@ void run_instruction(const TileInstruction& instruction, const Seen<T>& a, const
   std::fill(to, to + count, value);
 }
 
-// All instructions on `count` elements.
+// Runs all instructions on `count` elements.
 template <class T>
 void run_tile(std::span<const TileInstruction> instructions, const Seen<T>* operands,
               T (*tiles)[kTileNumbers], T* out, int64_t count) {

@@ -14,9 +14,9 @@ namespace HWY_NAMESPACE {
 
 // How an operand is read.
 enum class Access : uint8_t {
-  flat,    // as the result lies
+  flat,    // laid out as the result
   number,  // one element for all
-  rows,    // otherwise
+  rows,    // any other strides
 };
 
 Access access_of(const TileProgram& program, const TileOperand& operand) {
@@ -32,7 +32,7 @@ Access access_of(const TileProgram& program, const TileOperand& operand) {
   return is_number ? Access::number : is_flat ? Access::flat : Access::rows;
 }
 
-// Where a row is, all dimensions but the last one counted as one, and how one goes on.
+// The position of a row in an operand; all dimensions but the last are merged into one index.
 class RowPlace {
  public:
   RowPlace(const TileProgram& program, const TileOperand& operand, int64_t row)
@@ -43,12 +43,12 @@ class RowPlace {
       row /= sizes_[dim];
     }
   }
-  // In elements.
+  // The offset of the row in elements.
   int64_t offset() const { return offset_; }
-  // The rows from here on that lie evenly apart, this one among them.
+  // Number of evenly spaced rows from this row on, including it.
   int64_t even_rows() const { return sizes_[kInner] - index_[kInner]; }
   int64_t distance() const { return strides_[kInner]; }
-  // At most to the end of the even rows.
+  // Advances by `rows`, at most even_rows().
   void skip(int64_t rows) {
     index_[kInner] += rows;
     offset_ += rows * strides_[kInner];
@@ -67,8 +67,8 @@ class RowPlace {
   TileSizes index_{};
 };
 
-// `rows` rows of kCount numbers, `distance` apart, to rows side by side: where there are few, a
-// call for each row would cost more than the row (points, boxes, heads).
+// Copies `rows` rows of kCount numbers, `distance` apart, to contiguous rows. For short rows
+// (points, boxes, heads), a call per row would cost more than the row itself.
 template <int64_t kCount, class T>
 void gather_short_rows(const T* from, int64_t distance, int64_t rows, bool is_wide, T* to) {
   for (int64_t r = 0; r < rows; ++r, from += distance, to += kCount)
@@ -96,7 +96,7 @@ void gather_even_rows(const T* from, int64_t distance, int64_t rows, int64_t cou
   }
 }
 
-// The numbers of a type as they lie in memory.
+// The element type that is stored as T.
 template <class T>
 constexpr TileElement kElementOf = sizeof(T) == 8 ? TileElement::twice : TileElement::real;
 
@@ -110,7 +110,7 @@ class TilePass {
     }
   }
 
-  // Columns begin .. end - 1 of some rows; all columns if there is more than one row.
+  // Computes columns begin .. end - 1 of some rows; all columns if there is more than one row.
   void run(int64_t first_row, int64_t rows, int64_t begin, int64_t end) {
     Seen<T> seen[kMostTileOperands];
     for (size_t i = 0; i < program_.operands.size(); ++i)
@@ -186,7 +186,7 @@ void run_tiles_of(const TileProgram& program, ThreadPool* pool) {
   int64_t rows = 1;
   for (size_t dim = 0; dim + 1 < kTileDims; ++dim) rows *= program.sizes[dim];
   if (rows <= 0 || columns <= 0) return;
-  // A task is some tiles, a tile some rows or a part of one.
+  // A task is several tiles; a tile is several rows or part of one row.
   constexpr int64_t kTaskFloats = int64_t{1} << 13;
   constexpr int64_t kParallelFloats = int64_t{1} << 15;
   const int64_t rows_at_once = std::max<int64_t>(1, kTileNumbers / columns);

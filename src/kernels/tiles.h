@@ -1,7 +1,7 @@
-// Functions of tensors element by element that several steps make, computed in float32 in one pass
-// over memory: what one step gives to the next lies in a tile of a few hundred floats. Elements of
-// other types become floats when they are read, and are made of them when the result is stored.
-// Where an operand or the result is float64, all of that is done in double.
+// Elementwise functions of several consecutive steps, computed in float32 in one pass over memory:
+// intermediate results are kept in tiles of a few hundred floats. Elements of other types are
+// converted to floats when they are read, and back when the result is stored. If an operand or the
+// result is float64, everything is computed in double.
 #ifndef PT2_KERNELS_TILES_H
 #define PT2_KERNELS_TILES_H
 
@@ -25,12 +25,12 @@ struct TileSource {
 
 inline constexpr int kMostTiles = 8;
 
-// What results are rounded to, which stay floats.
+// The type that results are rounded to while they stay floats.
 enum class Rounding : uint8_t { none, half, bfloat16 };
 
 enum class Ternary : uint8_t {
   choose,        // a where c is not 0, b elsewhere
-  interpolate,   // a + c * (b - a) from the nearer end, as c of PyTorch's lerp
+  interpolate,   // a + c * (b - a), computed from the nearer end, with c as in PyTorch's lerp
   multiply_add,  // a * b + c
 };
 
@@ -39,17 +39,17 @@ struct TileInstruction {
   TileSource a;
   TileSource b;      // of Binary and Ternary
   TileSource c;      // of Ternary
-  double scale = 1;  // of b, in sums alone: a + scale * b, rounded once
-  uint8_t to = 0;    // a tile, which may be that of an operand; the last one goes to the result
+  double scale = 1;  // factor of b, in sums only: a + scale * b, rounded once
+  uint8_t to = 0;    // result tile, may be an operand's; the last instruction writes `out`
   Rounding rounding = Rounding::none;
 };
 
-// Dimensions from the outermost to the innermost, along which the result's elements lie side by
-// side; the first ones have size 1 where there are fewer.
+// Dimensions from the outermost to the innermost. The result's elements are contiguous along the
+// innermost. If there are fewer dimensions, the first ones have size 1.
 inline constexpr int kTileDims = 5;
 using TileSizes = std::array<int64_t, kTileDims>;
 
-// What lies in memory: float32, float16, bfloat16, bool, uint8, int8, int16, int32, int64,
+// Element types in memory: float32, float16, bfloat16, bool, uint8, int8, int16, int32, int64,
 // float64.
 enum class TileElement : uint8_t {
   real,
@@ -69,7 +69,7 @@ constexpr int64_t element_bytes(TileElement element) {
 }
 struct TileOperand {
   const void* data = nullptr;
-  TileSizes strides{};  // in elements, 0 where it is broadcast; the last one is 0 or 1
+  TileSizes strides{};  // in elements, 0 if broadcast; the last one is 0 or 1
   TileElement element = TileElement::real;
 };
 
@@ -77,10 +77,10 @@ struct TileProgram {
   std::span<const TileInstruction> instructions;  // at least one
   TileSizes sizes{1, 1, 1, 1, 1};
   std::span<const TileOperand> operands;
-  void* out = nullptr;  // dense; may be an operand that is dense, too, of the same type
-  // Halves are rounded to nearest even, by way of floats. Whole numbers are rounded towards 0; what
-  // is beyond 32 bits, or 64 of int64, becomes the smallest one, and smaller ones keep the last
-  // bits. A bool is whether it is not 0.
+  void* out = nullptr;  // dense; may be a dense operand of the same type
+  // Halves are rounded to nearest even, by way of floats. Integers are rounded towards 0; numbers
+  // outside 32 bits (64 for int64) become the smallest integer, and narrower integers keep its low
+  // bits. A bool is true unless the number is 0.
   TileElement out_element = TileElement::real;
 };
 void run_tiles(const TileProgram& program, ThreadPool* pool = nullptr);

@@ -16,9 +16,9 @@
 #include "kernels/activation.h"
 #include "kernels/dispatch.h"
 
-// Whether functions may use instructions beyond the target's set, which they name themselves and
-// ask the processor for. Clang has no such pragma for a region, and MSVC takes what it was not told
-// of.
+// True if functions may use instructions beyond the target's set. Such functions name the
+// instruction set in a pragma and ask the processor for it. Clang has no such pragma for a region
+// of code, and MSVC accepts instructions that it was not told of.
 #undef PT2_BEYOND_AVX3
 #define PT2_BEYOND_AVX3 (HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86_64 && HWY_COMPILER_GCC_ACTUAL)
 
@@ -36,26 +36,27 @@ constexpr bool kHasMaskedStores = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 HWY_INLINE V set(float value) { return hn::Set(Floats(), value); }
 HWY_INLINE V load(const float* from) { return hn::LoadU(Floats(), from); }
 HWY_INLINE void store(V value, float* to) { hn::StoreU(value, Floats(), to); }
-// For what was loaded and is multiplied several times: GCC would load it for each product again.
+// For a loaded value that is multiplied several times: GCC would load it again for each product.
 HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   asm("" : "+v"(value.raw));
 #endif
 }
 
-// Numbers of a type in a vector.
+// Number of elements of type T in a vector.
 template <class T>
 constexpr int64_t kLanesOf = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
 
-// The same of double, whose functions are in dtypes/doubles-inl.h.
+// The double counterparts of V and its functions; dtypes/doubles-inl.h has the mathematical
+// functions.
 using DoubleTag = hn::ScalableTag<double>;
 using VD = hn::Vec<DoubleTag>;
 HWY_INLINE VD set(double value) { return hn::Set(DoubleTag(), value); }
 HWY_INLINE VD load(const double* from) { return hn::LoadU(DoubleTag(), from); }
 HWY_INLINE void store(VD value, double* to) { hn::StoreU(value, DoubleTag(), to); }
 
-// The first `count` lanes, 0 < count <= those of a vector; nothing beyond them is touched. Lanes
-// beyond are 0.
+// Loads or stores only the first `count` lanes, 0 < count; the memory beyond them is not touched. A
+// load sets the other lanes to 0. A count of at least the vector's lanes means a whole vector.
 template <class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_first(const T* from, int64_t count) {
   const hn::ScalableTag<T> d;
@@ -82,7 +83,7 @@ HWY_INLINE void store_first(X value, hn::TFromV<X>* to, int64_t count) {
   }
 }
 
-// How loops that take weights of several types read those of float32.
+// How loops over weights of several dtypes read float32 weights.
 struct FloatElements {
   using Element = float;
   HWY_INLINE static V load(const float* from) { return HWY_NAMESPACE::load(from); }
@@ -114,8 +115,8 @@ HWY_INLINE void turn_4x4(const float* from, int64_t from_stride, float* to, int6
 #endif
 }
 
-// Bounds that let NaN through on every target. Of two operands that do not compare, x86's
-// instructions give the second.
+// Bounds that propagate NaN on every target. If two operands are unordered, the x86 minimum and
+// maximum instructions return the second.
 constexpr bool kGivesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 template <class X>
 HWY_INLINE X at_least(X x, X low) {
@@ -135,20 +136,20 @@ HWY_INLINE X horner(X x, X sum, hn::TFromV<X> next, Rest... rest) {
   return horner(x, hn::MulAdd(sum, x, set(next)), rest...);
 }
 
-// 2^n for whole n from -126 to 127; other bits of n are lost.
+// 2^n for integers n from -126 to 127; the other bits of n are shifted out.
 HWY_INLINE V power_of_two(hn::Vec<Ints> n) {
   return hn::BitCast(Floats(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(Ints(), 127))));
 }
 
-// exp(r) - 1 for |r| at most half of ln 2.
+// exp(r) - 1 for |r| at most ln(2) / 2.
 HWY_INLINE V expm1_near_0(V r) {
   const V p =
       horner(r, set(0.0013926926614f), 0.00836377387441f, 0.0416665501103f, 0.166665733819f, 0.5f);
   return hn::MulAdd(hn::Mul(p, r), r, r);
 }
-// x = n ln 2 + r with |r| at most half of ln 2; returns exp(r) - 1. |x| is at most 104.
-// Beside 1.5 * 2^23 a number has no room for fractions, and n is in its last bits; those above n's
-// sign are the large number's own.
+// Reduces x to n ln 2 + r with |r| at most ln(2) / 2 and returns exp(r) - 1. |x| is at most 104. A
+// float near 1.5 * 2^23 has no fraction bits, so the low mantissa bits of `sum` hold n; the bits
+// above n's sign belong to the large constant.
 HWY_INLINE V reduced_expm1(V x, hn::Vec<Ints>& n) {
   const V large = set(12582912.0f);
   const V sum = hn::MulAdd(x, set(1.44269504f), large);
@@ -161,11 +162,11 @@ HWY_INLINE V reduced_expm1(V x, hn::Vec<Ints>& n) {
 }
 
 HWY_INLINE V exp(V x) {
-  // Beyond these bounds the result is 0 or infinity.
+  // Outside these bounds the result is 0 or infinity.
   x = at_most(at_least(x, set(-104.0f)), set(89.0f));
   hn::Vec<Ints> n;
   const V p = hn::Add(reduced_expm1(x, n), set(1.0f));
-  // In two steps, for n from -150 to 128.
+  // Scales in two steps, because n ranges from -150 to 128.
   const hn::Vec<Ints> half = hn::ShiftRight<1>(n);
   return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
 }
@@ -178,7 +179,8 @@ HWY_INLINE V exp2(V x) {
   return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
 }
 
-// For x of at most 0, as softmax has them. What would be denormal is 0, as in PyTorch's softmax.
+// exp(x) for x <= 0, as softmax needs it. Results that would be subnormal are 0, as in PyTorch's
+// softmax.
 HWY_INLINE V exp_of_difference(V x) {
   hn::Vec<Ints> n;
   const V p = hn::Add(reduced_expm1(x, n), set(1.0f));
@@ -186,7 +188,7 @@ HWY_INLINE V exp_of_difference(V x) {
   return hn::IfThenElse(hn::Lt(x, set(-87.0f)), hn::Zero(Floats()), value);
 }
 
-// 2^n (exp(r) - 1) + 2^n - 1, exact near 0 where exp(x) - 1 would not be.
+// Computes 2^n (exp(r) - 1) + 2^n - 1, which stays accurate near 0, where exp(x) - 1 cancels.
 HWY_INLINE V expm1(V x) {
   hn::Vec<Ints> n;
   const V p = reduced_expm1(at_most(at_least(x, set(-20.0f)), set(20.0f)), n);
@@ -195,17 +197,17 @@ HWY_INLINE V expm1(V x) {
   return hn::IfThenElse(hn::Gt(x, set(20.0f)), exp(x), near);
 }
 
-// x = m 2^power with m between the roots of 1/2 and of 2; log(m) is z + rest - square / 2.
+// x = m * 2^power with m between sqrt(1/2) and sqrt(2); log(m) is z + rest - square / 2.
 struct Logarithm {
   V power, z, square, rest;
 };
 HWY_INLINE Logarithm logarithm_parts(V x) {
   const Floats d;
   const Ints i;
-  const auto is_small = hn::Lt(x, set(1.17549435e-38f));  // denormal, 0, negative
+  const auto is_small = hn::Lt(x, set(1.17549435e-38f));  // subnormal, 0, negative
   const V scaled = hn::IfThenElse(is_small, hn::Mul(x, set(8388608.0f)), x);
   const auto bits = hn::BitCast(i, scaled);
-  // The bits of the root of 1/2 are where the exponent changes.
+  // Subtracting the bits of sqrt(1/2) makes the exponent field change there.
   const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(i, 0x3f3504f3)));
   const V m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e)));
   const V power = hn::Sub(hn::ConvertTo(d, e), hn::IfThenElse(is_small, set(23.0f), hn::Zero(d)));
@@ -217,7 +219,7 @@ HWY_INLINE Logarithm logarithm_parts(V x) {
   return {power, z, square, hn::Mul(hn::Mul(p, square), z)};
 }
 
-// `result` where x has a logarithm.
+// Returns `result` where x is positive and finite, and the special values of a logarithm elsewhere.
 HWY_INLINE V logarithm_or_special(V x, V result) {
   const Floats d;
   const V infinity = hn::Inf(d);
@@ -237,7 +239,7 @@ HWY_INLINE V log(V x) {
 HWY_INLINE V log2(V x) {
   const Logarithm part = logarithm_parts(x);
   const V y = hn::NegMulAdd(set(0.5f), part.square, part.rest);
-  // 1 / log(2) in two parts, 1 and the rest.
+  // 1 / log(2) is split into 1 and the rest.
   const V low = hn::MulAdd(part.z, set(0.44269504f), hn::MulAdd(y, set(0.44269504f), y));
   return logarithm_or_special(x, hn::Add(part.power, hn::Add(part.z, low)));
 }
@@ -245,7 +247,7 @@ HWY_INLINE V log2(V x) {
 HWY_INLINE V log10(V x) {
   const Logarithm part = logarithm_parts(x);
   const V y = hn::NegMulAdd(set(0.5f), part.square, part.rest);
-  // log10(e) and log10(2) in two parts each, the first of few bits.
+  // log10(e) and log10(2) are in two parts each, the first of few bits.
   V low = hn::MulAdd(part.power, set(2.48745664e-4f), hn::Mul(y, set(0.43429448f)));
   low = hn::MulAdd(part.z, set(7.00731903e-4f), low);
   const V result =
@@ -253,8 +255,9 @@ HWY_INLINE V log10(V x) {
   return logarithm_or_special(x, result);
 }
 
-// x = n pi / 2 + r with |r| at most pi / 4, for |x| up to kLargestAngle; the products with the
-// first parts of pi / 2 are exact. `turns` quarters are added to n, 1 for the cosine.
+// Returns the sine of x + turns * pi / 2 (turns = 1: the cosine) for |x| up to kLargestAngle.
+// Reduces x to n pi / 2 + r with |r| at most pi / 4; the products with the first parts of pi / 2
+// are exact. `turns` is added to n.
 constexpr float kLargestAngle = 8192.0f;
 HWY_INLINE V sine_of_reduced(V x, int32_t turns) {
   const Ints i;
@@ -275,7 +278,7 @@ HWY_INLINE V sine_of_reduced(V x, int32_t turns) {
   const V value = hn::IfThenElse(is_cosine, cosine, sine);
   return hn::IfThenElse(is_negative, hn::Neg(value), value);
 }
-// Larger angles are reduced one by one, in double.
+// Angles beyond kLargestAngle are computed lane by lane, in double.
 template <class Function>
 HWY_INLINE V sine_or_cosine(V x, int32_t turns, const Function& exact) {
   const Floats d;
@@ -291,7 +294,7 @@ HWY_INLINE V sine_or_cosine(V x, int32_t turns, const Function& exact) {
   return hn::Load(d, values);
 }
 HWY_INLINE V sin(V x) {
-  // The sign of a zero is its own.
+  // A zero keeps its sign.
   const V value = sine_or_cosine(x, 0, [](double angle) { return std::sin(angle); });
   return hn::IfThenElse(hn::Eq(x, hn::Zero(Floats())), x, value);
 }
@@ -299,7 +302,7 @@ HWY_INLINE V cos(V x) {
   return sine_or_cosine(x, 1, [](double angle) { return std::cos(angle); });
 }
 
-// log(1 + x), and what 1 + x lost of x.
+// log(1 + x), corrected for the rounding error of 1 + x.
 HWY_INLINE V log1p(V x) {
   const V one = set(1.0f);
   const V sum = hn::Add(one, x);
@@ -315,7 +318,7 @@ HWY_INLINE V softplus(V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(positive, rest));
 }
 
-// 1 + exp(-x). The last doubling makes what is too large infinite.
+// 1 + exp(-x). The final multiplication by 2 overflows to infinity where the result is too large.
 HWY_INLINE V one_and_exp_of_negative(V x) {
   x = at_most(at_least(hn::Neg(x), set(-80.0f)), set(89.0f));
   hn::Vec<Ints> n;
@@ -336,7 +339,7 @@ HWY_INLINE V tanh(V x) {
   return hn::CopySign(hn::Div(t, hn::Add(t, set(2.0f))), x);
 }
 
-// A polynomial in x^2 near 0, 1 - exp(-polynomial) beyond.
+// Uses a polynomial in x^2 near 0, and 1 - exp(-polynomial) beyond.
 HWY_INLINE V erf(V x) {
   const V t = at_most(hn::Abs(x), set(3.95f));
   const V s = hn::Mul(x, x);
@@ -350,7 +353,7 @@ HWY_INLINE V erf(V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0.93f)), near, far);
 }
 
-// 2^y for y from -127, where it is 0, to 0; relative errors are at most 1e-7.
+// 2^y for y from -127 (result 0) to 0; the relative error is at most 1e-7.
 HWY_INLINE V power_of_two_to_negative(V y) {
   const V whole = hn::Round(y);
   const V p = horner(hn::Sub(y, whole), set(1.3264727e-3f), 9.6715126e-3f, 5.5507337e-2f,
@@ -358,9 +361,9 @@ HWY_INLINE V power_of_two_to_negative(V y) {
   return hn::Mul(p, power_of_two(hn::ConvertTo(Ints(), whole)));
 }
 
-// x times the share of a normal distribution below x. What lies beyond |x| is half of 2^-p(|x|);
-// p's errors, weighted with that, are at most 2e-8. No sum cancels, so that small results for
-// negative numbers have more right digits than PyTorch's.
+// x times the normal distribution function at x. The tail beyond |x| is 2^-p(|x|) / 2; the error of
+// p, weighted with the tail, is at most 2e-8. No sum cancels, so small results for negative x have
+// more correct digits than PyTorch's.
 HWY_INLINE V gelu(V x) {
   const V size = hn::Abs(x);
   const V p = horner(size, set(1.8538402e-6f), -2.8945144e-5f, 1.4289768e-4f, 2.264066e-4f,
@@ -372,7 +375,7 @@ HWY_INLINE V gelu(V x) {
 
 HWY_INLINE V gelu_tanh(V x) {
   const V cube = hn::Mul(hn::Mul(x, x), x);
-  // Twice the angle of tanh, as 1 + tanh(y) is 2 / (1 + exp(-2 y)).
+  // Twice the argument of tanh, because 1 + tanh(y) = 2 / (1 + exp(-2 y)).
   const V angle = hn::Mul(set(1.5957691f), hn::MulAdd(set(0.044715f), cube, x));
   return hn::Div(x, one_and_exp_of_negative(angle));
 }
@@ -390,7 +393,7 @@ HWY_INLINE void map_span(const T* from, T* to, int64_t count, const Function& fu
   if (i < count) store_first(function(load_first(from + i, count - i)), to + i, count - i);
 }
 
-// All functions are some kilobytes, which inlining would make of each number of results.
+// Not inlined: inlining would repeat some kilobytes of code for each register blocking.
 HWY_NOINLINE inline void activate_span(Activation activation, const float* from, float* to,
                                        int64_t count) {
   switch (activation) {
@@ -417,8 +420,8 @@ HWY_NOINLINE inline void activate_span(Activation activation, const float* from,
   }
 }
 
-// Results that are still in registers. Functions of many instructions go through memory, so that
-// each is compiled once.
+// Applies the activation to results in registers. Long functions go through memory, so that each is
+// compiled only once.
 template <int kCount>
 HWY_INLINE void activate_all(Activation activation, V (&values)[kCount]) {
   const auto apply = [&values](const auto& function) HWY_ATTR {

@@ -47,7 +47,7 @@ bool fits_base(BaseType base, const Value& value) {
   return false;
 }
 
-// torch 2.1 writes some dtypes as plain ints: the numbers of c10::ScalarType.
+// torch 2.1 writes some dtypes as plain ints: the enumerators' numbers in c10::ScalarType.
 std::optional<Dtype> dtype_of_c10_number(int64_t number) {
   constexpr Dtype kByNumber[] = {Dtype::uint8,     Dtype::int8,       Dtype::int16,
                                  Dtype::int32,     Dtype::int64,      Dtype::float16,
@@ -59,8 +59,8 @@ std::optional<Dtype> dtype_of_c10_number(int64_t number) {
   return kByNumber[number];
 }
 
-// Converts one element as Python does: True becomes 1 for an int, and a number becomes a tensor
-// where a tensor is expected.
+// Converts one element as Python does: where an int is expected, True becomes 1; where a tensor is
+// expected, a number becomes a tensor. True if `value` then has the type.
 bool fit_element(BaseType base, Value& value) {
   if (fits_base(base, value)) return true;
   if (base == BaseType::tensor && fits_base(BaseType::scalar, value)) {
@@ -81,7 +81,7 @@ bool fit_element(BaseType base, Value& value) {
 }
 
 std::optional<Value> parse_dtype(std::string_view text) {
-  // The names that TorchScript's own types have in signatures.
+  // The names of TorchScript's own types in signatures.
   if (text == "float") return Value(Dtype::float32);
   if (text == "long") return Value(Dtype::int64);
   if (text == "complex") return Value(Dtype::complex64);
@@ -90,7 +90,7 @@ std::optional<Value> parse_dtype(std::string_view text) {
   return dtype ? std::optional(Value(*dtype)) : std::nullopt;
 }
 
-// Enums are printed as the numbers of c10's enumerators: 0 is the contiguous format.
+// Signatures print enums as the numbers of c10's enumerators: 0 is the contiguous format.
 std::optional<Value> parse_memory_format(std::string_view text) {
   if (text == "0" || text == "contiguous_format") return Value(MemoryFormat::contiguous);
   if (text == "1" || text == "preserve_format") return Value(MemoryFormat::preserve);
@@ -99,7 +99,8 @@ std::optional<Value> parse_memory_format(std::string_view text) {
   return std::nullopt;
 }
 
-// The text of "mode" or 'mode'; escape sequences are not understood.
+// The text inside "mode" or 'mode'. Nothing (nullopt) if it contains escape sequences, which are
+// not supported.
 std::optional<std::string> parse_quoted(std::string_view text) {
   if (text.size() < 2 || text.front() != text.back()) return std::nullopt;
   if (text.front() != '"' && text.front() != '\'') return std::nullopt;
@@ -112,7 +113,7 @@ std::optional<Value> parse_number(std::string_view text) {
   if (const auto integer = parse_int(text)) return Value(*integer);
   // The number of at::Reduction::Mean.
   if (text == "Mean") return Value(int64_t{1});
-  const auto number = decimal_value(text);  // "1." and "inf" are among them
+  const auto number = decimal_value(text);  // accepts "1." and "inf"
   return number ? std::optional(Value(*number)) : std::nullopt;
 }
 
@@ -145,7 +146,8 @@ std::optional<Value> parse_default_element(BaseType base, std::string_view text)
   return std::nullopt;
 }
 
-// What the table calls an argument that older releases call so.
+// The current name of an argument that older releases call `old_name`; `old_name` itself if it was
+// not renamed.
 std::string_view name_now(const Signature& signature, std::string_view old_name) {
   struct Row {
     std::string_view target, old_name, new_name;
@@ -242,8 +244,8 @@ Result<Value> coerce(const Parameter& parameter, Value value) {
     return mismatch();
   }
   if (!type.list) {
-    // A list of one stands for its element where exporters flattened symbolic values; Python has no
-    // such rule.
+    // Exporters that flattened symbolic values may write a list of one element for the element.
+    // Python has no such rule.
     if (!fit_element(type.base, value)) return mismatch();
     return value;
   }

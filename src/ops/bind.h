@@ -1,5 +1,5 @@
-// Binds the arguments that a file gives (by name, defaults omitted) to a signature: its order and
-// its kinds.
+// Binds the arguments that a file gives (by name, without defaults) to a signature: puts them in
+// its order and converts them to its types.
 #ifndef PT2_OPS_BIND_H
 #define PT2_OPS_BIND_H
 
@@ -12,20 +12,20 @@
 
 namespace pt2::ops {
 
-// The type's text, "Tensor?[]".
+// The type as text, "Tensor?[]".
 std::string type_name(const ArgumentType& type);
-// Whether the value has the type without any conversion. A tensor must be defined.
+// True if the value has the type without any conversion. A tensor must be defined.
 bool fits(const ArgumentType& type, const Value& value);
 
-// The index of the parameter that receives an argument: by name, or by position when the argument
-// has no name. Error `invalid` when the signature has no such parameter.
+// The index of the parameter that receives an argument: found by name, or by position if the
+// argument has no name. Error `invalid` if the signature has no such parameter.
 Result<size_t> parameter_index(const Signature& signature, std::string_view argument_name,
                                size_t position);
-// The default of a parameter that the file omits. Error `invalid` when the parameter is required,
-// or when the default in the signature is no value of the parameter's type.
+// The default of a parameter that the file omits. Error `invalid` if the parameter is required, or
+// if the default in the signature is not a value of the parameter's type.
 Result<Value> default_value(const Parameter& parameter);
-// Converts the value to the kind that the parameter needs: an int to a float, one int to int[2],
-// and so on. Error `invalid`, naming both kinds, when it does not fit. A symbolic number has been
+// Converts the value to the parameter's type: an int to a float, one int to int[2], and so on.
+// Error `invalid`, naming both types, if it does not fit. Symbolic numbers must already be
 // evaluated to an int, float or bool.
 Result<Value> coerce(const Parameter& parameter, Value value);
 

@@ -23,11 +23,11 @@ Result<void> check_not_complex(const Tensor& tensor, std::string_view what);
 Result<void> check_not_bool(const Tensor& tensor, std::string_view what);
 // int32 or int64.
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what);
-// Of elements that a caller's kernel writes itself.
+// Error if the tensor's storage is read-only; for kernels that write its elements themselves.
 Result<void> check_writable(const Tensor& tensor, std::string_view what);
-// Error `unsupported` for what `sparse` asks of a gradient.
+// Error `unsupported` if `sparse`: the caller asks for a sparse gradient.
 Result<void> check_dense_gradient(bool sparse);
-// Error above 64 dimensions, where PyTorch keeps dims in a bit set.
+// Error if the tensor has more than 64 dimensions: PyTorch keeps dims in a bit set.
 Result<void> check_max_rank(const Tensor& tensor);
 
 // Wraps dims and checks that they are distinct; keeps their order. An empty list means every dim.

@@ -10,10 +10,10 @@
 
 namespace pt2::ops {
 
-// The aten operator with this overload, which must exist.
+// The aten operator with this overload name, which must exist.
 Operator known_operator(std::string_view overload);
-// The same as a Handle: aten<"mul.Tensor">. A test checks that each overload named in the sources
-// exists.
+// known_operator() as a Handle: aten<"mul.Tensor">. A test checks that each overload named in the
+// sources exists.
 template <SignatureText Overload>
 const Operator& aten() {
   static const Operator kOperator =
@@ -21,7 +21,7 @@ const Operator& aten() {
   return kOperator;
 }
 
-// Runs an operator at once: for functions that read elements between the steps and therefore cannot
+// Runs an operator immediately. For functions that read elements between steps and therefore cannot
 // be formulas.
 Result<std::vector<Value>> apply_all(Handle handle, std::initializer_list<Operand> arguments);
 Result<Tensor> apply(Handle handle, std::initializer_list<Operand> arguments);

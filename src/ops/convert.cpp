@@ -11,8 +11,8 @@
 namespace pt2::ops {
 namespace {
 
-// An 8-bit float format: where the exponent begins, its bias, and which codes are not numbers
-// (c10/util/Float8_*.h).
+// An 8-bit float format: the width of its mantissa, its exponent bias, and which codes are infinity
+// or NaN (c10/util/Float8_*.h).
 struct Float8Format {
   int mantissa_bits;
   int bias;
@@ -49,8 +49,8 @@ uint8_t float8_nan(const Float8Format& format, bool negative) {
   return static_cast<uint8_t>(0x7f | (negative ? 0x80 : 0));
 }
 
-// Rounds to nearest even. Beyond the largest number e5m2 gives infinity, e4m3fn its largest number
-// and the other formats NaN, as in c10.
+// Rounds to nearest even. For numbers above the largest one, e5m2 gives infinity, e4m3fn its
+// largest number and the other formats NaN, as in c10.
 uint8_t float_to_float8(float value, const Float8Format& format) {
   const bool negative = std::signbit(value);
   const auto sign = static_cast<uint8_t>(negative ? 0x80 : 0);
@@ -83,7 +83,7 @@ uint8_t float_to_float8(float value, const Float8Format& format) {
   return static_cast<uint8_t>(code | sign);
 }
 
-// e8m0: a power of two without sign or zero; 0xff is NaN.
+// e8m0: a power of two, without sign and without zero. The code 0xff is NaN.
 float e8m0_to_float(uint8_t code) {
   return code == 0xff ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, code - 127);
 }
@@ -108,9 +108,9 @@ To convert(From value) {
     else
       return convert<To>(value.real());
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Out-of-range conversions are undefined in C++. This follows x86: it converts to a signed
-    // integer of 32 or 64 bits and gives the smallest one on overflow. Narrower integers take its
-    // low bits; unsigned ones are shifted down by half their range first.
+    // Out-of-range conversions are undefined in C++. This code follows x86, which converts to a
+    // signed integer of 32 or 64 bits and gives the smallest integer on overflow. Narrower integers
+    // keep the low bits of that integer. Unsigned integers subtract half their range first.
     using Signed = std::conditional_t<sizeof(To) == 8, int64_t, int32_t>;
     constexpr auto kHalf = static_cast<From>(sizeof(To) == 8 ? 0x1p63 : 0x1p31);
     constexpr auto kSmallest = std::numeric_limits<Signed>::min();
@@ -126,7 +126,7 @@ To convert(From value) {
   }
 }
 
-// The in-memory form of each dtype and its conversion to and from a plain C++ number.
+// The in-memory representation of each dtype, and its conversion to and from a plain C++ number.
 template <class T>
 struct Plain {
   using Stored = T;
@@ -164,7 +164,7 @@ struct E8m0 {
 };
 struct Boolean {
   using Stored = uint8_t;
-  // Any non-zero byte counts as true: a file may hold others than 1.
+  // Any non-zero byte counts as true: a file may hold bytes other than 0 and 1.
   static int64_t load(uint8_t stored) { return stored != 0; }
   template <class C>
   static uint8_t store(C value) {
@@ -271,11 +271,10 @@ uint16_t float_to_half(float value) {
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);
-  // 65520 is the first number that rounds to infinity.
+  // 65520 is the smallest number that rounds to infinity.
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < 0x38800000) {
-    // Subnormal results: adding the right constant makes the float addition itself round to units
-    // of 2^-24, half to even.
+    // The result is subnormal: round to a multiple of 2^-24, half to even.
     const float units = std::nearbyint(__builtin_bit_cast(float, magnitude) * 0x1p24f);
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(units));
   }
@@ -306,7 +305,8 @@ void narrow_to_halves(Dtype dtype, const float* from, int64_t count, std::byte* 
 
 namespace {
 
-// Loops whose step the compiler knows, where elements lie side by side.
+// Elements `step` bytes apart. For contiguous elements the caller passes a constant, so the
+// compiler knows the step.
 template <class Format, class C>
 void load_stepping(const std::byte* source, int64_t step, int64_t count, C* out) {
   for (int64_t i = 0; i < count; ++i) {

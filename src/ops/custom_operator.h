@@ -10,15 +10,15 @@ namespace pt2::ops {
 
 struct CustomOperator : OwnedSignature {
   using OwnedSignature::OwnedSignature;
-  OpDef def;  // has no functions: call_custom calls the kernel
+  OpDef def;  // has no functions: call_custom runs `kernel`
   CustomOperators::Kernel kernel;
 };
 
-// A registered operator, else one of libpt2's own; null when there is neither.
+// A registered operator, else an operator of libpt2; null if there is neither.
 Operator find_operator(const CustomOperators& operators, std::string_view target);
 
 // Runs the kernel on bound arguments and checks its results against the signature. Error `argument`
-// when the kernel returns another number of values, or another kind, than declared.
+// if their number or types differ from those declared.
 Result<std::vector<Value>> call_custom(const CustomOperator& op, std::span<const Value> arguments);
 
 }  // namespace pt2::ops

@@ -33,7 +33,7 @@ bool is_method(const Signature& signature) {
          signature.begin()->type.base == ops::BaseType::object && !signature.begin()->type.list;
 }
 
-// The operator's target in a node.
+// The target that nodes use for the operator.
 Result<std::string> custom_target(const Signature& signature) {
   if (is_method(signature))
     return std::string(signature.begin()->class_name) + "." + std::string(signature.name);

@@ -21,12 +21,13 @@ inline constexpr Dtype kDtypeOf<int64_t> = Dtype::int64;
 template <>
 inline constexpr Dtype kDtypeOf<Complex> = Dtype::complex128;
 
-// `tensor` as a contiguous tensor of dtype `storage`, its elements first rounded to `dtype` as a
-// cast would round them.
+// `tensor` as a contiguous tensor of dtype `storage`. Its elements are first rounded to `dtype`,
+// like a cast.
 Tensor to_dense(const Tensor& tensor, Dtype dtype, Dtype storage);
-// A contiguous tensor of dtype `storage` to compute in: `out` itself if it is one.
+// A contiguous tensor of dtype `storage` to compute in: `out` itself if it is contiguous and has
+// that dtype.
 Tensor dense_result(const Tensor& out, Dtype storage);
-// Copies a tensor from dense_result back into `out`.
+// Copies a tensor returned by dense_result back into `out`.
 void finish_dense(Tensor& out, const Tensor& dense);
 
 template <class C>
@@ -40,7 +41,7 @@ class Input {
 
  private:
   Tensor dense_;
-  const C* elements_ = std::as_const(dense_).template data<C>();  // found once: loops ask for each
+  const C* elements_ = std::as_const(dense_).template data<C>();  // cached for loops
 };
 
 // The destructor of Output writes the elements to the tensor.
@@ -60,7 +61,7 @@ class Output {
   C* elements_ = dense_.template data<C>();
 };
 
-// A view with `dims` (wrapped, distinct) moved to the end, in the order given.
+// A view with `dims` (wrapped, distinct) moved to the end, in the given order.
 Tensor dims_last(const Tensor& tensor, std::span<const int64_t> dims);
 inline Tensor dim_last(const Tensor& tensor, int64_t dim) {
   return tensor.dim() == 0 ? tensor : dims_last(tensor, std::span(&dim, 1));

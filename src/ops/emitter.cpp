@@ -48,7 +48,7 @@ Result<std::vector<Tensor>> Emitter::pieces(Handle handle,
 
 Result<std::vector<Value>> Runner::call(const Operator& op, std::span<const Value> arguments) {
   PT2_TRY(const std::vector<Value> bound, bind_in_order(op.signature(), arguments));
-  // What finding operands and making results costs.
+  // The cost of finding operands and creating results.
   constexpr uint64_t kOperator = 512;
   MemoryAccount::count_work(kOperator);
   return ops::call(op, context_, bound);

@@ -1,6 +1,6 @@
-// The interface over which composed operators are written. A formula says which operator calls give
-// the results; the Emitter decides what a call does: run the operator now, infer dtypes and sizes
-// only, or write a node into a graph (src/lower/decompose):
+// The interface to write composed operators with. A formula says which operator calls give the
+// results. The Emitter decides what a call does: run the operator, infer only dtypes and sizes, or
+// write a node into a graph (src/lower/decompose):
 //
 //   Result<Tensor> silu(Emitter& e, const Tensor& self) {
 //     return e(aten<"mul.Tensor">, {self, e(aten<"sigmoid.default">, {self})});
@@ -27,10 +27,10 @@ struct Meta;
 struct OpDef;
 struct Operator;
 
-// An operator that is looked up once (aten<...> of compose.h).
+// A function that looks its operator up once (aten<...> of compose.h).
 using Handle = const Operator& (*)();
 
-// An argument of a call, or the error of the call that should have produced it.
+// An argument of a call, or the error of the call that should have computed the argument.
 class Operand {
  public:
   template <class T>
@@ -51,10 +51,10 @@ class Operand {
 class Emitter {
  public:
   virtual ~Emitter() = default;
-  // `arguments` are in the order of the signature; omitted trailing ones take their defaults.
+  // `arguments` are in the order of the signature. Omitted trailing arguments take their defaults.
   virtual Result<std::vector<Value>> call(const Operator& op, std::span<const Value> arguments) = 0;
-  // Whether gradients flow to the tensor, by which PyTorch chooses among operators; only a graph
-  // says so.
+  // True if gradients flow to the tensor: PyTorch chooses some operators by this. Only an Emitter
+  // that writes a graph knows it.
   virtual bool requires_grad(const Tensor&) const { return false; }
 
   Result<std::vector<Value>> all(Handle handle, std::initializer_list<Operand> arguments);
@@ -83,18 +83,19 @@ class Runner final : public Emitter {
   Context& context_;
 };
 
-// Infers: the results have no elements, and the rules give their dtypes, sizes and strides. Error
-// `unsupported` where only running the operator tells.
+// Infers the results: tensors without elements, whose dtypes, sizes and strides the rules give.
+// Error `unsupported` if the results are known only after running the operator.
 class Inferrer : public Emitter {
  public:
   Result<std::vector<Value>> call(const Operator& op, std::span<const Value> arguments) override;
 };
 
-// Calls a formula on bound arguments, as OpDef::compute and OpDef::infer.
+// Calls a formula on bound arguments; the implementation of OpDef::compute and OpDef::infer for
+// formulas.
 Result<std::vector<Value>> run_formula(const OpDef& def, Context& context,
                                        std::span<const Value> arguments);
 Result<std::vector<Meta>> infer_formula(const OpDef& def, std::span<const Value> arguments);
-// The results without elements, lists of tensors among them; requires is_predictable().
+// The results as tensors without elements, or lists of such tensors. Requires is_predictable().
 Result<std::vector<Value>> infer_values(const OpDef& def, std::span<const Value> arguments);
 
 }  // namespace pt2::ops

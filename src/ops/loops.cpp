@@ -24,7 +24,7 @@ ComputeType compute_type(Dtype dtype) {
 StridedWalk::StridedWalk(std::span<const Tensor* const> views) : count_(views.size()) {
   PT2_CHECK(count_ <= kMaxOperands);
   numel_ = views[0]->numel();
-  // An empty tensor's other sizes may exceed all memory, so nothing is computed from them.
+  // The other sizes of an empty tensor may be too large for any memory: compute nothing from them.
   if (numel_ == 0) return;
   std::array<int64_t, kMaxOperands> element{};
   for (size_t k = 0; k < count_; ++k) {
@@ -43,7 +43,7 @@ StridedWalk::StridedWalk(std::span<const Tensor* const> views) : count_(views.si
     for (size_t k = 0; k < count_; ++k) dimension.strides[k] = views[k]->strides()[i];
     dimensions.push_back(dimension);
   }
-  // The output's smallest stride goes innermost, whatever the memory format.
+  // The dimension with the output's smallest stride goes innermost, in any memory format.
   std::ranges::stable_sort(dimensions, [](const Dimension& a, const Dimension& b) {
     return a.strides[0] > b.strides[0];
   });
@@ -151,7 +151,7 @@ void copy_elements(Tensor& out, const Tensor& source) {
     return elementwise<int64_t>(
         out, dtype, [](int64_t x) { return x; }, source);
 
-  // int64_t has no numbers from 2^63 on.
+  // int64_t cannot represent numbers from 2^63 on.
   if (dtype == Dtype::uint64 && dtype_category(out.dtype()) > DtypeCategory::integer)
     return elementwise<double>(
         out, Dtype::float64, [](double x) { return x; }, source);

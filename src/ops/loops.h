@@ -17,8 +17,8 @@ namespace pt2::ops {
 
 constexpr int64_t kChunk = 512;
 
-// The C++ type that computes a dtype; integers and bool share int64_t, all small floats share
-// float.
+// The C++ type in which a dtype is computed. All integers and bool share int64_t; all floats except
+// float64 share float.
 enum class ComputeType : uint8_t { integer, single, twice, complex };
 ComputeType compute_type(Dtype dtype);
 
@@ -37,7 +37,7 @@ auto with_compute_type(Dtype dtype, F&& function) {
   }
   __builtin_unreachable();
 }
-// The same for functions without a complex meaning; their rules refuse complex tensors first.
+// The same for functions without a complex definition; their rules refuse complex tensors first.
 template <class F>
 auto with_real_compute_type(Dtype dtype, F&& function) {
   switch (compute_type(dtype)) {
@@ -49,7 +49,7 @@ auto with_real_compute_type(Dtype dtype, F&& function) {
       return function.template operator()<double>();
   }
 }
-// The same for functions with fractional values: integers compute as double.
+// The same for functions with fractional values: integers are computed as double.
 template <class F>
 auto with_fraction_compute_type(Dtype dtype, F&& function) {
   switch (compute_type(dtype)) {
@@ -68,14 +68,14 @@ auto with_float_compute_type(Dtype dtype, F&& function) {
 }
 
 // Walks tensors of equal sizes (see broadcast_to) together, in chunks along the innermost
-// dimension. Dimensions that all tensors traverse evenly are merged first.
+// dimension. First merges dimensions that all tensors traverse with a uniform stride.
 class StridedWalk {
  public:
   static constexpr size_t kMaxOperands = 8;
   // All views must have the same sizes; operand 0 is usually the output.
   explicit StridedWalk(std::span<const Tensor* const> views);
-  // Calls visit(pointers, count): pointers[k] is the first element of operand k's run, whose
-  // elements lie inner_stride(k) apart; count <= chunk.
+  // Calls visit(pointers, count) for each chunk, count <= chunk. pointers[k] is the first element
+  // of operand k's run; the elements of the run are inner_stride(k) apart.
   template <class Visit>
   void run(Visit&& visit, int64_t chunk = kChunk) const {
     if (numel_ == 0) return;
@@ -108,19 +108,19 @@ class StridedWalk {
 // out[i] = function(in[i]...) for `count` contiguous elements.
 template <class C>
 using ChunkLoop = void (*)(void* function, C* out, const C* const* in, int64_t count);
-// Feeds `loop` chunk by chunk. Contiguous elements of type C are used in place, others pass through
+// Calls `loop` chunk by chunk. Contiguous elements of type C are used in place; others pass through
 // buffers.
 template <class C>
 void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, ChunkLoop<C> loop,
                 void* function);
 
-// out[i] = function(in[i]...), computed in C. Operands are converted to `common` first, as in
-// TensorIterator; the result is rounded once, to out's dtype. Operands are broadcast to out, with
-// which they share no memory.
+// out[i] = function(in[i]...), computed in C. Operands are first converted to `common`, as in
+// TensorIterator; the result is rounded once, to out's dtype. Operands are broadcast to out and
+// must not share memory with it.
 template <class C, class F, class... In>
 void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
   const std::array<Tensor, sizeof...(In)> views{broadcast_to(in, out.sizes())...};
-  // A function has no address as an object, so a pointer to it is stored.
+  // A function is not an object and has no object address: store a pointer to the function.
   using Plain = std::remove_reference_t<F>;
   using Held = std::conditional_t<std::is_function_v<Plain>, std::decay_t<F>, Plain&>;
   Held held = function;
@@ -136,11 +136,11 @@ void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
 
 // A 0-dim tensor.
 Tensor scalar_tensor(const Scalar& scalar, Dtype dtype);
-// A Python number passed as a tensor: a wrapped number of the widest dtype of its category.
+// A Python number passed as a tensor: a wrapped number in the widest dtype of its category.
 Tensor number_tensor(const Scalar& number);
-// out = source, converted; sizes broadcast.
+// out = source, converted to out's dtype and broadcast to out's sizes.
 void copy_elements(Tensor& out, const Tensor& source);
-// Every element of `out` becomes `value`, converted.
+// Sets every element of `out` to `value`, converted to out's dtype.
 void fill_elements(Tensor& out, const Scalar& value);
 
 }  // namespace pt2::ops

@@ -11,9 +11,9 @@ bool has_channels_last_strides(const Tensor& tensor) {
   int64_t smallest = 0;
   auto grows = [&](int64_t dim) {
     if (tensor.size(dim) == 0 || tensor.stride(dim) < smallest) return false;
-    // When every size but the first is 1, strides say nothing; row-major is the default.
+    // If every size but the first is 1, the strides are ambiguous; row-major is the default.
     if (dim == 0 && smallest == tensor.stride(1)) return false;
-    // A file may record strides that no memory has.
+    // A file may record strides that exceed any memory.
     return !__builtin_mul_overflow(tensor.stride(dim), std::max<int64_t>(tensor.size(dim), 1),
                                    &smallest);
   };
@@ -64,7 +64,7 @@ Sizes format_strides(const Sizes& sizes, MemoryFormat format) {
     return {};
   Sizes strides(rank);
   int64_t next = 1;
-  // Sizes that no memory holds wrap around, as in contiguous_strides().
+  // Sizes that exceed any memory wrap around, as in contiguous_strides().
   auto place = [&](size_t dim) {
     strides[dim] = next;
     next = static_cast<int64_t>(static_cast<uint64_t>(next) *

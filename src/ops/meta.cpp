@@ -13,8 +13,8 @@
 namespace pt2::ops {
 namespace {
 
-// How far a float dtype is "above" another of its category; equal steps that differ promote to
-// float32.
+// The rank of a float dtype within its category. Promotion takes the higher rank; two different
+// dtypes of equal rank promote to float32.
 int float_rank(Dtype dtype) {
   switch (dtype_size(dtype)) {
     case 1:
@@ -203,7 +203,8 @@ Promotion& Promotion::add(const Scalar& scalar) {
 }
 
 Dtype Promotion::result() const {
-  // A lower bucket counts only when its category is higher than what the buckets above it give.
+  // The result of a lower bucket counts only if its category is higher than that of the buckets
+  // above.
   auto combine = [](std::optional<Dtype> higher,
                     std::optional<Dtype> lower) -> std::optional<Dtype> {
     if (!higher) return lower;
@@ -217,7 +218,7 @@ Dtype Promotion::result() const {
 
 namespace {
 
-// -1: dimension a belongs inside b, 1: outside, 0: the operands do not say.
+// -1 if dimension a belongs inside dimension b, 1 if outside, 0 if the operands do not decide.
 int compare_dimensions(size_t a, size_t b, const Sizes& sizes, std::span<const Sizes> strides) {
   for (const Sizes& operand : strides) {
     const int64_t stride_a = operand[a];
@@ -242,8 +243,9 @@ Sizes elementwise_strides(const Sizes& sizes, std::span<const Tensor* const> ope
     strides.push_back(view.strides());
   }
   if (all_contiguous || rank < 2) return {};
-  // Insertion sort from the innermost dimension outwards, with ambiguous pairs left in place:
-  // exactly TensorIterator's reorder_dimensions, whose result depends on this order of comparisons.
+  // Insertion sort from the innermost dimension outwards that leaves ambiguous pairs in place. It
+  // repeats TensorIterator's reorder_dimensions exactly, because the result depends on the order of
+  // comparisons.
   std::vector<size_t> order(rank);
   for (size_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
   for (size_t i = 1; i < rank; ++i) {

@@ -1,5 +1,5 @@
-// What a shape rule computes and a kernel may rely on: dtype, sizes and strides of a result, before
-// it exists.
+// The description of a result before it exists: dtype, sizes and strides. A shape rule computes it,
+// and a kernel may rely on it.
 #ifndef PT2_OPS_META_H
 #define PT2_OPS_META_H
 
@@ -15,7 +15,7 @@ struct Meta {
   Sizes sizes;
   // Empty means row-major.
   Sizes strides;
-  // The kernel writes all elements, whatever they were.
+  // True if the kernel writes all elements without reading them.
   bool is_overwritten = false;
 
   Meta() = default;
@@ -25,8 +25,9 @@ struct Meta {
   int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
 };
 
-// What one tensor may take on this thread while the object lives; an inner object can only lower
-// it. Rules and kernels are given no options, and the bound must hold for all of them.
+// Limits the bytes of each tensor that this thread allocates while the object lives. A nested
+// object can only lower the limit. Rules and kernels take no options, and the limit must hold for
+// all of them.
 class AllocationLimit {
  public:
   explicit AllocationLimit(uint64_t bytes);
@@ -39,23 +40,23 @@ class AllocationLimit {
   uint64_t outer_;
 };
 
-// A new tensor of this description, zero-filled: kernels that add to their result rely on it, and
-// only memory of a caller is left as it is where the kernel overwrites it. Error `limit` when its
-// bytes exceed AllocationLimit::current().
+// Allocates a tensor of this description, filled with zeros: kernels that add to their result rely
+// on the zeros. Only memory of a caller (ResultMemory) keeps its contents if `is_overwritten`.
+// Error `limit` if the bytes exceed AllocationLimit::current().
 Result<Tensor> allocate(const Meta& meta);
 
-// Error `invalid` without a place; the executor adds the node.
+// Error `invalid` without a location; the executor adds the node.
 Error operator_error(std::string message);
 
-// A dimension counted from the end when negative, as PyTorch's maybe_wrap_dim: a 0-dim tensor has
-// dims 0 and -1.
+// The dimension `dim`, counted from the end if negative, like PyTorch's maybe_wrap_dim: a 0-dim
+// tensor has dims 0 and -1.
 Result<int64_t> wrap_dim(int64_t dim, int64_t rank);
-// The sizes that all broadcast to (PyTorch: infer_size). Error when they do not fit.
+// The sizes that all operands broadcast to (PyTorch: infer_size). Error if they do not broadcast.
 Result<Sizes> broadcast_sizes(std::span<const Sizes> operands);
-// A view of `tensor` with `sizes`, stride 0 where it is repeated. The sizes must be a broadcast of
-// the tensor's.
+// A view of `tensor` with `sizes`, stride 0 along repeated dimensions. The tensor must be
+// broadcastable to `sizes`.
 Tensor broadcast_to(const Tensor& tensor, const Sizes& sizes);
-// "[2, 3]".
+// The text "[2, 3]".
 std::string sizes_text(std::span<const int64_t> sizes);
 
 // Type promotion with PyTorch's three buckets: tensors with dimensions, 0-dim tensors, Python
@@ -73,14 +74,15 @@ class Promotion {
   std::optional<Dtype> number_result_;
 };
 Dtype promote_types(Dtype a, Dtype b);
-// The dtype that integers become where an operator needs fractions: torch.get_default_dtype().
+// The dtype itself if it is floating or complex, else torch.get_default_dtype(): for operators with
+// fractional results.
 inline Dtype float_or_default(Dtype dtype) {
   return dtype_category(dtype) >= DtypeCategory::floating ? dtype : Dtype::float32;
 }
 
-// Strides of an elementwise result: the operands' common order of dimensions is kept
-// (ATen/TensorIterator.cpp compute_types, reorder_dimensions, allocate_or_resize_outputs). Empty
-// when row-major.
+// Strides of an elementwise result, which keeps the operands' common order of dimensions
+// (ATen/TensorIterator.cpp compute_types, reorder_dimensions, allocate_or_resize_outputs). Empty if
+// row-major.
 Sizes elementwise_strides(const Sizes& sizes, std::span<const Tensor* const> operands);
 
 }  // namespace pt2::ops

@@ -1,22 +1,22 @@
 // An operator is one row of a family's table:
 //
 //   op<"aten::relu(Tensor self) -> Tensor", same_as_self, relu>          rule and kernel
-//   op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>   a function of its own
+//   op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>   a function alone
 //
-// The signature is PyTorch's text. The compiler parses it and checks it against the C++ types of
-// rule and kernel; the conversion from Values is derived from it. A rule computes the Meta of each
-// result from the arguments and reports every error of shapes and dtypes; the kernel then fills
-// `Tensor& out` (one per result) and can fail on values only. A function returns its results
-// itself: views, composed operators, results whose size depends on data. If a rule can predict
-// these results, verification uses it:
+// The signature is PyTorch's text. The compiler parses it and checks the C++ types of rule and
+// kernel against it; the conversion from Values is derived from it. A rule computes the Meta of
+// each result from the arguments and reports all errors of shapes and dtypes. The kernel then fills
+// `Tensor& out` (one per result) and can fail only because of element values. A function returns
+// its results itself: views, composed operators, results whose size depends on data. If a rule can
+// predict these results, the row names the rule too, and verification uses it:
 //
 //   composed<"aten::conv2d(…) -> Tensor", conv_meta, conv>               rule and function
 //
 // A composed operator is best written as a formula, a function whose first parameter is an Emitter
-// (emitter.h): the formula gives the rule, the kernel and the nodes of a decomposition.
+// (emitter.h). The formula gives the rule, the kernel and the nodes of a decomposition.
 //
 //   op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu>              a formula alone
-//   op<"aten::silu(Tensor self) -> Tensor", same_as_self, silu, silu_of> and a kernel besides
+//   op<"aten::silu(Tensor self) -> Tensor", same_as_self, silu, silu_of> rule, kernel and formula
 //
 // Further properties of an operator follow the row in `.with({…})` (facts.h).
 #ifndef PT2_OPS_OP_DEF_H
@@ -36,22 +36,23 @@
 
 namespace pt2::ops {
 
-// What a call may use besides its arguments. One per running call; never shared between threads.
+// The state that a call may use besides its arguments. Each running call has its own Context;
+// threads never share one.
 struct Context {
   uint64_t seed = 0;
-  // The limit for each tensor that the call makes (AllocationLimit).
+  // The limit for each tensor that the call allocates (AllocationLimit).
   uint64_t max_tensor_bytes = Limits{}.max_tensor_bytes;
   std::optional<RandomState> random_state;
 
-  // The generator, which is seeded on first use. Where the call names a generator of its own, it is
-  // that one: call() in table.h puts it here.
+  // Returns the random generator, seeded on first use. If the call names a generator of its own,
+  // call() in table.h puts the state of that generator here.
   RandomState& random() { return random_state ? *random_state : random_state.emplace(seed); }
 };
 
 using OptionalTensor = std::optional<Tensor>;
 using Tensors = std::vector<Tensor>;
 // PyTorch's TensorOptions as schemas list them (dtype, layout, device, pin_memory), and the memory
-// format beside them.
+// format.
 using OptionalDtype = std::optional<Dtype>;
 using OptionalLayout = std::optional<Layout>;
 using OptionalDevice = std::optional<Device>;
@@ -59,23 +60,23 @@ using PinMemory = std::optional<bool>;
 using OptionalFormat = std::optional<MemoryFormat>;
 using OptionalTensors = std::vector<std::optional<Tensor>>;
 
-// A row: a signature and type-erased pointers to its functions. Only the two converters know the
-// functions' types.
+// A row: a signature and type-erased pointers to its functions. Only the converters
+// (`compute_boxed`, `infer_boxed`, `write_boxed`) know the types of the functions.
 struct OpDef {
   const Signature* signature = nullptr;
   // The addresses (kAddress) of the pointers to the rule, and to the kernel or function.
   const void* rule = nullptr;
   const void* function = nullptr;
-  // The converters unpack arguments from Values and pack results. One is compiled for each C++
-  // function type, not for each operator: a thousand rows share some three hundred.
+  // The converters unpack arguments from Values and pack results. The compiler makes one for each
+  // C++ function type, not for each operator: a thousand rows share some three hundred.
   Result<std::vector<Value>> (*compute_boxed)(const OpDef& def, Context& context,
                                               std::span<const Value> arguments) = nullptr;
   Result<std::vector<Meta>> (*infer_boxed)(const OpDef& def,
                                            std::span<const Value> arguments) = nullptr;
-  // The function draws random numbers from the Context.
+  // True if the function draws random numbers from the Context.
   bool may_draw = false;
   Facts facts{};
-  // The address of the pointer to the formula; null where there is none.
+  // The address of the pointer to the formula; null if there is no formula.
   const void* formula = nullptr;
   Result<std::vector<Value>> (*write_boxed)(const OpDef& def, Emitter& emitter,
                                             std::span<const Value> arguments) = nullptr;
@@ -89,19 +90,19 @@ struct OpDef {
     return out;
   }
 
-  // Whether the function can run on tensors without elements: views whose signature marks every
-  // tensor argument as aliased, and arithmetic of sizes.
+  // True if the function can run on tensors without elements: for arithmetic of sizes, for views
+  // whose signature marks every tensor argument as aliased, and for rows that say so (facts.h).
   bool looks_at_sizes_alone() const;
 
-  // Arguments must be in the order of the signature, with defaults filled in (bind.h) and kinds
-  // checked.
+  // Runs the operator. `arguments` must be in the order of the signature, with defaults filled in
+  // (bind.h) and their kinds checked.
   Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) const {
     return compute_boxed(*this, context, arguments);
   }
-  // Whether anything but running the operator determines its results: a rule, or a formula that is
-  // followed without elements.
+  // True if the results can be inferred without running the operator: by a rule, or by a formula on
+  // tensors without elements.
   bool is_predictable() const { return infer_boxed != nullptr || write_boxed != nullptr; }
-  // Whether its results are tensors, and a rule gives their Metas.
+  // True if the results are tensors and a rule gives their Metas.
   bool has_rule() const { return infer_boxed != nullptr; }
   // Infers the Metas of the results; requires has_rule(). Verification passes tensors without
   // elements: a rule that reads elements must check `defined()` first.
@@ -174,7 +175,7 @@ inline constexpr bool kIsFormula = false;
 template <class R, class... A>
 inline constexpr bool kIsFormula<R (*)(Emitter&, A...)> = true;
 
-// The converter of formulas.
+// Runs a formula on unboxed arguments (`write_boxed`).
 template <class F>
 Result<std::vector<Value>> write_formula(const OpDef& def, Emitter& emitter,
                                          std::span<const Value> arguments) {
@@ -183,7 +184,7 @@ Result<std::vector<Value>> write_formula(const OpDef& def, Emitter& emitter,
   return call_boxed<typename Callable<F>::Arguments>(call, arguments);
 }
 
-// The converter of rows whose function returns its results.
+// Runs a function that returns its results (`compute_boxed`).
 template <class F>
 Result<std::vector<Value>> compute_function(const OpDef& def, Context& context,
                                             std::span<const Value> arguments) {
@@ -203,24 +204,26 @@ inline constexpr bool kTakesContext = false;
 template <class R, class... A>
 inline constexpr bool kTakesContext<R (*)(Context&, A...)> = true;
 
-// What no type of a function decides is compiled once, in op_def.cpp.
+// Functions below that do not depend on the type of a row's function are compiled once, in
+// op_def.cpp.
 std::vector<Meta> meta_list(std::span<Meta> metas);
-// One Meta, or an array with one Meta per result.
+// A list of one Meta, or of an array with one Meta per result.
 inline std::vector<Meta> meta_list(Meta meta) { return meta_list(std::span(&meta, 1)); }
 template <size_t N>
 std::vector<Meta> meta_list(std::array<Meta, N> metas) {
   return meta_list(std::span<Meta>(metas));
 }
-// A tensor for each, before a kernel spends `work` (Facts::work) on each of their elements.
+// Allocates a tensor for each Meta. Counts `work` (Facts::work) for each of their elements, before
+// a kernel computes them.
 Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas, uint64_t work);
 std::vector<Value> values_of(std::vector<Tensor> tensors);
 
-// A rule for any signature: the result has the Meta of the first argument, a tensor.
+// A rule for any signature: the result has the Meta of the first argument, which must be a tensor.
 inline Result<std::vector<Meta>> like_first(std::span<const Value> arguments) {
   return meta_list(Meta::like(*arguments[0].get_if<Tensor>()));
 }
 
-// The rule of functions whose results depend on elements: in their sizes, or as numbers.
+// The rule of functions whose results are numbers, or have sizes, that depend on elements.
 inline Result<std::vector<Meta>> depends_on_data(std::span<const Value>) {
   return Error{ErrorCode::unsupported, "the result depends on elements", ""};
 }
@@ -253,7 +256,7 @@ struct MetaCount<std::array<Meta, N>> {
   static constexpr size_t kValue = N;
 };
 
-// Runs rule and kernel on typed arguments: used by composed operators.
+// Runs a rule and a kernel on typed arguments. Composed operators use it, too.
 template <class Rule, class Kernel, class... A>
 Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, uint64_t work, Context& context,
                                         const A&... argument) {
@@ -272,20 +275,20 @@ Result<Tensor> compute(const A&... argument) {
   return std::move(outs[0]);
 }
 
-// The converter of rules.
+// Runs a rule on unboxed arguments (`infer_boxed`).
 template <class Rule>
 Result<std::vector<Meta>> infer_by_rule(const OpDef& def, std::span<const Value> arguments) {
   auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
   PT2_TRY(auto metas, as_result(std::apply(function_at<Rule>(def.rule), unboxed)));
   return meta_list(std::move(metas));
 }
-// For rules that take Values themselves.
+// Runs a rule that takes Values itself.
 using UntypedRule = Result<std::vector<Meta>> (*)(std::span<const Value> arguments);
 inline Result<std::vector<Meta>> infer_untyped(const OpDef& def, std::span<const Value> arguments) {
   return function_at<UntypedRule>(def.rule)(arguments);
 }
 
-// The converter of rows with a rule and a kernel.
+// Runs a rule and then a kernel (`compute_boxed`).
 template <class Rule, class Kernel>
 Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
                                           std::span<const Value> arguments) {
@@ -298,7 +301,7 @@ Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
   return values_of(std::move(outs));
 }
 
-// Checks at compile time, so that the error names the row.
+// Compile-time checks: their errors name the row.
 template <const Signature& S, class F>
 constexpr void check_function() {
   static_assert(Callable<F>::Arguments::template matches<S>(),
@@ -317,13 +320,13 @@ constexpr void check_rule() {
 template <auto F>
 inline constexpr bool kFormulaValue = kIsFormula<std::decay_t<decltype(F)>>;
 
-// Whether a result is a list, which no Meta describes.
+// True if a result is a list: no Meta describes a list.
 template <class T>
 inline constexpr bool kHasLists = kIsVector<T>;
 template <class... T>
 inline constexpr bool kHasLists<std::tuple<T...>> = (kIsVector<T> || ...);
 
-// Adds a formula to a row, and the rule that follows from it if the row has none.
+// Adds a formula to a row. If the row has no rule, the formula becomes its rule.
 template <SignatureText S, auto Formula, bool HasRule = false>
 constexpr OpDef written(OpDef def) {
   using F = std::decay_t<decltype(Formula)>;

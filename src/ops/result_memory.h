@@ -1,4 +1,4 @@
-// A caller's memory for what an operator is about to allocate.
+// A caller's memory for the tensor that an operator is about to allocate.
 #ifndef PT2_OPS_RESULT_MEMORY_H
 #define PT2_OPS_RESULT_MEMORY_H
 
@@ -8,16 +8,17 @@
 
 namespace pt2::ops {
 
-// Memory for the next tensor of its dtype and sizes that is allocated on this thread while the
-// object lives: a result that a caller wants there.
+// Offers `memory` to this thread's allocations while the object lives: the first tensor of the same
+// dtype, sizes and strides is placed there. A caller uses it to receive a result in its own memory.
 class ResultMemory {
  public:
-  // Row-major.
+  // `memory` is row-major.
   explicit ResultMemory(Tensor memory);
   ~ResultMemory();
   ResultMemory(const ResultMemory&) = delete;
   ResultMemory& operator=(const ResultMemory&) = delete;
-  // Nothing where there is none, or where it is taken.
+  // The memory for a tensor of this Meta. Nothing (nullopt) if none is offered, it does not fit, or
+  // it is already taken.
   static std::optional<Tensor> take(const Meta& meta);
 
  private:

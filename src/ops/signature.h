@@ -1,7 +1,7 @@
 // An operator's signature, parsed from the text that PyTorch prints: "aten::add.Tensor(Tensor self,
 // Tensor other, *, Scalar alpha=1) -> Tensor". The compiler parses the rows of the table, so a
-// misspelt text does not compile. Custom operators bring untrusted texts, which are parsed at run
-// time.
+// misspelt text does not compile. The texts of custom operators are untrusted; they are parsed at
+// run time.
 #ifndef PT2_OPS_SIGNATURE_H
 #define PT2_OPS_SIGNATURE_H
 
@@ -18,7 +18,7 @@ namespace pt2::ops {
 struct Parameter {
   std::string_view name;
   std::string_view default_text;
-  std::string_view class_name;  // of a BaseType::object: "__torch__.torch.classes.mine.Table"
+  std::string_view class_name;  // if BaseType::object: "__torch__.torch.classes.mine.Table"
   ArgumentType type;
   bool has_default = false;
   bool keyword_only = false;
@@ -26,7 +26,7 @@ struct Parameter {
   bool aliased = false;  // Tensor(a): a result may share its storage
 };
 
-// Refers to the text and to lists that live as long as the operator.
+// A view of the text and of lists; these live as long as the operator.
 struct Signature {
   std::string_view text;
   std::string_view name;      // aten::add
@@ -55,11 +55,11 @@ struct Signature {
   }
 };
 
-// "torch.ops.aten.add.Tensor" of "aten::add" and "Tensor".
+// "torch.ops.aten.add.Tensor" for "aten::add" and "Tensor".
 std::string target_of(const Signature& signature);
 
 struct ParsedSignature {
-  // The longest of PyTorch's have 30 parameters and 9 results.
+  // PyTorch's longest signatures have 30 parameters and 9 results.
   static constexpr size_t kMaxParameters = 64;
   static constexpr size_t kMaxReturns = 16;
   std::string_view text;
@@ -69,7 +69,7 @@ struct ParsedSignature {
   std::array<ArgumentType, kMaxReturns> returns{};
   uint8_t parameter_count = 0;
   uint8_t return_count = 0;
-  // The first fault and its place in the text; null when there is none.
+  // The first fault and its position in the text; null if there is no fault.
   const char* fault = nullptr;
   size_t fault_position = 0;
 };
@@ -133,7 +133,7 @@ class SignatureParser {
     while (is_word(peek()) || peek() == separator) ++position_;
     return text().substr(begin, position_ - begin);
   }
-  // Letters, digits and '_'.
+  // A word of letters, digits and '_'.
   constexpr std::string_view word() { return path('_'); }
 
   constexpr BaseType base_type(std::string_view name, size_t position) {
@@ -156,7 +156,7 @@ class SignatureParser {
     return BaseType::tensor;
   }
 
-  // (a!), (a -> *)
+  // Alias annotations: (a!), (a -> *). The caller has read the '('.
   constexpr void parse_alias(Parameter& parameter) {
     parameter.aliased = true;
     while (peek() != ')') {
@@ -174,7 +174,7 @@ class SignatureParser {
     type.list_size = static_cast<uint8_t>(size);
     need("]", "expected ']'");
   }
-  // Reads the type of a parameter or, if `parameter` is a scratch one, of a result.
+  // Reads the type of a parameter, or the type of a result into a temporary `parameter`.
   constexpr void parse_type(Parameter& parameter) {
     ArgumentType& type = parameter.type;
     skip_spaces();
@@ -256,7 +256,7 @@ class SignatureParser {
   size_t position_ = 0;
 };
 
-// For constant evaluation: the throw is a compile-time error at the row with the text.
+// For constant evaluation: the throw becomes a compile-time error at the row that holds the text.
 constexpr ParsedSignature parse_or_throw(std::string_view text) {
   ParsedSignature parsed = SignatureParser(text).parse();
   if (parsed.fault != nullptr) throw "bad signature";

@@ -20,7 +20,7 @@ namespace pt2::ops {
 
 namespace {
 
-// Rows sorted by their full name, made on first use: a few hundred pointers.
+// Rows sorted by their full name, built on first use: a few hundred pointers.
 struct Index {
   std::vector<std::pair<std::string, const OpDef*>> rows;
   Index() {
@@ -40,15 +40,15 @@ const Index& index() {
   return kIndex;
 }
 
-// "torch.ops.aten.add_.Tensor" without `suffix` at the end of the operator's name; empty when it
-// does not end so.
+// "torch.ops.aten.add_.Tensor" without `suffix` at the end of the operator's name ("add_"). Empty
+// if the name does not end with `suffix`.
 std::string without_suffix(std::string_view target, std::string_view suffix) {
   const size_t dot = target.rfind('.');
   if (dot == std::string_view::npos || !target.substr(0, dot).ends_with(suffix)) return {};
   return std::string(target.substr(0, dot - suffix.size())) + std::string(target.substr(dot));
 }
 
-// Each element of the result comes from the same element of self and from numbers.
+// True if each element of the result depends only on the same element of self and on numbers.
 bool is_pointwise_unary(const Signature& signature) {
   for (const Parameter& parameter : signature) {
     const bool number =
@@ -61,8 +61,8 @@ bool is_pointwise_unary(const Signature& signature) {
 Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                                          std::span<const Value> arguments);
 
-// Slice by slice, so that a place is written as often as elements lie there, as PyTorch's loop
-// does.
+// Runs the operator on one slice of self at a time. If several elements of an expanded self share a
+// memory location, the location is written once for each of them, as in PyTorch's loop.
 Result<std::vector<Value>> call_on_slices(const OpDef& def, Context& context,
                                           std::span<const Value> arguments) {
   const Tensor& self = *arguments[0].get_if<Tensor>();
@@ -84,7 +84,8 @@ Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                           sizes_text(self.strides()) + ", expected a tensor that was not expanded");
   if (self.numel() > 0 && is_pointwise_unary(*def.signature) && may_overlap(self))
     return call_on_slices(def, context, arguments);
-  // Most of a large tensor stays as it is.
+  // Writes only the indexed elements if the operator allows it: most of a large tensor stays as it
+  // is.
   PT2_TRY(const bool written, write_at_indices(*def.signature, arguments));
   if (written) return std::vector<Value>{Value(std::move(self))};
   PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
@@ -154,7 +155,8 @@ constexpr Alias kAliases[] = {
 #include "ops/forms/aliases.def"
 };
 
-// A tensor in, a new tensor out: the result can go where the first argument lies.
+// True if the operator maps a tensor `self` to one new tensor, so that the result can be stored in
+// `self`.
 bool has_in_place_form(const Signature& signature) {
   constexpr ArgumentType kTensor{BaseType::tensor};
   return signature.parameter_count > 0 && signature.return_count == 1 && !signature.may_alias() &&
@@ -178,7 +180,7 @@ Operator find_row(std::string_view target) {
   return {};
 }
 
-// The target that another name of aten stands for; empty when it stands for none.
+// The target that an alias of an aten operator stands for; empty if `target` is no alias.
 std::string resolve_alias(std::string_view target) {
   constexpr std::string_view kPrims = "torch.ops.prims.";
   constexpr std::string_view kOnlyOverload = ".default";
@@ -223,8 +225,8 @@ Operator find_operator(std::string_view target) {
 
 namespace {
 
-// A stored element can stand for any number of them in an expanded view, which kernels would spend
-// memory and time on.
+// Error `limit` for tensors that are too large. In an expanded view, one stored element can stand
+// for any number of elements, and kernels would spend memory and time on all of them.
 Result<void> check_extent(const Value& value) {
   constexpr uint64_t kWidest = 16;
   if (const auto* tensor = value.get_if<Tensor>()) {
@@ -239,7 +241,7 @@ Result<void> check_extent(const Value& value) {
   return {};
 }
 
-// Such an operator reads no elements.
+// True if the operator only returns views: it reads no elements.
 bool only_views(const Operator& op) {
   return is_view(op.signature()) && op.form == Operator::Form::as_written;
 }
@@ -265,7 +267,7 @@ Result<std::vector<Value>> dispatch(const Operator& op, Context& context,
 
 namespace {
 
-// The generator that the call itself names, if it names one.
+// The generator that the call itself names; null if it names none.
 const Object* find_generator(const Operator& op, std::span<const Value> arguments) {
   if (!op.may_draw()) return nullptr;
   for (size_t i = 0; i < op.signature().parameter_count; ++i)
@@ -274,7 +276,8 @@ const Object* find_generator(const Operator& op, std::span<const Value> argument
   return nullptr;
 }
 
-// Draws from that generator, whose state is as mutable as a tensor.
+// Runs the operator with the state of `generator`, and writes the new state back. The state is a
+// mutable tensor.
 Result<std::vector<Value>> dispatch_with(const Object& generator, const Operator& op,
                                          Context& context, std::span<const Value> arguments) {
   const auto* state = generator->state.get_if<Tensor>();
@@ -309,7 +312,8 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
   // A loop over operands of any strides and dtypes takes a few nanoseconds for each element.
   constexpr uint64_t kElementWork = 4;
   constexpr uint64_t kDrawWork = 16;
-  // Within a run its account counts; a call on its own has one for itself.
+  // A call within a run counts against the account of the run; any other call gets an account of
+  // its own.
   std::optional<MemoryAccount::Scope> own;
   if (MemoryAccount::current() == nullptr)
     own.emplace(std::make_shared<MemoryAccount>(context.max_tensor_bytes));

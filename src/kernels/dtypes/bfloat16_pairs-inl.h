@@ -1,5 +1,5 @@
-// Whether AVX512_BF16 multiplies pairs of bfloat16 and adds them to one float. Included once for
-// each target, as vectors-inl.h; on all but AVX3 nobody has the instruction.
+// Detects AVX512_BF16, which multiplies pairs of bfloat16 and adds them to one float. Included once
+// for each target, as vectors-inl.h is; only AVX3 can have the instruction.
 #if defined(PT2_KERNELS_DTYPES_BFLOAT16_PAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_DTYPES_BFLOAT16_PAIRS_INL_H
 #undef PT2_KERNELS_DTYPES_BFLOAT16_PAIRS_INL_H
@@ -23,7 +23,7 @@ inline bool has_bfloat16_dot() {
 #endif
 }
 
-// Whether panels of weights hold pairs of bfloat16.
+// True if panels of weights hold pairs of bfloat16.
 inline bool holds_pairs(Rounding type) { return type == Rounding::bfloat16 && has_bfloat16_dot(); }
 
 }  // namespace HWY_NAMESPACE

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::CappedTag<double, kDoubleTileColumns>;
 constexpr int kDoubleLanes = static_cast<int>(hn::MaxLanes(Doubles()));
 constexpr int kDoubleVectors = std::min<int>(2, kDoubleTileColumns / kDoubleLanes);
-// As many sums as registers hold beside a row of `right` and a broadcast element.
+// As many sums as fit in registers beside a row of `right` and a broadcast element.
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 
 void multiply_part(int64_t depth, const double* HWY_RESTRICT left, const double* HWY_RESTRICT right,
@@ -53,7 +53,7 @@ void multiply(int64_t depth, const double* left, const double* right, double* ti
       multiply_part(depth, left + i, right + j, tile + i * kDoubleTileColumns + j);
 }
 
-// Plain loops, which compilers turn into vectors of each target.
+// Plain loops, which compilers vectorize for each target.
 template <class Number>
 void multiply_wholes(int64_t depth, const Number* left, const Number* right, Number* tile) {
   Number sums[kWholeTileRows * kWholeTileColumns] = {};

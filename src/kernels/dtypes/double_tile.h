@@ -1,4 +1,4 @@
-// The innermost part of products of doubles and whole numbers: one tile of results in registers.
+// The micro-kernel of products of doubles and integers: one tile of results in registers.
 #ifndef PT2_KERNELS_DTYPES_DOUBLE_TILE_H
 #define PT2_KERNELS_DTYPES_DOUBLE_TILE_H
 
@@ -13,7 +13,7 @@ inline constexpr int64_t kDoubleTileColumns = 16;
 // right[k * kDoubleTileColumns + j].
 void multiply_double_tile(int64_t depth, const double* left, const double* right, double* tile);
 
-// The same of whole numbers, which wrap, in tiles of kWholeTileRows x kWholeTileColumns.
+// The same for integers, which wrap around, in tiles of kWholeTileRows x kWholeTileColumns.
 inline constexpr int64_t kWholeTileRows = 4;
 inline constexpr int64_t kWholeTileColumns = 8;
 void multiply_whole_tile(int64_t depth, const uint32_t* left, const uint32_t* right,

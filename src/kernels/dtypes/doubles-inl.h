@@ -1,6 +1,6 @@
-// Vectors of double for one target: what vectors-inl.h has of floats, and functions that floats
-// have only through doubles. Included once for each target, inside no namespace, by sources that
-// list themselves in HWY_TARGET_INCLUDE.
+// Vectors of double for one target: the counterparts of the float functions in vectors-inl.h, and
+// functions that floats compute in double. Included once for each target, inside no namespace, by
+// sources that list themselves in HWY_TARGET_INCLUDE.
 #if defined(PT2_KERNELS_DTYPES_DOUBLES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_DTYPES_DOUBLES_INL_H
 #undef PT2_KERNELS_DTYPES_DOUBLES_INL_H
@@ -16,29 +16,29 @@ namespace HWY_NAMESPACE {
 
 using LongTag = hn::RebindToSigned<DoubleTag>;
 
-// Beside 1.5 * 2^52 a double has no room for fractions: its last bits are the number's, as a whole
-// one.
+// A double near 1.5 * 2^52 has no fraction bits: adding this constant rounds a number to an
+// integer, which the low mantissa bits then hold.
 constexpr double kWholesOnly = 0x1.8p52;
 
-// 2^n for a whole n from -1022 to 1023; 0 for -1023.
+// 2^n for an integer n from -1022 to 1023; 0 for -1023.
 HWY_INLINE VD power_of_two(VD n) {
   const auto bits = hn::BitCast(LongTag(), hn::Add(n, set(kWholesOnly + 1023)));
   return hn::BitCast(DoubleTag(), hn::ShiftLeft<52>(bits));
 }
-// x 2^n, for n from -2044 to 2046.
+// x * 2^n for n from -2044 to 2046.
 HWY_INLINE VD times_power_of_two(VD x, VD n) {
   const VD half = hn::Round(hn::Mul(n, set(0.5)));
   return hn::Mul(hn::Mul(x, power_of_two(half)), power_of_two(hn::Sub(n, half)));
 }
 
-// exp(r) - 1 for |r| up to half of ln 2.
+// exp(r) - 1 for |r| up to ln(2) / 2.
 HWY_INLINE VD expm1_near_0(VD r) {
   const VD p = horner(r, set(2.5100375832840034e-08), 2.762007588034591e-07, 2.755726848030944e-06,
                       2.480152132236793e-05, 0.00019841269863040545, 0.0013888888917196719,
                       0.008333333333330065, 0.041666666666624164, 0.16666666666666669, 0.5);
   return hn::MulAdd(hn::Mul(p, r), r, r);
 }
-// x = n ln 2 + r; returns exp(r) - 1. ln 2 is in two parts; the products with the first are exact.
+// Reduces x to n ln 2 + r; returns exp(r) - 1. Products with the first part of ln 2 are exact.
 HWY_INLINE VD reduced_expm1(VD x, VD& n) {
   n = hn::Round(hn::Mul(x, set(1.4426950408889634)));
   VD r = hn::NegMulAdd(n, set(6.93147180369123816490e-01), x);
@@ -69,25 +69,25 @@ HWY_INLINE VD expm1(VD x) {
   return hn::IfThenElse(hn::Gt(x, set(40.0)), exp(x), small);
 }
 
-// log(x) = power ln 2 + log(1 + f) with 1 + f between the roots of 1/2 and of 2; log(1 + f) is
-// f - half_square + rest.
+// log(x) = power * ln 2 + log(1 + f) with 1 + f between sqrt(1/2) and sqrt(2); log(1 + f) is f -
+// half_square + rest.
 struct DoubleLogarithm {
   VD power, f, half_square, rest;
 };
 HWY_INLINE DoubleLogarithm logarithm_parts(VD x) {
   const DoubleTag d;
   const LongTag i;
-  const auto is_small = hn::Lt(x, set(0x1p-1022));  // denormal, 0, negative
+  const auto is_small = hn::Lt(x, set(0x1p-1022));  // subnormal, 0, negative
   const VD scaled = hn::IfThenElse(is_small, hn::Mul(x, set(0x1p54)), x);
   const auto bits = hn::BitCast(i, scaled);
-  // The bits of the root of 1/2 are where the exponent changes; 2048 more keeps it above 0.
+  // Minus the bits of sqrt(1/2), so that the exponent changes there; plus 1024, to keep it above 0.
   const auto e = hn::ShiftRight<52>(hn::BitCast(
       hn::RebindToUnsigned<DoubleTag>(),
       hn::Add(hn::Sub(bits, hn::Set(i, 0x3fe6a09e667f3bcd)), hn::Set(i, int64_t{1024} << 52))));
   const auto above = hn::BitCast(i, e);
   const VD m =
       hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(hn::Sub(above, hn::Set(i, int64_t{1024})))));
-  // As last bits of 2^52.
+  // Converts the integer to double: it becomes the low mantissa bits of 2^52.
   const VD as_number = hn::BitCast(d, hn::Or(above, hn::Set(i, 0x4330000000000000)));
   const VD power = hn::Sub(hn::Sub(as_number, set(0x1p52 + 1024)),
                            hn::IfThenElse(is_small, set(54.0), hn::Zero(d)));
@@ -101,7 +101,7 @@ HWY_INLINE DoubleLogarithm logarithm_parts(VD x) {
                        z);
   return {power, f, half_square, hn::Mul(s, hn::Add(half_square, r))};
 }
-// `result` where x has a logarithm.
+// Returns `result` where x is positive and finite, and the special values of a logarithm elsewhere.
 HWY_INLINE VD logarithm_or_special(VD x, VD result) {
   const DoubleTag d;
   const VD infinity = hn::Inf(d);
@@ -117,8 +117,8 @@ HWY_INLINE VD log(VD x) {
   return logarithm_or_special(x, result);
 }
 
-// power * unit + log(1 + f) * factor, where unit and factor come in two parts, the first of few
-// bits: exact for whole powers of the base.
+// Returns power * unit + log(1 + f) * factor. `unit` and `factor` come in two parts, the first of
+// few bits: the result is exact for integer powers of the base.
 HWY_INLINE VD logarithm_of_base(VD x, double factor_high, double factor_low, double unit_high,
                                 double unit_low) {
   const DoubleTag d;
@@ -132,7 +132,7 @@ HWY_INLINE VD logarithm_of_base(VD x, double factor_high, double factor_low, dou
   const VD whole = hn::Mul(part.power, set(unit_high));
   const VD total = hn::Add(whole, product);
   VD lost = hn::Add(hn::Sub(whole, total), product);
-  // `product` may be the larger one only where `whole` is 0.
+  // `product` is larger than `whole` only where `whole` is 0.
   lost = hn::MulAdd(part.power, set(unit_low), lost);
   lost = hn::MulAdd(hn::Add(high, low), set(factor_low), lost);
   lost = hn::MulAdd(low, set(factor_high), lost);
@@ -148,7 +148,7 @@ HWY_INLINE VD log10(VD x) {
 HWY_INLINE VD log1p(VD x) {
   const VD one = set(1.0);
   const VD sum = hn::Add(one, x);
-  // The larger one of 1 and x gives the sum exactly back.
+  // Subtracting the larger of 1 and x from the sum is exact.
   const VD lost =
       hn::IfThenElse(hn::Gt(x, one), hn::Sub(one, hn::Sub(sum, x)), hn::Sub(x, hn::Sub(sum, one)));
   const auto is_end = hn::Or(hn::Eq(sum, hn::Zero(DoubleTag())), hn::Eq(sum, hn::Inf(DoubleTag())));
@@ -162,12 +162,12 @@ HWY_INLINE VD softplus(VD x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(positive, rest));
 }
 
-// Sine and cosine of x - n pi / 2; n's last two bits are those of `quarter`.
+// Sine and cosine of x - n pi / 2. The last two bits of `quarter` are those of n.
 struct DoubleAngle {
   VD sine, cosine;
   hn::Vec<LongTag> quarter;
 };
-// For |x| up to this, products of n with the parts of pi / 2 are exact, all but the last.
+// For |x| up to this limit, the products of n with all parts of pi / 2 but the last are exact.
 constexpr double kLargestDoubleAngle = 0x1p20;
 HWY_INLINE DoubleAngle reduced_angle(VD x) {
   const VD wholes = set(kWholesOnly);
@@ -188,7 +188,7 @@ HWY_INLINE DoubleAngle reduced_angle(VD x) {
   const VD curve = horner(z, set(-1.13596475577881948265e-11), 2.08757232129817482790e-09,
                           -2.75573143513906633035e-07, 2.48015872894767294178e-05,
                           -1.38888888888741095749e-03, 4.16666666666666019037e-02);
-  // 1 - z / 2 is rounded; what it lost is added.
+  // The rounding error of 1 - z / 2 is added back.
   const VD half = hn::Mul(z, set(0.5)), one = set(1.0);
   const VD top = hn::Sub(one, half);
   const VD rest = hn::Sub(hn::Sub(one, top), half);
@@ -199,7 +199,7 @@ HWY_INLINE hn::Mask<DoubleTag> has_bit(hn::Vec<LongTag> bits, int64_t bit) {
   const auto wanted = hn::Set(LongTag(), bit);
   return hn::RebindMask(DoubleTag(), hn::Eq(hn::And(bits, wanted), wanted));
 }
-// What `small` makes of angles that are reduced here, `exact` of others, one by one.
+// Returns `small` up to kLargestDoubleAngle, and `exact` lane by lane beyond.
 template <class Small, class Exact>
 HWY_INLINE VD of_angle(VD x, const Small& small, const Exact& exact) {
   const DoubleTag d;
@@ -253,7 +253,7 @@ HWY_INLINE VD tanh(VD x) {
 HWY_INLINE VD sinh(VD x) {
   const VD size = hn::Abs(x), t = expm1(size);
   const VD near = hn::Mul(set(0.5), hn::Add(t, hn::Div(t, hn::Add(t, set(1.0)))));
-  // Where exp(x) is beyond the range, half of it need not be.
+  // exp(x) / 2 may be finite where exp(x) overflows.
   const VD root = exp(hn::Mul(size, set(0.5)));
   const VD far = hn::Mul(hn::Mul(root, set(0.5)), root);
   return hn::CopySign(hn::IfThenElse(hn::Gt(size, set(40.0)), far, near), x);
@@ -289,7 +289,7 @@ HWY_INLINE VD atanh(VD x) {
   return hn::CopySign(hn::Mul(value, set(0.5)), x);
 }
 
-// The arcsine of a number from 0 to 1/2, whose square is z.
+// The arcsine of x from 0 to 1/2; z is the square of x.
 HWY_INLINE VD asin_near_0(VD x, VD z) {
   const VD p =
       horner(z, set(0.028757851367421566), -0.014851887071247204, 0.01740087944269402,
@@ -298,7 +298,7 @@ HWY_INLINE VD asin_near_0(VD x, VD z) {
              0.07499999999998433, 0.16666666666666669);
   return hn::MulAdd(hn::Mul(p, z), x, x);
 }
-// Of |x|: the arcsine up to 1/2, beyond it half of the arccosine.
+// Returns the arcsine of `size` up to 1/2, and half of its arccosine beyond.
 HWY_INLINE VD asin_or_half_acos(VD size, hn::Mask<DoubleTag> is_near) {
   const VD z =
       hn::IfThenElse(is_near, hn::Mul(size, size), hn::Mul(hn::Sub(set(1.0), size), set(0.5)));
@@ -324,12 +324,12 @@ HWY_INLINE VD acos(VD x) {
   return hn::IfThenElse(is_near, near, hn::IfThenElse(is_negative, left, twice));
 }
 
-// The arctangent of a quotient from 0 to 1: of what lies within tan(pi / 8) of 0, perhaps beside
-// pi / 4.
+// The arctangent of numerator / denominator, a quotient from 0 to 1. Above tan(pi / 8), it is pi /
+// 4 plus the arctangent of a number near 0.
 HWY_INLINE VD atan_of_ratio(VD numerator, VD denominator) {
   const auto is_middle = hn::Gt(numerator, hn::Mul(denominator, set(0.41421356237309503)));
   const VD top = hn::IfThenElse(is_middle, hn::Sub(numerator, denominator), numerator);
-  // Half of both, as their sum may be beyond the range.
+  // Both are halved: the sum of numerator and denominator may overflow.
   const VD bottom = hn::IfThenElse(
       is_middle, hn::MulAdd(numerator, set(0.5), hn::Mul(denominator, set(0.5))), denominator);
   const VD x = hn::Div(hn::IfThenElse(is_middle, hn::Mul(top, set(0.5)), top), bottom);
@@ -350,7 +350,7 @@ HWY_INLINE VD from_half(VD angle) {
   return hn::Sub(set(3.141592653589793), hn::Sub(angle, set(1.2246467991473532e-16)));
 }
 
-// What lies beyond |x| of a normal curve: erfc(x) = curve(x) * exp(-x * x) for x from 1/2 to 28.
+// The tail of the normal curve: erfc(x) = erfc_curve(x) * exp(-x * x) for x from 1/2 to 28.
 HWY_INLINE VD erfc_curve(VD x) {
   const VD u = hn::Div(hn::Sub(x, set(2.5)), hn::Add(x, set(2.5)));
   const VD p = horner(
@@ -362,7 +362,7 @@ HWY_INLINE VD erfc_curve(VD x) {
       0.1576299190231605, -0.09902453957359442, -0.1223567630824039, 1.2648381843668615);
   return hn::Div(p, hn::MulAdd(set(2.0), x, set(1.0)));
 }
-// exp(-x * x): x in two parts, of which the square of the first is exact.
+// exp(-x * x). x is split into two parts; the square of the first is exact.
 HWY_INLINE VD exp_of_negative_square(VD x) {
   const LongTag i;
   const VD high =
@@ -396,8 +396,8 @@ HWY_INLINE VD erfc(VD x) {
   const VD all = hn::IfThenElse(hn::Lt(x, hn::Zero(DoubleTag())), hn::Sub(set(2.0), far), far);
   return hn::IfThenElse(hn::Lt(size, set(0.5)), near, all);
 }
-// Of floats or doubles: quotients of polynomials, then two steps of Newton's, as
-// ATen/native/Math.h calc_erfinv does.
+// Inverse of erf for floats or doubles: a quotient of polynomials, then two Newton steps, as
+// calc_erfinv in ATen/native/Math.h does.
 template <class X>
 HWY_INLINE X erfinv(X y) {
   using T = hn::TFromV<X>;
@@ -421,7 +421,7 @@ HWY_INLINE X erfinv(X y) {
   x = hn::IfThenElse(hn::Eq(size, one), hn::CopySign(hn::Inf(d), y), x);
   return hn::IfThenElse(hn::Gt(size, one), hn::NaN(d), x);
 }
-// log(|gamma(x)|) of x above 0: Stirling's series, of x + 8 where x is less than that.
+// log(|gamma(x)|) for x above 0, by Stirling's series of x, or of x + 8 where x < 8.
 HWY_INLINE VD lgamma_above_0(VD x) {
   const auto is_small = hn::Lt(x, set(8.0));
   VD product = set(1.0);
@@ -436,8 +436,8 @@ HWY_INLINE VD lgamma_above_0(VD x) {
   const VD result = hn::IfThenElse(is_small, hn::Sub(sum, log(product)), sum);
   return hn::IfThenElse(hn::Eq(x, hn::Inf(DoubleTag())), x, result);
 }
-// The same of any x, of floats: below 0, log(pi / |x sin(pi x)|) - log(gamma(-x)). Near its zeros
-// the result has the error of 1.
+// log(|gamma(x)|) for any x that is a float. Below 0: log(pi / |x sin(pi x)|) - log(gamma(-x)).
+// Near the zeros of the function, the absolute error is that of a result near 1.
 HWY_INLINE VD lgamma_of_floats(VD x) {
   const VD size = hn::Abs(x);
   const VD above = lgamma_above_0(size);
@@ -464,7 +464,7 @@ HWY_INLINE VD relu6(VD x) { return at_most(relu(x), set(6.0)); }
 HWY_INLINE VD hardsigmoid(VD x) { return hn::Div(relu6(hn::Add(x, set(3.0))), set(6.0)); }
 HWY_INLINE VD hardswish(VD x) { return hn::Mul(x, hardsigmoid(x)); }
 
-// a^b one by one where it is no plain power of a positive number.
+// a^b lane by lane, if a base is not positive and finite or an exponent is not finite.
 HWY_INLINE VD pow_of_each(VD a, VD b) {
   HWY_ALIGN double left[kLanesOf<double>], right[kLanesOf<double>];
   hn::Store(a, DoubleTag(), left);
@@ -472,7 +472,7 @@ HWY_INLINE VD pow_of_each(VD a, VD b) {
   for (int64_t i = 0; i < kLanesOf<double>; ++i) left[i] = std::pow(left[i], right[i]);
   return hn::Load(DoubleTag(), left);
 }
-// a^b to the precision of floats, which a and b are.
+// a^b to the precision of floats; a and b are values of floats.
 HWY_INLINE VD pow_of_floats(VD a, VD b) {
   const DoubleTag d;
   const auto is_plain = hn::And(hn::And(hn::Gt(a, hn::Zero(d)), hn::Lt(a, hn::Inf(d))),

@@ -21,7 +21,8 @@ template <class T>
 using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
-// How many numbers one complex number of every line takes: the real parts, then the imaginary ones.
+// Numbers of type T that one complex number of every line takes: the real parts, then the imaginary
+// parts.
 template <class T>
 constexpr int64_t kPitch = 2 * kWidth<T>;
 
@@ -31,8 +32,8 @@ struct Numbers {
   using V = hn::Vec<Tag<T>>;
   V re, im;
 
-  // Those that a compiler would make are for no target, and a NEON vector's own cannot be inlined
-  // there.
+  // Declared here because compiler-generated constructors belong to no target, and the constructor
+  // of a NEON vector cannot be inlined into them.
   HWY_INLINE Numbers() {}
   HWY_INLINE Numbers(V real, V imaginary) : re(real), im(imaginary) {}
   static HWY_INLINE Numbers load(const T* from) {
@@ -51,7 +52,7 @@ struct Numbers {
   HWY_INLINE Numbers times(V c, V s) const {
     return {hn::NegMulAdd(im, s, hn::Mul(re, c)), hn::MulAdd(re, s, hn::Mul(im, c))};
   }
-  // By the complex number at `root`.
+  // Multiplies by the complex number at `root`.
   HWY_INLINE Numbers times(const T* root) const {
     return times(hn::Set(Tag<T>(), root[0]), hn::Set(Tag<T>(), root[1]));
   }
@@ -60,12 +61,12 @@ struct Numbers {
     return {hn::Mul(re, f), hn::Mul(im, f)};
   }
   HWY_INLINE Numbers conjugate() const { return {re, hn::Neg(im)}; }
-  // By -i.
+  // Multiplies by -i.
   HWY_INLINE Numbers turned() const { return {im, hn::Neg(re)}; }
 };
 
-// One pass: n / done transforms of length `done` become n / (done * radix) of length done * radix.
-// Number k of transform b is at k * (number of transforms) + b, before and after.
+// One pass turns n / done transforms of length `done` into n / (done * radix) transforms of length
+// done * radix. Number k of transform b is at k * (number of transforms) + b, before and after.
 template <class T>
 struct Pass {
   const T* in;
@@ -78,7 +79,7 @@ struct Pass {
   HWY_INLINE int64_t blocks() const { return n / (done * radix); }
 };
 
-// x[r] times exp(-2 pi i k r / (done * radix)).
+// Loads x[r] and multiplies it by exp(-2 pi i k r / (done * radix)).
 template <class T, int kRadix>
 HWY_INLINE void load_turned(const Pass<T>& pass, int64_t k, int64_t b, Numbers<T> (&x)[kRadix]) {
   const int64_t blocks = pass.blocks();
@@ -148,7 +149,8 @@ void run_pass(const Pass<T>& pass) {
     }
 }
 
-// Odd radices: numbers j and radix - j have conjugate roots, so their sum and difference suffice.
+// For odd radices: numbers j and radix - j have conjugate roots, so their sum and difference
+// suffice.
 template <class T>
 void run_odd_pass(const Pass<T>& pass) {
   constexpr int64_t kHalf = kLargestFactor / 2 + 1;
@@ -188,10 +190,10 @@ void run_odd_pass(const Pass<T>& pass) {
     }
 }
 
-// Numbers of lines that are turned into vectors at once: they stay in the first cache.
+// Numbers of each line that are gathered into vectors at a time: they stay in the L1 cache.
 constexpr int64_t kTile = 16;
 
-// buffer[(j - first) * kPitch] = numbers j of all lines; lines that are none are 0.
+// buffer[(j - first) * kPitch] = numbers j of all lines; missing lines are 0.
 template <class T>
 void gather_tile(const FourierLines<T>& lines, int64_t first, int64_t count, T* buffer) {
   constexpr size_t kPair = 2 * sizeof(T);
@@ -221,7 +223,7 @@ void load_lines(const FourierLines<T>& lines, int64_t count, bool swapped, T* to
   }
 }
 
-// Number j of all lines is what number(j) returns.
+// Stores the result of number(j) as number j of all lines.
 template <class T, class F>
 void store_lines(const FourierLines<T>& lines, int64_t count, const F& number) {
   constexpr size_t kPair = 2 * sizeof(T);
@@ -243,9 +245,9 @@ void store_lines(const FourierLines<T>& lines, int64_t count, const F& number) {
   }
 }
 
-// Numbers 2j and 2j + 1 form one complex number. From the transform Z of these, the sum and the
-// difference of Z[k] and the conjugate of Z[n - k] give the transforms of the even and of the odd
-// numbers. Leaves n + 1 numbers, all of them doubled.
+// Real numbers 2j and 2j + 1 form one complex number. Z is the transform of these complex numbers.
+// The sum and the difference of Z[k] and the conjugate of Z[n - k] give the transforms of the even
+// and of the odd numbers. Leaves n + 1 numbers, all of them doubled.
 template <class T>
 void join_halves(const FourierLines<T>& lines, T* z) {
   const int64_t n = lines.n;
@@ -264,8 +266,8 @@ void join_halves(const FourierLines<T>& lines, T* z) {
   }
 }
 
-// The way back, with real and imaginary parts swapped. Where the spectrum of a real signal is real,
-// imaginary parts are ignored.
+// The inverse of join_halves; its results have real and imaginary parts swapped. Imaginary parts
+// that are 0 in the spectrum of a real signal are ignored.
 template <class T>
 void split_halves(const FourierLines<T>& lines, T* z) {
   const int64_t n = lines.n;
@@ -311,7 +313,7 @@ template <class T>
 void transform(const FourierLines<T>& lines) {
   const int64_t n = lines.n;
   T* other = lines.work + (n + 1) * kPitch<T>;
-  // Swapping real and imaginary parts before and after turns the transform into its inverse.
+  // Swapping real and imaginary parts before and after the transform gives the inverse transform.
   const bool from_spectra = lines.real == RealLines::from_spectra;
   load_lines(lines, from_spectra ? n + 1 : n, !lines.forward && !from_spectra, lines.work);
   if (from_spectra) split_halves(lines, lines.work);

@@ -1,4 +1,4 @@
-// Fourier transforms of as many lines side by side as a vector has lanes, in Stockham's passes.
+// Fourier transforms of several lines at once, one in each lane of a vector, by Stockham's passes.
 #ifndef PT2_KERNELS_DTYPES_FOURIER_H
 #define PT2_KERNELS_DTYPES_FOURIER_H
 
@@ -7,18 +7,18 @@
 
 namespace pt2::kernels {
 
-// A prime factor above this has no pass.
+// The largest prime factor that has a pass.
 inline constexpr int64_t kLargestFactor = 31;
 
-// Half of the spectrum of real numbers says all of it: 2 n real numbers are transformed as n
-// complex ones.
+// Half of the spectrum of real numbers determines the other half: 2 n real numbers are transformed
+// as n complex numbers.
 enum class RealLines : uint8_t { none, to_spectra, from_spectra };
 
-// Complex numbers are pairs of T; strides, distances and places count pairs. T is float or double.
+// Complex numbers are pairs of T; strides, distances and indices count pairs. T is float or double.
 template <class T>
 struct FourierLines {
   int64_t n = 0;                       // the product of the factors
-  std::span<const int64_t> factors{};  // of the passes: 2, 3, 4, 5 or odd
+  std::span<const int64_t> factors{};  // radices of the passes: 2, 3, 4, 5 or odd
   const T* roots = nullptr;            // exp(-2 pi i k / n) for k < n
   bool forward = true;
   T scale = 1;
@@ -29,15 +29,16 @@ struct FourierLines {
   T* to = nullptr;            // may be `from`
   int64_t to_stride = 0;
   int64_t to_distance = 0;
-  // Where not null, number k of line l is multiplied by shifts[k] * turns[k * lanes + l] at last,
+  // If not null, number k of line l is finally multiplied by shifts[k] * turns[k * lanes + l], or
   // by the conjugate if not forward.
   const T* shifts = nullptr;
   const T* turns = nullptr;
-  // Lines of real numbers lie in pairs. Spectra have `length` numbers, n + 1 of which are read.
+  // Real numbers are read or written as pairs. Spectra have `length` numbers, of which n + 1 are
+  // read.
   RealLines real = RealLines::none;
   const T* real_roots = nullptr;  // exp(-2 pi i k / 2n) for k <= n / 2
   int64_t length = 0;
-  T* work = nullptr;  // of fourier_work<T>(n) numbers
+  T* work = nullptr;  // fourier_work<T>(n) numbers
 };
 
 template <class T>

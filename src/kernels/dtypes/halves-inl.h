@@ -1,4 +1,4 @@
-// Vectors of float16 and bfloat16 as floats. Included once for each target, as vectors-inl.h.
+// Vectors of float16 and bfloat16 as floats. Included once for each target, as vectors-inl.h is.
 #if defined(PT2_KERNELS_DTYPES_HALVES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_DTYPES_HALVES_INL_H
 #undef PT2_KERNELS_DTYPES_HALVES_INL_H
@@ -18,15 +18,14 @@ namespace HWY_NAMESPACE {
 using HalfBits = hn::Rebind<uint16_t, Floats>;
 using FloatBits = hn::RebindToUnsigned<Floats>;
 
-// The first `count` of kLanes halves, then zeros; nothing beyond them is read.
+// Returns the first `count` of kLanes halves, then zeros; reads nothing beyond them.
 HWY_INLINE std::array<uint16_t, kLanes> first_halves(const uint16_t* from, int64_t count) {
   std::array<uint16_t, kLanes> lanes{};
   std::copy_n(from, std::min(count, kLanes), lanes.data());
   return lanes;
 }
 
-// How loops that take weights of several types read those of halves, as FloatElements those of
-// float32.
+// How loops over weights of several dtypes read halves; the counterparts of FloatElements.
 struct BfloatElements {
   using Element = uint16_t;
   HWY_INLINE static V load(const uint16_t* from) {
@@ -45,8 +44,9 @@ struct HalfElements {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
     return hn::PromoteTo(Floats(), hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));
 #else
-    // As c10/util/Half.h: exponents are moved by arithmetic that keeps infinities and NaNs, and
-    // what is too small for that is made by a subtraction. Highway's own leaves out the former.
+    // As c10/util/Half.h: arithmetic adjusts the exponent and keeps infinities and NaNs; subnormal
+    // halves are computed by a subtraction. Highway's own conversion does not handle infinities and
+    // NaNs.
     const FloatBits u;
     const auto w = hn::ShiftLeft<16>(hn::PromoteTo(u, bits));
     const auto doubled = hn::Add(w, w);
@@ -54,7 +54,8 @@ struct HalfElements {
     const V normal = hn::Mul(hn::BitCast(Floats(), moved), set(0x1p-112f));
     const auto mantissa = hn::Or(hn::ShiftRight<17>(doubled), hn::Set(u, 126u << 23));
     const V tiny = hn::Sub(hn::BitCast(Floats(), mantissa), set(0.5f));
-    // Compared as signed numbers, which every target can: both are at least 0 without the sign.
+    // Compared as signed numbers, which every target supports: without the sign bit, both are at
+    // least 0.
     const auto size = hn::BitCast(Ints(), hn::ShiftRight<1>(doubled));
     const auto is_tiny = hn::RebindMask(Floats(), hn::Lt(size, hn::Set(Ints(), 1 << 26)));
     const V magnitude = hn::IfThenElse(is_tiny, tiny, normal);

@@ -1,5 +1,5 @@
-// Narrowing is plain loops without branches, which the compiler turns into vectors of each target;
-// processors with instructions for float16 use these.
+// Narrowing uses plain loops without branches, which compilers vectorize for each target.
+// Processors with instructions for float16 use these.
 #include "kernels/dtypes/halves.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,7 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// How many of the first `count` numbers the processor's own instructions converted.
+// Converts with the processor's own instructions. Returns how many of the first `count` numbers it
+// converted.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 using Halves = hn::Rebind<hwy::float16_t, Floats>;
 int64_t narrow_vectors(const float* from, int64_t count, uint16_t* to) {
@@ -22,7 +23,7 @@ int64_t narrow_vectors(const float* from, int64_t count, uint16_t* to) {
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto value = hn::LoadU(Floats(), from + i);
-    // As the loop below has it: one NaN for all, with the sign of each.
+    // As in the loop below: every NaN becomes the quiet NaN of its sign.
     const auto number = hn::IfThenElse(hn::IsNaN(value), hn::CopySign(quiet, value), value);
     const auto halves = hn::DemoteTo(Halves(), number);
     const hn::RebindToUnsigned<Halves> bits;
@@ -51,7 +52,7 @@ void narrow_to_halves(const float* HWY_RESTRICT from, int64_t count, uint16_t* H
     const uint32_t doubled = w + w;
     const uint32_t exponent = doubled & 0xFF000000u;
     const uint32_t bias = exponent < 0x71000000u ? 0x71000000u : exponent;
-    // Beyond the largest half this is infinity; the sum rounds.
+    // Overflows to infinity beyond the largest half; the addition rounds.
     const float base = as_float(w & 0x7FFFFFFFu) * 0x1p112f * 0x1p-110f;
     const uint32_t bits = as_bits(as_float((bias >> 1) + 0x07800000u) + base);
     const uint32_t number = ((bits >> 13) & 0x7C00u) + (bits & 0x0FFFu);

@@ -13,10 +13,10 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// What brings numbers to levels.
+// Converts numbers to levels.
 struct LevelRounding {
-  // A float this large has no fraction: what is added to it is rounded. Every vector unit adds,
-  // not every one rounds.
+  // A float this large has no fraction bits, so adding to it rounds. Every vector unit can add, but
+  // not every one can round.
   V whole = set(0x1.8p23f);
   V inverse, zero, low, high;
   explicit LevelRounding(const Levels& levels)
@@ -25,7 +25,7 @@ struct LevelRounding {
         low(set(levels.low)),
         high(set(levels.high)) {}
 
-  // The whole number beside `whole`.
+  // Returns the clamped and rounded number, plus `whole`.
   HWY_INLINE V raised(V scaled) const {
     return hn::Add(hn::Min(hn::Max(scaled, low), high), whole);
   }
@@ -43,12 +43,12 @@ void round_span(const float* in, int64_t count, const Levels& levels, float* out
            [&](V x) HWY_ATTR { return hn::Mul(hn::Sub(rounding.level(x), back_zero), scale); });
 }
 
-// Either dtype has the same bytes.
+// The bytes are the same for uint8 and int8.
 void store_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out) {
   const LevelRounding rounding(levels);
   const hn::Rebind<uint8_t, Floats> bytes;
   const hn::Rebind<uint32_t, Floats> words;
-  // The lowest byte of `whole` is 0, so that of a sum with it is the whole number's.
+  // The lowest byte of `whole` is 0, so the lowest byte of a sum with it is that of the integer.
   const auto zero = hn::Set(words, static_cast<uint32_t>(static_cast<int32_t>(levels.zero)));
   const auto level = [&](V x) HWY_ATTR {
     const V scaled = hn::Mul(x, rounding.inverse);
@@ -140,7 +140,7 @@ void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* o
 }
 void requantize(const Requantization& requantization, float* numbers, int64_t count, uint8_t* out,
                 ThreadPool* pool) {
-  constexpr int64_t kSpan = int64_t{1} << 12;  // for the first cache
+  constexpr int64_t kSpan = int64_t{1} << 12;  // fits the L1 cache
   run_tasks(pool, (count + kSpan - 1) / kSpan, [&](int64_t task, int) {
     const int64_t begin = task * kSpan;
     PT2_DISPATCH(requantize_span)

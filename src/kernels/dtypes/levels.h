@@ -1,4 +1,4 @@
-// Numbers rounded to the levels of a quantized type, and back.
+// Rounds numbers to the levels of a quantized type, and converts levels back.
 #ifndef PT2_KERNELS_DTYPES_LEVELS_H
 #define PT2_KERNELS_DTYPES_LEVELS_H
 
@@ -10,35 +10,35 @@
 
 namespace pt2::kernels {
 
-// A level is `zero` more than the number times `inverse`, rounded (halves to even). `low` and
-// `high` bound it before `zero` is added; they and the zeros are whole, below 2^22 in size.
+// The level of a number is number * inverse, rounded (halves to even) and clamped to `low` ..
+// `high`, plus `zero`. `low`, `high` and the zeros are integers of magnitude below 2^22.
 struct Levels {
-  // Larger zeros are not for these kernels: numbers are rounded beside 1.5 * 2^23, where there is
-  // room for 2^22.
+  // The largest zero that these kernels support: numbers are rounded by adding 1.5 * 2^23, which
+  // leaves room for 2^22.
   static constexpr int64_t kLargestZero = 1 << 16;
 
   float inverse, zero, low, high;
-  float scale, back_zero;  // of the way back
+  float scale, back_zero;  // for the conversion back
 };
 
-// out[i] = (level - back_zero) * scale; NaN has the level 0. Levels are not stored.
+// out[i] = (level - back_zero) * scale; the level of NaN is 0. Levels are not stored.
 void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out,
                      ThreadPool* pool = nullptr);
 
-// The levels, of uint8 or int8, which must have those from low + zero to high + zero: their bytes
-// are the same.
+// Writes the levels as uint8 or int8, whichever holds low + zero .. high + zero: the bytes are the
+// same.
 void to_levels(const float* in, int64_t count, const Levels& levels, uint8_t* out,
                ThreadPool* pool = nullptr);
 inline void to_levels(const float* in, int64_t count, const Levels& levels, int8_t* out,
                       ThreadPool* pool = nullptr) {
   to_levels(in, count, levels, reinterpret_cast<uint8_t*>(out), pool);
 }
-// Their numbers; only scale and back_zero of `levels` are read.
+// Converts levels to numbers; reads only scale and back_zero of `levels`.
 void from_levels(const uint8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool = nullptr);
 void from_levels(const int8_t* in, int64_t count, const Levels& levels, float* out,
                  ThreadPool* pool = nullptr);
-// Of bytes whose dtype only the call knows.
+// For bytes whose dtype is known only at run time.
 inline void from_levels(const void* in, bool is_signed, int64_t count, const Levels& levels,
                         float* out, ThreadPool* pool = nullptr) {
   if (is_signed)
@@ -47,13 +47,13 @@ inline void from_levels(const void* in, bool is_signed, int64_t count, const Lev
     from_levels(static_cast<const uint8_t*>(in), count, levels, out, pool);
 }
 
-// How sums become levels of another tensor, as PT2E writes it behind an operator.
+// How sums are converted to levels of another tensor, as PT2E writes it after an operator.
 struct Requantization {
   struct Rounding {
     Levels levels;
-    Activation activation = Activation::none;  // of the rounded numbers
+    Activation activation = Activation::none;  // applied to the rounded numbers
   };
-  std::vector<Rounding> roundings;  // one after the other, before the last
+  std::vector<Rounding> roundings;  // applied one after another, before `last`
   Levels last{};
 };
 // Overwrites `numbers`.

@@ -9,7 +9,7 @@ namespace {
 
 int64_t sum_of(int64_t a, int64_t b) { return a == kNowhere || b == kNowhere ? kNowhere : a + b; }
 
-// Rows should be long: short inner dimensions are joined with what is around them.
+// Rows should be long, so short inner dimensions are merged with the next outer dimension.
 void join_short_rows(MappedCopy::Places& places) {
   constexpr size_t kLong = 64, kMost = 4096;
   while (places.size() > 1) {
@@ -68,7 +68,7 @@ uint64_t MappedCopy::bytes() const {
 
 namespace {
 
-// Steps that are constants become vectors.
+// Constant steps let compilers vectorize the loops.
 template <size_t N>
 void copy_run(const std::byte* from, std::byte* to, int64_t count, int64_t step) {
   constexpr auto kBytes = static_cast<int64_t>(N);

@@ -1,5 +1,5 @@
-// Copies of elements of any dtype whose places in the source each dimension of the result decides
-// for itself: padding, rolls, flips, repetitions, shuffled pixels, enlarged images.
+// Copies of elements of any dtype whose source offset is a sum of one term per dimension of the
+// result: padding, rolls, flips, repetitions, pixel shuffles, upsampled images.
 #ifndef PT2_KERNELS_DTYPES_MAPPED_COPY_H
 #define PT2_KERNELS_DTYPES_MAPPED_COPY_H
 
@@ -12,28 +12,28 @@
 
 namespace pt2::kernels {
 
-// An element that the source does not have.
+// Marks an element that is not in the source.
 inline constexpr int64_t kNowhere = INT64_MIN;
 
 class MappedCopy {
  public:
-  // By dimension of the result, from the outermost in memory to the innermost, what each index adds
-  // to the place of an element in the source, in elements; kNowhere: it is `filler`.
+  // For each dimension of the result, from the outermost in memory to the innermost: the offset, in
+  // elements of the source, that each index adds. With kNowhere, the element is `filler`.
   using Places = std::vector<std::vector<int64_t>>;
-  // `bytes` of an element: 1, 2, 4, 8 or 16.
+  // `bytes` is the size of an element: 1, 2, 4, 8 or 16.
   MappedCopy(Places places, int64_t bytes, const std::array<std::byte, 16>& filler = {});
 
-  // Elements of the result lie side by side.
+  // The elements of the result are contiguous.
   void run(const std::byte* from, std::byte* to, ThreadPool* pool = nullptr) const;
 
-  // What it holds.
+  // Memory that the object holds.
   uint64_t bytes() const;
 
  private:
-  // Neighbours in the result that lie evenly apart in the source.
+  // Consecutive elements of the result that are evenly spaced in the source.
   struct Run {
     int64_t count;
-    int64_t from;  // kNowhere: none of them is there
+    int64_t from;  // kNowhere: all elements are `filler`
     int64_t step;
   };
 
@@ -46,8 +46,8 @@ class MappedCopy {
 
   Places outer_;
   int64_t row_size_ = 0;
-  std::vector<Run> runs_;     // of the row; empty where they are too short to be worth it
-  std::vector<int64_t> row_;  // empty where there are runs
+  std::vector<Run> runs_;     // runs of the row; empty if they are too short to be worthwhile
+  std::vector<int64_t> row_;  // offsets of the row; empty if there are runs
   int64_t bytes_;
   std::array<std::byte, 16> filler_;
 };

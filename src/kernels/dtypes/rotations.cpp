@@ -13,7 +13,7 @@ namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The column that two neighbouring rotations share stays in registers.
+// The column shared by two consecutive rotations stays in registers.
 template <class D, int kVectors>
 void rotate_rows(double* matrix, int64_t pitch, const RotationSequence& sequence,
                  const PlaneRotation* rotation) {

@@ -1,4 +1,4 @@
-// Plane rotations of neighbouring columns, as iterations for eigenvalues make them by the thousand.
+// Plane rotations of adjacent columns, for eigenvalue iterations, which make thousands of them.
 #ifndef PT2_KERNELS_DTYPES_ROTATIONS_H
 #define PT2_KERNELS_DTYPES_ROTATIONS_H
 
@@ -13,17 +13,17 @@ struct PlaneRotation {
   double s = 0;
 };
 
-// Rotations of columns `column` and `column` + 1, then of the pair that shares one of them, and so
-// on: of higher columns, or of lower ones.
+// The first rotation is of columns `column` and `column` + 1. Each next rotation is of the adjacent
+// pair one column higher (ascending) or lower.
 struct RotationSequence {
   int64_t column = 0;
   int64_t count = 0;
   bool ascending = true;
 };
 
-// Rotates the columns of a column-major matrix of `rows` rows by one sequence after another, whose
-// rotations stand one behind another. Rows are independent: a few of them at a time stay in the
-// first cache for all sequences.
+// Applies the sequences in turn to the columns of a column-major matrix of `rows` rows. `rotations`
+// holds the rotations of all sequences, one sequence after another. Rows are independent: a few
+// rows at a time stay in the L1 cache for all sequences.
 void rotate_columns(double* matrix, int64_t rows, std::span<const RotationSequence> sequences,
                     std::span<const PlaneRotation> rotations);
 

@@ -1,5 +1,5 @@
-// Elements of any dtype as the numbers of one tile, and back. Included once for each target, inside
-// no namespace, by sources that list themselves in HWY_TARGET_INCLUDE.
+// Converts elements of any dtype to the numbers of one tile, and back. Included once for each
+// target, inside no namespace, by sources that list themselves in HWY_TARGET_INCLUDE.
 #if defined(PT2_KERNELS_DTYPES_TILE_ELEMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_DTYPES_TILE_ELEMENTS_INL_H
 #undef PT2_KERNELS_DTYPES_TILE_ELEMENTS_INL_H
@@ -60,7 +60,8 @@ void load_numbers(TileElement element, const void* from, int64_t begin, int64_t 
   }
 }
 
-// Beyond the range, the number that x86's instructions give; no conversion is defined there.
+// Numbers out of range, whose conversion is undefined in C++, give the result of x86's
+// instructions.
 template <class Whole, class T>
 Whole to_whole(T number) {
   constexpr T kBound = static_cast<T>(sizeof(Whole) == 8 ? 0x1p63 : 0x1p31);
@@ -106,7 +107,7 @@ void store_numbers(TileElement element, const T* HWY_RESTRICT from, int64_t coun
   }
 }
 
-// Of floats alone: a program in double rounds what it stores.
+// Only floats are rounded: a program in double rounds when it stores the result.
 void round_span(Rounding, double*, int64_t) {}
 void round_span(Rounding rounding, float* numbers, int64_t count) {
   uint16_t halves[kTileNumbers];

@@ -7,7 +7,8 @@
 namespace pt2::kernels {
 namespace {
 
-// Visits the rows of the innermost dimension in their order, by their place along the others.
+// Calls visit(at) for each row of the innermost dimension in order; `at` is the index in the outer
+// dimensions.
 template <class Visit>
 void for_each_row(const std::array<int64_t, kTypedDims>& sizes, const Visit& visit) {
   std::array<int64_t, kTypedDims - 1> at{};
@@ -23,10 +24,11 @@ const Element* row_of(const TypedOperand& operand, const std::array<int64_t, kTy
          at[3] * s[3];
 }
 
-// Elements of a row that functions see side by side.
+// Number of elements of a row that a function processes at a time, contiguously.
 constexpr int64_t kPart = 1024;
 
-// `count` elements that lie `stride` apart, in `memory` where they do not lie side by side.
+// Returns `count` elements with stride `stride` as contiguous elements, copied to `memory` if need
+// be.
 template <class Element>
 [[gnu::noinline]] const Element* side_by_side(const Element* from, int64_t stride, int64_t count,
                                               Element* memory) {
@@ -63,7 +65,7 @@ bool run(const TypedLoop& loop, const Function& function) {
   return true;
 }
 
-// What `seen` makes of elements decides.
+// Compares the values that `seen` maps the elements to.
 template <class In, class Seen = std::identity>
 bool compare(const TypedLoop& loop, const Seen& seen = {}) {
   const auto run_with = [&](const auto& function) {
@@ -87,7 +89,7 @@ bool compare(const TypedLoop& loop, const Seen& seen = {}) {
   }
 }
 
-// Sums and products of numbers with signs have the bits of those without.
+// Sums and products of signed integers have the same bits as those of unsigned integers.
 template <class U>
 bool compute_wholes(const TypedLoop& loop) {
   switch (loop.function) {
@@ -98,7 +100,8 @@ bool compute_wholes(const TypedLoop& loop) {
     case TypedFunction::subtract_from:
       return run<U, U>(loop, [](U a, U b) { return b - a; });
     case TypedFunction::multiply:
-      // Of two bytes each, which become int otherwise and may be too large for it.
+      // `1U *`: uint16_t operands would otherwise be promoted to int, and their product may
+      // overflow.
       return run<U, U>(loop, [](U a, U b) { return static_cast<U>(1U * a * b); });
     case TypedFunction::common_bits:
       return run<U, U>(loop, std::bit_and<U>());
@@ -111,7 +114,8 @@ bool compute_wholes(const TypedLoop& loop) {
   }
 }
 
-// Processors shift vectors of bytes only by one number for all: a binary digit of it at a time.
+// Processors can shift a vector of bytes only by one count for all lanes, so this shifts by one
+// binary digit of the count at a time.
 template <int digit, class T, class Shift>
 T shift_by_digit(T x, uint8_t by, const Shift& shift) {
   const T on = static_cast<T>(-static_cast<T>((by & digit) != 0));
@@ -133,7 +137,7 @@ T left_shifted(T x, T by) {
   else
     return static_cast<T>(bits << (count % kBits) & inside);
 }
-// A number that holds a byte of T, and of which vectors are shifted.
+// An integer that holds a byte of type T and that processors shift in vectors.
 template <class T>
 using Wide = std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>;
 template <class T>
@@ -157,14 +161,14 @@ bool run_right_shift(const TypedLoop& loop) {
   const auto is_broadcast = [](int64_t stride) { return stride == 0; };
   if constexpr (sizeof(T) == 1)
     if (std::ranges::all_of(loop.b.strides, is_broadcast)) {
-      // One count for all; 15 leave nothing but the sign.
+      // One count for all elements; a shift by 15 leaves only the sign.
       const int count = std::min<int>(*static_cast<const uint8_t*>(loop.b.data), 15);
       return run<T, T>(loop, [count](T x, T) { return static_cast<T>(Wide<T>{x} >> count); });
     }
   return run<T, T>(loop, [](T x, T by) { return right_shifted(x, by); });
 }
 
-// The first operand between the two others, which are one for all of a row as a rule.
+// Clamps the first operand between the other two, which are usually constant along a row.
 template <class T>
 bool run_between(const TypedLoop& loop) {
   const int64_t count = loop.sizes.back(), s = loop.a.strides.back(), t = loop.b.strides.back(),
@@ -209,7 +213,7 @@ bool compute_signed(const TypedLoop& loop) {
   }
 }
 
-// Any number but 0 is true.
+// Every number except 0 is true.
 template <class T>
 bool combine_truths(const TypedLoop& loop) {
   switch (loop.function) {
@@ -226,7 +230,7 @@ bool combine_truths(const TypedLoop& loop) {
   }
 }
 
-// Whole numbers T.
+// Integers of type T.
 template <class T>
 bool run_wholes(const TypedLoop& loop) {
   using U = std::make_unsigned_t<T>;
@@ -252,7 +256,7 @@ void choose(const TypedChoice& choice) {
   });
 }
 
-// What lies in memory for a bool.
+// A bool as it is stored in memory.
 enum class Flag : uint8_t {};
 
 template <class To, class From>

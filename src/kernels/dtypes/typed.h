@@ -1,5 +1,4 @@
-// Comparisons, logic and whole numbers, element by element: what conditions, masks and counters are
-// made of.
+// Elementwise comparisons, logic and integer arithmetic, for conditions, masks and counters.
 #ifndef PT2_KERNELS_DTYPES_TYPED_H
 #define PT2_KERNELS_DTYPES_TYPED_H
 
@@ -10,42 +9,42 @@
 namespace pt2::kernels {
 
 enum class TypedFunction : uint8_t {
-  // Of whole numbers; what is too large for them wraps around.
+  // Functions of integers; overflow wraps around.
   add,
   subtract,
-  subtract_from,  // the first from the second
+  subtract_from,  // second operand minus first
   multiply,
   smaller,
   larger,
   common_bits,
   any_bits,
   different_bits,
-  shift_left,   // by the second; bits are lost as if it were done one by one, all by a negative one
-  shift_right,  // which repeats the sign
+  shift_left,   // by the second operand; 0 if the count is negative or at least the width
+  shift_right,  // arithmetic, by the second operand; such counts leave only the sign
   order,        // -1, 0 or 1 where the first is less, equal or greater
   magnitude,    // of the first operand
-  between,      // the first, not below the second and then not above the third
-  // Of two numbers or bools; the result is a bool.
+  between,      // first operand, at least the second and then at most the third
+  // Functions of two numbers or bools; the result is bool.
   less,
   less_equal,
   greater,
   greater_equal,
   equal,
   not_equal,
-  // Of bools and whole numbers, of which 0 is false; the result is a bool.
+  // Functions of bools and integers, 0 being false; the result is bool.
   both,
   either,
   one_alone,
   negated,  // of the first operand
 };
-// What operands consist of. A bool is a byte, false if it is 0; the others are int64_t, float,
-// int32_t, int16_t, int8_t and uint8_t.
+// Element types. A bool is a byte that is false if 0; the others are int64_t, float, int32_t,
+// int16_t, int8_t and uint8_t.
 enum class TypedElement : uint8_t { boolean, whole, real, medium, narrow, small, byte };
 
 inline constexpr int kTypedDims = 5;
 
-// Element (i0, .. i4) of an operand lies the sum of i * stride elements from `data`; results lie
-// row-major and overlap no operand. Dimensions go from the outermost to the innermost.
+// Element (i0, .. i4) of an operand is data[sum of i * stride]. Results are row-major and overlap
+// no operand. Dimensions are ordered from the outermost to the innermost.
 struct TypedOperand {
   const void* data = nullptr;
   std::array<int64_t, kTypedDims> strides{};
@@ -57,10 +56,10 @@ struct TypedLoop {
   TypedOperand a, b, c;
   void* out = nullptr;
 };
-// False, with nothing written, where the function is none of such elements.
+// False, with nothing written, if the function is not defined for the element type.
 bool run_typed(const TypedLoop& loop);
 
-// Elements of 1, 2, 4 or 8 bytes: those of `a` where the mask, bools, is true, else those of `b`.
+// Chooses elements of 1, 2, 4 or 8 bytes: from `a` where the mask (bools) is true, else from `b`.
 struct TypedChoice {
   size_t bytes = 4;
   std::array<int64_t, kTypedDims> sizes{1, 1, 1, 1, 1};
@@ -69,7 +68,8 @@ struct TypedChoice {
 };
 void run_choice(const TypedChoice& choice);
 
-// Bools and whole numbers as others. What is too large keeps its last bits, 0 is false.
+// Converts bools and integers. Integers that are too large keep their low bits; as a bool, 0 is
+// false and every other number true.
 struct TypedConversion {
   TypedElement from = TypedElement::whole, to = TypedElement::whole;
   std::array<int64_t, kTypedDims> sizes{1, 1, 1, 1, 1};

@@ -55,7 +55,7 @@ HWY_INLINE VectorOf<T> centered(const NormalizedSpan<T>& span, int64_t i, int64_
 template <class T>
 HWY_INLINE NormalizedSums sums_of(const NormalizedSpan<T>& span) {
   NormalizedSums out;
-  // Both sums of a part, which lies in the first cache then.
+  // Both sums of a part are computed together, so that the part stays in the L1 cache.
   constexpr int64_t kPart = 2048;
   for (int64_t begin = 0; begin < span.count; begin += kPart) {
     const int64_t count = std::min(kPart, span.count - begin);
@@ -90,7 +90,7 @@ void combine_doubles_of_span(const NormalizedSpan<double>& span, double factor, 
   combine_span_of(span, factor, slope, shift, out);
 }
 
-// Plain loops, which compilers turn into vectors of each target.
+// Plain loops, which compilers vectorize for each target.
 template <class T>
 HWY_INLINE void add_spans(const NormalizedSpan<T>& span, T factor, double* HWY_RESTRICT weights,
                           double* HWY_RESTRICT biases) {

@@ -19,7 +19,7 @@ HWY_INLINE uint8_t to_byte(int32_t sum, int precision) {
   return static_cast<uint8_t>(std::clamp(sum >> precision, 0, 255));
 }
 
-// Plain loops, which compilers turn into vectors of each target.
+// Plain loops, which compilers vectorize for each target.
 void add_byte_lines(const ByteLines& sum, uint8_t* HWY_RESTRICT out) {
   constexpr int64_t kPart = 128;
   const int32_t half = (1 << sum.precision) >> 1;

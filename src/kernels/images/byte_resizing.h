@@ -1,4 +1,4 @@
-// Weighted sums of bytes in whole numbers: what resizing images of uint8 consists of.
+// Weighted sums of bytes in integer arithmetic, for resizing images of uint8.
 #ifndef PT2_KERNELS_IMAGES_BYTE_RESIZING_H
 #define PT2_KERNELS_IMAGES_BYTE_RESIZING_H
 
@@ -6,8 +6,8 @@
 
 namespace pt2::kernels {
 
-// Sums are divided by 2^precision, rounded to the nearest number (halves up) and made bytes; they
-// fit an int32_t on the way.
+// Sums fit an int32_t. They are divided by 2^precision, rounded to the nearest number (halves up)
+// and converted to bytes.
 //
 // out[i] = the sum over k of weights[k] * lines[k][i].
 struct ByteLines {

@@ -11,7 +11,7 @@
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"
 
-// What fills rows of tiles, once for all targets.
+// What fill_windows reads; defined once for all targets.
 #ifndef PT2_KERNELS_CONVOLUTION_WINDOWS
 #define PT2_KERNELS_CONVOLUTION_WINDOWS
 namespace pt2::kernels {
@@ -23,8 +23,8 @@ struct Windows {
   int64_t channels;
 };
 
-// Where an element of a window lies: channels last, depth runs over rows, columns, channels of the
-// kernel; planar, over channels, rows, columns.
+// Position of an element of a window. With channels last, the depth runs over the kernel's rows,
+// columns, channels; planar, over channels, rows, columns.
 struct Tap {
   int64_t row;
   int64_t column;
@@ -39,7 +39,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// These may write up to 15 floats more than `count`.
+// Both functions may write up to 15 floats beyond `count`.
 HWY_INLINE void copy_run(const float* from, float* to, int64_t count) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(load(from + i), to + i);
@@ -49,12 +49,12 @@ HWY_INLINE void zero_run(float* to, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) store(hn::Zero(Floats()), to + i);
 }
 
-// The window whose first element is at (y, x) of `image`, from `tap` on.
+// Writes `depth` elements from `tap` on of the window whose first element is at (y, x) of `image`.
 void fill_channels_last(const Windows& windows, const float* image, int64_t y, int64_t x, Tap tap,
                         int64_t depth, float* to) {
   const Convolution& shape = windows.shape;
   const int64_t channels = windows.channels;
-  // Windows that lie within a row are read in one go.
+  // Windows inside the image's columns are read row by row in one run.
   const bool side_by_side = shape.dilation_x == 1 && windows.images.pixel_stride == channels &&
                             x >= 0 && x + shape.kernel_width <= shape.in_width;
   while (depth > 0) {
@@ -81,9 +81,9 @@ void fill_channels_last(const Windows& windows, const float* image, int64_t y, i
   }
 }
 
-// `rows` whole rows of a kernel that are `width` wide, at most a vector, of a window that lies
-// within the image's columns; `from` is its element in image row `y`. A small convolution's time is
-// here.
+// Copies `rows` whole kernel rows of a window that is inside the image's columns. A kernel row is
+// at most a vector wide. `from` is the window's element in image row `y`. Small convolutions spend
+// most of their time here.
 HWY_INLINE void copy_kernel_rows(const Convolution& shape, const float* from, int64_t row_stride,
                                  int64_t y, int64_t rows, float* to) {
   const Floats d;
@@ -179,7 +179,7 @@ PT2_EXPORT(fill_windows);
 
 namespace {
 
-// Whether every output pixel is a pixel of the images and these lie evenly spaced.
+// True if output pixels are the pixels of the images, one for one, and these are evenly spaced.
 bool reads_rows_in_place(const Convolution& convolution, const Images& images) {
   return convolution.kernel_height == 1 && convolution.kernel_width == 1 &&
          convolution.stride_y == 1 && convolution.stride_x == 1 && convolution.pad_top == 0 &&

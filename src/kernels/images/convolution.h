@@ -1,12 +1,12 @@
-// Convolutions of float32 images. Results lie channels last: out pixel p = (image * out_height + y)
-// * out_width + x has its channels side by side at out + p * out_stride. Images are read channels
-// last, or channel by channel as PyTorch lays them out, with any strides of images and rows; the
-// second is for the first layer, whose few channels are not worth turning.
+// Convolutions of float32 images. Results are channels last: the channels of output pixel p =
+// (image * out_height + y) * out_width + x are contiguous at out + p * out_stride. Images are
+// channels last or planar (PyTorch's contiguous layout), with any strides of images and rows.
+// Planar images are for the first layer, whose few channels do not justify a transposition.
 //
-// Kernels are packed before. A 1x1 convolution is a product whose left operand is the image; others
-// gather windows into the product's tiles, a few rows at a time. Those of few channels read windows
-// where they lie (direct.h); groups of one input and one output channel, or of four, have a loop of
-// their own (depthwise.h).
+// Kernels are packed beforehand. A 1x1 convolution is a product whose left operand is the image.
+// Others gather windows into the product's tiles, a few rows at a time. Convolutions of few
+// channels read windows in place (direct.h). Groups of one input and one output channel, or of
+// four, have their own loops (depthwise.h).
 #ifndef PT2_KERNELS_IMAGES_CONVOLUTION_H
 #define PT2_KERNELS_IMAGES_CONVOLUTION_H
 
@@ -25,15 +25,15 @@ struct Convolution {
   int64_t kernel_height = 1, kernel_width = 1;
   int64_t stride_y = 1, stride_x = 1;
   int64_t dilation_y = 1, dilation_x = 1;
-  // Zeros before the first row and column; how many follow the last ones, the sizes say.
+  // Zeros before the first row and column; the sizes determine the zeros after the last ones.
   int64_t pad_top = 0, pad_left = 0;
   int64_t groups = 1;  // divides both numbers of channels
-  // Whether pixels of a row lie side by side (pixel stride 1) instead of the channels of a pixel
-  // (channel stride 1). It decides in which order kernels are packed.
+  // True if the pixels of a row are contiguous (pixel stride 1) instead of the channels of a pixel
+  // (channel stride 1). Determines the order in which kernels are packed.
   bool planar = false;
 };
 
-// The elements of a window that a kernel takes: of the channels of its group.
+// Number of elements of a window that a kernel takes, which are in the channels of its group.
 inline int64_t group_depth(const Convolution& convolution) {
   return convolution.in_channels / convolution.groups * convolution.kernel_height *
          convolution.kernel_width;
@@ -47,8 +47,8 @@ struct Images {
   int64_t channel_stride = 1;  // 1 if not planar
 };
 
-// The elements of a kernel, in one dimension, that are inside an image of `size`, whose element
-// `start` is under the first of them.
+// The range of kernel elements, in one dimension, that are inside an image of `size`; the first
+// kernel element is at image element `start`.
 inline int64_t first_inside(int64_t start, int64_t dilation, int64_t kernel) {
   return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
 }
@@ -56,18 +56,18 @@ inline int64_t end_inside(int64_t start, int64_t dilation, int64_t kernel, int64
   return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
 }
 
-// How many floats the packed kernels take.
+// Size of the packed kernels in floats.
 int64_t packed_kernels_size(const Convolution& convolution);
 
-// `kernels` is dense [out_channels, in_channels / groups, kernel_height, kernel_width]; `packed`
-// has packed_kernels_size floats, for best speed at a multiple of 64 bytes.
+// `kernels` is dense [out_channels, in_channels / groups, kernel_height, kernel_width]. `packed`
+// has packed_kernels_size floats and is best aligned to 64 bytes.
 void pack_kernels(const Convolution& convolution, const float* kernels, float* packed,
                   ThreadPool* pool = nullptr);
 
 struct ConvolutionOperands {
   Images images;
   const float* packed = nullptr;  // kernels
-  float* out = nullptr;           // overlaps nothing but an addend equal to it
+  float* out = nullptr;           // overlaps no operand except an addend equal to it
   int64_t out_stride = 0;
   Epilogue epilogue;  // columns are output channels, rows output pixels
 };
@@ -77,8 +77,8 @@ void convolve(const Convolution& convolution, const ConvolutionOperands& operand
 
 // The gradient of the kernels of one group and one image: out[r, k] += sum over the pixels p of the
 // result of gradients[r, p] times element k of the window of p; row r begins at gradients + r *
-// pixels. Elements of a window lie [channel, y, x] if the image is planar, else [y, x, channel].
-// Adds in the order of pixels. `scratch` has that many floats.
+// pixels. The elements of a window are [channel, y, x] if the image is planar, else [y, x,
+// channel]. Adds in the order of pixels. `scratch` has kernel_gradient_scratch floats.
 int64_t kernel_gradient_scratch();
 void add_kernel_gradient(const Convolution& convolution, const Images& image,
                          const float* gradients, int64_t rows, float* out, float* scratch);

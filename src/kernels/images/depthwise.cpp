@@ -17,20 +17,21 @@ struct Depthwise : ConvolutionOperands {
   Convolution shape;
 };
 
-// One row of results; of the kernel only the rows that meet the image.
+// One row of results, and the kernel rows that are inside the image.
 struct Row {
   const float* image;
   int64_t first_out;  // pixel
   int64_t top;        // image row under the first kernel row
   int64_t first_kernel_row;
   int64_t kernel_rows_end;
-  // What the next row of results reads of the image beyond this one's.
+  // The image rows that the next row of results reads and this row does not.
   const float* ahead;
   int64_t rows_ahead;
 };
 
-// Brings the part of it under some results into the second cache, while those are computed: images
-// of networks are larger than that, and rows of channels too long for the processor to foresee.
+// Prefetches the part of the rows at row.ahead that lies beneath kPixels results into the L2 cache,
+// while these results are computed. Images of networks are larger than the L2 cache, and rows of
+// channels are too long for hardware prefetching.
 template <int kPixels, int kStride>
 HWY_INLINE void read_ahead(const Depthwise& work, const Row& row, int64_t x, int64_t channel) {
   constexpr int64_t kLine = 16;
@@ -42,9 +43,9 @@ HWY_INLINE void read_ahead(const Depthwise& work, const Row& row, int64_t x, int
     for (int p = 0; p < kPixels * kStride; ++p) __builtin_prefetch(ahead + p * pixel, 0, 2);
 }
 
-// What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole. It is
-// the larger part of every function that sums, and compiled once for all of them; sums that are
-// parameters of their own come in registers.
+// Applies the epilogue to the sums of `count` channels of adjacent pixels; with kWhole, all lanes
+// are channels. The code is larger than that of the summing functions and is compiled once for all
+// of them. The sums are separate parameters so that they are passed in registers.
 template <bool kWhole, class... Sums>
 HWY_NOINLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_t channel,
                                 int64_t count, Sums... each) {
@@ -78,8 +79,9 @@ HWY_INLINE void finish_all(const Depthwise& work, int64_t first_pixel, int64_t c
   (std::make_index_sequence<kPixels>());
 }
 
-// An input channel of each lane's group, of pixels whose channels begin at `pixel`: lane i reads
-// channel c + i of kInputs == 1, and channel j of the four around that otherwise.
+// Returns input channel kInput of each lane's group. `pixel` points to channel c of the pixel. With
+// kInputs == 1, lane i reads channel c + i, which is in `own`; otherwise it reads channel kInput of
+// the four channels of its group.
 template <int kInputs, int kInput>
 HWY_INLINE V input_of(const float* pixel, [[maybe_unused]] int64_t c, V own) {
   if constexpr (kInputs == 1)
@@ -90,8 +92,8 @@ HWY_INLINE V input_of(const float* pixel, [[maybe_unused]] int64_t c, V own) {
     return hn::Broadcast<kInput>(own);
 }
 
-// kPixels neighbours in a row, of which only the kernel's columns from `first` to `end` are inside
-// the image (all of them alike), from one channel on. Groups have kInputs channels.
+// Sums kPixels adjacent pixels of a row, from channel first_channel on. For all of them, exactly
+// the kernel columns from `first` to `end` are inside the image. Groups have kInputs channels.
 template <int kPixels, int kInputs = 1>
 void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first, int64_t end,
                 int64_t first_channel = 0) {
@@ -136,9 +138,9 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
   }
 }
 
-// The same for kernels of the usual widths and strides: a pixel of the image is read once for all
-// results that it is part of. kInside says that all of them are inside the image; others are left
-// out. kWhole: all lanes are channels.
+// As sum_pixels, for kernels of common widths and strides: an image pixel is read once for all the
+// results it contributes to. With kInside, all image pixels are inside the image; otherwise pixels
+// outside are skipped. With kWhole, all lanes are channels.
 template <int kPixels, int kWidth, int kStride, bool kInside, bool kWhole>
 HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, int64_t c) {
   const Convolution& shape = work.shape;
@@ -175,7 +177,7 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
   finish_all<kWhole>(work, row.first_out + x, c, count, sums);
 }
 
-// Any pixel, of which the columns outside of the image are left out.
+// Sums any one pixel, skipping the kernel columns outside the image.
 template <int kInputs = 1>
 void sum_pixel(const Depthwise& work, const Row& row, int64_t x, int64_t first_channel) {
   const Convolution& shape = work.shape;
@@ -193,15 +195,15 @@ void sum_some(const Depthwise& work, const Row& row, int64_t x) {
   if (c == work.shape.out_channels) return;
   if constexpr (kInside)
     sum_channels<kPixels, kWidth, kStride, kInside, false>(work, row, x, c);
-  else  // too few to be worth their code
+  else  // these are too few to justify the code size
     for (int p = 0; p < kPixels; ++p) sum_pixel(work, row, x + p, c);
 }
 
 template <int kWidth, int kStride>
 void sum_usual(const Depthwise& work, const Row& row) {
   const Convolution& shape = work.shape;
-  // Results are computed twice rather than few at a time, unless they replace what is added to
-  // them.
+  // The last pixels may overlap the previous ones: computing results twice is faster than computing
+  // a few at a time. Not with an addend, which `out` may overwrite.
   const bool again = work.epilogue.addend == nullptr;
   for (int64_t x = 0; x < shape.out_width;) {
     const int64_t rest = shape.out_width - x;
@@ -276,7 +278,7 @@ void sum_rows(const Convolution& convolution, const ConvolutionOperands& operand
   const Depthwise work{operands, convolution};
   const RowFunction sum = row_function(convolution);
   const int64_t rows = convolution.batch * convolution.out_height;
-  // Less than this is not worth waking a thread.
+  // Less work than this does not justify waking a thread.
   const int64_t row_work = convolution.out_width * convolution.out_channels *
                            convolution.kernel_height * convolution.kernel_width;
   const bool parallel = rows * row_work >= int64_t{1} << 16;

@@ -1,5 +1,5 @@
-// Convolutions with one input and one output channel in each group, or four of both, channels last:
-// what convolve() calls for them.
+// Channels-last convolutions with one input and one output channel per group, or four of both;
+// convolve() calls them.
 #ifndef PT2_KERNELS_IMAGES_DEPTHWISE_H
 #define PT2_KERNELS_IMAGES_DEPTHWISE_H
 

@@ -1,6 +1,6 @@
-// The result is cut into rectangles of pixels whose windows reach over the same edges of the image,
-// so that all pixels of one have the same elements of the kernel inside. A rectangle is computed a
-// few pixels at a time, along its longer side, with their sums in registers.
+// The result is cut into rectangles of pixels whose windows have the same elements of the kernel
+// inside the image. A rectangle is computed a few pixels at a time, along its longer side, with the
+// sums in registers.
 #include "kernels/images/direct.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 // After foreach_target.h.
 #include "kernels/products/panels-inl.h"
 
-// What is the same for all targets.
+// Shared by all targets.
 #ifndef PT2_KERNELS_DIRECT_SPANS
 #define PT2_KERNELS_DIRECT_SPANS
 namespace pt2::kernels {
 namespace {
 
-// Along one dimension: pixels of the result, and the kernel's elements that are inside the image
-// for each of them.
+// Along one dimension: pixels of the result for which the same elements of the kernel are inside
+// the image, and these elements.
 struct Span {
   int64_t begin, end;
   int64_t first_tap, taps_end;
@@ -34,7 +34,7 @@ struct Axis {
     const int64_t first = first_inside(start, dilation, kernel);
     return {pixel, pixel + 1, first, std::max(first, end_inside(start, dilation, kernel, in))};
   }
-  // `visit` is called with spans from `begin` to `end`, in order.
+  // Calls visit(span) for the spans from `begin` to `end`, in order.
   template <class Visit>
   void for_each_span(int64_t begin, int64_t end, const Visit& visit) const {
     while (begin < end) {
@@ -55,12 +55,12 @@ struct DirectWork : ConvolutionOperands {
   Axis y, x;
 };
 
-// The elements of a window in the order in which kernels are packed: planar, channels, rows and
-// columns; else rows, columns and channels.
+// The elements of a window in the order in which kernels are packed: channels, rows and columns if
+// planar, else rows, columns and channels.
 struct KernelTaps {
-  int64_t outer, middle, inner;                 // how many are inside the image
-  int64_t left_outer, left_middle, left_inner;  // from one to the next, in the image
-  int64_t right_outer, right_middle;            // and in the panel, in rows of it
+  int64_t outer, middle, inner;                 // numbers of elements inside the image
+  int64_t left_outer, left_middle, left_inner;  // strides in the image
+  int64_t right_outer, right_middle;            // strides in the panel, in rows
 };
 
 }  // namespace
@@ -71,22 +71,22 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// As many sums as keep the multiply-adds busy; a narrow panel has more pixels.
+// As many sums as keep the multiply-add units busy; a narrow panel takes more pixels.
 constexpr int kWidePixels = HWY_TARGET == HWY_AVX3 ? 12 : 6;
 constexpr int kNarrowPixels = 12;
 
 namespace {
 
-// Some pixels at even distances, and one panel.
+// Evenly spaced pixels, and one panel.
 struct Tile {
-  const float* left;   // the first element of the first pixel's window that is inside
-  int64_t left_step;   // from pixel to pixel
-  const float* right;  // what it is multiplied with
+  const float* left;   // first element of the first pixel's window that is inside the image
+  int64_t left_step;   // stride from pixel to pixel
+  const float* right;  // the panel, from the row of that element on
   const KernelTaps* taps;
   Results results;
 };
 
-// `pixels` results in a line, for all columns of a group.
+// A line of `pixels` results, for all columns of a group.
 struct Line {
   Tile first;
   int64_t pixels;
@@ -166,7 +166,8 @@ void multiply_line(const Line& line, int64_t columns, int64_t depth, const float
   }
 }
 
-// The elements of windows that are inside; `first_row` is the packed row of the first of them.
+// Returns the elements of windows that are inside the image. Sets first_row to the packed row of
+// the first of them.
 KernelTaps taps_of(const DirectWork& work, int64_t channels, const Span& y, const Span& x,
                    int64_t& first_row) {
   const Convolution& shape = work.shape;
@@ -236,7 +237,7 @@ void convolve_rectangle(const DirectWork& work, int64_t image, int64_t group, co
   }
 }
 
-// Rows begin .. end - 1 of the results of all images, counted one after another.
+// Convolves rows begin .. end - 1 of the results; rows are numbered through all images.
 void convolve_rows(const DirectWork& work, int64_t begin, int64_t end) {
   const Convolution& shape = work.shape;
   for (int64_t row = begin; row < end;) {
@@ -261,8 +262,8 @@ namespace pt2::kernels {
 PT2_EXPORT(convolve_rows);
 
 bool is_direct(const Convolution& shape) {
-  // More columns, and a window is copied once for many of them. Sums of products are added in
-  // blocks of kTileDepth; here there is one.
+  // With more columns, copying a window once for all of them is worthwhile. A product adds sums in
+  // blocks of kTileDepth; one block keeps the result equal to the product's.
   constexpr int64_t kFewColumns = 64;
   const int64_t depth = group_depth(shape);
   return shape.kernel_height * shape.kernel_width > 1 && depth <= kTileDepth &&
@@ -277,7 +278,7 @@ void convolve_direct(const Convolution& convolution, const ConvolutionOperands& 
                          convolution.dilation_y, convolution.pad_top},
                         {convolution.in_width, convolution.kernel_width, convolution.stride_x,
                          convolution.dilation_x, convolution.pad_left}};
-  // Less work than this is not worth waking a thread.
+  // Less work than this does not justify waking a thread.
   constexpr int64_t kParallelWork = int64_t{1} << 18;
   const int64_t rows = convolution.batch * convolution.out_height;
   const int64_t row_work = convolution.out_width * convolution.out_channels *

@@ -1,5 +1,5 @@
-// Convolutions of few channels, whose windows are read where they lie: to copy them into tiles, as
-// products have it, would take longer than to multiply them. What convolve() calls for them.
+// Convolutions of few channels that read windows in place: copying windows into tiles, as products
+// do, would take longer than multiplying them. convolve() calls them.
 #ifndef PT2_KERNELS_IMAGES_DIRECT_H
 #define PT2_KERNELS_IMAGES_DIRECT_H
 
@@ -9,8 +9,8 @@ namespace pt2::kernels {
 
 bool is_direct(const Convolution& convolution);
 
-// Kernels are packed, and sums added in the same order, as for a product. The result is its to the
-// bit.
+// Kernels are packed and sums are added in the same order as for a product; the result is bitwise
+// equal to the product's.
 void convolve_direct(const Convolution& convolution, const ConvolutionOperands& operands,
                      ThreadPool* pool);
 

@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// The sums over pixels of (x - center)^2 for `lanes` channels: in blocks of 32 pixels, these in
-// double.
+// Writes the sums over pixels of (x - center)^2 for `lanes` channels. Blocks of 32 pixels are
+// summed in float, the sums of blocks in double.
 void squares_of_lanes(int64_t pixels, int64_t stride, const float* in, const float* center,
                       int64_t lanes, float* out) {
   constexpr int64_t kBlock = 32;
@@ -52,8 +52,8 @@ PT2_EXPORT(squares_of_channels);
 
 namespace {
 
-// Pixels whose statistics are made in one go, so that they are in the first cache the second time;
-// no thread changes what is added up.
+// Floats of a chunk of pixels, whose statistics are computed together: the second pass finds the
+// chunk in the L1 cache. Chunks do not depend on the number of threads, and neither do sums.
 constexpr int64_t kChunkFloats = int64_t{1} << 12;
 constexpr int64_t kParallelFloats = int64_t{1} << 15;
 
@@ -69,7 +69,7 @@ ThreadPool* pool_for(const GroupNorm& norm, ThreadPool* pool) {
   return norm.images * norm.channels * norm.area >= kParallelFloats ? pool : nullptr;
 }
 
-// Of the channels of one image: [chunks, mean and squares, channels].
+// Statistics of the channels of one image: [chunks, mean and squares, channels].
 struct Statistics {
   const GroupNorm& norm;
   const float* data;
@@ -85,7 +85,7 @@ struct Statistics {
     return static_cast<double>(data[(2 * chunk + 1) * norm.channels + channel]);
   }
 
-  // The moments of the channels begin .. end - 1 together.
+  // Returns the joint moments of the channels begin .. end - 1.
   RowMoments moments(int64_t begin, int64_t end) const {
     RowMoments out;
     const int64_t chunks = chunk_count(norm);
@@ -104,13 +104,13 @@ struct Statistics {
   }
 };
 
-// What a channel is multiplied with, and what is added then.
+// A channel's x becomes x * scale + shift.
 struct ScaleAndShift {
   float scale, shift;
 };
 ScaleAndShift scale_and_shift(const RowMoments& moments, double count, double epsilon,
                               const float* weight, const float* bias, int64_t channel) {
-  // Rounded as the products with it are (ATen/native/cpu/group_norm_kernel.cpp).
+  // Rounded to float like the products with it (ATen/native/cpu/group_norm_kernel.cpp).
   auto scale = static_cast<float>(1 / std::sqrt(moments.squares / count + epsilon));
   if (weight != nullptr) scale *= weight[channel];
   const float moved = scale * static_cast<float>(moments.mean);

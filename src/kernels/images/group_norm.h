@@ -1,4 +1,4 @@
-// Normalization of images in groups of channels, each group of each image for itself.
+// Normalization of images in groups of channels, separately for each group of each image.
 #ifndef PT2_KERNELS_IMAGES_GROUP_NORM_H
 #define PT2_KERNELS_IMAGES_GROUP_NORM_H
 
@@ -16,21 +16,21 @@ struct GroupNorm {
   int64_t groups = 1;  // divides the channels
   int64_t area = 0;    // pixels of an image
   double epsilon = 0;
-  Activation activation = Activation::none;  // of the results
-  // Of each group of each image; null if nobody asks.
+  Activation activation = Activation::none;  // applied to the results
+  // Receives the moments of each group of each image, unless null.
   RowMoments* moments = nullptr;
 };
 
-// How many floats of memory it computes in.
+// Number of floats of scratch.
 int64_t group_norm_scratch(const GroupNorm& norm);
 
-// (x - mean) / sqrt(variance + epsilon) * weight + bias; weight and bias have a number for each
-// channel, or are null. Images lie behind one another, the channels of a pixel side by side; `out`
-// may be `in`.
+// (x - mean) / sqrt(variance + epsilon) * weight + bias. weight and bias have one number per
+// channel, or are null. Images are contiguous one after another, and the channels of a pixel are
+// contiguous. `out` may be `in`.
 void group_norm_channels_last(const GroupNorm& norm, const float* in, const float* weight,
                               const float* bias, float* scratch, float* out,
                               ThreadPool* pool = nullptr);
-// The same where the pixels of a channel lie side by side.
+// The same for planar images: the pixels of a channel are contiguous.
 void group_norm_planes(const GroupNorm& norm, const float* in, const float* weight,
                        const float* bias, float* out, ThreadPool* pool = nullptr);
 

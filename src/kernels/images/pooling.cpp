@@ -9,16 +9,16 @@
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"
 
-// Once for all targets.
+// Defined once for all targets.
 #ifndef PT2_KERNELS_POOLING_WINDOW
 #define PT2_KERNELS_POOLING_WINDOW
 namespace pt2::kernels {
 namespace {
 
-// So many elements of a window are added one after another.
+// Largest number of elements of a window that are summed sequentially.
 constexpr int64_t kMostSummed = 128;
 
-// The elements of a window that are inside the image, `step` apart.
+// The elements of a window that are inside the image, and their strides.
 struct PoolingWindow {
   const float* first;
   int64_t rows, columns;
@@ -42,7 +42,8 @@ HWY_INLINE void over_window(const PoolingWindow& window, int64_t channel, const 
   }
 }
 
-// Of 16 elements, of 16 such sums, of all: one sum of a whole image is rounded too often.
+// Sums blocks of 16 elements, then blocks of 16 such sums, then these: a sequential sum of a whole
+// image would accumulate too many rounding errors.
 V sum_in_blocks(const PoolingWindow& window, int64_t channel, int64_t lanes) {
   V first = hn::Zero(Floats()), second = first, third = first;
   int64_t taken = 0;
@@ -81,7 +82,8 @@ void pool_window(Pooling::Kind kind, const PoolingWindow& window, int64_t channe
   }
 }
 
-// Of one channel: windows side by side that have the same elements of their images, `step` apart.
+// Pools `count` adjacent windows of one channel, `step` apart, that have the same rows and columns
+// inside the image.
 void pool_line(Pooling::Kind kind, const PoolingWindow& window, int64_t step, int64_t count,
                float* out, int64_t out_stride) {
   constexpr int64_t kAtOnce = 64;
@@ -115,7 +117,8 @@ PT2_EXPORT(pool_line);
 
 namespace {
 
-// A window along one axis: `count` elements from `first`, and its size with padding.
+// A window along one axis: `count` elements from `first` inside the image, and the size with
+// padding.
 struct PoolingAxis {
   int64_t first;
   int64_t count;
@@ -160,9 +163,9 @@ PoolingWindow find_window(const Pooling& pooling, const Images& images, int64_t 
           static_cast<float>(divisor)};
 }
 
-// The pixels of a row from `begin` to `end` whose windows lie in their images from side to side:
-// what a line takes at once. None of several channels, which vectors take, and no averages of large
-// windows, which a line would sum with too many roundings.
+// The pixels begin .. end - 1 of a row whose windows are inside the image's columns; pool_line
+// computes them together. Empty for several channels, which fill vectors, and for averages of large
+// windows, which pool_line would sum with too many roundings.
 struct PoolingLine {
   int64_t begin = 0, end = 0;
 };
@@ -181,7 +184,8 @@ PoolingLine find_line(const Pooling& pooling) {
 
 void pool_images(const Pooling& pooling, const Images& images, float* out, int64_t out_stride,
                  ThreadPool* pool) {
-  // Few pixels of many channels (a global average) are split by channels, others by rows of pixels.
+  // Few pixels with many channels (a global average) are split by channels, others by rows of
+  // pixels.
   constexpr int64_t kChannels = 256;
   const int64_t pixels = pooling.batch * pooling.out_height * pooling.out_width;
   const int64_t parts = (pooling.channels + kChannels - 1) / kChannels;

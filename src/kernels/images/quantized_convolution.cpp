@@ -9,7 +9,7 @@ namespace {
 
 int64_t group_channels(const Convolution& shape) { return shape.in_channels / shape.groups; }
 int64_t group_columns(const Convolution& shape) { return shape.out_channels / shape.groups; }
-// Panels of every group lie at a multiple of 64 bytes.
+// The panels of every group are aligned to 64 bytes.
 int64_t group_size(const Convolution& shape) {
   return (packed_quantized_size(group_depth(shape), group_columns(shape)) + 63) / 64 * 64;
 }
@@ -20,15 +20,15 @@ struct LevelWindows {
   uint8_t outside = 0;
 };
 
-// Elements of the window whose first one is at (y, x) of `image`, rows before columns before
-// channels, from element `first` on.
+// Copies `depth` elements, from element `first` on, of the window that begins at (y, x) of `image`.
+// The elements are ordered by row, column, channel.
 void copy_window(const LevelWindows& windows, const uint8_t* image, int64_t y, int64_t x,
                  int64_t first, int64_t depth, uint8_t* to) {
   const Convolution& shape = windows.shape;
   const int64_t channels = group_channels(shape), pitch = shape.in_channels;
   int64_t channel = first % channels, column = first / channels % shape.kernel_width,
           row = first / channels / shape.kernel_width;
-  // Windows that lie within a row are read in one go.
+  // Windows inside the image's columns are copied row by row in one run.
   const bool side_by_side = shape.dilation_x == 1 && channels == pitch && x >= 0 &&
                             x + shape.kernel_width <= shape.in_width;
   while (depth > 0) {
@@ -71,16 +71,16 @@ void copy_windows(const void* source, int64_t first_row, int64_t rows, int64_t f
   }
 }
 
-// Output rows of one image that are computed at once, and the image rows that they read.
+// The output rows of one image that are computed at a time, and the image rows that they read.
 struct RowParts {
-  int64_t reach;                 // image rows that one row reads
-  int64_t rows, in_rows, count;  // count for each image
-  int64_t in_row, out_row;       // floats of a row
+  int64_t reach;                 // image rows that one output row reads
+  int64_t rows, in_rows, count;  // `count` is per image
+  int64_t in_row, out_row;       // floats per row
   RowParts(const Convolution& shape, int threads)
       : reach((shape.kernel_height - 1) * shape.dilation_y + 1),
         in_row(shape.in_width * shape.in_channels),
         out_row(shape.out_width * shape.out_channels) {
-    constexpr int64_t kFloats = int64_t{1} << 17;  // half of a second cache of 1 MB
+    constexpr int64_t kFloats = int64_t{1} << 17;  // half of an L2 cache of 1 MB
     const int64_t fitting = (kFloats - reach * in_row) / (shape.stride_y * in_row + out_row);
     const int64_t shares = shape.batch * shape.out_height / (2 * threads);
     rows = std::clamp<int64_t>(std::min(fitting, shares), 1, shape.out_height);
@@ -96,7 +96,7 @@ void convolve_part(const Convolution& shape, const LevelConvolution& operands,
   Convolution part = shape;
   part.batch = 1;
   part.out_height = std::min(parts.rows, shape.out_height - first);
-  // The rows from `top` on that the image has.
+  // The image rows from `top` on that exist.
   const int64_t top = first * shape.stride_y - shape.pad_top;
   const int64_t end = std::clamp<int64_t>(
       top + (part.out_height - 1) * shape.stride_y + parts.reach, 0, shape.in_height);
@@ -160,7 +160,7 @@ void pack_level_kernels(const Convolution& convolution, const int8_t* kernels, i
 void convolve_quantized(const Convolution& convolution, const QuantizedConvolution& operands,
                         ThreadPool* pool) {
   const int64_t columns = group_columns(convolution);
-  // Where windows are pixels, and all of them.
+  // True if windows are single pixels, and all pixels of the image.
   const bool is_pixelwise = convolution.kernel_height == 1 && convolution.kernel_width == 1 &&
                             convolution.stride_y == 1 && convolution.stride_x == 1 &&
                             convolution.out_height == convolution.in_height &&

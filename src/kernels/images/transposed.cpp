@@ -9,23 +9,23 @@
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"
 
-// What rows of the result are gathered from, once for all targets.
+// What gather_row reads; defined once for all targets.
 #ifndef PT2_KERNELS_TRANSPOSED_BAND
 #define PT2_KERNELS_TRANSPOSED_BAND
 namespace pt2::kernels {
 namespace {
 
-// The windows of some rows of an image and one group's kernels; or the image itself, where each
+// The windows of some rows of an image for one group; or the image itself and its kernels, if each
 // channel has a kernel of its own.
 struct Band {
   const TransposedConvolution& shape;
-  int64_t first_row, end_row;  // of the image; depth and height counted as one
-  int64_t channels;            // of the result's group
-  int64_t columns;             // floats that a pixel gives
+  int64_t first_row, end_row;  // rows of the image; depth and height are merged
+  int64_t channels;            // of the group's result
+  int64_t columns;             // floats per pixel of `windows`
   const float* windows;
-  const float* kernels;  // of the channels of the image, tap by tap; null for windows
+  const float* kernels;  // of the image's channels, tap by tap; null if there are windows
   float* out;            // of the image, from the group's first channel on
-  const float* bias;     // likewise
+  const float* bias;     // from the group's first channel on
   bool is_first, is_last;
   Activation activation;
 };
@@ -64,7 +64,7 @@ HWY_INLINE void add_products(const float* from, const float* kernel, float* to, 
                 to + i, count - i);
 }
 
-// Adds what one row of the image gives to a row of the result by one row of the kernels, whose
+// Adds the contributions of one row of the image to a row of the result, by the kernel row whose
 // first tap is `tap`.
 void add_row(const Band& band, const float* windows, int64_t tap, float* to) {
   const TransposedConvolution& shape = band.shape;
@@ -94,7 +94,7 @@ void gather_row(const Band& band, int64_t row) {
       for (int64_t c = 0; c < band.channels; ++c)
         to[x * shape.out_channels + c] = band.bias == nullptr ? 0.0f : band.bias[c];
   const int64_t place[2] = {row / shape.out[1], row % shape.out[1]};
-  // The row of the image that tap `k` of the kernel brings here along dimension `dim`; -1: none.
+  // The row of the image that tap `k` of the kernel adds to this row along dimension `dim`, or -1.
   const auto source = [&](size_t dim, int64_t k) {
     const int64_t at = place[dim] + shape.pad[dim] - k * shape.dilation[dim];
     return at < 0 || at % shape.stride[dim] != 0 || at / shape.stride[dim] >= shape.in[dim]
@@ -140,13 +140,14 @@ bool is_channelwise(const TransposedConvolution& shape) {
   return shape.groups == shape.in_channels && shape.groups == shape.out_channels;
 }
 
-// Windows of so many rows are computed at a time: they should stay in the second cache.
+// Number of rows whose windows are computed at a time: the windows should stay in the L2 cache.
 int64_t rows_at_once(const TransposedConvolution& shape) {
   constexpr int64_t kMost = int64_t{1} << 17;
   return std::clamp<int64_t>(kMost / (shape.in[2] * columns_of(shape)), 1, image_rows(shape));
 }
 
-// The rows of the result that meet rows of the image: all, if there are volumes.
+// The rows of the result that rows first .. end - 1 of the image contribute to: all rows for
+// volumes.
 struct RowRange {
   int64_t first, end;
 };
@@ -199,7 +200,7 @@ void pack_transposed(const TransposedConvolution& shape, const float* kernels, f
   packing.columns = columns_of(shape);
   packing.depth_stride = packing.columns;
   packing.column_stride = 1;
-  // The channels of a pixel of the window lie side by side.
+  // The channels of a pixel of the window become contiguous.
   std::vector<float> turned(static_cast<size_t>(packing.depth * packing.columns));
   for (int64_t group = 0; group < shape.groups; ++group) {
     const float* from = kernels + group * packing.depth * packing.columns;

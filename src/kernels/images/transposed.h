@@ -1,7 +1,7 @@
-// Transposed convolutions of float32 signals, images and volumes, channels last on both sides: each
-// pixel gives a window of the result, and windows are added where they overlap. The windows of some
-// rows are a product of the pixels and the kernels; each pixel of the result gathers its sum. Where
-// each channel has a kernel of its own, it gathers products.
+// Transposed convolutions of float32 signals, images and volumes; inputs and results are channels
+// last. Each input pixel contributes a window of the result, and overlapping windows are added. The
+// windows of some rows are a product of the pixels and the kernels; each pixel of the result
+// gathers its sum. If each channel has a kernel of its own, each pixel gathers products instead.
 #ifndef PT2_KERNELS_IMAGES_TRANSPOSED_H
 #define PT2_KERNELS_IMAGES_TRANSPOSED_H
 
@@ -20,10 +20,10 @@ struct TransposedConvolution {
   int64_t groups = 1;  // divides both
   Extents in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1};
   Extents stride{1, 1, 1}, dilation{1, 1, 1};
-  Extents pad{0, 0, 0};  // what the result lacks before its first element
+  Extents pad{0, 0, 0};  // elements cropped before the result's first element
 };
 
-// How many floats the packed kernels take, and windows while they are computed.
+// Sizes in floats of the packed kernels, and of the scratch that holds windows.
 int64_t packed_transposed_size(const TransposedConvolution& shape);
 int64_t transposed_scratch_size(const TransposedConvolution& shape);
 
@@ -31,7 +31,7 @@ int64_t transposed_scratch_size(const TransposedConvolution& shape);
 void pack_transposed(const TransposedConvolution& shape, const float* kernels, float* packed,
                      ThreadPool* pool = nullptr);
 
-// Images lie densely; bias, one for each output channel, may be null.
+// Images are dense; bias has one number per output channel, or is null.
 void convolve_transposed(const TransposedConvolution& shape, const float* images,
                          const float* packed, const float* bias, Activation activation, float* out,
                          float* scratch, ThreadPool* pool = nullptr);

@@ -1,6 +1,6 @@
-// A tile is 2 x 2 pixels of the result, made of a window of 4 x 4 pixels of an image. For a block
-// of tiles: each of the 16 elements of all transformed windows becomes the left operand of a
-// product, whose right operand is that element of all transformed kernels; the results are
+// A tile is 2 x 2 pixels of the result, computed from a window of 4 x 4 pixels of an image. For a
+// block of tiles, each of the 16 elements of all transformed windows is the left operand of a
+// product, whose right operand is the same element of all transformed kernels. The results are
 // transformed back.
 #include "kernels/images/winograd.h"
 
@@ -14,7 +14,7 @@
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"
 
-// What is the same for all targets.
+// Shared by all targets.
 #ifndef PT2_KERNELS_WINOGRAD_BLOCKS
 #define PT2_KERNELS_WINOGRAD_BLOCKS
 namespace pt2::kernels {
@@ -22,10 +22,11 @@ namespace {
 
 constexpr int64_t kWindow = 4;
 constexpr int64_t kElements = kWindow * kWindow;
-// Tiles of a block: enough of them that transformed kernels, which a block reads once, come from a
-// farther cache than its windows and results. A multiple of what products have in registers.
+// Tiles of a block: enough that the transformed kernels, which a block reads once, may come from a
+// farther cache than its windows and results. A multiple of the rows that products keep in
+// registers.
 constexpr int64_t kBlockTiles = 42;
-// Less work than this is not worth waking a thread.
+// Less work than this does not justify waking a thread.
 constexpr int64_t kParallelWork = int64_t{1} << 18;
 
 struct Tiles {
@@ -37,7 +38,7 @@ struct Tiles {
     const int64_t filled = std::max<int64_t>(1, (count + kBlockTiles / 2) / kBlockTiles);
     if (threads == 1 || count * shape.in_channels * shape.out_channels < kParallelWork)
       return filled;
-    // Blocks that cannot be dealt out evenly leave threads without one at the end.
+    // A number of blocks that is no multiple of the threads leaves threads idle at the end.
     return std::max(filled, std::min((filled + threads - 1) / threads * threads, count / 12));
   }
   int64_t block_tiles(int64_t blocks) const { return (count + blocks - 1) / blocks; }
@@ -59,7 +60,7 @@ struct Scratch {
     return shape.in_channels + kElements * block_tiles * (shape.in_channels + shape.out_channels);
   }
 
-  float* zeros;  // a pixel outside of the image
+  float* zeros;  // stands for a pixel outside the image
   float* windows;
   int64_t window_step;  // from element to element
   float* results;
@@ -79,7 +80,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// B^T d B for all channels of the window at (y, x).
+// Computes B^T d B for all channels of the window at (y, x).
 void transform_window(const WinogradWork& work, const float* image, int64_t y, int64_t x,
                       const Scratch& scratch, float* to) {
   const Convolution& shape = work.shape;
@@ -117,7 +118,7 @@ void transform_window(const WinogradWork& work, const float* image, int64_t y, i
   }
 }
 
-// A^T m A and what follows it, for all channels of the tile whose first pixel of the result is at
+// Computes A^T m A and the epilogue, for all channels of the tile whose first result pixel is at
 // (y, x). Adds zero to `finite` for each finite sum, NaN for any other.
 void transform_result(const WinogradWork& work, int64_t image, int64_t y, int64_t x,
                       const float* from, int64_t step, V& finite) {
@@ -152,7 +153,7 @@ void transform_result(const WinogradWork& work, int64_t image, int64_t y, int64_
       values[2 * i] = hn::Add(hn::Add(row[0], row[1]), row[2]);
       values[2 * i + 1] = hn::Sub(hn::Sub(row[1], row[2]), row[3]);
     }
-    // Of the row and column beyond an odd size, too: they are made of the same numbers.
+    // Includes the row and column beyond an odd size: they are computed from the same numbers.
 #pragma GCC unroll 4
     for (V& value : values) {
       finite = hn::MulAdd(value, hn::Zero(Floats()), finite);
@@ -170,7 +171,7 @@ void transform_result(const WinogradWork& work, int64_t image, int64_t y, int64_
   }
 }
 
-// `visit` is called with the index in the block, the image and the tile's row and column.
+// Calls visit(index in the block, image, row and column of the tile).
 template <class Visit>
 void for_each_tile(const Tiles& tiles, int64_t begin, int64_t end, const Visit& visit) {
   int64_t column = begin % tiles.columns;
@@ -186,7 +187,7 @@ void for_each_tile(const Tiles& tiles, int64_t begin, int64_t end, const Visit& 
   }
 }
 
-// Tiles begin .. end - 1. Whether all sums are finite.
+// Computes tiles begin .. end - 1. True if all sums are finite.
 bool convolve_tiles(const WinogradWork& work, int64_t begin, int64_t end, const Scratch& scratch) {
   const Convolution& shape = work.shape;
   std::fill(scratch.zeros, scratch.zeros + shape.in_channels, 0.0f);
@@ -229,7 +230,8 @@ namespace pt2::kernels {
 PT2_EXPORT(convolve_tiles);
 
 bool suits_winograd(const Convolution& shape) {
-  // Fewer channels or tiles, and what the transforms and the larger kernels cost is not won back.
+  // With fewer channels or tiles, the cost of the transforms and of the larger kernels exceeds the
+  // gain.
   constexpr int64_t kFewChannels = 16;
   constexpr int64_t kFewTiles = 32;
   return shape.kernel_height == 3 && shape.kernel_width == 3 && shape.stride_y == 1 &&

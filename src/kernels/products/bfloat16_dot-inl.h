@@ -1,5 +1,5 @@
 // Panels of pairs of bfloat16, which AVX512_BF16 multiplies and adds to one float. Included once
-// for each target, as vectors-inl.h; on all but AVX3 nobody has the instruction.
+// for each target, as vectors-inl.h is; only AVX3 can have the instruction.
 #if defined(PT2_KERNELS_PRODUCTS_BFLOAT16_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_BFLOAT16_DOT_INL_H
 #undef PT2_KERNELS_PRODUCTS_BFLOAT16_DOT_INL_H
@@ -19,8 +19,8 @@ namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 #if PT2_BEYOND_AVX3
-// The tile holds a pair where that of floats holds one of them. A pair without its second half has
-// a zero there, in panels, too.
+// A slot of the tile, the size of a float, holds a pair. An odd last element is paired with a zero,
+// as in panels.
 inline void fill_pairs(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                        int64_t depth, float* tile) {
   const auto& product = *static_cast<const HalfProduct*>(source);

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Rows of halves as the tile of floats that plain panels are multiplied with.
+// Widens rows of halves into the tile of floats that plain panels are multiplied with.
 template <class Elements>
 void fill_widened(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                   int64_t depth, float* tile) {

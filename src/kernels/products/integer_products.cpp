@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Pairs of int16, whose products are added to one int32; on the portable target, one of them.
+// Pairs of int16, whose two products are added to one int32; on the portable target, single int16.
 #if HWY_TARGET == HWY_SCALAR
 using Shorts = hn::Rebind<int16_t, Floats>;
 #else
@@ -24,7 +24,7 @@ using Shorts = hn::Repartition<int16_t, Floats>;
 constexpr int64_t kShortLanes = static_cast<int64_t>(hn::MaxLanes(Shorts()));
 using ShortVector = hn::Vec<Shorts>;
 
-// As many rows as have registers for sums with four columns.
+// As many rows as have registers for their sums with four columns.
 constexpr int kSumRows = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM ? 4 : 2;
 
 template <class Element>
@@ -75,7 +75,7 @@ void multiply_tile(const IntegerProduct& product, int64_t row, int64_t column) {
 }
 
 #if PT2_BEYOND_AVX3
-// With four columns, registers hold as many rows of sums beside an element of each.
+// As many rows as have registers for their sums with four columns, beside the operands.
 constexpr int kQuadRows = 6;
 
 #pragma GCC push_options
@@ -84,7 +84,7 @@ HWY_INLINE __mmask64 present_bytes(int64_t rest) {
   return rest >= 64 ? ~__mmask64{0} : (__mmask64{1} << rest) - 1;
 }
 
-// The sums of the lanes of four vectors.
+// Returns the sum of the lanes of each of four vectors.
 HWY_INLINE __m128i sums_of_lanes(__m512i a, __m512i b, __m512i c, __m512i d) {
   const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
   const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
@@ -95,8 +95,9 @@ HWY_INLINE __m128i sums_of_lanes(__m512i a, __m512i b, __m512i c, __m512i d) {
   return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-// Of int8, elements are moved up by 128, since the instruction takes uint8: `above` is what that
-// adds to the sums of four columns. Brings those at `ahead` into the second cache.
+// Elements of int8 are shifted by 128, because the instruction takes uint8; `above` is the
+// resulting excess in the sums of four columns. Prefetches the columns at `ahead` into the L2
+// cache.
 template <class Left, int kRows>
 void multiply_quads(const IntegerProduct& product, int64_t row, const int8_t* right,
                     int64_t right_stride, const int8_t* ahead, __m128i above, int32_t* out,
@@ -133,8 +134,8 @@ void multiply_quads(const IntegerProduct& product, int64_t row, const int8_t* ri
                       above));
 }
 
-// Four columns, which stay in the first cache for all rows. The last ones may be fewer: one of them
-// stands for those that are missing.
+// Multiplies four columns, which stay in the L1 cache for all rows. If fewer than four are left,
+// they are multiplied one at a time, with the one column in the place of all four.
 template <class Left>
 void multiply_quad_columns(const IntegerProduct& product, int64_t column) {
   const int64_t count = std::min<int64_t>(4, product.columns - column);
@@ -156,7 +157,7 @@ void multiply_quad_columns(const IntegerProduct& product, int64_t column) {
                             integers_of(sums[2]).raw, integers_of(sums[3]).raw);
     }
     int32_t* out = product.out + column + first;
-    // The next columns, once.
+    // The next columns are prefetched with the first rows only.
     const bool are_last = column + 8 > product.columns;
     const auto ahead = [&](int64_t row) {
       return row > 0 || are_last ? right : right + 4 * right_stride;
@@ -215,7 +216,7 @@ namespace pt2::kernels {
 PT2_EXPORT(multiply_matrices);
 
 void multiply_integers(const IntegerProduct& product, ThreadPool* pool) {
-  // Less is not worth waking a thread.
+  // Less work than this does not justify waking a thread.
   constexpr int64_t kParallelWork = int64_t{1} << 18, kStep = 4;
   const bool parallel = product.rows * product.columns * product.depth >= kParallelWork;
   const int64_t steps = (product.columns + kStep - 1) / kStep;

@@ -1,4 +1,4 @@
-// Products of matrices of int8, or of uint8 with int8, to int32: exact, around 2^32 as PyTorch's
+// Products of int8 matrices, or of uint8 with int8, to int32: exact modulo 2^32, as PyTorch's
 // _int_mm.
 #ifndef PT2_KERNELS_PRODUCTS_INTEGER_PRODUCTS_H
 #define PT2_KERNELS_PRODUCTS_INTEGER_PRODUCTS_H
@@ -13,7 +13,7 @@ struct IntegerProduct {
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t depth = 0;
-  // Row r at left + r * left_stride: uint8 if it is unsigned, else int8.
+  // Row r begins at left + r * left_stride; uint8 if is_unsigned, else int8.
   const void* left = nullptr;
   bool is_unsigned = false;
   int64_t left_stride = 0;

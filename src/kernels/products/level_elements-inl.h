@@ -1,5 +1,5 @@
-// Weights of int8 as the floats that loops for several types of weights take. Included once for
-// each target, as vectors-inl.h, which it includes.
+// Reads int8 weights as floats, for loops over weights of several dtypes. Included once for each
+// target, as vectors-inl.h is, which it includes.
 #if defined(PT2_KERNELS_PRODUCTS_LEVEL_ELEMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_LEVEL_ELEMENTS_INL_H
 #undef PT2_KERNELS_PRODUCTS_LEVEL_ELEMENTS_INL_H
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// As FloatElements.
+// The int8 counterpart of FloatElements.
 struct LevelElements {
   using Element = int8_t;
   HWY_INLINE static V load(const int8_t* from) {

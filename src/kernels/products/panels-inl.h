@@ -1,5 +1,5 @@
-// The panels of a packed right operand: kPanelVectors vectors wide, but for a last one that a
-// single vector holds. Included once for each target, as vectors-inl.h, which it includes.
+// The panels of a packed right operand: kPanelVectors vectors wide, except a last panel that fits a
+// single vector. Included once for each target, as vectors-inl.h is, which it includes.
 #if defined(PT2_KERNELS_PRODUCTS_PANELS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_PANELS_INL_H
 #undef PT2_KERNELS_PRODUCTS_PANELS_INL_H
@@ -16,26 +16,26 @@ namespace HWY_NAMESPACE {
 constexpr int kPanelVectors = 2;
 constexpr int64_t kPanelWidth = kPanelVectors * kLanes;
 
-// Where the panel of `column`, a multiple of kPanelWidth, begins.
+// Returns the offset of the panel of `column`, a multiple of kPanelWidth.
 HWY_INLINE int64_t panel_offset(int64_t depth, int64_t column) { return column * depth; }
 HWY_INLINE bool is_narrow_panel(int64_t columns, int64_t column) {
   return columns - column <= kLanes;
 }
 
-// What becomes of some rows of sums for one panel.
+// Where the sums of some rows of one panel go, and what is applied to them.
 struct Results {
-  int64_t columns;  // of the panel that exist
+  int64_t columns;  // columns of the panel that exist
   float* out;
   int64_t out_stride;
   const float* start;  // added to the sums: null, bias (stride 0), or earlier sums
   int64_t start_stride;
-  const float* addend;  // null, or added as well
+  const float* addend;  // added as well, or null
   int64_t addend_stride;
   Activation activation;
-  const float* factors = nullptr;  // what sums are multiplied with; finish_sums has none
+  const float* factors = nullptr;  // multiply the sums, or null; finish_sums ignores them
 };
 
-// Branches out of the loops: where depth is small, a product's time is here.
+// Branches are outside of the loops: with a small depth, a product spends most of its time here.
 template <int kRows, int kVectors>
 HWY_INLINE void finish_sums(const Results& results, V (&sums)[kRows][kVectors]) {
   const auto add = [&](const float* from, int64_t stride) HWY_ATTR {
@@ -97,8 +97,9 @@ HWY_NOINLINE inline void finish_stored_sums(Results results, const float* sums, 
   }
 }
 
-// As finish_sums, which is most of a tile's code, for tiles of which there are many: it is compiled
-// once for all numbers of rows, and costs a hundredth of a tile of whole depth.
+// Calls finish_sums on stored sums, for kinds of tiles with many variants. finish_sums is most of a
+// tile's code: this way it is compiled once for all numbers of rows, at the cost of a hundredth of
+// the time of a tile of full depth.
 template <int kRows, int kVectors>
 HWY_INLINE void finish_sums_apart(const Results& results, const V (&sums)[kRows][kVectors]) {
   HWY_ALIGN float memory[kRows * kVectors * kLanes];

@@ -1,10 +1,10 @@
-// The loops of a product with packed panels, for any elements of these. Included once for each
-// target, as vectors-inl.h.
+// Loops of a product with packed panels, for any element type of the panels. Included once for each
+// target, as vectors-inl.h is.
 //
-// Order of loops: for a block of columns (its packed rows of one block of depth stay in the second
-// cache), for a block of depth, for a few rows (copied to a tile that stays in the first cache),
-// for each panel: one tile of results in registers. The tile's fixed pitch lets one address
-// register reach all of its rows.
+// Order of loops: a block of columns (its packed rows of one block of depth stay in the L2 cache);
+// a block of depth; a few rows (copied to a tile that stays in the L1 cache); a panel, which gives
+// one tile of results in registers. The fixed pitch of a tile lets one address register reach all
+// of its rows.
 #if defined(PT2_KERNELS_PRODUCTS_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_PRODUCT_INL_H
 #undef PT2_KERNELS_PRODUCTS_PRODUCT_INL_H
@@ -25,7 +25,7 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// As many sums as registers hold beside one row of a panel and a broadcast element.
+// As many sums as fit in registers beside one row of a panel and a broadcast element.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTileRows = 14;
 #elif HWY_ARCH_ARM
@@ -33,24 +33,24 @@ constexpr int kTileRows = 12;
 #else
 constexpr int kTileRows = 6;
 #endif
-// 256 x 256 floats: half of a second cache of 512 KB, the other half is for what comes next.
+// 256 x 256 floats: half of an L2 cache of 512 KB; the other half is for prefetched data.
 constexpr int64_t kColumnBlock = 256;
-// Less work than this is not worth waking a thread.
+// Less work than this does not justify waking a thread.
 constexpr int64_t kParallelWork = int64_t{1} << 18;
 
 template <class Element>
 struct Tile {
-  const float* left;     // in a tile of kTilePitch
-  const Element* right;  // of a panel
+  const float* left;     // rows of a tile, kTilePitch apart
+  const Element* right;  // a panel
   int64_t depth;
-  const int32_t* shifts;  // of the columns, or null: what is taken from sums of whole numbers
+  const int32_t* shifts;  // subtracted from the columns' integer sums; or null
   Results results;
-  // What is brought into the second cache on the way, so many bytes for each row of the panel.
+  // Prefetched into the L2 cache while the tile is computed, ahead_step bytes per row of the panel.
   const char* ahead;
   int64_t ahead_step;
 };
 
-// Panels of elements that become floats in registers.
+// Multiplies panels whose elements are converted to floats in registers.
 template <class Elements, int kRows, int kVectors>
 void multiply_tile(const Tile<typename Elements::Element>& tile) {
   V sums[kRows][kVectors];
@@ -82,9 +82,9 @@ void multiply_tile(const Tile<typename Elements::Element>& tile) {
 
 template <class Element>
 using TileFunction = void (*)(const Tile<Element>&);
-// What a product must know of its packed operand. Kind has the type of an element, how many of them
-// along the depth lie together, how many at most are summed at once, and the function that
-// multiplies a tile; the tables have it for tiles of some rows less one.
+// What a product must know of its packed operand. Kind gives the element type, the number of
+// consecutive elements along the depth that are packed together, the largest depth summed at once,
+// and the function that multiplies a tile. Entry i of the tables is for tiles of i + 1 rows.
 template <class Kind, int kVectors, size_t... kIndex>
 constexpr std::array<TileFunction<typename Kind::Element>, sizeof...(kIndex)> tile_functions(
     std::index_sequence<kIndex...>) {
@@ -124,10 +124,10 @@ inline void fill_tile(const Product& product, int64_t first_row, int64_t rows, i
 // The columns of one panel.
 struct PanelColumns {
   int64_t first;
-  int64_t count;  // that exist
+  int64_t count;  // columns that exist
   int64_t width;
 };
-// `pack` packs each panel of `depth` rows.
+// Calls `pack` for each panel of an operand of `depth` rows.
 template <class Pack>
 void for_each_panel(int64_t depth, int64_t columns, ThreadPool* pool, const Pack& pack) {
   const int64_t panels = (columns + kPanelWidth - 1) / kPanelWidth;
@@ -137,8 +137,8 @@ void for_each_panel(int64_t depth, int64_t columns, ThreadPool* pool, const Pack
   });
 }
 
-// Weights of any type, of which `step` elements of a column along the depth lie together. What is
-// missing to whole steps, and to the width of the last panel, is 0.
+// Packs weights of any element type. `step` consecutive elements of a column along the depth are
+// packed together. Steps and the last panel are padded with 0.
 template <class Weights, class Element>
 void pack_panels(const Weights& weights, int64_t step, Element* packed, ThreadPool* pool) {
   const int64_t depth = (weights.depth + step - 1) / step * step;
@@ -162,14 +162,14 @@ struct Block {
   int64_t columns;
 };
 
-// Which of the tiles of rows one is that the same panels are multiplied with.
+// The index of a tile of rows, and the number of tiles multiplied with the same panels.
 struct Turn {
   int64_t index;
   int64_t count;
 };
 
 // The rows of the right operand that are multiplied at once. A depth of 0 is one empty block, so
-// that bias and activation still apply.
+// bias and activation still apply.
 struct DepthBlock {
   int64_t index;
   int64_t first;
@@ -187,8 +187,9 @@ HWY_INLINE DepthBlock depth_block(int64_t depth, int64_t index) {
   return {index, first, std::min(depth, part_begin(steps, blocks, index + 1) * kStep) - first};
 }
 
-// The part of what comes behind the panel of `column` that this tile of rows, one of turn.count,
-// brings into the second cache, so that reading large weights from memory takes no time of its own.
+// Returns this tile's share, one of turn.count, of the packed data that follows the panel of
+// `column`: the next block of depth, or a panel of the next block of columns. Prefetching it into
+// the L2 cache hides the time of reading large weights from memory.
 template <class Packed>
 HWY_INLINE std::span<const typename Packed::Element> part_ahead(
     const Product& product, const typename Packed::Element* packed, const Block& block,
@@ -205,8 +206,9 @@ HWY_INLINE std::span<const typename Packed::Element> part_ahead(
           panel + part_begin(size, turn.count, turn.index + 1)};
 }
 
-// All at once would wait for each other; where there is more than a line for each row of the
-// panel, memory is what the product waits for.
+// Spreads the prefetches over the rows of the panel, because prefetches issued together wait for
+// each other. If there is more than one cache line per row, the product is bound by memory and all
+// prefetches are issued at once.
 template <class Packed>
 HWY_INLINE void read_ahead(std::span<const typename Packed::Element> part,
                            Tile<typename Packed::Element>& tile) {
@@ -224,7 +226,7 @@ HWY_INLINE void read_ahead(std::span<const typename Packed::Element> part,
   }
 }
 
-// The columns of a block, for the rows in `left` and one block of depth.
+// Multiplies the rows in `left` with the columns of a block, for one block of depth.
 template <class Packed>
 void multiply_rows_of_tile(const Product& product, const typename Packed::Element* packed,
                            const Block& block, const DepthBlock& depth, const float* left,
@@ -293,14 +295,14 @@ void multiply_panels(const Product& product, const typename Packed::Element* pac
   const bool parallel =
       thread_count(pool) > 1 && product.rows * product.columns * product.depth >= kParallelWork;
   if (parallel) {
-    // Several tasks for each thread, so that one that is held up holds nobody up. Columns are dealt
-    // out first: each row part reads the right operand again, a column part copies the left one
-    // again, which four panels make up for. A row part has at least four tiles of rows.
+    // Several tasks per thread, so that one delayed thread delays no others. Columns are split
+    // first: each row part reads the right operand again, whereas a column part copies the left
+    // operand again, which four panels make up for. A row part has at least four tiles of rows.
     const int64_t threads = thread_count(pool), wanted = 4 * threads;
     const int64_t most_rows = std::max<int64_t>(1, (product.rows + kTileRows - 1) / kTileRows / 4);
     column_parts = std::max(column_parts, std::clamp<int64_t>(panels / 4, 1, wanted));
     row_parts = std::clamp<int64_t>((wanted + column_parts - 1) / column_parts, 1, most_rows);
-    // Few tasks that cannot be dealt out evenly leave threads without one at the end.
+    // A small number of tasks that is no multiple of the threads leaves threads idle at the end.
     while (row_parts < most_rows && row_parts * column_parts < 4 * wanted &&
            row_parts * column_parts % threads != 0)
       ++row_parts;

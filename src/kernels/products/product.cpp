@@ -19,7 +19,7 @@ void multiply(const Product& product, ThreadPool* pool) {
 
 int64_t packed_columns(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
 
-// `columns` columns, side by side along the depth, into a panel of `width`.
+// Packs `columns` columns, contiguous along the depth, into a panel of `width` columns.
 void pack_turned(const float* from, int64_t column_stride, int64_t columns, int64_t count,
                  int64_t width, float* panel) {
   int64_t n = 0;

@@ -1,9 +1,8 @@
-// Products of float32 matrices, out = left right + bias, whose right operand (the weights, as a
-// rule) is packed before: into panels as wide as the target's registers, which the product then
-// streams.
+// Products of float32 matrices, out = left right + bias. The right operand (usually the weights) is
+// packed beforehand into panels as wide as the target's registers, which the product then streams.
 //
-// Sums run along `depth` in blocks of at most 256, which are added in order; one result is the same
-// to the bit for any number of threads and however many rows and columns are computed beside it.
+// Sums run along `depth` in blocks of at most 256, which are added in order. Each result is bitwise
+// the same for any number of threads and of rows and columns computed beside it.
 #ifndef PT2_KERNELS_PRODUCTS_PRODUCT_H
 #define PT2_KERNELS_PRODUCTS_PRODUCT_H
 
@@ -14,21 +13,21 @@
 
 namespace pt2::kernels {
 
-// What follows the sums: out = activation(sum + bias + addend).
+// Applied to the sums: out = activation(sum + bias + addend).
 struct Epilogue {
-  const float* bias = nullptr;    // one for each column, or null
+  const float* bias = nullptr;    // one per column, or null
   const float* addend = nullptr;  // rows x columns, or null; may be `out` itself
   int64_t addend_stride = 0;      // from row to row
   Activation activation = Activation::none;
 };
 
-// How many floats a packed operand of `depth` rows and `columns` columns takes.
+// Size in floats of a packed operand of `depth` rows and `columns` columns.
 int64_t packed_size(int64_t depth, int64_t columns);
 
 // Packs rows first_depth .. first_depth + count - 1 of an operand of `depth` rows and `columns`
-// columns. Element (k, n) of these is right[k * depth_stride + n * column_stride], so both [K, N]
-// (strides N, 1) and the weights [N, K] of a linear layer (strides 1, K) are packed in place.
-// `packed` has packed_size floats, for best speed at a multiple of 64 bytes.
+// columns. Element (k, n) of these rows is right[k * depth_stride + n * column_stride]: [K, N] has
+// strides N, 1, and the weights [N, K] of a linear layer have strides 1, K. `packed` has
+// packed_size floats and is best aligned to 64 bytes.
 struct Packing {
   int64_t depth = 0;
   int64_t columns = 0;
@@ -40,9 +39,9 @@ struct Packing {
 void pack_right(const float* right, const Packing& packing, float* packed,
                 ThreadPool* pool = nullptr);
 
-// Rows of the left operand are made where they do not lie ready (windows of images). Writes
+// Makes rows of the left operand that are not stored in memory (windows of images). `fill` writes
 // elements first_depth .. first_depth + depth - 1 of `rows` rows, at tile[r * kTilePitch + k]. It
-// may write up to 16 floats more after each row, in ascending order of rows.
+// may write up to 16 floats beyond each row, and must go through rows in ascending order.
 inline constexpr int64_t kTileDepth = 256;
 inline constexpr int64_t kTilePitch = kTileDepth + 16;
 struct LeftRows {
@@ -55,25 +54,26 @@ struct LeftRows {
 struct Product {
   int64_t rows = 0;
   int64_t columns = 0;
-  int64_t depth = 0;  // at least 0: the sum of nothing is 0
-  // Row r begins at left + r * left_stride, its elements side by side; or, if left is null, what
-  // left_rows makes.
+  int64_t depth = 0;  // at least 0; an empty sum is 0
+  // Row r begins at left + r * left_stride; its elements are contiguous. If `left` is null,
+  // left_rows makes the rows.
   const float* left = nullptr;
   int64_t left_stride = 0;
   LeftRows left_rows;
-  // Its size if the product takes only its first rows or columns; 0 if all.
+  // The packed operand. If the product uses only its first rows or columns, packed_depth or
+  // packed_columns is its whole size; else 0.
   const float* packed = nullptr;
   int64_t packed_depth = 0;
   int64_t packed_columns = 0;
-  // Row r begins at out + r * out_stride. `out` overlaps no operand but an addend equal to it.
+  // Row r begins at out + r * out_stride. `out` overlaps no operand except an addend equal to it.
   float* out = nullptr;
   int64_t out_stride = 0;
   Epilogue epilogue;
-  // What sums are multiplied with before the epilogue, one for each column: level_products.h says
-  // it, and products of floats have none.
+  // Factors that multiply the sums before the epilogue, one per column (level_products.h). Null for
+  // products of floats.
   const float* factors = nullptr;
-  // Of whole numbers (quantized_products.h): what is taken from their sums, for each column of each
-  // block of depth, before they become floats.
+  // For integer products (quantized_products.h): subtracted from the sums before the conversion to
+  // floats, one per column and block of depth.
   const int32_t* shifts = nullptr;
 };
 void multiply_packed(const Product& product, ThreadPool* pool = nullptr);

@@ -1,5 +1,5 @@
-// Sums of whole numbers, and whether AVX512_VNNI multiplies four bytes and adds them to one of
-// them. Included once for each target, as vectors-inl.h.
+// Vectors of integer sums, and AVX512_VNNI, which multiplies four pairs of bytes and adds the
+// products to one sum. Included once for each target, as vectors-inl.h is.
 #if defined(PT2_KERNELS_PRODUCTS_QUAD_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_QUAD_DOT_INL_H
 #undef PT2_KERNELS_PRODUCTS_QUAD_DOT_INL_H
@@ -22,8 +22,8 @@ inline bool has_quad_dot() {
 #endif
 }
 
-// GCC keeps arrays of hn::Vec<Ints> in memory: the type of their elements is that of no instruction
-// on whole numbers of 32 bits.
+// GCC keeps arrays of hn::Vec<Ints> in memory, because the element type of `raw` is not that of
+// instructions on 32-bit integers.
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !HWY_COMPILER_MSVC
 using Sums = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t))));
 HWY_INLINE Sums sums_of(hn::Vec<Ints> integers) { return reinterpret_cast<Sums>(integers.raw); }
@@ -40,7 +40,7 @@ HWY_INLINE Sums no_sums() { return sums_of(hn::Zero(Ints())); }
 #if PT2_BEYOND_AVX3
 #pragma GCC push_options
 #pragma GCC target("avx512vnni")
-// Of uint8 and int8.
+// `left` holds uint8, `right` int8.
 HWY_INLINE Sums add_quads(Sums sums, __m512i left, __m512i right) {
   return sums_of({_mm512_dpbusd_epi32(integers_of(sums).raw, left, right)});
 }

@@ -12,7 +12,7 @@
 #include "kernels/products/product-inl.h"
 #include "kernels/products/quad_dot-inl.h"
 
-// Where ReorderWidenMulAccumulate adds neighbours, as pmaddwd does.
+// True if ReorderWidenMulAccumulate adds adjacent products, as pmaddwd does.
 #undef PT2_PAIR_DOT
 #define PT2_PAIR_DOT (HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
@@ -20,13 +20,13 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// How many levels along the depth lie together in a slot of a tile, the room of one float.
+// Number of consecutive levels along the depth that share a slot of a tile, the size of one float.
 inline int64_t levels_of_slot() { return has_quad_dot() ? 4 : PT2_PAIR_DOT ? 2 : 1; }
 
 #if PT2_PAIR_DOT
-// Sums to which no earlier ones are added, and which are no more than bounded, stay in registers:
-// where the depth is short, as in the networks for small devices, a product's time is here. Its
-// code is long, so that what few processors run goes without: dot_quads and AVX2 have it.
+// Finishes sums in registers if no earlier sums are added and the activation only clamps. With a
+// short depth, as in networks for small devices, this step dominates the product's time. The code
+// is long, so it is compiled only for dot_quads and AVX2; few processors run the other variants.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 template <int kRows, int kVectors>
 HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows][kVectors],
@@ -56,7 +56,7 @@ HWY_INLINE void finish_bounded(const Results& results, const Sums (&sums)[kRows]
     for (int r = 0; r < kRows; ++r) {
       const V bounded = at_most(at_least(out[r], low), high);
       float* to = results.out + r * results.out_stride + v * kLanes;
-      // Processors without AVX-512 may be slow to store some lanes.
+      // Masked stores may be slow on processors without AVX-512.
       if (HWY_TARGET == HWY_AVX3)
         hn::BlendedStore(bounded, present, Floats(), to);
       else
@@ -96,10 +96,10 @@ void fill_quads(const void* source, int64_t first_row, int64_t rows, int64_t fir
                     to, kPitch);
   const int64_t padding = (4 - depth % 4) % 4;
   for (int64_t r = 0; r < rows; ++r, to += kPitch) {
-    // The instruction takes uint8: levels of int8 are moved up.
+    // The instruction takes uint8, so int8 levels are shifted by 128.
     if (product.is_signed)
       for (int64_t k = 0; k < depth; ++k) to[k] ^= 0x80;
-    // Weights are 0 there.
+    // The weights are 0 in the padding.
     std::fill_n(to + depth, padding, uint8_t{0});
   }
 }
@@ -155,7 +155,7 @@ struct QuadKind {
 using QuadPanels = Panels<QuadKind>;
 #endif
 
-// Levels less their zero, as elements of a wider type, which fill the slots of a tile.
+// Writes levels minus the zero point, widened to `Element`, into the slots of a tile.
 template <class Element>
 void fill_shifted(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                   int64_t depth, float* tile) {
@@ -176,7 +176,7 @@ void fill_shifted(const void* source, int64_t first_row, int64_t rows, int64_t f
       for (int64_t k = 0; k < depth; ++k) shift(static_cast<int8_t>(from[k]), k);
     else
       for (int64_t k = 0; k < depth; ++k) shift(from[k], k);
-    // Weights are 0 there.
+    // The weights are 0 in the padding.
     std::fill_n(wide + depth, (kSlot - depth % kSlot) % kSlot, Element{0});
     const int64_t slots = (depth + kSlot - 1) / kSlot;
     std::memcpy(tile + r * kTilePitch, wide, static_cast<size_t>(slots) * sizeof(float));
@@ -236,8 +236,8 @@ void pack_quantized_panels(const LevelWeights& weights, int8_t* packed, ThreadPo
 }
 
 #if PT2_BEYOND_AVX3
-// The sum of (level - zero) * weight is that of level * weight less zero times that of weights.
-// `sums` has these.
+// The sum of (level - zero) * weight is the sum of level * weight minus `zero` times the sum of the
+// weights. `sums` holds the sums of the weights.
 void find_shifts(int64_t zero, int64_t count, const int8_t* sums, int32_t* shifts) {
   for (int64_t i = 0; i < count; ++i) {
     int32_t sum = 0;
@@ -247,7 +247,8 @@ void find_shifts(int64_t zero, int64_t count, const int8_t* sums, int32_t* shift
 }
 #endif
 
-// For each block of depth and each column, behind the panels.
+// Writes the sum of the weights of each column in each block of depth; `sums` lies behind the
+// panels.
 void sum_levels([[maybe_unused]] const LevelWeights& weights, [[maybe_unused]] int8_t* sums) {
 #if PT2_BEYOND_AVX3
   if (levels_of_slot() != 4) return;
@@ -309,14 +310,14 @@ void copy_matrix(const void* source, int64_t first_row, int64_t rows, int64_t fi
                 static_cast<size_t>(depth));
 }
 
-// Panels for any target, and sums of columns for any number of blocks of depth.
+// Size of the panels for any target, and number of column sums for any blocking of the depth.
 int64_t panels_size(int64_t depth, int64_t columns) {
   return packed_size((depth + 3) / 4 * 4, columns);
 }
 int64_t sum_count(int64_t depth, int64_t columns) { return (depth / kTileDepth + 1) * columns; }
 
-// Rows that become levels at once: few enough for the second cache beside the weights, several
-// tiles.
+// Parts of rows that are requantized at a time: small enough to stay in the L2 cache beside the
+// weights, and several tiles large.
 struct Parts {
   int64_t rows, count;
   Parts(int64_t all_rows, int64_t columns) {

@@ -1,5 +1,5 @@
-// The loops of products of few rows, for an operand of any type as it lies. Included once for each
-// target, as vectors-inl.h.
+// Loops of products of few rows, with an unpacked operand of any element type. Included once for
+// each target, as vectors-inl.h is.
 #if defined(PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
 #undef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
@@ -20,9 +20,9 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kMostRows = 4;
 constexpr int64_t kRowProductWork = int64_t{1} << 15;
-// Columns of a task: whole vectors, so that no sum depends on the split.
+// Columns of a task: a multiple of whole vectors, so that no sum depends on the split.
 constexpr int64_t kColumnStep = 64;
-// Whether 16 sums stay in registers beside what they are made of.
+// True if 16 sums fit in registers beside their operands.
 constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM;
 
 struct Columns {
@@ -52,7 +52,7 @@ HWY_INLINE void finish_columns(const RowProduct& product, const V (&totals)[kRow
           started(product, first_row + r, column + c);
 }
 
-// kColumns columns side by side along the depth, for kRows rows.
+// Sums kColumns columns, contiguous along the depth, for kRows rows.
 template <class Elements, int kRows, int kColumns>
 void sum_columns(const RowProduct& product, const typename Elements::Element* weights,
                  int64_t first_row, int64_t column) {
@@ -78,7 +78,7 @@ void sum_columns(const RowProduct& product, const typename Elements::Element* we
       for (int c = 0; c < kColumns; ++c) {
         const auto* from = right + c * product.right_stride + k;
         elements[c] = Elements::load(from);
-        // What comes behind these columns: processors do not read ahead beyond a page.
+        // Prefetches the columns after these: hardware prefetching stops at a page boundary.
         __builtin_prefetch(from + kColumns * product.right_stride, 0, 2);
       }
 #pragma GCC unroll 4
@@ -119,7 +119,7 @@ void turned_columns(const RowProduct& product, const typename Elements::Element*
     sum_columns<Elements, kRows, 1>(product, weights, columns.first_row, column);
 }
 
-// What a vector of `count` columns starts from.
+// Returns bias and addend of `count` columns.
 inline V started_vector(const RowProduct& product, int64_t row, int64_t column, int64_t count) {
   const Epilogue& epilogue = product.epilogue;
   V start = hn::Zero(Floats());
@@ -130,7 +130,7 @@ inline V started_vector(const RowProduct& product, int64_t row, int64_t column, 
   return start;
 }
 
-// `kVectors` whole vectors of columns, or one that has `count` of them.
+// Sums kVectors whole vectors of columns, or one vector with `count` columns.
 template <class Elements, int kRows, int kVectors, bool kWhole>
 void sum_vectors(const RowProduct& product, const typename Elements::Element* weights,
                  int64_t first_row, int64_t column, int64_t count = kLanes) {
@@ -180,7 +180,7 @@ void sum_vectors(const RowProduct& product, const typename Elements::Element* we
 template <class Elements, int kRows>
 void straight_columns(const RowProduct& product, const typename Elements::Element* weights,
                       const Columns& columns) {
-  // Eight sums at a time hide how long one takes.
+  // Eight sums at a time hide the latency of multiply-adds.
   constexpr int kVectors = kRows == 1 ? 8 : kRows == 2 || kManyRegisters ? 4 : 2;
   int64_t column = columns.begin;
   const auto cover = [&](auto vectors) {
@@ -203,7 +203,8 @@ inline void activate_columns(const RowProduct& product, const Columns& columns, 
   }
 }
 
-// `multiply` computes the sums of some columns for as many rows as its first argument says.
+// Calls multiply(number of rows, columns), with the number as an integral_constant, for blocks of
+// the product.
 template <class Multiply>
 void multiply_by_columns(const RowProduct& product, ThreadPool* pool, const Multiply& multiply) {
   if (product.rows <= 0 || product.columns <= 0) return;
@@ -236,7 +237,7 @@ void multiply_by_columns(const RowProduct& product, ThreadPool* pool, const Mult
   });
 }
 
-// With an operand as it lies.
+// Multiplies with an unpacked operand.
 template <class Elements>
 void multiply_by_elements(const RowProduct& product, const typename Elements::Element* right,
                           ThreadPool* pool) {
@@ -248,7 +249,8 @@ void multiply_by_elements(const RowProduct& product, const typename Elements::El
   });
 }
 
-// The product of rows with weights whose elements are no floats, one of whose strides is 1.
+// Returns the product with columns, depth and strides of weights that are not floats; one of their
+// strides is 1.
 template <class Weights>
 RowProduct with_weights(const RowProduct& product, const Weights& weights) {
   RowProduct whole = product;

@@ -1,5 +1,5 @@
-// Products of few float32 rows with an operand as it lies, read once: what decoding a token does
-// with mapped weights. Worth it up to four rows; more are right, but slower than multiply_packed.
+// Products of few float32 rows with an unpacked operand, which is read once: decoding a token with
+// mapped weights. Worthwhile up to four rows; more rows work, but are slower than multiply_packed.
 #ifndef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_H
 #define PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_H
 
@@ -21,7 +21,7 @@ struct RowProduct {
   const float* right = nullptr;
   int64_t right_stride = 0;
   bool turned = true;
-  float* out = nullptr;  // row r at out + r * out_stride; overlaps no operand but an equal addend
+  float* out = nullptr;  // row r at out + r * out_stride; overlaps only an equal addend
   int64_t out_stride = 0;
   Epilogue epilogue;
   const float* factors = nullptr;  // as Product::factors

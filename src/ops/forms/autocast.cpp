@@ -8,11 +8,11 @@ namespace pt2::ops {
 
 std::optional<Dtype> autocast_region(std::optional<Dtype> around, std::string_view device,
                                      std::optional<Dtype> dtype, bool enabled) {
-  // Autocast for another device leaves the CPU's region as it is.
+  // Autocast for another device does not change the CPU's region.
   if (device != "cpu") return around;
   if (!enabled) return std::nullopt;
   if (!dtype) return Dtype::bfloat16;
-  // PyTorch warns of any other dtype and computes without autocast (torch/amp/autocast_mode.py).
+  // For any other dtype, PyTorch warns and computes without autocast (torch/amp/autocast_mode.py).
   const bool known = *dtype == Dtype::bfloat16 || *dtype == Dtype::float16;
   return known ? dtype : std::nullopt;
 }
@@ -30,7 +30,7 @@ Result<std::optional<Dtype>> autocast_dtype(const Operator& op, std::optional<Dt
     case AutocastRule::widest:
       break;
   }
-  // at::autocast::promote_type: float32 as soon as one argument is.
+  // at::autocast::promote_type: float32 if any argument is float32.
   for (const Dtype dtype : dtypes)
     if (dtype != Dtype::float32 && dtype != *region)
       return operator_error("found " + std::string(dtype_name(dtype)) + " in a region of " +

@@ -1,5 +1,5 @@
-// What torch.autocast does to the arguments of operators on a CPU (ATen/autocast_mode.h). A region
-// is the dtype of operators that are exact enough in it; none is one that casts nothing.
+// The casts that torch.autocast applies to arguments of operators on a CPU (ATen/autocast_mode.h).
+// A region is the dtype of lower-precision operators; nullopt means that nothing is cast.
 #ifndef PT2_OPS_FORMS_AUTOCAST_H
 #define PT2_OPS_FORMS_AUTOCAST_H
 
@@ -11,22 +11,22 @@
 
 namespace pt2::ops {
 
-// The region that torch.autocast(device, dtype, enabled) opens within `around`.
+// The region that torch.autocast(device, dtype, enabled) opens within the region `around`.
 std::optional<Dtype> autocast_region(std::optional<Dtype> around, std::string_view device,
                                      std::optional<Dtype> dtype, bool enabled);
 
-// Whether a region may cast a tensor of this dtype.
+// True if a region may cast tensors of this dtype.
 inline bool is_autocast(Dtype dtype) {
   return dtype_category(dtype) == DtypeCategory::floating && dtype != Dtype::float64;
 }
 
-// The dtype to which a region casts those arguments of an operator that it may cast, which have
-// these dtypes; none where they stay. Error `invalid` where PyTorch refuses them.
+// The dtype to which a region casts the operator's castable arguments, whose dtypes are `dtypes`.
+// Nothing (nullopt) if they are not cast. Error `invalid` if PyTorch refuses them.
 Result<std::optional<Dtype>> autocast_dtype(const Operator& op, std::optional<Dtype> region,
                                             std::span<const Dtype> dtypes);
 
-// Calls visit(Tensor&) for every tensor that a region may cast, in lists too. The first error ends
-// it.
+// Calls visit(Tensor&) for every tensor that a region may cast, including those in lists. Stops at
+// the first error.
 template <class Visit>
 Result<void> for_each_autocast(std::span<Value> arguments, const Visit& visit) {
   for (Value& argument : arguments) {

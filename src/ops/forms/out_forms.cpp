@@ -58,7 +58,7 @@ std::string_view parameters_text(const Signature& signature) {
   return signature.text.substr(begin, signature.text.rfind(") -> ") - begin);
 }
 
-// "values" and "indices" of "(Tensor values, Tensor indices)"; results without a name are left out.
+// "values" and "indices" for "(Tensor values, Tensor indices)". Skips results without a name.
 std::vector<std::string> result_names(const Signature& signature) {
   std::string_view text = signature.text.substr(signature.text.rfind(" -> ") + 4);
   if (text.starts_with('(')) text = text.substr(1, text.size() - 2);
@@ -70,8 +70,8 @@ std::vector<std::string> result_names(const Signature& signature) {
   return out;
 }
 
-// The names of the outs: `out`, or the overload's name, for a single result; the results' names for
-// several, or out0, out1 and so on when they have none.
+// The names of the out arguments. For a single result: `out`, or the overload's name. For several
+// results: the results' names, or out0, out1 and so on if they have none.
 std::vector<std::string> out_names(std::string_view target, const Signature& signature) {
   const NamedForm* named = find_named_form(target);
   if (named != nullptr && !named->outs.empty()) return names_in(named->outs);
@@ -85,7 +85,8 @@ std::vector<std::string> out_names(std::string_view target, const Signature& sig
   return names;
 }
 
-// Options of a created tensor. An out form has no such parameters: the out itself determines them.
+// True for options of a created tensor. An out form has no such parameters: the out argument
+// determines these options.
 bool is_tensor_option(const Parameter& parameter) {
   switch (parameter.type.base) {
     case BaseType::dtype:
@@ -98,14 +99,14 @@ bool is_tensor_option(const Parameter& parameter) {
 }
 bool creates(const Signature& signature) { return signature.find("pin_memory") != nullptr; }
 
-// "Tensor self" of "Tensor(a) self".
+// "Tensor self" for "Tensor(a) self".
 std::string without_alias(std::string_view parameter) {
   constexpr std::string_view kAliased = "Tensor(";
   if (!parameter.starts_with(kAliased)) return std::string(parameter);
   return "Tensor" + std::string(parameter.substr(parameter.find(')') + 1));
 }
 
-// "aten::add.out" of "torch.ops.aten.add.out".
+// "aten::add.out" for "torch.ops.aten.add.out".
 std::string schema_name(std::string_view target) {
   constexpr std::string_view kOps = "torch.ops.";
   std::string name(target.starts_with(kOps) ? target.substr(kOps.size()) : target);
@@ -127,7 +128,7 @@ std::string functional_parameters(const Signature& signature) {
   return keyword_only ? out : out + "*, ";
 }
 
-// The arguments of the out form in the order of the functional row.
+// Reorders the arguments of the out form into the order of the functional row.
 std::vector<Value> functional_arguments(const OpDef& def, const Signature& form,
                                         std::span<const Value> arguments) {
   const auto* out = arguments.back().get_if<Tensor>();
@@ -143,8 +144,8 @@ std::vector<Value> functional_arguments(const OpDef& def, const Signature& form,
   return bound;
 }
 
-// Resizes as at::native::resize_output: the memory is kept when it is large enough. The kernel
-// chooses the strides, except for views and created tensors, whose out forms copy
+// Resizes `out` like at::native::resize_output: keeps its memory if that is large enough. The
+// result's kernel chooses the strides, except for views and created tensors, whose out forms copy
 // (resize_out_helper).
 Result<Tensor> resized(const Tensor& out, const Tensor& result, const Signature& functional) {
   const Tensor* like = &result;
@@ -173,7 +174,7 @@ Result<Tensor> store(const Signature& functional, const Value& value, const Valu
   if (has_internal_overlap(out))
     return operator_error("several elements of an out lie at one place in memory: strides " +
                           sizes_text(out.strides()));
-  // The result of a composed operator may be a view of the out itself with another order of
+  // The result of a composed operator may be a view of `out` itself, with another order of
   // elements.
   const bool shared = result->storage() == out.storage();
   copy_elements(out, shared ? result->clone() : *result);

@@ -1,4 +1,4 @@
-// A signature made at run time that owns its text: for custom operators and derived forms.
+// A signature created at run time that owns its text: for custom operators and derived forms.
 #ifndef PT2_OPS_FORMS_OWNED_SIGNATURE_H
 #define PT2_OPS_FORMS_OWNED_SIGNATURE_H
 
@@ -9,13 +9,13 @@
 
 namespace pt2::ops {
 
-// Must not be moved: the signature points into it.
+// Must not be moved, because `signature` points into the object.
 struct OwnedSignature {
   std::string text;
   std::vector<Parameter> parameters;
   std::vector<ArgumentType> returns;
   Signature signature;
-  // As in ParsedSignature: the first fault of the text, null when there is none.
+  // The first fault of the text, as in ParsedSignature; null if there is none.
   const char* fault = nullptr;
   size_t fault_position = 0;
 

@@ -1,4 +1,5 @@
-// Scaled dot-product attention: softmax(scale * q k^T + mask) v, one block of query rows at a time.
+// Scaled dot-product attention: softmax(scale * q k^T + mask) v, for one block of query rows at a
+// time.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -50,7 +51,7 @@ const std::byte* batch_data(const Tensor& tensor, int64_t index) {
 int64_t row_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 2); }
 int64_t column_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 1); }
 
-// Applies the mask to a row of scores: numbers are added; false becomes -inf.
+// Applies the mask to a row of scores. Numbers are added; false sets a score to -inf.
 template <class C>
 void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores) {
   std::vector<C> values(static_cast<size_t>(count));
@@ -64,8 +65,9 @@ void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores
   }
 }
 
-// The fused kernel's weights for half floats, not yet divided by their sum: the weights are rounded
-// to `dtype`, the sum is not (ATen/native/cpu/FlashAttentionKernel.cpp).
+// Computes the fused kernel's weights for half floats and returns their sum, by which they are not
+// yet divided. The weights are rounded to `dtype`, the sum is not
+// (ATen/native/cpu/FlashAttentionKernel.cpp).
 template <class C>
 double weigh_half_row(C* scores, int64_t count, C maximum, Dtype dtype) {
   double sum = 0;
@@ -77,12 +79,12 @@ double weigh_half_row(C* scores, int64_t count, C maximum, Dtype dtype) {
   return sum;
 }
 
-// The weights of a row. A row without keys to attend to gives zeros. log_sum is
-// log(sum(exp(scores))), 0 for such a row.
+// The result of turning a row of scores into weights. log_sum is log(sum(exp(scores))). If all
+// scores are -inf, the weights are zeros and log_sum is 0.
 template <class C>
 struct RowWeight {
   double log_sum = 0;
-  C divisor = 1;  // divides the weighted sum of values
+  C divisor = 1;  // to divide the weighted sum of values by
 };
 template <class C>
 RowWeight<C> weigh_row(C* scores, int64_t count, std::optional<Dtype> half) {
@@ -111,7 +113,7 @@ void drop_weights(Context& context, double p, C* weights, int64_t count) {
     weights[i] = context.random().bernoulli(1 - p) ? static_cast<C>(weights[i] / (1 - p)) : C(0);
 }
 
-// Attention of one head: `out` is dense [L, F]; `logsumexp` has L numbers or is null.
+// Attention of one head. `out` is dense [L, F]; `logsumexp` has L elements or is null.
 template <class C>
 void attend_head(Context& context, const Operands& operands, int64_t batch, C* out, C* logsumexp) {
   const Tensor& query = operands.query;
@@ -159,9 +161,9 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
 }
 
 void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& operands) {
-  // There may be any number of empty heads.
+  // Return early: the batch may hold any number of empty heads.
   if (out.numel() == 0 && (logsumexp == nullptr || logsumexp->numel() == 0)) return;
-  // Products count for themselves; weights are exponential functions.
+  // Counts the exponential functions of the weights. The matrix products count their own work.
   MemoryAccount::count_loops(
       {batch_count(operands.query), operands.query.size(-2 + operands.query.dim()),
        operands.key.size(operands.key.dim() - 2)},
@@ -191,7 +193,7 @@ Tensor broadcast_leading(const Tensor& tensor, const Sizes& leading, int64_t row
   return broadcast_to(tensor, sizes);
 }
 
-// [..., H, L, E] as [..., H / repeat, repeat, L, E].
+// A view of [..., H, L, E] as [..., H / repeat, repeat, L, E].
 Tensor split_heads(const Tensor& tensor, int64_t repeat) {
   Sizes sizes = tensor.sizes();
   Sizes strides = tensor.strides();
@@ -204,7 +206,7 @@ Tensor split_heads(const Tensor& tensor, int64_t repeat) {
   return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
 }
 
-// [..., H, S, E] as [..., H, 1, S, E], which broadcasts.
+// A view of [..., H, S, E] as [..., H, 1, S, E], which broadcasts.
 Tensor single_group(const Tensor& tensor) {
   Sizes sizes = tensor.sizes();
   Sizes strides = tensor.strides();
@@ -251,7 +253,7 @@ Result<void> check_attention(const Tensor& query, const Tensor& key, const Tenso
   return {};
 }
 
-// Broadcasts the leading sizes of every operand to those of all.
+// Broadcasts the leading sizes of all operands to their common leading sizes.
 Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const OptionalTensor& mask) {
   const std::array leading{leading_sizes(query), leading_sizes(key), leading_sizes(value)};
@@ -276,7 +278,7 @@ Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, cons
   return operands;
 }
 
-// [B, H, L, F] with the query's layout where the fused kernel runs, else row-major.
+// Meta of [B, H, L, F]: with the query's layout if the fused kernel runs, else row-major.
 Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch, bool fused) {
   Sizes sizes = batch;
   sizes.push_back(query.size(query.dim() - 2));
@@ -293,11 +295,11 @@ struct Attention {
   bool causal = false;
   std::optional<double> scale;
   bool fused = true;
-  // How many query heads share one key and value head.
+  // The number of query heads that share one key and value head.
   int64_t repeat = 1;
 };
 
-// With repeated heads each operand gets one more dimension, along which key and value broadcast.
+// With repeated heads, each operand gets one more dimension, along which key and value broadcast.
 OptionalTensor grouped_mask(const OptionalTensor& mask, int64_t repeat) {
   if (!mask || mask->dim() < 3) return mask;
   return mask->size(mask->dim() - 3) == 1 ? single_group(*mask) : split_heads(*mask, repeat);
@@ -319,7 +321,7 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
       broadcast_operands(grouped ? split_heads(query, attention.repeat) : query,
                          grouped ? single_group(key) : key, grouped ? single_group(value) : value,
                          grouped ? grouped_mask(mask, attention.repeat) : mask));
-  // Heads that are shared do not broadcast further.
+  // Shared heads do not broadcast further.
   if (batch_count(operands.query) != checked_numel(batch))
     return operator_error("key: found " + key.type_text() + ", expected the batch of " +
                           query.type_text());
@@ -327,8 +329,8 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
   operands.scale =
       attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
   operands.dropout_p = attention.dropout_p;
-  // Whether PyTorch's fused kernel takes the call; the other kernel computes half floats in
-  // float32.
+  // PyTorch's fused kernel rounds the weights of half floats. Its other kernel, which takes the
+  // other calls, computes half floats in float32.
   if (attention.fused && dtype_size(query.dtype()) == 2 && attention.dropout_p == 0 &&
       query.size(3) == value.size(3))
     operands.half = query.dtype();
@@ -349,8 +351,8 @@ Result<Tensor> checked_attention(Context& context, const Tensor& query, const Te
   return run_attention(context, query, key, value, attn_mask, attention, nullptr);
 }
 
-// The fused kernel wants batches of heads, and the elements of a row side by side
-// (ATen/native/transformers/sdp_utils_cpp.h check_last_dim_stride_equals_1_dense).
+// True if the fused kernel accepts the layouts: it needs batches of heads, and rows of contiguous
+// elements (ATen/native/transformers/sdp_utils_cpp.h check_last_dim_stride_equals_1_dense).
 bool may_be_fused(const Tensor& query, const Tensor& key, const Tensor& value,
                   const OptionalTensor& mask) {
   const auto has_rows = [](const Tensor& tensor) {
@@ -385,7 +387,7 @@ Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& v
 
 using FlashResult = std::tuple<Tensor, Tensor>;
 
-// logsumexp is [B, H, L] in memory of order [B, L, H]. Key and value may have fewer heads.
+// logsumexp is [B, H, L], stored in the order [B, L, H]. Key and value may have fewer heads.
 Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const Tensor& key,
                                   const Tensor& value, double dropout_p, bool is_causal,
                                   const OptionalTensor& attn_mask,
@@ -408,7 +410,7 @@ Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const T
 using FlashTuple =
     std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t, int64_t, Tensor, Tensor, Tensor>;
 
-// torch 2.1 and 2.2 called this operator on CPUs as well; only its first two results mean something
+// torch 2.1 and 2.2 called this operator on CPUs as well; only its first two results are meaningful
 // there.
 Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const Tensor& key,
                                    const Tensor& value, double dropout_p, bool is_causal, bool,
@@ -427,8 +429,8 @@ Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const 
                     Tensor::zeros(query.dtype(), {0})};
 }
 
-// For programs that were decomposed on a GPU. There logsumexp is padded to whole blocks of rows,
-// with infinity (torch/_meta_registrations.py meta__scaled_dot_product_efficient_attention).
+// For programs that were decomposed on a GPU. There logsumexp is padded with infinity to whole
+// blocks of rows (torch/_meta_registrations.py meta__scaled_dot_product_efficient_attention).
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
     Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
     const OptionalTensor& attn_bias, bool compute_log_sumexp, double dropout_p, bool is_causal,
@@ -454,14 +456,14 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
   return std::tuple(std::move(out), std::move(logsumexp), none, none);
 }
 
-// Also returns the weights: attention with the identity matrix as values.
+// Also returns the weights, computed as attention with the identity matrix as values.
 Result<FlashResult> attention_math(Context& context, const Tensor& query, const Tensor& key,
                                    const Tensor& value, const OptionalTensor& attn_mask,
                                    double dropout_p, bool is_causal,
                                    const OptionalTensor& dropout_mask,
                                    const std::optional<double>& scale, bool enable_gqa) {
   if (dropout_mask) return Error{ErrorCode::unsupported, "attention with a dropout_mask", ""};
-  // A direct call adds bool masks too, as zeros and ones.
+  // A direct call of this operator adds bool masks, too, as zeros and ones.
   OptionalTensor mask = attn_mask;
   if (mask && mask->dtype() == Dtype::bool_) mask = to_dense(*mask, Dtype::bool_, Dtype::float32);
   Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale, .fused = false};
@@ -502,7 +504,7 @@ Result<std::array<Meta, 2>> flash_meta(const Tensor& query, const Tensor& key, c
   return std::array{std::move(out), Meta(totals, {query.size(0), query.size(1), query.size(2)})};
 }
 
-// Only the first two results mean something on CPUs.
+// Only the first two results are meaningful on CPUs.
 Result<std::vector<Meta>> flash_attention_meta(std::span<const Value> arguments) {
   PT2_TRY(auto metas,
           flash_meta(*arguments[0].get_if<Tensor>(), *arguments[1].get_if<Tensor>(),
@@ -510,7 +512,7 @@ Result<std::vector<Meta>> flash_attention_meta(std::span<const Value> arguments)
   return meta_list(std::move(metas));
 }
 
-// Repeats key and value heads, each of which serves `times` query heads.
+// Repeats each key or value head `times` times, once for each query head that it serves.
 Result<Tensor> repeat_heads(Emitter& e, const Tensor& tensor, int64_t times) {
   if (times == 1) return tensor;
   const int64_t heads = tensor.dim() - 3;
@@ -523,7 +525,7 @@ Result<Tensor> repeat_heads(Emitter& e, const Tensor& tensor, int64_t times) {
   return e(aten<"reshape.default">, {whole, sizes});
 }
 
-// The softmax of the scores; rows that the mask excludes entirely are zero.
+// The softmax of the scores. Rows that the mask excludes entirely are zero.
 Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const OptionalTensor& mask,
                                  bool causal) {
   const Sizes none;
@@ -592,7 +594,7 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
   return Attended(std::move(out), std::move(weights));
 }
 
-// A direct call adds bool masks too, as zeros and ones.
+// A direct call of this operator adds bool masks, too, as zeros and ones.
 Result<Attended> attention_math_formula(Emitter& e, const Tensor& query, const Tensor& key,
                                         const Tensor& value, const OptionalTensor& attn_mask,
                                         double dropout_p, bool is_causal,
@@ -616,12 +618,12 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
   PT2_TRY(const Meta meta,
           scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,
                                             scale, enable_gqa));
-  // While it exports, PyTorch takes the fused kernel for a bool mask of any strides, and what it
-  // records of later views follows from that.
+  // During export, PyTorch takes the fused kernel for a bool mask of any strides, and the views
+  // that it records later depend on this choice.
   const bool is_bool = attn_mask && attn_mask->dtype() == Dtype::bool_;
   if (meta.strides.empty() || !may_be_fused(query, key, value, is_bool ? std::nullopt : attn_mask))
     return out;
-  // The fused kernel gives its result the query's order in memory.
+  // The fused kernel stores its result in the query's order of dimensions.
   Sizes in_memory{0, 1, 2, 3}, back(4);
   std::ranges::stable_sort(in_memory, std::greater(),
                            [&](int64_t dim) { return meta.strides[static_cast<size_t>(dim)]; });

@@ -1,4 +1,4 @@
-// The gradients of attention, from the output and the logarithms of the sums that it saved.
+// The gradients of attention, computed from its saved output and logsumexp.
 #include <array>
 #include <cmath>
 
@@ -13,7 +13,7 @@
 namespace pt2::ops {
 namespace {
 
-// Everything in the dtype that sums are kept in.
+// All tensors have the dtype in which sums are accumulated.
 struct Forward {
   Tensor query, key, value, output, gradient;
   Tensor weights;  // softmax of the scores
@@ -34,7 +34,8 @@ Result<void> check_operands(const Tensor& grad_out, const Tensor& query, const T
   PT2_TRY_VOID(check_sizes(out, {batch, heads, query.size(2), value.size(3)}, "out"));
   PT2_TRY_VOID(check_sizes(grad_out, out.sizes(), "grad_out"));
   Result<void> checked = check_sizes(logsumexp, {batch, heads, query.size(2)}, "logsumexp");
-  // torch.export's own decomposition of a joint graph does so, and computes wrong gradients.
+  // torch.export's own decomposition of a joint graph passes the attention weights here, and
+  // computes wrong gradients.
   if (!checked && logsumexp.dim() == 4)
     return operator_error(checked.error().message + "; it is given the weights of the attention");
   return checked;
@@ -65,7 +66,7 @@ Result<Tensor> masked_scores(const Forward& forward, bool is_causal, const Optio
   return apply(aten<"masked_fill.Scalar">, {scores, hidden, -HUGE_VAL});
 }
 
-// [B, H, L, E] over memory of [B, L, H, E], as the fused kernel leaves it.
+// A tensor [B, H, L, E] stored in the order [B, L, H, E], as the fused kernel leaves it.
 Result<Tensor> as_heads(const Tensor& gradient, Dtype dtype) {
   PT2_TRY(const Tensor turned, transpose(gradient, 1, 2));
   return transpose(to_dense(turned, dtype, dtype), 1, 2);

@@ -52,7 +52,7 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
     }
     (in_left && in_right ? batch : in_left ? left_only : right_only).push_back(dim);
   }
-  // The sums of small integers are int64, so the operands may differ in dtype.
+  // Sums of small integers are int64, so the operands may differ in dtype.
   if (!contracts) return e(aten<"mul.Tensor">, {left, right});
   auto matrices = [&](const Tensor& tensor, const Sizes& rows,
                       const Sizes& columns) -> Result<Tensor> {
@@ -83,7 +83,7 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
   return e(aten<"permute.default">, {e(aten<"view.default">, {flat, sizes}), inverse});
 }
 
-// Labels are letters. An ellipsis stands for several labels of its own, aligned at the right.
+// Labels are letters. An ellipsis stands for several unnamed labels, aligned at the right.
 constexpr int kEllipsis = 1000;
 
 using Labels = std::vector<int>;
@@ -123,7 +123,7 @@ struct Equation {
   int64_t ellipsis_rank = 0;
 };
 
-// Without "->" the result has the labels of the ellipsis, followed by those that occur once, in
+// The output labels of an equation without "->": the ellipsis, then the labels that occur once, in
 // alphabetical order.
 Labels implied_output(const std::vector<Labels>& operands) {
   std::map<int, int> counts;
@@ -165,7 +165,7 @@ Result<Equation> parse_equation(std::string_view text, const Tensors& tensors) {
 }
 
 // The position of each label in the common order of dimensions: output labels first, then summed
-// ones.
+// labels.
 struct Positions {
   std::map<int, int64_t> of_label;
   int64_t output_rank = 0;
@@ -198,7 +198,7 @@ Result<Positions> label_positions(const Equation& equation) {
   return positions;
 }
 
-// The position of each dimension of an operand.
+// The position of each dimension of an operand in the common order.
 Sizes positions_of(const Tensor& tensor, const Labels& labels, const Equation& equation,
                    const Positions& positions) {
   Sizes out;
@@ -212,7 +212,7 @@ Sizes positions_of(const Tensor& tensor, const Labels& labels, const Equation& e
   return out;
 }
 
-// Permutes `tensor` to the common order of dimensions; a repeated label takes the diagonal.
+// Permutes `tensor` to the common order of dimensions. A repeated label takes the diagonal.
 Result<Tensor> align(Emitter& e, Tensor tensor, Sizes places, int64_t rank) {
   for (size_t first = 0; first < places.size(); ++first) {
     const auto again =
@@ -263,7 +263,7 @@ Result<Tensor> einsum(Emitter& e, const std::string& text, const Tensors& tensor
   PT2_TRY_VOID(check_label_sizes(aligned));
   Tensor result = aligned[0];
   for (size_t i = 1; i < aligned.size(); ++i) {
-    // A label is summed as soon as no later operand has it.
+    // Sums over a label as soon as no later operand has it.
     std::vector<bool> summed(static_cast<size_t>(positions.rank), false);
     for (int64_t dim = positions.output_rank; dim < positions.rank; ++dim)
       summed[static_cast<size_t>(dim)] =
@@ -300,7 +300,7 @@ Result<Tensor> tensordot(Emitter& e, const Tensor& self, const Tensor& other,
     if (a != b && a != 1 && b != 1)
       return operator_error("dims: found sizes " + std::to_string(a) + " and " + std::to_string(b) +
                             ", expected equal ones");
-    // Broadcasts a size of 1: the other operand is summed first.
+    // To broadcast a size of 1, sums the other operand first.
     auto sum = [&](const Tensor& tensor, int64_t dim) {
       return e(aten<"sum.dim_IntList">, {tensor, Sizes{dim}, true, tensor.dtype()});
     };
@@ -334,7 +334,8 @@ Result<Tensor> tensordot(Emitter& e, const Tensor& self, const Tensor& other,
   return e(aten<"view.default">, {flat, sizes});
 }
 
-// Sums of the parts of `input` along its first dimension, with a row of factors for each sum.
+// Weighted sums of the slices of `input` along its first dimension; each row of `coefficients`
+// gives one sum.
 Result<Tensor> linear_combination(Emitter& e, const Tensor& input, const Tensor& coefficients) {
   PT2_TRY_VOID(check_rank_at_least(input, 1, "input"));
   PT2_TRY_VOID(check_rank(coefficients, 2, "coefficients"));

@@ -40,7 +40,7 @@ Result<WideSvd> wide_svd(const Tensor& a, bool full_matrices) {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     for (int64_t i = 0; i < matrices.count(); ++i)
       factor_svd(matrices[i], s.data<double>() + i * rank, u[i], vh[i]);
-    // An empty matrix may have any basis.
+    // An empty matrix may have any basis: use the identity.
     for (int64_t i = 0; rank == 0 && i < u.count(); ++i) set_identity(u[i]);
     for (int64_t i = 0; rank == 0 && i < vh.count(); ++i) set_identity(vh[i]);
     return WideSvd{u.tensor(), s, vh.tensor()};
@@ -145,7 +145,7 @@ Result<std::array<Meta, 3>> lu_factor_ex_meta(const Tensor& a, bool pivot, bool)
                     Meta(Dtype::int32, batch_of(a, {inner})), Meta(Dtype::int32, batch_of(a))};
 }
 
-// Writes the row exchanges as a matrix P with A = P L U.
+// Sets p to the permutation matrix P of the row exchanges, with A = P L U.
 template <class T>
 Result<void> set_permutation(std::span<const int64_t> pivots, MatrixView<T> p) {
   std::vector<int64_t> order(static_cast<size_t>(p.rows));
@@ -209,7 +209,8 @@ Result<Meta> lu_solve_meta(const Tensor& lu, const Tensor&, const Tensor& b, boo
   const Tensor& whole = std::get<1>(pair);
   return meta_of(b.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
 }
-// By the triangles themselves, so a singular matrix has a solution, too: an infinite one.
+// Solves with the triangular factors themselves, so a singular matrix has a solution, too: an
+// infinite one.
 Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left,
                         bool adjoint) {
   PT2_TRY_VOID(check_same_dtype(b, lu, "B"));
@@ -223,7 +224,7 @@ Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b,
   const auto solve = [](const Tensor& triangle, const Tensor& sides, bool upper, bool has_ones) {
     return apply(aten<"linalg_solve_triangular.default">, {triangle, sides, upper, true, has_ones});
   };
-  // X A = B is A^H X^H = B^H.
+  // X A = B is solved as A^H X^H = B^H.
   PT2_TRY(Tensor x, left ? Result<Tensor>(b) : turned(b));
   if (adjoint == left) {
     PT2_TRY(const Tensor upper, turned(u));
@@ -247,13 +248,13 @@ Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b,
 
 // --- Determinants
 
-// A number of absolute value 1, or 0. As in torch.sgn, real NaN counts as 0.
+// A number of absolute value 1, or 0 if x is 0. As in torch.sgn, the phase of a real NaN is 0.
 double phase_of(double x) { return static_cast<double>((x > 0) - (x < 0)); }
 Complex phase_of(const Complex& x) { return x == Complex(0) ? x : x / std::abs(x); }
 
 Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  // Computed on the transpose, which LAPACK reads without a copy, as for determinants.
+  // Factors the transpose, as for determinants: LAPACK reads it without a copy.
   const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
   PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
   return with_field(a, [&]<class T>() -> Result<TensorQuadruple> {
@@ -298,7 +299,7 @@ double machine_epsilon(Dtype dtype) {
                                              : std::numeric_limits<float>::epsilon();
 }
 
-// Singular values not above max(atol, rtol * the largest) count as zero.
+// Singular values of at most max(atol, rtol * the largest) count as zero.
 struct Tolerances {
   double absolute = 0;
   double relative = 0;
@@ -313,8 +314,8 @@ double cutoff(std::span<const double> values, const Tolerances& tolerances) {
   return std::max(tolerances.absolute, tolerances.relative * largest);
 }
 
-// The matrices repeated for every tolerance: batch, atol and rtol broadcast. Empty matrices are
-// not.
+// The matrices, repeated for every tolerance: the batch sizes of self, atol and rtol broadcast.
+// Empty matrices are not repeated.
 Result<Tensor> for_tolerances(const Tensor& self, const OptionalTensor& atol,
                               const OptionalTensor& rtol) {
   PT2_TRY_VOID(check_matrices(self, "self"));
@@ -326,8 +327,8 @@ Result<Tensor> for_tolerances(const Tensor& self, const OptionalTensor& atol,
   return broadcast_to(self, sizes);
 }
 
-// The tolerances of every matrix of self; atol and rtol broadcast to the batch. None for empty
-// matrices: a batch may hold any number of them.
+// The tolerances of every matrix of self; atol and rtol broadcast to the batch. Returns none for
+// empty matrices, because a batch may hold any number of them.
 using AllTolerances = std::vector<Tolerances>;
 Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& atol,
                                       const OptionalTensor& rtol) {
@@ -356,7 +357,7 @@ Result<AllTolerances> same_tolerances(const Tensor& self, const std::optional<do
                        tolerances_of(self, atol, rtol));
 }
 
-// The values of matrix `i`.
+// The row of `values` that belongs to matrix `i`.
 std::span<const double> values_of(const Tensor& values, size_t i) {
   const int64_t count = values.sizes().back();
   return {values.data<double>() + static_cast<int64_t>(i) * count, static_cast<size_t>(count)};
@@ -377,13 +378,13 @@ Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
   PT2_TRY(const Tensor inverse, apply(aten<"matmul.default">, {scaled, uh}));
   return result_of(inverse, self.dtype(), true);
 }
-// The Hermitian matrices whose lower triangles are those of `a`.
+// The Hermitian matrices that have the lower triangles of `a`.
 Result<Tensor> hermitian_of(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "self"));
   PT2_TRY(const Tensor lower, apply(aten<"tril.default">, {a, -1}));
   PT2_TRY(const Tensor upper, apply(aten<"mH.default">, {lower}));
   PT2_TRY(const Tensor sides, apply(aten<"add.Tensor">, {lower, upper}));
-  // Imaginary parts on the diagonal are not read.
+  // Imaginary parts of the diagonal are ignored.
   PT2_TRY(const Tensor diagonal, apply(aten<"diagonal.default">, {a, int64_t{0}, -2, -1}));
   PT2_TRY(const Tensor numbers, apply(aten<"real.default">, {diagonal}));
   PT2_TRY(const Tensor middle, apply(aten<"diag_embed.default">, {numbers}));
@@ -416,7 +417,8 @@ Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
   return out;
 }
 
-// Column-major; the columns are as long as those of the right-hand side, which LAPACK overwrites.
+// The solution in LAPACK's layout: column-major, with columns as long as those of the right-hand
+// side, because LAPACK overwrites the right-hand side.
 Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
   const int64_t height = rows_of(solution);
   const int64_t width = columns_of(solution);
@@ -432,8 +434,8 @@ Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
   return out;
 }
 
-// Residuals exist for overdetermined systems of full rank. The default driver, gelsy, gives the
-// rank but no singular values.
+// Residuals exist only for overdetermined systems of full rank. The default driver, gelsy, computes
+// the rank but no singular values.
 Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
                               const std::optional<double>& rcond, const OptionalString& driver) {
   PT2_TRY_VOID(check_matrices(self, "self"));
@@ -490,7 +492,7 @@ Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bo
                           self.type_text());
   PT2_TRY(const auto pair, same_batch(self, b));
   return with_field(self, [&]<class T>() -> Result<Tensor> {
-    // X A = B is A^T X^T = B^T.
+    // X A = B is solved as A^T X^T = B^T.
     const auto turned = [left](const Tensor& x) { return left ? x : *transpose(x, -2, -1); };
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(turned(std::get<0>(pair))));
     PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(turned(std::get<1>(pair))));
@@ -512,7 +514,7 @@ Result<Tensor> cholesky_inverse(const Tensor& self, bool upper) {
   return cholesky_solve(identity, self, upper);
 }
 
-// Error for the first matrix that an `_ex` operator failed to factorise.
+// Error for the first matrix that an `_ex` operator could not factor.
 Result<void> check_errors(const Tensor& info, const std::string& api_name, bool) {
   const Input<int64_t> numbers(info);
   for (int64_t i = 0; i < numbers.size(); ++i)
@@ -534,7 +536,7 @@ Result<Tensor> svdvals(Emitter& e, const Tensor& a, const OptionalString& driver
                                                 {a, false, e.requires_grad(a), driver}));
   return std::move(std::get<1>(parts));
 }
-// A = U H, from the singular vectors: U's columns are orthonormal, H is Hermitian.
+// A = U H, computed from the singular vectors. The columns of U are orthonormal, H is Hermitian.
 Result<std::tuple<Tensor, Tensor>> polar(Emitter& e, const Tensor& a) {
   PT2_TRY_VOID(check_matrices(a, "A"));
   if (rows_of(a) < columns_of(a))
@@ -548,7 +550,7 @@ Result<std::tuple<Tensor, Tensor>> polar(Emitter& e, const Tensor& a) {
   PT2_TRY(Tensor hermitian, e(aten<"mul.Scalar">, {twice, 0.5}));
   return std::tuple(std::move(basis), std::move(hermitian));
 }
-// torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
+// torch.svd returns V instead of its adjoint. If it computes no vectors, it returns zeros for them.
 Result<TensorTriple> old_svd(Emitter& e, const Tensor& self, bool some, bool compute_uv) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   if (compute_uv) {
@@ -561,7 +563,7 @@ Result<TensorTriple> old_svd(Emitter& e, const Tensor& self, bool some, bool com
     return e(aten<"zeros.default">, {batch_of(self, {size, size}), self.dtype()});
   };
   PT2_TRY(Tensor u, zeros(rows_of(self)));
-  // The adjoint of a matrix, as with vectors.
+  // An adjoint, as when vectors are computed.
   PT2_TRY(Tensor v, e(aten<"mT.default">, {zeros(columns_of(self))}));
   return TensorTriple(std::move(u), std::move(s), std::move(v));
 }
@@ -597,7 +599,7 @@ Result<Tensor> logdet(Emitter& e, const Tensor& self) {
            {e(aten<"eq.Scalar">, {sign, -1.0}), std::numeric_limits<double>::quiet_NaN(), log});
 }
 
-// A tolerance, as a tensor; without one the default of get_atol_rtol.
+// A tolerance as a tensor.
 Result<Tensor> tolerance(Emitter& e, double number) {
   return e(aten<"full.default">, {Sizes{}, number, Dtype::float64});
 }
@@ -618,7 +620,7 @@ Result<Tensor> pinv_rcond(Emitter& e, const Tensor& self, const Tensor& rcond, b
   return e(aten<"linalg_pinv.atol_rtol_tensor">, {self, tolerance(e, 0), rcond, hermitian});
 }
 
-// How many singular values, or absolute eigenvalues, are above both tolerances.
+// The number of singular values, or of absolute eigenvalues, above both tolerances.
 Result<Tensor> rank_above(Emitter& e, const Tensor& self, const Result<Tensor>& atol,
                           const Result<Tensor>& rtol, bool hermitian) {
   PT2_TRY_VOID(check_matrices(self, "self"));

@@ -15,7 +15,7 @@
 namespace pt2::ops {
 namespace {
 
-// The sum of term(a[i] - b[i]): many partial sums over short blocks, the blocks in double.
+// The sum of term(a[i] - b[i]): partial sums of type C over short blocks, added up in double.
 template <class C, class F>
 double sum_differences(const C* a, const C* b, int64_t count, F&& term) {
   constexpr int64_t kLanes = 16;
@@ -33,7 +33,7 @@ double sum_differences(const C* a, const C* b, int64_t count, F&& term) {
   return total;
 }
 
-// The p-norm of a - b; p = 0 counts differing coordinates, infinity takes the maximum.
+// The p-norm of a - b. p = 0 counts differing coordinates; p = infinity takes the maximum.
 template <class C>
 double distance(const C* a, const C* b, int64_t count, double p) {
   if (p == 0) return sum_differences(a, b, count, [](C x) { return x == 0 ? C(0) : C(1); });
@@ -84,8 +84,8 @@ Tensor with_leading(const Tensor& tensor, const Sizes& result) {
   return broadcast_to(tensor, sizes);
 }
 
-// Numbers of `compute_mode` (ATen/native/Distance.cpp cdist_impl). By itself, PyTorch takes
-// products where either side has more vectors than these.
+// Values of `compute_mode` (ATen/native/Distance.cpp cdist_impl). In automatic mode, PyTorch uses
+// products if either side has more than kFewVectors vectors.
 enum ComputeMode : int64_t { kAutomatic = 0, kProducts = 1 };
 constexpr int64_t kFewVectors = 25;
 
@@ -98,7 +98,7 @@ Scratch<double> squared_norms(const C* vectors, int64_t count, int64_t width) {
   return norms;
 }
 
-// Euclidean distances by |a|^2 + |b|^2 - 2 a b.
+// Euclidean distances as the square root of |a|^2 + |b|^2 - 2 a b.
 template <class C>
 void distances_by_products(const C* a, int64_t rows, const C* b, int64_t columns, int64_t width,
                            C* out) {
@@ -107,7 +107,8 @@ void distances_by_products(const C* a, int64_t rows, const C* b, int64_t columns
   gemm<C>(rows, columns, width, left, right, out, columns, 1);
   const Scratch<double> of_rows = squared_norms(a, rows, width);
   const Scratch<double> of_columns = squared_norms(b, columns, width);
-  // No more exact than the products, which vectors of floats keep up with.
+  // The norms in C: double would not make the result more exact than the products, and floats fill
+  // wider vector registers.
   Scratch<C> columns_alone;
   for (const double norm : of_columns) columns_alone.push_back(static_cast<C>(norm));
   for (int64_t i = 0; i < rows; ++i) {
@@ -179,9 +180,9 @@ void pdist(Tensor& out, const Tensor& self, double p) {
   });
 }
 
-// The derivative of the distance of two points by one coordinate of the first, times `grad`
-// (ATen/native/cpu/DistanceOpsKernel.cpp). The difference is one of the points' own type: the
-// largest of a pair is recognised by its equality with the distance.
+// The derivative of the distance of two points with respect to one coordinate of the first, times
+// `grad` (ATen/native/cpu/DistanceOpsKernel.cpp). `difference` must be rounded to the points'
+// dtype: for p = infinity, the largest difference is recognised by its equality with the distance.
 double distance_slope(double difference, double grad, double distance, double p) {
   const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
   if (p == 0) return 0;
@@ -270,7 +271,7 @@ Result<Tensor> pdist_formula(Emitter& e, const Tensor& self, double p) {
   return e(aten<"_pdist_forward.default">, {e(aten<"contiguous.default">, {self}), p});
 }
 
-// The product of both, each divided by its norm or by eps.
+// The product of both vectors, each divided by its norm or by eps.
 Result<Tensor> cosine_similarity(Emitter& e, const Tensor& x1, const Tensor& x2, int64_t dim,
                                  double eps) {
   const Dtype dtype = Promotion().add(x1).add(x2).result();

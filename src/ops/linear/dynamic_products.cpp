@@ -1,5 +1,5 @@
-// Products of activations that are quantised to 8 bits row by row with weights of 4 bits
-// (ATen/native/cpu/int4mm_kernel.cpp, ref_dyn_quant_matmul_4bit_*): in float32 step by step, so
+// Products of activations, quantised to 8 bits row by row, with 4-bit weights
+// (ATen/native/cpu/int4mm_kernel.cpp, ref_dyn_quant_matmul_4bit_*). Every step is in float32, so
 // that every rounding is PyTorch's.
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,8 @@
 namespace pt2::ops {
 namespace {
 
-// The matrix [out_features, in_features], two numbers a byte, has a scale for each block of a row.
+// The matrix [out_features, in_features] holds two numbers per byte and has one scale for each
+// block of a row.
 Result<void> check_features(int64_t block_size, int64_t in_features, int64_t out_features) {
   if (in_features < 1 || out_features < 1 || in_features % 2 != 0)
     return operator_error("found " + std::to_string(in_features) + " in_features and " +
@@ -58,7 +59,8 @@ Result<Meta> product_meta(const Tensor& inp, const Tensor& packed, int64_t block
     return operator_error("found " + inp.type_text() + " and " + packed.type_text() +
                           ", expected float32");
   PT2_TRY_VOID(check_sizes(inp, {inp.size(0), in_features}, "inp"));
-  // A row takes half a number a column and one a block; there may be one more for the bias.
+  // Each packed row has one element for every two columns and one for each block. There may be one
+  // more element per row for the bias.
   const int64_t row = in_features / 2 + in_features / block_size;
   const int64_t rows = packed.numel() / out_features;
   if (packed.numel() % out_features != 0 || (rows != row && rows != row + 1))
@@ -68,17 +70,17 @@ Result<Meta> product_meta(const Tensor& inp, const Tensor& packed, int64_t block
   return Meta(Dtype::float32, {inp.size(0), out_features});
 }
 
-// What a file holds in their place may be no such numbers.
+// The integer that x holds. A file may hold NaN or any other number instead: the result is clamped.
 int64_t whole(float x) {
   return std::isnan(x) ? 0 : static_cast<int64_t>(std::clamp(x, -1e6f, 1e6f));
 }
 
 struct QuantizedRow {
-  Scratch<int64_t> numbers;  // the zero point taken off
+  Scratch<int64_t> numbers;  // zero point already subtracted
   float scale = 0;
 };
 
-// A row between its least and its largest number and 0.
+// Quantises a row. The range spans its least and its largest element, and 0.
 void quantize(const float* row, QuantizedRow& out) {
   constexpr float kLow = -128, kHigh = 127;
   const auto count = static_cast<int64_t>(out.numbers.size());

@@ -1,5 +1,5 @@
-// Eigenvalues of general square matrices, by shifted QR steps on the Hessenberg form. For matrices
-// of up to five rows Eigen's own solver gives LAPACK's order of eigenvalues less often.
+// Eigenvalues of general square matrices, by shifted QR steps on the Hessenberg form. Eigen's own
+// solver matches LAPACK's order of eigenvalues less often for matrices of up to five rows.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,8 @@ using View = MatrixView<Complex>;
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-// H = Q^H A Q with zeros below the first diagonal under the main one; `q` collects Q.
+// a becomes the Hessenberg form H = Q^H A Q, with zeros below the first subdiagonal; `q`
+// accumulates Q.
 void reduce_to_hessenberg(View a, View q) {
   const int64_t n = a.rows;
   std::vector<Complex> v(static_cast<size_t>(n));
@@ -55,8 +56,8 @@ void reduce_to_hessenberg(View a, View q) {
   }
 }
 
-// The eigenvalue of the 2 x 2 block that ends at row `last` that is nearer to its last diagonal
-// element.
+// The eigenvalue of the 2 x 2 block ending at row `last` that is nearer to the block's last
+// diagonal element.
 Complex wilkinson_shift(View h, int64_t last) {
   const Complex a = h.at(last - 1, last - 1);
   const Complex d = h.at(last, last);
@@ -67,7 +68,7 @@ Complex wilkinson_shift(View h, int64_t last) {
   return std::abs(near) == 0 ? d : d - bc / near;
 }
 
-// One QR step with a shift on rows first to last, by rotations of neighbouring rows and columns.
+// One shifted QR step on rows first to last, by rotations of neighbouring rows and columns.
 void qr_step(View h, View z, int64_t first, int64_t last, Complex shift) {
   const int64_t n = h.rows;
   struct Rotation {
@@ -109,7 +110,7 @@ void qr_step(View h, View z, int64_t first, int64_t last, Complex shift) {
   for (int64_t i = first; i <= last; ++i) h.at(i, i) += shift;
 }
 
-// The first row of the unreduced block that ends at `last`.
+// The first row of the unreduced block that ends at row `last`.
 int64_t block_start(View h, int64_t last) {
   int64_t first = last;
   for (; first > 0; --first) {
@@ -122,8 +123,8 @@ int64_t block_start(View h, int64_t last) {
   return first;
 }
 
-// h becomes triangular and z unitary with A = z h z^H. False when the iteration does not converge,
-// as for matrices with NaN.
+// Makes h triangular and z unitary with A = z h z^H. False if the iteration does not converge, as
+// for matrices with NaN.
 bool reduce_to_triangle(View h, View z) {
   constexpr int kMostSteps = 60;
   int steps = 0;
@@ -135,7 +136,7 @@ bool reduce_to_triangle(View h, View z) {
       continue;
     }
     if (++steps > kMostSteps) return false;
-    // An exceptional shift now and then breaks cycles.
+    // An exceptional shift every ten steps breaks cycles.
     const Complex shift = steps % 10 == 0 ? h.at(last, last) + std::abs(h.at(last, last - 1))
                                           : wilkinson_shift(h, last);
     qr_step(h, z, first, last, shift);
@@ -143,7 +144,8 @@ bool reduce_to_triangle(View h, View z) {
   return true;
 }
 
-// x becomes the columns with t x = t(k, k) x, by back substitution from the diagonal upwards.
+// Sets column k of `x` to a vector v with t v = t(k, k) v, by back substitution from the diagonal
+// upwards.
 void set_triangle_vectors(View t, View x) {
   const int64_t n = t.rows;
   double largest = 0;
@@ -175,8 +177,8 @@ void normalize_columns(View vectors) {
   }
 }
 
-// The eigenvalues of a real matrix come in conjugate pairs, of which LAPACK puts the one with
-// positive imaginary part first.
+// Eigenvalues of a real matrix come in conjugate pairs. Puts the one with positive imaginary part
+// first, as LAPACK does.
 void order_pairs(Complex* values, View vectors) {
   for (int64_t i = 0; i + 1 < vectors.rows; ++i) {
     const double tolerance = std::sqrt(kEpsilon) * std::abs(values[i]);
@@ -189,8 +191,8 @@ void order_pairs(Complex* values, View vectors) {
   }
 }
 
-// A V = V diag(values) (geev): columns of norm 1 whose largest element is real. The values come in
-// the order in which they are found. False when the iteration does not converge.
+// A V = V diag(values) (geev). The columns of V have norm 1, and their largest element is real. The
+// values are in the order in which they are found. False if the iteration does not converge.
 bool factor_general(View a, Complex* values, View vectors) {
   const auto count = static_cast<size_t>(a.rows * a.rows);
   std::vector<Complex> unitary(count);

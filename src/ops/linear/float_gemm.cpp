@@ -1,4 +1,4 @@
-// Products of floats, by the packed products of src/kernels.
+// Products of floats, computed by the packed products of src/kernels.
 #include <algorithm>
 
 #include "base/memory_account.h"
@@ -11,11 +11,11 @@ namespace {
 
 using FloatOperand = GemmOperand<float>;
 
-// The width that GemmOperand::load fills at once.
+// The depth that one call of GemmOperand::load fills.
 constexpr int64_t kLoadDepth = 128;
-// How many floats of the right operand are packed at a time.
+// The number of floats of the right operand that are packed at a time.
 constexpr int64_t kPackedFloats = 1 << 20;
-// With so few rows, packing the right operand takes longer than the product.
+// Up to this number of rows, packing the right operand takes longer than the product.
 constexpr int64_t kFewRows = 4;
 
 // Implements kernels::LeftRows::Fill for an operand whose rows are not contiguous.
@@ -37,8 +37,8 @@ void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t firs
   }
 }
 
-// Floats where they lie; nothing where an operand has other elements, or has them between addresses
-// of floats, as a file may.
+// The floats of an operand in place. Nothing (nullopt) if the operand has elements of another
+// dtype, or is not aligned for floats, as a file may have it.
 struct LyingFloats {
   const float* data = nullptr;
   int64_t line_stride = 0;
@@ -79,7 +79,7 @@ void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t dep
   }
 }
 
-// Requires contiguous rows of `out`.
+// Multiplies into `out`, whose rows must be contiguous.
 void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& left,
               const FloatOperand& right, float* out, int64_t row_stride) {
   const auto left_rows = lying_floats(left), right_lines = lying_floats(right);
@@ -130,7 +130,7 @@ void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const FloatOperan
                  const FloatOperand& right, float* out, int64_t row_stride, int64_t column_stride) {
   if (rows == 0 || columns == 0) return;
   MemoryAccount::count_products({rows, columns, depth});
-  // A column is a row of the product of the operands in turn.
+  // A column of the result is a row of the product of the exchanged operands.
   if (columns == 1 && row_stride == 1) return multiply(1, rows, depth, right, left, out, rows);
   if (column_stride == 1) return multiply(rows, columns, depth, left, right, out, row_stride);
   if (row_stride == 1) return multiply(columns, rows, depth, right, left, out, column_stride);

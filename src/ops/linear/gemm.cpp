@@ -10,10 +10,12 @@ namespace pt2::ops {
 namespace {
 
 constexpr int64_t kDepth = 128;
-// Columns of the right operand that stay packed while all rows of the left operand pass by.
+// The number of columns of the right operand that stay packed while all rows of the left operand
+// are processed.
 constexpr int64_t kColumnBlock = 1024;
 
-// How a product of C is computed: one tile of kRows x kColumns at a time, from panels of Part.
+// How to compute a product of type C: in tiles of kRows x kColumns, from packed panels of type
+// Part.
 template <class C>
 struct Tiling {};
 
@@ -28,7 +30,7 @@ struct Tiling<double> {
   }
 };
 
-// Integers wrap, as in PyTorch; C++ defines that for unsigned types only.
+// Integers wrap, as in PyTorch. C++ defines wrap-around for unsigned types only.
 template <class Unsigned>
 struct WholeTiling {
   using Part = Unsigned;
@@ -45,7 +47,8 @@ struct WholeTiling {
 template <>
 struct Tiling<int64_t> : WholeTiling<uint64_t> {};
 
-// Complex panels are the real parts, then the imaginary ones: a tile is four of doubles.
+// Complex panels hold the real parts, then the imaginary parts. A complex tile takes four tiles of
+// doubles.
 template <>
 struct Tiling<Complex> : Tiling<double> {
   static constexpr int64_t kParts = 2;
@@ -60,7 +63,7 @@ struct Tiling<Complex> : Tiling<double> {
   }
 };
 
-// Loads a panel as tiles read it.
+// Packs a panel in the order in which tiles read it.
 template <class C, class Part>
 void load_panel(const GemmOperand<C>& operand, int64_t first_line, int64_t lines, int64_t first_k,
                 int64_t depth, int64_t width, Part* panel) {
@@ -140,7 +143,7 @@ bool MatrixOperand<C>::load_rows(int64_t first_line, int64_t lines, int64_t firs
   return true;
 }
 
-// Of at least one element along the depth.
+// Requires depth > 0.
 template <class Tiles, class C>
 void multiply_tiles(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
                     const GemmOperand<C>& right, const Target<C>& target) {
@@ -170,7 +173,7 @@ void multiply_tiles(int64_t rows, int64_t columns, int64_t depth, const GemmOper
   }
 }
 
-// Whether both have elements of 32 bits, so that as many of each sum are wanted.
+// True if both operands have 32-bit elements: then only the low 32 bits of each sum are needed.
 bool are_short(const GemmOperand<int64_t>& left, const GemmOperand<int64_t>& right) {
   const auto a = left.in_place(), b = right.in_place();
   return a && b && is_short_integer(a->dtype) && is_short_integer(b->dtype);

@@ -1,4 +1,4 @@
-// Matrix products of any dtype, blocked for the cache. Those of floats are computed by src/kernels.
+// Matrix products of any dtype, blocked for the cache. src/kernels computes those of floats.
 #ifndef PT2_OPS_LINEAR_GEMM_H
 #define PT2_OPS_LINEAR_GEMM_H
 
@@ -13,7 +13,7 @@
 
 namespace pt2::ops {
 
-// An operand that lies in memory: element k of line i is at(i, k). Any strides, any alignment.
+// An operand in memory, of any strides and any alignment: element k of line i is at(i, k).
 struct OperandMemory {
   const std::byte* data = nullptr;
   Dtype dtype = Dtype::float32;
@@ -25,7 +25,7 @@ struct OperandMemory {
   }
 };
 
-// Whether sums of products of such elements are right in 32 bits, which are all that is kept.
+// True if 32 bits suffice for sums of products of such elements: PyTorch keeps no more.
 inline bool is_short_integer(Dtype dtype) {
   return dtype_category(dtype) == DtypeCategory::integer && dtype_size(dtype) == 4;
 }
@@ -36,19 +36,19 @@ template <class C>
 class GemmOperand {
  public:
   virtual ~GemmOperand() = default;
-  // panel[k * width + line] = element `first_k + k` of line `first_line + line`, for line < lines
-  // and k < depth. Entries with line >= lines are left alone.
+  // Sets panel[k * width + line] to element `first_k + k` of line `first_line + line`, for line <
+  // lines and k < depth. Leaves entries with line >= lines unchanged.
   virtual void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                     int64_t width, C* panel) const = 0;
-  // rows[line * pitch + k] = the same elements, for any depth; false where that is no faster than
-  // a panel.
+  // Sets rows[line * pitch + k] to the same elements, for any depth. Returns false, without
+  // loading, if this is no faster than loading a panel.
   virtual bool load_rows(int64_t, int64_t, int64_t, int64_t, int64_t, C*) const { return false; }
 
-  // Nothing where elements are made when they are asked for.
+  // The operand's memory. Nothing (nullopt) if elements are computed on demand.
   virtual std::optional<OperandMemory> in_place() const { return std::nullopt; }
 };
 
-// The two dimensions of a view; any strides, any dtype.
+// The two dimensions of a view, of any strides and any dtype.
 template <class C>
 class MatrixOperand : public GemmOperand<C> {
  public:
@@ -64,7 +64,7 @@ class MatrixOperand : public GemmOperand<C> {
   OperandMemory memory_;
 };
 
-// An operand without its first lines.
+// An operand without its first `begin` lines.
 template <class C>
 class LinesFrom : public GemmOperand<C> {
  public:
@@ -88,14 +88,15 @@ class LinesFrom : public GemmOperand<C> {
   int64_t begin_;
 };
 
-// out[i, j] = sum over k of left line i times right line j. Elements of `out` lie row_stride and
-// column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks, which
-// are added in order; int64_t is right in as many low bits as the operands' elements have.
+// out[i, j] = sum over k of left line i times right line j. Elements of `out` are row_stride and
+// column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks, and the
+// block sums are added in order. int64_t results are correct in as many low bits as the operands'
+// elements have.
 template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride);
 
-// Space for `count` floats, aligned to a cache line: packed operands are read fastest there.
+// A buffer of `count` floats, aligned to a cache line: packed operands are read fastest from there.
 class AlignedFloats {
  public:
   explicit AlignedFloats(int64_t count) : memory_(static_cast<size_t>(count) + kSlack) {

@@ -1,4 +1,4 @@
-// Products of matrices whose rows belong to groups, each group with a matrix of its own: mixture of
+// Products of matrices whose rows belong to groups, with one matrix for each group: mixture of
 // experts.
 #include "ops/linear/grouped_products.h"
 
@@ -33,7 +33,7 @@ Result<void> copy_into(Tensor target, const Tensor& source) {
 
 namespace {
 
-// Rows begin at multiples of 16 bytes (ATen/native/GroupedMMUtils.h
+// A Meta whose rows begin at multiples of 16 bytes (ATen/native/GroupedMMUtils.h
 // create_grouped_gemm_output_tensor).
 Meta aligned_rows(Dtype dtype, Sizes sizes) {
   const int64_t step = 16 / dtype_size(dtype);
@@ -42,8 +42,8 @@ Meta aligned_rows(Dtype dtype, Sizes sizes) {
   return Meta(dtype, std::move(sizes), contiguous_strides(padded));
 }
 
-// Two matrices are split along their common dimension; a matrix and a batch along the matrix's
-// other dimension; two batches are not split (ATen/native/GroupedMMUtils.h).
+// Groups split two matrices along their common dimension, and a matrix and a batch along the
+// matrix's other dimension; they do not split two batches (ATen/native/GroupedMMUtils.h).
 Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
                           const OptionalTensor& bias, std::optional<Dtype> out_dtype) {
   PT2_TRY_VOID(check_floating(self, "self"));

@@ -1,4 +1,4 @@
-// Parts of products of matrices whose rows belong to groups.
+// Helpers for products of matrices whose rows belong to groups.
 #ifndef PT2_OPS_LINEAR_GROUPED_PRODUCTS_H
 #define PT2_OPS_LINEAR_GROUPED_PRODUCTS_H
 
@@ -11,7 +11,7 @@ namespace pt2::ops {
 // The ends of the groups along the split dimension, ascending.
 Result<std::vector<int64_t>> group_ends(const Tensor& offs, int64_t length);
 
-// `target` is a group's part of a result.
+// Copies a group's result into `target`, a view of that group's part of the whole result.
 Result<void> copy_into(Tensor target, const Tensor& source);
 
 }  // namespace pt2::ops

@@ -17,7 +17,7 @@ constexpr std::string_view kSingular = "a singular matrix: zero on the diagonal"
 
 Result<std::tuple<Tensor, Tensor, Tensor>> lu_determinant(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  // The determinant of the transpose, which LAPACK reads without a copy
+  // Computes the determinant of the transpose, which LAPACK reads without a copy
   // (ATen/native/BatchLinearAlgebra.cpp _linalg_det).
   const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
   PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
@@ -71,15 +71,15 @@ Result<std::array<Meta, 2>> inverse_ex_meta(const Tensor& a, bool) {
                     Meta(Dtype::int32, batch_of(a))};
 }
 
-// B may be one vector per matrix instead of a matrix.
+// True if B holds one vector per matrix instead of a matrix.
 bool is_vectors(const Tensor& a, const Tensor& b) {
   if (b.dim() == 1) return true;
   return b.dim() == a.dim() - 1 &&
          std::equal(b.sizes().begin(), b.sizes().end(), a.sizes().begin());
 }
 struct SolveOperands {
-  Tensor a, b;           // of one batch; vectors as matrices of one column
-  bool vectors = false;  // what B was
+  Tensor a, b;           // batch sizes are equal; vectors become matrices of one column
+  bool vectors = false;  // true if B held vectors
 };
 Result<SolveOperands> solve_operands(const Tensor& a, const Tensor& b, bool left) {
   PT2_TRY_VOID(check_square(a, "A"));
@@ -96,7 +96,7 @@ Result<SolveOperands> solve_operands(const Tensor& a, const Tensor& b, bool left
   PT2_TRY(auto pair, same_batch(a, columns));
   return SolveOperands{std::move(std::get<0>(pair)), std::move(std::get<1>(pair)), vectors};
 }
-// Vectors are laid out as if they were matrices of all but the first batch dims
+// The Meta of a solution. Vectors are laid out like matrices over all but the first batch dims
 // (ATen/native/BatchLinearAlgebra.cpp _linalg_solve_ex).
 Meta solution_meta(const SolveOperands& operands, bool left) {
   const Tensor& b = operands.b;
@@ -110,7 +110,7 @@ Meta solution_meta(const SolveOperands& operands, bool left) {
 Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
   PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
-    // X A = B is A^T X^T = B^T.
+    // X A = B is solved as A^T X^T = B^T.
     const auto turned = [left](const Tensor& x) { return left ? x : *transpose(x, -2, -1); };
     PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(turned(operands.a)));
     PT2_TRY_VOID(check_info(batch.infos, check_errors, kSingular));

@@ -14,7 +14,8 @@
 namespace pt2::ops {
 namespace {
 
-// The last two dimensions of a view, starting `offset` elements further on.
+// The last two dimensions of a view as an operand, starting `offset` elements after the view's
+// first element.
 template <class C>
 MatrixOperand<C> row_operand(const Tensor& matrix, int64_t offset) {
   const int64_t rank = matrix.dim();
@@ -28,7 +29,8 @@ MatrixOperand<C> column_operand(const Tensor& matrix, int64_t offset) {
           matrix.stride(rank - 1), matrix.stride(rank - 2)};
 }
 
-// Where matrix number `index` of a batch begins, counted row-major over the leading dimensions.
+// The offset, in elements, of matrix number `index` of a batch, counted row-major over the leading
+// dimensions.
 int64_t batch_offset(const Tensor& batch, int64_t index) {
   int64_t offset = 0;
   for (int64_t dim = batch.dim() - 3; dim >= 0; --dim) {
@@ -38,7 +40,8 @@ int64_t batch_offset(const Tensor& batch, int64_t index) {
   return offset;
 }
 
-// A matrix of complex64 as the real parts of its lines and, behind them, the imaginary ones.
+// A complex64 matrix as a float matrix of twice as many lines: the real parts of its lines, then
+// the imaginary parts.
 class PartsOperand : public GemmOperand<float> {
  public:
   PartsOperand(const MatrixOperand<Complex>& matrix, int64_t lines, int64_t depth)
@@ -74,7 +77,7 @@ class PartsOperand : public GemmOperand<float> {
   Scratch<float> parts_;
 };
 
-// One product of floats has all that a product of complex64 adds up.
+// One product of floats computes all products of real and imaginary parts; they are then combined.
 void multiply_complex64(int64_t rows, int64_t columns, int64_t depth,
                         const MatrixOperand<Complex>& left, const MatrixOperand<Complex>& right,
                         Complex* out) {
@@ -150,7 +153,7 @@ Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
   return Meta(self.dtype(), {self.size(0), self.size(1), mat2.size(2)});
 }
 
-// beta * self + alpha * product, which the add... operators share.
+// The Meta of beta * self + alpha * product, shared by the add... operators.
 Result<Meta> added_meta(const Tensor& self, const Meta& product, const Scalar& beta,
                         const Scalar& alpha) {
   if (self.dtype() != product.dtype)
@@ -173,7 +176,8 @@ C scaled_sum(C a, C x, C b, C y) {
     return a * x + b * y;
 }
 
-// `product` has the compute dtype. With beta = 0 self is not read, so its NaNs do not propagate.
+// out = beta * self + alpha * product. `product` has the compute dtype. With beta = 0, self is not
+// read, so that its NaNs do not propagate.
 template <class C>
 void add_scaled(Tensor& out, const Tensor& self, const Tensor& product, const Scalar& beta,
                 const Scalar& alpha) {
@@ -217,7 +221,7 @@ Result<Meta> addbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor&
   return added_meta(self, product, beta, alpha);
 }
 
-// The sum over the batch is one product of depth batch * inner size.
+// The sum over the batch is one matrix product of depth batch * inner size.
 void addbmm(Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
             const Scalar& beta, const Scalar& alpha) {
   const int64_t depth = batch1.size(0) * batch1.size(2);
@@ -293,7 +297,7 @@ Result<Meta> addr_meta(const Tensor& self, const Tensor& vec1, const Tensor& vec
 }
 
 // ATen/native/cpu/LinearAlgebraKernel.cpp addr_kernel: operands are cast first, each step rounds,
-// and with beta = 0 self is not read. Of bools any factor but 0 is true.
+// and with beta = 0 self is not read. For bool, any non-zero factor counts as true.
 Result<Tensor> addr(Emitter& e, const Tensor& self, const Tensor& vec1, const Tensor& vec2,
                     const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(const Meta meta, addr_meta(self, vec1, vec2, beta, alpha));
@@ -323,7 +327,7 @@ Tensor broadcast_batch(const Tensor& tensor, const Sizes& batch) {
   return broadcast_to(tensor, sizes);
 }
 
-// x w^T + b, with x flattened to a matrix.
+// The Meta of x w^T + b, with x flattened to a matrix.
 Result<Meta> linear_meta(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
   PT2_TRY_VOID(check_rank_at_least(input, 1, "input"));
   if (weight.dim() != 1) PT2_TRY_VOID(check_rank(weight, 2, "weight"));
@@ -425,7 +429,7 @@ Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
   return Meta(self.dtype(), std::move(sizes));
 }
 
-// The rows of a batch as one matrix.
+// The rows of all matrices of a batch as one matrix.
 Result<Tensor> as_matrix(Emitter& e, const Tensor& tensor) {
   if (tensor.dim() == 2) return tensor;
   const int64_t columns = tensor.size(tensor.dim() - 1);
@@ -449,7 +453,7 @@ Result<Tensor> linear_formula(Emitter& e, const Tensor& input, const Tensor& wei
   return bias && !adds ? e(aten<"add.Tensor">, {out, *bias}) : out;
 }
 
-// One tall product when the second operand is a matrix, else a batched product.
+// One tall product if the second operand is a matrix, else a batched product.
 Result<Tensor> matmul_formula(Emitter& e, const Tensor& self, const Tensor& other) {
   PT2_TRY(const Meta meta, matmul_meta(self, other));
   if (self.dim() == 2 && other.dim() == 2) return e(aten<"mm.default">, {self, other});

@@ -16,28 +16,28 @@ namespace pt2::ops {
 
 using TensorPair = std::tuple<Tensor, Tensor>;
 
-// Checks for 32- or 64-bit floats or complex numbers and at least two dims.
+// check_matrices() requires 32- or 64-bit floats or complex numbers and at least two dims.
 Result<void> check_matrices(const Tensor& a, std::string_view what);
 Result<void> check_square(const Tensor& a, std::string_view what);
-// The batch sizes (all but the last two), followed by other sizes.
+// The batch sizes (all sizes but the last two), followed by `more`.
 Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more = {});
 inline int64_t rows_of(const Tensor& a) { return a.size(a.dim() - 2); }
 inline int64_t columns_of(const Tensor& a) { return a.size(a.dim() - 1); }
 
-// A batch of matrices in sequence, each column-major.
+// A batch of column-major matrices, one after the other.
 template <class T>
 class Matrices {
  public:
-  // The elements of `a`, widened.
+  // Copies the elements of `a` and widens them to T.
   static Result<Matrices> copy_of(const Tensor& a) {
-    // Factorisations take steps in the order of this.
+    // Factorisations take a number of steps of this order.
     MemoryAccount::count_loops({a.numel(), std::min(rows_of(a), columns_of(a))}, 1);
     PT2_TRY(const Tensor turned, transpose(a, -2, -1));
     PT2_TRY(Matrices out, zeros(batch_of(a), rows_of(a), columns_of(a)));
     out.copy_from(turned);
     return out;
   }
-  // Error when the allocation exceeds the limit.
+  // Matrices of zeros. Error if the allocation exceeds the limit.
   static Result<Matrices> zeros(Sizes batch, int64_t rows, int64_t columns) {
     Matrices out;
     batch.insert(batch.end(), {columns, rows});
@@ -46,13 +46,14 @@ class Matrices {
     out.columns_ = columns;
     return out;
   }
-  // 0 for empty matrices: a batch may hold any number of them.
+  // The number of matrices; 0 if they are empty, because a batch may hold any number of empty
+  // matrices.
   int64_t count() const { return turned_.numel() == 0 ? 0 : turned_.numel() / (rows_ * columns_); }
-  // All empty matrices are alike, so any index is valid.
+  // Matrix `i`. Any index is valid if the matrices are empty: all of them are alike.
   MatrixView<T> operator[](int64_t i) {
     return {turned_.data<T>() + i * rows_ * columns_, rows_, columns_};
   }
-  // A view of these elements.
+  // The matrices as a tensor that shares their elements.
   Tensor tensor() const { return *transpose(turned_, -2, -1); }
 
  private:
@@ -63,32 +64,32 @@ class Matrices {
   int64_t columns_ = 0;
 };
 
-// Calls a template with double or Complex, as the dtype requires.
+// Calls f with double or Complex as its template argument, as the dtype requires.
 template <class F>
 auto with_field(const Tensor& a, F f) {
   return dtype_category(a.dtype()) == DtypeCategory::complex ? f.template operator()<Complex>()
                                                              : f.template operator()<double>();
 }
 
-// The matrices in another dtype, column-major as LAPACK leaves them unless `row_major`.
+// The matrices converted to `dtype`; column-major, as LAPACK leaves them, unless `row_major`.
 Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
-// The Meta of what result_of gives.
+// The Meta of a result of result_of().
 Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major = false);
-// LAPACK refuses a matrix with NaN, where its iteration for singular values does not end.
+// Error for a matrix with NaN, as in LAPACK: the iteration for singular values would not end.
 Result<void> check_svd_operand(const Tensor& a);
-// The float64 singular values of each matrix in descending order.
+// The float64 singular values of each matrix, in descending order.
 Result<Tensor> singular_values(const Tensor& a);
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);
-// Error for the first info that is not 0, if errors are requested.
+// Error for the first non-zero info, if `check_errors`.
 Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what);
-// Broadcasts the batch sizes of both operands.
+// Broadcasts the batch sizes of both operands to common ones.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b);
 template <class T>
 void set_identity(MatrixView<T> a) {
   for (int64_t i = 0; i < std::min(a.rows, a.columns); ++i) a.at(i, i) = 1;
 }
 
-// The LU factors of each matrix of a batch; pivots and infos are set for non-empty matrices.
+// The LU factors of each matrix of a batch. Pivots and infos are set for non-empty matrices only.
 template <class T>
 struct LuBatch {
   Matrices<T> factors;

@@ -23,7 +23,7 @@ Result<void> check_dtype(const Tensor& tensor, Dtype dtype, std::string_view wha
 }
 
 Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
-  // Unsigned elements: PyTorch multiplies uint8 on CPUs (aten/src/ATen/native/LinearAlgebra.cpp,
+  // PyTorch also multiplies uint8 on CPUs (aten/src/ATen/native/LinearAlgebra.cpp,
   // _int_mm_out_cpu).
   if (self.dtype() != Dtype::uint8) PT2_TRY_VOID(check_dtype(self, Dtype::int8, "self"));
   PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
@@ -53,7 +53,7 @@ void int_mm(Tensor& out, const Tensor& self, const Tensor& mat2) {
   finish_dense(out, sums);
 }
 
-// Every column of mat2 has a scale: one per row of the stored matrix [N, K].
+// `scales` holds one scale per row of mat2, which is stored as [N, K].
 Result<Meta> int8pack_meta(const Tensor& self, const Tensor& mat2, const Tensor& scales) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
@@ -78,8 +78,8 @@ void int8pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, const Tens
 
 constexpr int64_t kInt4Pack = 16;
 
-// Two 4-bit numbers per byte. Within blocks of 64, 32 or 16 rows the order of elements is
-// PyTorch's own (ATen/native/cpu/int4mm_kernel.cpp weight_to_int4pack_kernel).
+// mat2 packs two 4-bit numbers per byte. Within blocks of 64, 32 or 16 rows, the elements are in
+// PyTorch's own order (ATen/native/cpu/int4mm_kernel.cpp weight_to_int4pack_kernel).
 Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group_size,
                            const Tensor& scale_and_zeros) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -98,16 +98,16 @@ Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group
   return Meta(self.dtype(), {self.size(0), columns});
 }
 
-// Where the numbers of a row are: byte `begin` + k * `step` holds number k.
+// The location of a row's numbers: byte `begin` + k * `step` holds number k.
 struct Int4Row {
   int64_t begin, step;
-  bool is_high;  // in the higher halves of the bytes
+  bool is_high;  // the numbers are in the high halves of the bytes
 };
 
-// The bytes of one block of rows are stored depth by depth. PyTorch's order depends on the
-// processor, and no file says which it was: a full block of 64 rows, of which byte j holds rows j
-// and j + 32, is that of AVX-512; of the rows behind it a block of 32, with rows j and j + 16 in a
-// byte, is that of AVX2; in a last block of 16 rows neighbours share a byte everywhere.
+// Each block of rows stores its bytes depth by depth. PyTorch's order of rows depends on the
+// processor, which no file records. A full block of 64 rows has the order of AVX-512: byte j holds
+// rows j and j + 32. A following block of 32 rows has the order of AVX2: byte j holds rows j and j
+// + 16. In a last block of 16 rows, neighbouring rows share a byte on every processor.
 Int4Row int4_row(int64_t rows, int64_t depth, int64_t row) {
   int64_t width = 64;
   while (rows - row / width * width < width) width /= 2;
@@ -133,7 +133,8 @@ Result<Meta> convert_int4pack_meta(const Tensor& self, int64_t) {
   return Meta(Dtype::uint8, {self.size(0), self.size(1) / 2});
 }
 
-// The lower of two numbers keeps what is above its 4 bits, as in PyTorch.
+// The number in the low half of a byte is not masked to 4 bits, as in PyTorch: its higher bits
+// change the high half.
 void convert_int4pack(Tensor& out, const Tensor& self, int64_t) {
   const int64_t rows = self.size(0), depth = self.size(1);
   const Input<int64_t> values(self);
@@ -175,7 +176,7 @@ void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t gr
   }
 }
 
-// w = v * g / |v|; the norm is over all dims but `dim`, which is the first or the last.
+// w = v * g / |v|. The norm is over all dims except `dim`, which is the first or the last.
 Result<std::array<Meta, 2>> weight_norm_meta(const Tensor& v, const Tensor& g, int64_t dim) {
   PT2_TRY_VOID(check_floating(v, "v"));
   PT2_TRY_VOID(check_same_dtype(g, v, "g"));

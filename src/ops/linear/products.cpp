@@ -31,7 +31,8 @@ Result<Tensor> dist(Emitter& e, const Tensor& self, const Tensor& other, const S
   return e(aten<"norm.Scalar">, {e(aten<"sub.Tensor">, {self, other}), p});
 }
 
-// Taylor's series of A / 2^s, whose norm is below 1/2, squared s times.
+// a = exp(a), by the Taylor series of a / 2^s, squared s times. s is chosen so that the norm of a /
+// 2^s is at most 1/2.
 template <class T>
 void set_exponential(MatrixView<T> a) {
   using Values = std::vector<T>;
@@ -46,7 +47,7 @@ void set_exponential(MatrixView<T> a) {
     all += sum;
   }
   if (!std::isfinite(all)) {
-    // One step of the series spreads NaN over the matrix.
+    // One step of the series would spread NaN over the whole matrix.
     const T number = n == 1 ? std::exp(a.data[0]) : T(std::numeric_limits<double>::quiet_NaN());
     return std::fill(a.data, a.data + count, number);
   }
@@ -178,7 +179,7 @@ Result<Tensor> inner(Emitter& e, const Tensor& self, const Tensor& other) {
                           self.type_text());
   return e(aten<"tensordot.default">, {self, other, Sizes{-1}, Sizes{-1}});
 }
-// Every element of self times the whole of other.
+// Multiplies every element of self by the whole of other.
 Result<Tensor> kron(Emitter& e, const Tensor& self, const Tensor& other) {
   const int64_t rank = std::max(self.dim(), other.dim());
   Sizes left, right, out;
@@ -196,7 +197,7 @@ Result<Tensor> kron(Emitter& e, const Tensor& self, const Tensor& other) {
   const auto b = e(aten<"reshape.default">, {other, right});
   return e(aten<"view.default">, {e(aten<"mul.Tensor">, {a, b}), out});
 }
-// Without a dim, along the first one of size 3.
+// Without `dim`, takes the first dim of size 3.
 Result<Tensor> cross(Emitter& e, const Tensor& self, const Tensor& other,
                      const std::optional<int64_t>& dim) {
   if (dim) return e(aten<"linalg_cross.default">, {self, other, *dim});
@@ -205,7 +206,7 @@ Result<Tensor> cross(Emitter& e, const Tensor& self, const Tensor& other,
   return operator_error("self: found " + self.type_text() + ", expected a dim of size 3");
 }
 
-// By repeated squaring.
+// Computes the power by repeated squaring.
 Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   if (self.size(self.dim() - 1) != self.size(self.dim() - 2))
@@ -219,7 +220,7 @@ Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
              {e(aten<"expand.default">, {identity, self.sizes()}), MemoryFormat::contiguous});
   }
   Tensor base = self;
-  // Unsigned: the smallest int64 has no negative.
+  // Unsigned: the smallest int64 cannot be negated.
   uint64_t exponent = static_cast<uint64_t>(n);
   if (n < 0) {
     PT2_TRY(base, e(aten<"linalg_inv.default">, {self}));
@@ -241,7 +242,8 @@ Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
   }
 }
 
-// Where the cheapest product of the matrices i to j is split (matrix_chain_order).
+// For the product of matrices i to j: the index at which the cheapest order splits it
+// (matrix_chain_order).
 using Splits = std::vector<std::vector<size_t>>;
 Splits cheapest_splits(const Tensors& matrices) {
   const size_t count = matrices.size();
@@ -256,7 +258,7 @@ Splits cheapest_splits(const Tensors& matrices) {
       for (size_t k = i; k < j; ++k) {
         const double cost =
             costs[i][k] + costs[k + 1][j] + widths[i] * widths[k + 1] * widths[j + 1];
-        // Of three matrices, the first two are multiplied first if that costs the same.
+        // With three matrices, the first two are multiplied first if the costs are equal.
         if (cost > costs[i][j] || (cost == costs[i][j] && count > 3)) continue;
         costs[i][j] = cost;
         splits[i][j] = k;
@@ -299,7 +301,7 @@ Result<Tensor> chain_matmul(Emitter& e, const Tensors& matrices) {
                               : e(aten<"linalg_multi_dot.default">, {matrices});
 }
 
-// The powers 0, 1, ... of every element, along one more dimension; integers give int64.
+// The powers 0, 1, ... of every element, along a new last dimension. Integers give int64.
 Result<Tensor> vander_powers(Emitter& e, const Tensor& x, int64_t count) {
   Sizes sizes = x.sizes();
   sizes.push_back(count - 1);
@@ -371,7 +373,7 @@ Result<std::vector<int64_t>> matrix_dims(const Tensor& self, const Sizes& dim) {
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   return wrap_distinct_dims(dim, self.dim());
 }
-// Of the singular values along `dims`.
+// Returns combine(the singular values along `dims`).
 template <class Combine>
 Result<Tensor> of_singular_values(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
                                   bool keepdim, const OptionalDtype& dtype,
@@ -399,7 +401,7 @@ Result<Tensor> matrix_norm(Emitter& e, const Tensor& self, const Scalar& ord, co
                           ", expected 1, 2 or inf, or their negatives");
   PT2_TRY(auto dims, matrix_dims(self, dim));
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
-  // The largest of no norms is 0, the smallest an error.
+  // The largest of no norms is 0; the smallest of no norms is an error.
   const auto choose = [&](const Result<Tensor>& norms, int64_t along, bool is_empty) {
     const Handle of_none = aten<"sum.dim_IntList">;
     const Handle handle = is_empty    ? of_none
@@ -454,12 +456,13 @@ Result<Tensor> nuclear_norm(Emitter& e, const Tensor& self, bool keepdim) {
   return nuclear_norm_dim(e, self, {-2, -1}, keepdim);
 }
 
-// Of matrices without elements, square or not.
+// The condition numbers of matrices without elements, square or not: zeros.
 Result<Tensor> cond_of_none(Emitter& e, const Tensor& self) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   return e(aten<"zeros.default">, {batch_of(self), real_dtype(self.dtype())});
 }
-// The norm times that of the inverse; infinite for singular matrices (_linalg_cond_helper).
+// The norm of the matrix times the norm of its inverse; infinite for singular matrices
+// (_linalg_cond_helper).
 template <class Norm>
 Result<Tensor> cond_by(Emitter& e, const Tensor& self, const Norm& norm_of) {
   if (self.numel() == 0) return cond_of_none(e, self);
@@ -479,7 +482,7 @@ Result<Tensor> cond_named(Emitter& e, const Tensor& self, const std::string& p) 
     return e(aten<"linalg_matrix_norm.str_ord">, {a, p});
   });
 }
-// By default the largest singular value divided by the smallest.
+// The default condition number is the largest singular value divided by the smallest.
 Result<Tensor> cond(Emitter& e, const Tensor& self, const std::optional<Scalar>& p) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   const double order = p ? p->to_double() : 2;
@@ -522,8 +525,8 @@ Result<Tensor> weight_norm(Emitter& e, const Tensor& v, const Tensor& g, int64_t
   return e(aten<"mul.Tensor">, {dense, e(aten<"div.Tensor">, {lengths, norm})});
 }
 
-// Products of half floats that are not rounded to half floats (ATen/native/cuda/Blas.cpp
-// _bmm_dtype_cuda); PyTorch has them on GPUs alone.
+// Products of half floats whose results are not rounded to half floats (ATen/native/cuda/Blas.cpp
+// _bmm_dtype_cuda). PyTorch has these operators only on GPUs.
 template <Handle Product>
 Result<Tensor> product_as(Emitter& e, const Tensor& a, const Tensor& b, Dtype out_dtype) {
   if (a.dtype() != b.dtype() ||
@@ -545,8 +548,8 @@ Result<Tensor> sum_of_product_as(Emitter& e, const Tensor& self, const Tensor& a
   return e(aten<"add.Tensor">, {scaled, e(aten<"mul.Scalar">, {addend, beta})});
 }
 
-// ATen/native/LinearAlgebra.cpp matrix_exp_backward: the gradient stands beside the exponential in
-// that of a matrix of twice the size.
+// The exponential of a block matrix of twice the size has the gradient as its upper right block
+// (ATen/native/LinearAlgebra.cpp matrix_exp_backward).
 Result<Tensor> matrix_exp_backward(Emitter& e, const Tensor& self, const Tensor& grad) {
   PT2_TRY_VOID(matrix_exp_meta(self));
   PT2_TRY_VOID(check_sizes(grad, self.sizes(), "grad"));

@@ -1,5 +1,5 @@
-// Linear layers of torch.ao's dynamic quantisation: int8 weights in a script object; activations
-// are quantised anew in every call (ATen/native/quantized/cpu/qlinear_dynamic.cpp).
+// Linear layers of torch.ao's dynamic quantisation. A script object holds int8 weights; every call
+// quantises its activations anew (ATen/native/quantized/cpu/qlinear_dynamic.cpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,9 +17,9 @@ constexpr std::string_view kPackedClass =
 
 // The state that LinearPackedParamsBase.__getstate__ returns: (weight, bias).
 struct PackedLinear {
-  Tensor weight;                     // int8 [n, k], or of a float dtype for the fp16 operators
-  std::vector<double> scales;        // one, or one per row
-  std::vector<int64_t> zero_points;  // likewise
+  Tensor weight;                     // int8 [n, k]; of a float dtype for the fp16 operators
+  std::vector<double> scales;        // one scale, or one per row
+  std::vector<int64_t> zero_points;  // one zero point, or one per row
   OptionalTensor bias;
 
   double scale(int64_t row) const { return scales[index(row)]; }
@@ -34,8 +34,8 @@ Error wrong_state(std::string_view what) {
                         ", expected that of " + std::string(kPackedClass));
 }
 
-// The parts of a quantised tensor: integers, then scale and zero point, or scales, zero points and
-// their axis.
+// Reads the parts of a quantised tensor: integers, then a scale and a zero point, or scales, zero
+// points and their axis.
 Result<void> read_weight(const Value::List& parts, PackedLinear& out) {
   const auto* integers = parts.empty() ? nullptr : parts[0].get_if<Tensor>();
   if (integers == nullptr || integers->dtype() != Dtype::int8 || integers->dim() != 2)
@@ -129,7 +129,7 @@ Quantization choose_quantization(float min, float max, bool reduce_range) {
       max *= amplifier;
     }
   }
-  // Anchors the zero point at the end of the range that it represents more exactly.
+  // Computes the zero point from the end of the range that has the smaller rounding error.
   const double from_min = kLow - min / scale;
   const double from_max = high - max / scale;
   const double min_error = std::abs(kLow) - std::abs(min / scale);
@@ -139,7 +139,7 @@ Quantization choose_quantization(float min, float max, bool reduce_range) {
   return {static_cast<float>(scale), static_cast<int32_t>(std::nearbyint(inside))};
 }
 
-// fbgemm/QuantUtils.h Quantize: the zero point is added before rounding.
+// fbgemm/QuantUtils.h Quantize: adds the zero point before rounding.
 int32_t quantize(float x, const Quantization& how, float inverse_scale) {
   const float shifted = std::fma(x, inverse_scale, static_cast<float>(how.zero_point));
   if (std::isnan(shifted)) return 0;
@@ -189,8 +189,8 @@ Result<Tensor> linear_dynamic(const Tensor& x, const Object& packed, bool reduce
   return out;
 }
 
-// The weight is rounded to float16; everything else is float32 (fbgemm's PackedGemmMatrixFP16,
-// which saturates out-of-range weights).
+// The weight is rounded to float16; everything else is float32. Out-of-range weights saturate
+// (fbgemm's PackedGemmMatrixFP16).
 Result<Tensor> linear_dynamic_fp16(const Tensor& x, const Object& packed) {
   PT2_TRY(const PackedLinear linear, unpack(packed));
   if (!linear.scales.empty()) return wrong_state("a quantised weight");

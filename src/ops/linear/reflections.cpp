@@ -34,7 +34,7 @@ Result<void> check_reflections(const Tensor& input, const Tensor& tau) {
                           "each row and column of " + input.type_text());
   return {};
 }
-// Applies the reflections of each matrix of a batch, as many as tau has, to `sides`.
+// Applies the reflections of each matrix of a batch to `sides`; their number is the length of tau.
 template <class T>
 Result<Tensor> reflected(const Tensor& input, const Tensor& tau, Matrices<T> sides, bool left,
                          bool adjoint) {

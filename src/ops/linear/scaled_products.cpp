@@ -1,4 +1,4 @@
-// Products of float8 matrices with a scale for all, or for each row and column
+// Products of float8 matrices with one scale for the matrix, or one for each row and column
 // (ATen/native/Blas.cpp _scaled_mm_out_cpu_emulated).
 #include <algorithm>
 
@@ -14,7 +14,7 @@ Result<void> check_float8(const Tensor& tensor, std::string_view what) {
     return {};
   return operator_error(std::string(what) + ": found " + tensor.type_text() + ", expected float8");
 }
-// One number, or `sizes`.
+// Checks that the scale has one element, or `sizes`.
 Result<void> check_scale(const Tensor& scale, const Sizes& sizes, std::string_view what) {
   if (scale.dtype() == Dtype::float32 && (scale.numel() == 1 || scale.sizes() == sizes)) return {};
   return operator_error(std::string(what) + ": found " + scale.type_text() +
@@ -26,7 +26,7 @@ Result<Tensor> scaled(const Tensor& matrix, const Tensor& scale) {
   return apply(aten<"mul.Tensor">, {wide, scale});
 }
 
-// The result scale is accepted but not used, as in PyTorch.
+// The result scale is accepted but ignored, as in PyTorch.
 Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
                          const Tensor& scale_b, const OptionalTensor& bias, const OptionalTensor&,
                          const std::optional<Dtype>& out_dtype, bool) {
@@ -49,7 +49,7 @@ Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& s
   return apply(aten<"to.dtype">, {out, out_dtype.value_or(self.dtype())});
 }
 
-// A recipe says what a scale is for (c10/core/ScalingType.h): 0 the whole matrix, 1 each row.
+// A recipe says what a scale applies to (c10/core/ScalingType.h): 0 the whole matrix, 1 each row.
 Result<Tensor> scaled_mm_by_recipe(const Tensor& self, const Tensor& mat2, const Tensors& scale_a,
                                    const Sizes& recipe_a, const Sizes& swizzle_a,
                                    const Tensors& scale_b, const Sizes& recipe_b,

@@ -1,5 +1,5 @@
-// Symmetric indefinite matrices: the factors L D L^T of Bunch and Kaufman (LAPACK's sytf2 and
-// hetf2, lower), systems solved with them (sytrs, hetrs), and square roots.
+// Symmetric indefinite matrices: the factorisation L D L^T of Bunch and Kaufman (LAPACK's sytf2 and
+// hetf2, lower), linear systems solved with it (sytrs, hetrs), and square roots.
 #include <cmath>
 #include <span>
 
@@ -13,7 +13,7 @@ namespace {
 
 using TensorTriple = std::tuple<Tensor, Tensor, Tensor>;
 
-// What LAPACK compares pivots by, which is no modulus.
+// The magnitude by which LAPACK compares pivots; for complex numbers it is not the modulus.
 double magnitude(double x) { return std::abs(x); }
 double magnitude(const Complex& x) { return std::abs(x.real()) + std::abs(x.imag()); }
 double conj_of(double x, bool) { return x; }
@@ -25,7 +25,8 @@ class Factorisation {
   Factorisation(MatrixView<T> a, bool hermitian, int64_t* pivots)
       : a_(a), hermitian_(hermitian), pivots_(pivots) {}
 
-  // The number of the first zero on the diagonal, 0 when there is none.
+  // Factors the matrix. Returns the number (from 1) of the first zero on D's diagonal, 0 if there
+  // is none.
   int64_t run() {
     int64_t info = 0;
     for (int64_t k = 0; k < a_.rows;) {
@@ -113,7 +114,7 @@ class Factorisation {
   }
 
   void eliminate_two(int64_t k) const {
-    // D's block over its element below the diagonal, so that nothing overflows.
+    // Divides D's block by its element below the diagonal to avoid overflow.
     const T below = a_.at(k + 1, k);
     const T d11 = a_.at(k + 1, k + 1) / below, d22 = a_.at(k, k) / conj(below);
     const T scale = T(1) / (d11 * d22 - T(1));
@@ -221,7 +222,8 @@ class Solution {
   MatrixView<T> b_;
 };
 
-// Rows exchanged, from 1; those of a block of two are negative and the same.
+// Checks pivots: numbers of exchanged rows, counted from 1. Both pivots of a 2 x 2 block are the
+// same negative number.
 Result<void> check_pivots(std::span<const int64_t> pivots) {
   const auto n = static_cast<int64_t>(pivots.size());
   for (size_t k = 0; k < pivots.size(); ++k) {
@@ -260,7 +262,7 @@ Result<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b
   });
 }
 
-// A square root of what eigenvalues above 0 make of the matrix.
+// A square root of the matrix whose negative eigenvalues are replaced by 0.
 Result<Tensor> matrix_sqrth(const Tensor& self) {
   PT2_TRY_VOID(check_square(self, "A"));
   PT2_TRY(const std::vector<Value> parts,

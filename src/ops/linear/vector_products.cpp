@@ -6,12 +6,13 @@
 namespace pt2::ops {
 namespace {
 
-// Numbers that are read, and summed without another sum in between, at a time.
+// The number of elements that are read at a time and added to one partial sum.
 constexpr int64_t kRun = 1024;
-// Lines whose sums are kept at a time.
+// The number of lines whose sums are kept at a time.
 constexpr int64_t kLines = 512;
 
-// Integers wrap, which C++ defines for unsigned types only.
+// True if elements of the dtype can be read as Part. For integers Part is unsigned: they wrap, and
+// C++ defines wrap-around for unsigned types only.
 template <class Part>
 bool are_parts(Dtype dtype) {
   const DtypeCategory category =
@@ -19,7 +20,7 @@ bool are_parts(Dtype dtype) {
   return dtype_category(dtype) == category && dtype_size(dtype) == sizeof(Part);
 }
 
-// `count` numbers, at most kRun, where they lie or in `buffer`.
+// `count` elements, at most kRun: in place if possible, else loaded into `buffer`.
 template <class C, class Part>
 const Part* read_parts(const std::byte* source, int64_t stride, Dtype dtype, int64_t count,
                        Part* buffer) {
@@ -35,7 +36,7 @@ const Part* read_parts(const std::byte* source, int64_t stride, Dtype dtype, int
   return buffer;
 }
 
-// The same of an operand that may lie nowhere.
+// Reads parts of an operand that may have no memory.
 template <class C, class Part>
 class VectorParts {
  public:
@@ -57,7 +58,7 @@ class VectorParts {
   Part buffer_[kRun];
 };
 
-// As many sums side by side as hide how long an addition takes.
+// Keeps enough independent sums to hide the latency of additions.
 template <class Part>
 Part sum_of_products(const Part* a, const Part* b, int64_t count) {
   constexpr int64_t kLanes = 64 / sizeof(Part);
@@ -71,7 +72,7 @@ Part sum_of_products(const Part* a, const Part* b, int64_t count) {
   return lanes[0];
 }
 
-// Lines whose numbers lie side by side: one line after the other.
+// For lines with contiguous elements: sums one line after the other.
 template <class C, class Part>
 void sum_along_lines(const OperandMemory& matrix, VectorParts<C, Part>& vector, int64_t first,
                      int64_t lines, int64_t depth, Part* sums) {
@@ -86,8 +87,8 @@ void sum_along_lines(const OperandMemory& matrix, VectorParts<C, Part>& vector, 
   }
 }
 
-// Lines that lie side by side: all at once. Some numbers of each are added at a time, so that sums
-// are read and written less often.
+// For contiguous lines: sums all of them together. Adds several elements of each line at a time, so
+// that the sums are read and written less often.
 template <class C, class Part>
 void sum_across_lines(const OperandMemory& matrix, VectorParts<C, Part>& vector, int64_t first,
                       int64_t lines, int64_t depth, Part* sums) {

@@ -1,4 +1,4 @@
-// Products of a matrix with one vector: what dot, mv and their like are, whatever the dtype and the
+// Products of a matrix with one vector, for dot, mv and similar operators, of any dtype and
 // strides.
 #ifndef PT2_OPS_LINEAR_VECTOR_PRODUCTS_H
 #define PT2_OPS_LINEAR_VECTOR_PRODUCTS_H
@@ -7,8 +7,8 @@
 
 namespace pt2::ops {
 
-// out[i * stride] = the sum over k < depth of matrix line i times line 0 of `vector`; false where
-// the matrix lies nowhere. C is float, double or int64_t.
+// out[i * stride] = the sum over k < depth of matrix line i times line 0 of `vector`. Returns false
+// if the matrix is not in memory. C is float, double or int64_t.
 template <class C>
 bool multiply_vector(const GemmOperand<C>& matrix, const GemmOperand<C>& vector, int64_t lines,
                      int64_t depth, C* out, int64_t stride);

@@ -1,4 +1,5 @@
-// Batch and instance normalisation. Running statistics are updated through the tensors passed in.
+// Batch and instance normalisation. Running statistics are updated in place, in the tensors passed
+// in.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +14,7 @@
 namespace pt2::ops {
 namespace {
 
-// The arguments besides input; running statistics may be absent.
+// The arguments besides input. Running statistics may be absent.
 struct BatchNorm {
   const OptionalTensor& weight;
   const OptionalTensor& bias;
@@ -43,7 +44,7 @@ Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& inpu
   return {};
 }
 
-// Where all operands are dense, sizes of 1 do not hide a format
+// Strides of the result. If all operands are dense, sizes of 1 do not hide a memory format
 // (ATen/native/Normalization.cpp suggest_memory_format_contig).
 Sizes result_strides(const Tensor& input, const BatchNorm& norm) {
   const auto is_dense = [](const OptionalTensor* tensor) {
@@ -86,7 +87,7 @@ void store_doubles(Tensor& out, const std::vector<double>& values) {
   std::copy(values.begin(), values.end(), output.data());
 }
 
-// Mean and sum of squared deviations of every channel of x[batch, channel, area].
+// The mean and the sum of squared deviations of every channel of x[batch, channel, area].
 template <class C>
 std::vector<Moments> channel_moments(const C* x, int64_t batch, int64_t channels, int64_t area) {
   std::vector<Moments> out(static_cast<size_t>(channels));
@@ -108,8 +109,8 @@ std::vector<Moments> channel_moments(const C* x, int64_t batch, int64_t channels
   return out;
 }
 
-// running = (1 - momentum) * running + momentum * statistic. The running variance takes the
-// unbiased estimate.
+// running = (1 - momentum) * running + momentum * statistic. The running variance uses the unbiased
+// estimate.
 void update_running(const BatchNorm& norm, const std::vector<Moments>& moments, int64_t count) {
   auto update = [&](const OptionalTensor& running, auto&& statistic) {
     if (!running) return;
@@ -161,14 +162,15 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
     std::vector<double> invstd;
     for (const Moments& m : moments) {
       mean.push_back(m.mean);
-      // Of what does not vary, without an epsilon, it is 0 (ATen/native/Normalization.cpp InvStd).
+      // A channel without variance, with eps = 0, has invstd 0 (ATen/native/Normalization.cpp
+      // InvStd).
       const double variance = m.squares / static_cast<double>(count) + norm.eps;
       invstd.push_back(variance == 0 ? 0 : 1 / std::sqrt(variance));
     }
     update_running(norm, moments, count);
     store_doubles(save_mean, mean);
     store_doubles(save_invstd, invstd);
-    // Half statistics are used as they are stored.
+    // Half statistics are rounded to their stored values before use.
     if (dtype_size(save_mean.dtype()) < 4)
       scale_channels(out, x, norm, doubles(save_mean), doubles(save_invstd));
     else
@@ -274,7 +276,7 @@ OptionalTensor repeated(const OptionalTensor& parameter, int64_t times) {
   return out.with_view({out.numel()}, {1}, 0);
 }
 
-// Each running statistic becomes the mean over the batch of its values for the single instances.
+// Each running statistic becomes the mean over the batch of the statistics of single instances.
 void store_mean_over_batch(const OptionalTensor& running, const OptionalTensor& all) {
   if (!running) return;
   const std::vector<double> values = doubles(*all);
@@ -286,7 +288,7 @@ void store_mean_over_batch(const OptionalTensor& running, const OptionalTensor& 
   store_doubles(target, mean);
 }
 
-// Every instance is normalised as a batch of its own: [n, c, ...] as [1, n * c, ...]
+// Normalises every instance as a batch of its own: [n, c, ...] as [1, n * c, ...]
 // (ATen/native/Normalization.cpp instance_norm).
 Result<Tensor> instance_norm(const Tensor& input, const OptionalTensor& weight,
                              const OptionalTensor& bias, const OptionalTensor& running_mean,
@@ -343,7 +345,7 @@ Result<Tensor> batch_norm_formula(Emitter& e, const Tensor& input, const Optiona
            {input, weight, bias, *running_mean, *running_var, training, momentum, eps});
 }
 
-// The formula of the function above; it does not update the running statistics of single instances.
+// The formula of instance_norm(). It cannot update the running statistics of single instances.
 Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const OptionalTensor& weight,
                                      const OptionalTensor& bias, const OptionalTensor& running_mean,
                                      const OptionalTensor& running_var, bool use_input_stats,
@@ -360,7 +362,7 @@ Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const Opti
     if (*given[i]) {
       PT2_TRY(all[i], e(aten<"repeat.default">, {**given[i], Sizes{input.size(0)}}));
     }
-  // A view even where the input has none: the view behind it must be one of the result.
+  // Emits a view even if it keeps the sizes: the last view must be a view of the result.
   const auto flat = e(aten<"view.default">, {e(aten<"contiguous.default">, {input}), sizes});
   const auto out = e(aten<"batch_norm.default">, {flat, all[0], all[1], all[2], all[3],
                                                   use_input_stats, momentum, eps, cudnn_enabled});

@@ -1,5 +1,5 @@
-// Other forms of batch normalisation, with results that only other devices fill: a reserve, the
-// number of the implementation (ATen/native/Normalization.cpp).
+// Other forms of batch normalisation. Their additional results, a reserve and the number of the
+// implementation, matter only on other devices (ATen/native/Normalization.cpp).
 #include "ops/compose.h"
 #include "ops/op_def.h"
 
@@ -24,7 +24,7 @@ Result<Triple> normalize(const Tensor& input, const OptionalTensor& weight,
   return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
 }
 
-// Without elements PyTorch makes the statistics itself, in the dtype in which it accumulates.
+// For inputs without elements, PyTorch allocates the statistics in its accumulation dtype.
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t>> impl_index(
     const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training,

@@ -159,8 +159,8 @@ Result<CtcResult> inner_ctc_tensors(const Tensor& log_probs, const Tensor& targe
 
 // --- Gradients (ATen/native/LossCTC.cpp ctc_loss_backward_cpu_template)
 
-// What one element of the batch has, all in rows of time steps: `time_stride` numbers apart, and of
-// `width` numbers.
+// One element of the batch. Each time step is a row: rows of log_probs are `time_stride` numbers
+// apart, rows of alpha `width` numbers.
 struct Alignments {
   const double* log_probs;
   const double* alpha;
@@ -168,14 +168,14 @@ struct Alignments {
   int64_t time_stride;
   int64_t width;
   int64_t times;
-  int64_t length;  // of the target
+  int64_t length;  // length of the target
   int64_t blank;
 
   int64_t label(int64_t s) const { return s % 2 == 0 ? blank : target[s / 2]; }
 };
 
-// The backward recursion. Adds up, for each time and class, the logarithms of the probabilities of
-// all alignments that pass there, into `passing`, which has the strides of log_probs.
+// The backward recursion. For each time and class, adds up the probabilities of all alignments that
+// pass there, as logarithms, into `passing`, which has the strides of log_probs.
 void add_passing(const Alignments& of, double* passing) {
   const int64_t states = 2 * of.length + 1;
   std::vector<double> later(static_cast<size_t>(states), -HUGE_VAL), now(later);
@@ -266,7 +266,7 @@ Result<Tensor> ctc_backward_tensors(const Tensor& grad, const Tensor& log_probs,
                       blank, zero_infinity);
 }
 
-// The mean over the batch, after dividing each loss by its target's length
+// With reduction 1: the mean over the batch, after dividing each loss by its target's length
 // (ATen/native/LossCTC.cpp).
 Result<Tensor> ctc_loss(Emitter& e, const Tensor& log_probs, const Tensor& targets,
                         const Sizes& input_lengths, const Sizes& target_lengths, int64_t blank,

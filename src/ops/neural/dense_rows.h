@@ -1,5 +1,5 @@
-// Rows of a tensor as elements of a compute type, one at a time: what converts a whole tensor first
-// waits for memory, with elements of half the size more than it computes.
+// Reads rows of a tensor as elements of a compute type, one row at a time. Converting a whole
+// tensor of half floats first would take more time for memory accesses than for computing.
 #ifndef PT2_OPS_NEURAL_DENSE_ROWS_H
 #define PT2_OPS_NEURAL_DENSE_ROWS_H
 
@@ -15,7 +15,7 @@ class InputRows {
       : dense_(tensor.contiguous()),
         length_(length),
         buffer_(in_place() ? 0 : static_cast<size_t>(length)) {}
-  // Valid until the next call.
+  // The row, valid until the next call.
   const C* row(int64_t index) {
     const std::byte* first = dense_.raw_data() + index * length_ * dtype_size(dense_.dtype());
     if (in_place()) return reinterpret_cast<const C*>(first);
@@ -31,7 +31,7 @@ class InputRows {
   Scratch<C> buffer_;
 };
 
-// Calls fill(row index, C* to write to) for each row of `out`.
+// Calls fill(row index, destination of type C*) for each row of `out`.
 template <class C, class F>
 void fill_rows(Tensor& out, int64_t rows, int64_t length, F&& fill) {
   const bool in_place = out.dtype() == kDtypeOf<C>;

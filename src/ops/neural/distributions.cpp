@@ -1,6 +1,6 @@
-// Draws of torch.distributions whose parameters are tensors, and how draws change with them
-// (ATen/native/Distributions.cpp). Like PyTorch, a draw mixes float parameters with numbers in
-// double: T is the dtype of the parameters.
+// Draws of torch.distributions whose parameters are tensors, and derivatives of draws with respect
+// to these parameters (ATen/native/Distributions.cpp). Like PyTorch, a draw mixes float parameters
+// with numbers in double: T is the dtype of the parameters.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 using OptionalGenerator = std::optional<Generator>;
 
-// PyTorch's results are row-major whatever the strides of the parameters.
+// PyTorch's results are row-major for parameters of any strides.
 Result<Meta> row_major_of(const Tensor& self, std::initializer_list<const Tensor*> others = {}) {
   PT2_TRY_VOID(check_floating(self, "self"));
   if (dtype_size(self.dtype()) < 4)
@@ -47,7 +47,8 @@ Result<Meta> dirichlet_grad_meta(const Tensor& x, const Tensor& alpha, const Ten
   return row_major_of(x, {&alpha, &total});
 }
 
-// Above 10 by Hoermann's transformed rejection (1993), below it by a product of uniform numbers.
+// Uses Hoermann's transformed rejection (1993) for rates from 10 on, else a product of uniform
+// numbers.
 double draw_poisson(RandomState& random, double rate) {
   if (rate == 0) return 0;
   if (rate < 10) {
@@ -81,13 +82,13 @@ Result<void> poisson(Context& context, Tensor& out, const Tensor& self, const Op
       return operator_error("self: found the rate " + print_float(rates[i]) +
                             ", expected no negative one");
     const double count = draw_poisson(context.random(), rates[i]);
-    // What x86 makes of a number that no int64 holds.
+    // x86's result of converting a number that does not fit in int64.
     drawn[i] = std::fabs(count) < 0x1p63 ? count : -0x1p63;
   }
   return {};
 }
 
-// What Stirling's formula lacks of log(k!).
+// The difference between log(k!) and Stirling's formula.
 double stirling_rest(double k) {
   constexpr std::array kFirst{0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
                               0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
@@ -141,7 +142,7 @@ template <class T>
 T draw_binomial(RandomState& random, T count, T p) {
   if (count <= 0 || p <= 0) return 0;
   if (p >= 1) return count;
-  // PyTorch never comes back from a count that is NaN.
+  // PyTorch does not return if the count is NaN.
   if (std::isnan(p) || std::isnan(count)) return std::numeric_limits<T>::quiet_NaN();
   const bool likely = static_cast<double>(p) > 0.5;
   const T rarer = likely ? static_cast<T>(1.0 - static_cast<double>(p)) : p;
@@ -158,8 +159,8 @@ void binomial(Context& context, Tensor& out, const Tensor& count, const Tensor& 
   });
 }
 
-// The method of Marsaglia and Tsang (2000), for a shape of at least 1; a smaller one is raised by
-// 1, and the number scaled. Its constants are floats.
+// The method of Marsaglia and Tsang (2000) for a shape of at least 1. A smaller shape is raised by
+// 1, and the number is scaled. The constants are floats.
 template <class T>
 Result<double> draw_gamma(RandomState& random, T shape) {
   double scale = 1;
@@ -204,7 +205,7 @@ Result<void> standard_gamma(Context& context, Tensor& out, const Tensor& self,
       out.dtype(), [&]<class C>() { return fill_gamma<C>(context.random(), out, self); });
 }
 
-// Gamma numbers, drawn in double, over their sum along the last dimension.
+// Gamma numbers, drawn in double, divided by their sum along the last dimension.
 Result<void> sample_dirichlet(Context& context, Tensor& out, const Tensor& self,
                               const OptionalGenerator&) {
   PT2_TRY(Tensor drawn, allocate(Meta(Dtype::float64, self.sizes())));
@@ -223,10 +224,10 @@ Result<void> sample_dirichlet(Context& context, Tensor& out, const Tensor& self,
   return {};
 }
 
-// Poles count as +inf, from whichever side.
+// digamma(x); +inf at poles, from either side.
 double digamma(double x) { return x <= 0 && x == std::floor(x) ? HUGE_VAL : digamma_of(x); }
 
-// How a gamma number x changes with its shape: -(dF/dshape) / density.
+// The derivative of a gamma number x with respect to its shape: -(dF/dshape) / density.
 double gamma_slope_near_zero(double shape, double x) {
   double numerator = 1;
   double first = 1 / shape;
@@ -242,7 +243,7 @@ double gamma_slope_near_zero(double shape, double x) {
   const double slope = -cdf_slope / density;
   return std::isnan(slope) ? 0 : slope;
 }
-// Rice's saddle point expansion, and its series around x = shape, where it is singular.
+// Rice's saddle point expansion, and its series around x = shape, where the expansion is singular.
 double gamma_slope_of_large(double shape, double x) {
   if (static_cast<double>(0.9f) * shape <= x && x <= static_cast<double>(1.1f) * shape) {
     const double square = shape * shape;
@@ -266,7 +267,8 @@ double polynomial(const std::array<double, N>& coefficients, double x) {
   for (size_t i = N; i-- > 0;) sum = sum * x + coefficients[i];
   return sum;
 }
-// Elsewhere exp(p / q), where p and q are polynomials of log(x / shape) and log(shape).
+// For the other arguments: exp(p / q), where p and q are polynomials of log(x / shape) and
+// log(shape).
 double gamma_slope_fitted(double shape, double x) {
   constexpr std::array<std::array<double, 3>, 8> kCoefficients{
       {{0.16009398, 0.53487893, 0.040121004},
@@ -302,7 +304,8 @@ void standard_gamma_grad(Tensor& out, const Tensor& self, const Tensor& output) 
   });
 }
 
-// How a beta number x changes with alpha, over 1 - x; first by a series for x near 0.
+// The derivative of a beta number x with respect to alpha, divided by 1 - x; by a series for x near
+// 0.
 template <class T>
 T beta_slope_near_zero(T x, T alpha, T beta) {
   const T factor = static_cast<T>(digamma(static_cast<double>(alpha))) -
@@ -317,7 +320,7 @@ T beta_slope_near_zero(T x, T alpha, T beta) {
   const T slope = x * std::pow(1 - x, -beta) * series;
   return std::isnan(slope) ? T(0) : slope;
 }
-// With respect to beta, by a series for x near 0.
+// The same with respect to beta, by a series for x near 0.
 template <class T>
 T other_beta_slope_near_zero(T x, T alpha, T beta) {
   const T factor = static_cast<T>(digamma(static_cast<double>(alpha + beta))) -
@@ -336,7 +339,7 @@ T other_beta_slope_near_zero(T x, T alpha, T beta) {
   const T slope = -std::pow(1 - x, 1 - beta) * series;
   return std::isnan(slope) ? T(0) : slope;
 }
-// Rice's saddle point expansion for large alpha and beta, and its series around the mean.
+// The same for large alpha and beta: Rice's saddle point expansion, and its series around the mean.
 double beta_slope_of_large(double x, double alpha, double beta) {
   const double total = alpha + beta;
   const double mean = alpha / total;
@@ -363,8 +366,8 @@ double beta_slope_of_large(double x, double alpha, double beta) {
          std::sqrt(2 * alpha * beta / total) *
          (term1 + term2 * (term3 + (x < mean ? term4 : -term4)));
 }
-// Elsewhere an analytic approximation, corrected by a quotient of polynomials of log(x),
-// log(alpha / x) and log(total) - log(alpha / x).
+// For the other arguments: an analytic approximation, corrected by a quotient of polynomials of
+// log(x), log(alpha / x) and log(total) - log(alpha / x).
 double beta_slope_fitted(double x, double alpha, double total) {
   using Grid = std::array<std::array<std::array<double, 4>, 3>, 3>;
   constexpr Grid kNumerator{

@@ -19,7 +19,7 @@ Result<void> check_dropout(double p) {
   return {};
 }
 
-// A mask of ones for kept elements, drawn in memory order.
+// A mask with 1 for kept elements and 0 for dropped ones, drawn in memory order.
 Result<Tensor> draw_mask(Context& context, const Tensor& like, const Sizes& sizes, double keep,
                          Dtype dtype) {
   Meta meta(dtype, sizes);
@@ -54,14 +54,14 @@ Result<Tensor> drop(Context& context, const Tensor& input, const Sizes& mask_siz
   return apply_mask(input, mask, 1 / (1 - p));
 }
 
-// Without effect, returns the input itself, as PyTorch does.
+// Returns the input itself if nothing can be dropped, as PyTorch does.
 Result<Tensor> dropout(Context& context, const Tensor& input, double p, bool train) {
   PT2_TRY_VOID(check_dropout(p));
   if (p == 0 || !train || input.numel() == 0) return input;
   return drop(context, input, input.sizes(), p);
 }
 
-// Drops whole channels.
+// The sizes of a mask that drops whole channels.
 Result<Sizes> channel_sizes(const Tensor& input) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
   Sizes sizes(input.sizes().size(), 1);
@@ -76,7 +76,7 @@ Result<Tensor> feature_dropout(Context& context, const Tensor& input, double p, 
   return drop(context, input, sizes, p);
 }
 
-// Alpha dropout: dropped elements become selu's negative limit; the result is scaled and shifted to
+// Alpha dropout: dropped elements become selu's negative limit. The result is scaled and shifted to
 // keep mean and variance (ATen/native/Dropout.cpp _dropout_impl).
 template <bool Channels>
 Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bool train) {
@@ -99,7 +99,7 @@ Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bo
   return apply(aten<"add.Tensor">, {product, shift});
 }
 
-// The in-place forms need rows of their own: PyTorch names their first argument differently.
+// The in-place forms need their own rows, because PyTorch names their first argument differently.
 template <auto kFunctional>
 Result<Tensor> in_place(Context& context, const Tensor& self, double p, bool train) {
   PT2_TRY(const Tensor result, kFunctional(context, self, p, train));
@@ -108,7 +108,7 @@ Result<Tensor> in_place(Context& context, const Tensor& self, double p, bool tra
   return target;
 }
 
-// In evaluation `p` is not looked at.
+// In evaluation, `p` is ignored.
 Result<std::array<Meta, 2>> native_dropout_meta(const Tensor& input, double p,
                                                 const std::optional<bool>& train) {
   if (train.value_or(true) && input.numel() > 0) PT2_TRY_VOID(check_dropout(p));
@@ -154,7 +154,7 @@ Result<Tensor> dropout_in_place_formula(Emitter& e, const Tensor& self, double p
   PT2_TRY(const Tensor out, dropout_formula(e, self, p, train));
   return p == 0 || !train ? Result<Tensor>(self) : e(aten<"copy_.default">, {self, out});
 }
-// The formula of the channel forms, which exists only when nothing is dropped.
+// The formula of the channel forms. It exists only if nothing is dropped.
 Result<Tensor> no_dropout(Emitter&, const Tensor& input, double p, bool train) {
   PT2_TRY_VOID(check_dropout(p));
   if (p == 0 || !train) return input;

@@ -9,7 +9,7 @@ namespace pt2::ops {
 
 enum Reduction : int64_t { kNoReduction = 0, kMeanLoss = 1, kSumLoss = 2 };
 
-// Returns the loss itself, its mean or its sum; error for an unknown reduction.
+// Returns the loss itself, its mean or its sum. Error for an unknown reduction.
 Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction);
 // The same, for formulas.
 Result<Tensor> reduce_loss(Emitter& e, const Result<Tensor>& loss, int64_t reduction);

@@ -1,4 +1,4 @@
-// Losses. The reduction is 0 for none, 1 for the mean, 2 for the sum.
+// Losses. `reduction` is 0 for none, 1 for the mean, 2 for the sum.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,8 @@
 namespace pt2::ops {
 namespace {
 
-// Applies function(self, target, more...) to every element; operands are broadcast and promoted.
+// Applies function(self, target, more...) to every element. Operands are broadcast, and computed in
+// `dtype`.
 template <class F, class... More>
 Result<Tensor> elementwise_loss_in(Dtype dtype, int64_t reduction, F&& function, const Tensor& self,
                                    const Tensor& target, const More&... more) {
@@ -39,7 +40,7 @@ Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& s
                              target, more...);
 }
 
-// Half floats are rounded before squaring.
+// For half floats: the difference is rounded before squaring.
 Result<Tensor> half_mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, target}));
   PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {difference, difference}));
@@ -53,8 +54,8 @@ Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduct
       reduction, [](double x, double y) { return (x - y) * (x - y); }, self, target);
 }
 
-// z * z / 2 up to the bound for the distance z, its tangent there beyond, times a factor. Without a
-// branch, whose way nobody could foretell.
+// With z = |x - y|: z * z / 2 up to `bound`, the tangent at `bound` beyond it; times `factor`.
+// Computed without a branch, which would be unpredictable.
 Result<Tensor> bent_loss(Dtype dtype, int64_t reduction, double bound, double factor,
                          const Tensor& self, const Tensor& target) {
   return elementwise_loss_in(
@@ -78,7 +79,7 @@ Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t 
                    target);
 }
 
-// Unlike its neighbours in self's dtype.
+// Computed in self's dtype, unlike the neighbouring losses.
 Result<Tensor> huber_loss(const Tensor& self, const Tensor& target, int64_t reduction,
                           double delta) {
   if (!(delta > 0))
@@ -88,8 +89,8 @@ Result<Tensor> huber_loss(const Tensor& self, const Tensor& target, int64_t redu
 
 Tensor one_like(const Tensor& tensor) { return scalar_tensor(Scalar(1.0), tensor.dtype()); }
 
-// Logarithms are clamped at -100, so that probabilities 0 and 1 have a finite loss
-// (ATen/native/Loss.cpp).
+// Error for elements outside of 0 to 1. Logarithms are clamped at -100, so that probabilities 0 and
+// 1 have a finite loss (ATen/native/Loss.cpp).
 Result<void> check_probabilities(const Tensor& tensor, std::string_view what) {
   const Input<double> numbers(tensor);
   for (int64_t i = 0; i < numbers.size(); ++i)
@@ -111,7 +112,7 @@ Result<Tensor> binary_cross_entropy(const Tensor& self, const Tensor& target,
       self, target, weight.value_or(one_like(self)));
 }
 
-// ATen/native/Loss.cpp binary_cross_entropy_with_logits writes into (1 - target), which decides on
+// ATen/native/Loss.cpp binary_cross_entropy_with_logits writes into (1 - target), which determines
 // dtype and sizes of the loss.
 Result<Tensor> binary_cross_entropy_with_logits(Emitter& e, const Tensor& self,
                                                 const Tensor& target, const OptionalTensor& weight,
@@ -141,7 +142,7 @@ Result<Tensor> binary_cross_entropy_with_logits(Emitter& e, const Tensor& self,
   return reduce_loss(e, loss, reduction);
 }
 
-// ATen/native/Loss.cpp soft_margin_loss_out, which works in self's dtype.
+// ATen/native/Loss.cpp soft_margin_loss_out, which computes in self's dtype.
 Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& target,
                                 int64_t reduction) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
@@ -153,7 +154,7 @@ Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& ta
   return reduce_loss(e, e(aten<"log1p.default">, {power}), reduction);
 }
 
-// Log probabilities of the classes: [C], [N, C] or [N, C, positions...].
+// The layout of the log probabilities of the classes: [C], [N, C] or [N, C, positions...].
 struct Classes {
   int64_t batch = 1;
   int64_t classes = 1;
@@ -185,7 +186,7 @@ Result<Classes> class_layout(const Tensor& self, const Tensor& target,
   return layout;
 }
 
-// Elements one at a time, for who looks at one of each row.
+// Loads single elements, for callers that read only one element of each row.
 class FewElements {
  public:
   explicit FewElements(const Tensor& tensor) : dense_(tensor.contiguous()) {}
@@ -259,7 +260,7 @@ Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
   return nll_loss_of(self, target, weight, reduction, ignore_index);
 }
 
-// In the dtype of self, of whole numbers as well, whose factor is truncated
+// Computed in the dtype of self. If that is an integer dtype, the factor is truncated
 // (ATen/native/cpu/BinaryOpsKernel.cpp mse_backward_cpu_kernel).
 Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
                                  const Tensor& target, int64_t reduction) {
@@ -309,14 +310,14 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
   return out;
 }
 
-// The broadcast of self and target, or one number after a reduction.
+// The Meta of a loss: the broadcast sizes of self and target, or one number after a reduction.
 Result<std::vector<Meta>> loss_meta(Dtype dtype, const Tensor& self, const Tensor& target,
                                     int64_t reduction) {
   const std::array operands{self.sizes(), target.sizes()};
   PT2_TRY(Sizes sizes, broadcast_sizes(operands));
   return meta_list(Meta(dtype, reduction == kNoReduction ? std::move(sizes) : Sizes{}));
 }
-// The first integer argument of an elementwise loss is the reduction.
+// The first integer argument of an elementwise loss is its reduction.
 Result<std::vector<Meta>> elementwise_loss_meta(std::span<const Value> arguments) {
   const Tensor& self = *arguments[0].get_if<Tensor>();
   const Tensor& target = *arguments[1].get_if<Tensor>();
@@ -370,7 +371,7 @@ Result<Tensor> kl_div(Emitter& e, const Tensor& self, const Tensor& target, int6
   return reduce_loss(e, loss, reduction);
 }
 
-// Flattens more than two position dimensions to one.
+// For more than two position dimensions: flattens them to one.
 Result<Tensor> nll_loss_nd(Emitter& e, const Tensor& self, const Tensor& target,
                            const OptionalTensor& weight, int64_t reduction, int64_t ignore_index) {
   PT2_TRY_VOID(class_layout(self, target, weight));
@@ -397,7 +398,7 @@ Result<Tensor> nll_loss2d(Emitter& e, const Tensor& self, const Tensor& target,
   return e(aten<"nll_loss2d_forward.default">, {self, target, weight, reduction, ignore_index});
 }
 
-// Log probabilities, each times the weight of its class.
+// Log probabilities multiplied by the weight of their class.
 Result<Tensor> times_weights(Emitter& e, const Result<Tensor>& logs, const OptionalTensor& weight,
                              int64_t rank, int64_t class_dim) {
   if (!weight) return logs;
@@ -406,7 +407,7 @@ Result<Tensor> times_weights(Emitter& e, const Result<Tensor>& logs, const Optio
   return e(aten<"mul.Tensor">, {logs, e(aten<"view.default">, {*weight, sizes})});
 }
 
-// The loss for a uniform target; it is weighted by `label_smoothing`.
+// The loss for a uniform target, to be weighted by `label_smoothing`.
 Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor& target,
                            const OptionalTensor& weight, int64_t rank, int64_t reduction,
                            int64_t ignore_index) {

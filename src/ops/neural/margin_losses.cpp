@@ -17,7 +17,7 @@ namespace {
 
 // --- Formulas (ATen/native/Loss.cpp)
 
-// max(0, -y (x1 - x2) + margin)
+// The loss max(0, -y (x1 - x2) + margin).
 Result<Tensor> margin_ranking(Emitter& e, const Tensor& input1, const Tensor& input2,
                               const Tensor& target, double margin, int64_t reduction) {
   const auto difference = e(aten<"sub.Tensor">, {input1, input2});
@@ -26,7 +26,7 @@ Result<Tensor> margin_ranking(Emitter& e, const Tensor& input1, const Tensor& in
   return reduce_loss(e, e(aten<"clamp_min.default">, {shifted, 0}), reduction);
 }
 
-// x where y is 1, max(0, margin - x) where it is -1; both for other y.
+// The loss x if y is 1, max(0, margin - x) if y is -1, and their sum for other y.
 Result<Tensor> hinge_embedding(Emitter& e, const Tensor& self, const Tensor& target, double margin,
                                int64_t reduction) {
   const auto limit = e(aten<"full_like.default">, {self, margin});
@@ -37,7 +37,7 @@ Result<Tensor> hinge_embedding(Emitter& e, const Tensor& self, const Tensor& tar
   return reduce_loss(e, e(aten<"add.Tensor">, {together, apart}), reduction);
 }
 
-// 1 - cos where y is 1, max(0, cos - margin) where it is -1.
+// The loss 1 - cos if y is 1, max(0, cos - margin) if y is -1.
 Result<Tensor> cosine_embedding(Emitter& e, const Tensor& input1, const Tensor& input2,
                                 const Tensor& target, double margin, int64_t reduction) {
   if ((target.dim() != 0 && target.dim() != 1) || input1.dim() != target.dim() + 1 ||
@@ -77,7 +77,7 @@ Result<Tensor> poisson_nll(Emitter& e, const Tensor& input, const Tensor& target
     const auto stirling =
         e(aten<"add.Tensor">, {e(aten<"sub.Tensor">, {entropy, target}), half_log});
     const auto small = e(aten<"le.Scalar">, {target, 1});
-    // Added in place: the dtype stays.
+    // PyTorch adds it in place, so the dtype stays.
     PT2_TRY(const Tensor base, std::move(loss));
     loss = e(aten<"add.Tensor">, {base, e(aten<"masked_fill.Scalar">, {stirling, small, 0})});
     if (loss && loss->dtype() != base.dtype())
@@ -124,7 +124,7 @@ Result<ClassRows> class_rows(const Tensor& self) {
   return out;
 }
 
-// One number for each row, in `sizes`.
+// Reduces one loss for each row. Without a reduction, the result has `sizes`.
 Result<Tensor> reduce_rows_loss(const std::vector<double>& losses, Dtype dtype, Sizes sizes,
                                 int64_t reduction) {
   PT2_TRY(Tensor out, allocate(Meta(dtype, std::move(sizes))));
@@ -163,14 +163,14 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
     }
     losses.push_back(sum / static_cast<double>(layout.classes));
   }
-  // The mean of no rows is 0, no NaN.
+  // The mean of no rows is 0, not NaN.
   if (losses.empty() && reduction != 0) return Tensor::zeros(self.dtype(), {});
   return reduce_rows_loss(losses, self.dtype(), target.sizes(), reduction);
 }
 
 using MultilabelResult = std::tuple<Tensor, Tensor>;
 
-// A single row may be a number or a vector in either.
+// For a single row, self and target may each be a number or a vector.
 Result<void> check_multilabel_target(const Tensor& target, const Tensor& self) {
   if (self.dim() < 2 && target.dim() < 2 && target.numel() == self.numel()) return {};
   return check_sizes(target, self.sizes(), "target");
@@ -223,7 +223,7 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
 }
 // --- Gradients: slope(self, target) times the incoming gradient, divided by the count for a mean
 
-// Row-major, unless a format is given.
+// The result is row-major, unless a format is given.
 template <class F>
 Result<Tensor> loss_gradient(const Tensor& grad_output, const Tensor& self, const Tensor& target,
                              int64_t reduction, F&& slope,
@@ -284,7 +284,7 @@ Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Te
   return weight ? apply(aten<"mul.Tensor">, {out, *weight}) : Result<Tensor>(out);
 }
 
-// The incoming gradient is one number for reduced losses, else one per row.
+// The incoming gradient is one number for reduced losses, else one number per row.
 Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
                           const Tensor& grad_output, int64_t reduction, const ClassRows& layout) {
   const bool whole = reduction != kNoReduction || grad_output.dim() == 0;
@@ -304,7 +304,7 @@ Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
 Result<Tensor> multi_margin_backward(const Tensor& grad_output, const Tensor& self,
                                      const Tensor& target, const Scalar& p, const Scalar& margin,
                                      const OptionalTensor& weight, int64_t reduction) {
-  PT2_TRY_VOID(multi_margin(self, target, p, margin, weight, reduction));  // the same conditions
+  PT2_TRY_VOID(multi_margin(self, target, p, margin, weight, reduction));  // the same checks
   PT2_TRY(const ClassRows layout, class_rows(self));
   const bool squared = p.to_int() == 2;
   const Input<double> x(self);
@@ -326,7 +326,7 @@ Result<Tensor> multi_margin_backward(const Tensor& grad_output, const Tensor& se
 Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tensor& self,
                                           const Tensor& target, int64_t reduction,
                                           const Tensor& is_target) {
-  PT2_TRY_VOID(multilabel_margin_forward(self, target, reduction));  // the same conditions
+  PT2_TRY_VOID(multilabel_margin_forward(self, target, reduction));  // the same checks
   PT2_TRY_VOID(check_multilabel_target(is_target, self));
   PT2_TRY(const ClassRows layout, class_rows(self));
   const Input<double> x(self);

@@ -64,7 +64,7 @@ Result<std::array<Meta, 3>> native_layer_norm_meta(const Tensor& input,
   return std::array{Meta::like(input), Meta(dtype, statistics), Meta(dtype, statistics)};
 }
 
-// Maps one row: (x - mean) * scale, then weight and bias, each optional.
+// Normalises one row: (x - mean) * scale, then weight and bias, which may be null.
 template <class C>
 void normalize_row(const C* x, int64_t count, double mean, double scale, const C* weight,
                    const C* bias, C* y) {
@@ -76,7 +76,7 @@ void normalize_row(const C* x, int64_t count, double mean, double scale, const C
   }
 }
 
-// Floats have kernels.
+// src/kernels computes rows of floats.
 template <>
 void normalize_row<float>(const float* x, int64_t count, double mean, double scale,
                           const float* weight, const float* bias, float* y) {
@@ -127,7 +127,7 @@ void native_layer_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
     fill_rows<C>(out, mean.numel(), length, [&](int64_t row, C* y) {
       const C* values = x.row(row);
       const Moments moments = moments_of(values, length);
-      // PyTorch's mean of no elements is 0 here, and only the variance is NaN.
+      // The mean of no elements is 0 here in PyTorch; only the variance is NaN.
       means[row] = length == 0 ? 0 : moments.mean;
       rstds[row] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
       normalize_row(values, length, means[row], rstds[row], parameters.weight_data(),
@@ -177,8 +177,8 @@ void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
       rstds[group] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
       for (int64_t c = 0; c < group_channels; ++c) {
         const int64_t channel = group % groups * group_channels + c;
-        // Rounded as the products with it are, so that a group of equal numbers becomes the bias
-        // (ATen/native/cpu/group_norm_kernel.cpp).
+        // Rounds mean * scale like x * scale, so that a group of equal numbers becomes exactly the
+        // bias (ATen/native/cpu/group_norm_kernel.cpp).
         C scale = static_cast<C>(rstds[group]);
         if (weight) scale *= (*parameters.weight)[channel];
         const C moved = scale * static_cast<C>(means[group]);
@@ -202,7 +202,7 @@ Result<Tensor> group_norm(Emitter& e, const Tensor& input, int64_t groups,
            {input, weight, bias, input.size(0), input.size(1), area, groups, eps});
 }
 
-// Half inputs are computed in float32, so float32's epsilon is the default.
+// Half inputs are computed in float32, so float32's epsilon is their default.
 double rms_epsilon(Dtype dtype, std::optional<double> eps) {
   if (eps) return *eps;
   return dtype == Dtype::float64 ? std::numeric_limits<double>::epsilon()
@@ -244,7 +244,8 @@ void fused_rms_norm(Tensor& out, Tensor& rstd, const Tensor& input, const Sizes&
   });
 }
 
-// Composed of other operators. Its square is x * x, not the squared magnitude.
+// RMS norm of complex numbers, composed of other operators. It squares with x * x, not with the
+// squared magnitude.
 Result<Tensor> complex_rms_norm(const Tensor& input, const Sizes& normalized_shape,
                                 const OptionalTensor& weight, const std::optional<double>& eps) {
   PT2_TRY_VOID(statistics_sizes(input, normalized_shape));

@@ -1,6 +1,6 @@
 // Gradients of batch, layer and group normalisation. With xhat = (x - mean) * rstd and g the
 // gradient of xhat, the gradient of x is rstd * (g - mean(g) - xhat * mean(g * xhat)). The means
-// are over the elements that were normalised together.
+// are over the elements that share a statistic.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ namespace {
 
 using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
 
-// A tensor's elements as doubles; none for an absent tensor.
+// The elements of a tensor as doubles; no elements for an absent tensor.
 struct Numbers {
   std::vector<double> values;
   Numbers() = default;
@@ -31,13 +31,13 @@ struct Numbers {
   }
 };
 
-// The elements of x, in their order, are spans that each have one statistic, and one parameter or
-// one for each element.
+// Divides the elements of x, in their order, into spans. All elements of a span have the same
+// statistic. They share one parameter, or have one parameter each.
 struct Layout {
-  int64_t span = 1;  // elements
+  int64_t span = 1;  // number of elements of a span
   int64_t statistics = 0;
-  int64_t spans_of_statistic = 1;  // that lie one behind the other
-  int64_t count = 1;               // the number of elements that share one statistic
+  int64_t spans_of_statistic = 1;  // number of consecutive spans with the same statistic
+  int64_t count = 1;               // number of elements that share one statistic
   int64_t parameters = 0;
   bool has_rows_of_parameters = false;
   size_t statistic_of(int64_t at) const {
@@ -53,7 +53,7 @@ struct Problem {
   Numbers rstd;
   Numbers weight;
   Layout layout;
-  // False if the statistics were constants.
+  // False if the statistics are constants.
   bool through_statistics = true;
 };
 
@@ -93,8 +93,8 @@ class Spans {
     return out;
   }
 
-  // Sums over all elements of a parameter: of the gradient times xhat for weights, of the gradient
-  // for biases.
+  // Sums over all elements that share a parameter: of the gradient times xhat for weights, of the
+  // gradient for biases.
   std::pair<Scratch<double>, Scratch<double>> parameter_gradients() const {
     const auto parameters = static_cast<size_t>(layout_.parameters);
     std::pair<Scratch<double>, Scratch<double>> out;
@@ -122,7 +122,7 @@ class Spans {
             .count = layout_.span,
             .center = static_cast<C>(problem_.mean.values[layout_.statistic_of(at)])};
   }
-  // Of all elements of the span.
+  // The weight of the whole span; 1 if the span has none or one per element.
   double weight_of(int64_t at) const {
     const bool has_one = !layout_.has_rows_of_parameters && !problem_.weight.values.empty();
     return has_one ? problem_.weight.values[layout_.parameter_of(at)] : 1.0;
@@ -249,7 +249,7 @@ Value dims_but(const Tensor& tensor, int64_t dim) {
   return Value(std::move(dims));
 }
 
-// w = g v / |v|, with one norm per position of `dim`, which is the first or the last dim
+// w = g v / |v|, with one norm for each position of `dim`, which is the first or the last dim
 // (ATen/native/WeightNorm.cpp _weight_norm_differentiable_backward).
 Result<TensorPair> weight_norm_backward(Emitter& e, const Tensor& grad_w, const Tensor& v,
                                         const Tensor& g, const Tensor& norms, int64_t dim) {

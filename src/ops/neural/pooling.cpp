@@ -1,5 +1,5 @@
-// Maxima and means of windows, computed on [planes, depth, height, width]; with fewer spatial
-// dimensions the others are neutral.
+// Maxima and means of windows, computed on [planes, depth, height, width]. With fewer spatial
+// dimensions, the leading ones are neutral.
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +28,8 @@ struct Pool {
   Window out{1, 1, 1};
 };
 
-// One number for all dimensions or one per dimension; an empty stride means the kernel size.
+// A window of one number for all dimensions, or one per dimension. Returns `otherwise` if `values`
+// is empty: an empty stride means the kernel size.
 Result<Window> window(const Sizes& values, int64_t spatial, const Window& otherwise,
                       std::string_view what) {
   if (values.empty()) return otherwise;
@@ -42,8 +43,8 @@ Result<Window> window(const Sizes& values, int64_t spatial, const Window& otherw
   return out;
 }
 
-// ATen/native/Pool.h pooling_output_shape_pad_lr: with ceil_mode the last window must begin inside
-// the input or its left padding.
+// The number of windows (ATen/native/Pool.h pooling_output_shape_pad_lr). With ceil_mode, the last
+// window must begin inside the input or its left padding.
 Result<int64_t> output_size(const Pool& pool, size_t dim) {
   PT2_TRY(const int64_t reach, multiply_add(pool.dilation[dim], pool.kernel[dim] - 1, 1));
   PT2_TRY(const int64_t padded, multiply_add(pool.padding[dim], 2, pool.in[dim]));
@@ -59,7 +60,7 @@ Result<int64_t> output_size(const Pool& pool, size_t dim) {
   return size;
 }
 
-// The last `full` dims must have elements.
+// Requires the right rank, and elements in the last `full` dims.
 Result<void> check_pool_input(const Tensor& self, int64_t spatial, int64_t full) {
   if (self.dim() != spatial + 1 && self.dim() != spatial + 2)
     return operator_error("self: found " + self.type_text() + ", expected " +
@@ -115,7 +116,7 @@ Meta pooled_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype d
   return Meta(dtype, std::move(sizes), std::move(strides));
 }
 
-// The same, but volumes lose their memory format, as in all pools but those of maxima in windows.
+// The same, but volumes lose their memory format, as in all pools except max pools.
 Meta plain_pooled_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype dtype) {
   Meta meta = pooled_meta(self, out, spatial, dtype);
   return spatial == 3 ? Meta(dtype, std::move(meta.sizes)) : meta;
@@ -123,7 +124,8 @@ Meta plain_pooled_meta(const Tensor& self, const Window& out, int64_t spatial, D
 
 int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
-// Windows overlap where they are larger than their stride. (Adaptive ones hardly do.)
+// Counts the work of all windows; windows larger than their stride overlap. (Adaptive windows
+// hardly overlap.)
 void count_windows(const Tensor& out, const Pool& pool) {
   Window inside = pool.kernel;
   for (size_t dim = 0; dim < 3; ++dim) inside[dim] = std::min(inside[dim], pool.in[dim]);
@@ -141,7 +143,7 @@ void for_each_output(int64_t planes, const Window& out, F&& visit) {
         for (int64_t w = 0; w < out[2]; ++w) visit(plane, Window{d, h, w}, index++);
 }
 
-// Input positions in each dimension, `step` apart.
+// A range of input positions in each dimension, `step` apart.
 struct Range {
   Window begin;
   Window end;
@@ -154,7 +156,7 @@ struct Range {
   }
 };
 
-// The part of a window that lies inside the input.
+// The part of a window inside the input.
 Range window_range(const Pool& pool, const Window& position) {
   Range range{{}, {}, pool.dilation};
   for (size_t dim = 0; dim < 3; ++dim) {
@@ -174,7 +176,7 @@ C lowest() {
   return -std::numeric_limits<C>::infinity();
 }
 
-// The last NaN wins; without a NaN, the first of the largest numbers.
+// Finds the maximum and its index: the last NaN, or without a NaN the first of the largest numbers.
 template <class C>
 void maximum_of(const C* plane, const Range& range, const Window& in, C& value, int64_t& index) {
   value = lowest<C>();
@@ -201,7 +203,7 @@ void max_over(Tensor& values, Tensor& indices, const Tensor& self, const Window&
   });
 }
 
-// One tap of a row of windows: elements that lie `step` apart, the first of them at `at`.
+// Updates the maxima of a row of windows with one tap: elements `step` apart, the first at `at`.
 template <class C>
 void maximum_of_tap(const C* plane, int64_t at, int64_t step, int64_t count, C* values,
                     int64_t* indices) {
@@ -213,8 +215,8 @@ void maximum_of_tap(const C* plane, int64_t at, int64_t step, int64_t count, C* 
   }
 }
 
-// The maxima of a row of windows, which begins at `position`, as maximum_of gives them: all windows
-// take one tap after the other.
+// The maxima of a row of windows that begins at `position`, with the results of maximum_of().
+// Processes one tap of all windows at a time.
 template <class C>
 void maximum_of_row(const C* plane, const Pool& pool, const Window& position, C* values,
                     int64_t* indices) {
@@ -228,7 +230,8 @@ void maximum_of_row(const C* plane, const Pool& pool, const Window& position, C*
     const int64_t begin = i * stride - padding;
     indices[i] = first_row + (begin >= 0 ? begin : begin + divided_up(-begin, dilation) * dilation);
   }
-  // Taps that lie in the padding for each window may be more than anybody counted.
+  // Skips taps that lie in the padding for every window: their number is not bounded by counted
+  // work.
   const int64_t first_tap = divided_up(padding - (count - 1) * stride, dilation),
                 last_tap = std::min(pool.kernel[2] - 1, (length - 1 + padding) / dilation);
   for (int64_t d = rows.begin[0]; d < rows.end[0]; d += rows.step[0])
@@ -239,7 +242,7 @@ void maximum_of_row(const C* plane, const Pool& pool, const Window& position, C*
                       end = std::min(count, divided_up(length - offset, stride));
         if (begin >= end) continue;
         const int64_t at = (d * pool.in[1] + h) * length + offset + begin * stride;
-        // Steps that are constants become vectors.
+        // Constant steps let the compiler vectorise the loop.
         if (stride == 1)
           maximum_of_tap(plane, at, 1, end - begin, values + begin, indices + begin);
         else if (stride == 2)
@@ -297,7 +300,7 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
   if (divisor && *divisor == 0)
     return operator_error("divisor_override: found 0, expected another number");
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
-  // Padding does not count for volumes (ATen/native/Pool.h pool3d_shape_check).
+  // For volumes, padding does not count here (ATen/native/Pool.h pool3d_shape_check).
   for (size_t dim = 0; Spatial == 3 && dim < 3; ++dim)
     if (pool.in[dim] < pool.kernel[dim])
       return operator_error("self: found " + self.type_text() +
@@ -305,8 +308,8 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
   return plain_pooled_meta(self, pool.out, Spatial, self.dtype());
 }
 
-// `count_padding` counts the padding, but never the part of a window that ceil_mode lets extend
-// beyond the padding.
+// The divisor of a window's mean. `count_padding` includes the padding, but never the part of a
+// window that ceil_mode lets extend beyond the padding.
 int64_t window_divisor(const Pool& pool, const Window& position, const Range& range,
                        bool count_padding) {
   int64_t count = 1;
@@ -379,7 +382,7 @@ struct Adaptive {
   }
 };
 
-// `full` as for check_pool_input.
+// `full` as in check_pool_input().
 Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes& output_size,
                                int64_t full) {
   PT2_TRY_VOID(check_pool_input(self, spatial, full));
@@ -399,7 +402,7 @@ Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes&
   return pool;
 }
 
-// Means of rows and images may lack channels.
+// Average pools of rows and images may have no channels.
 template <int64_t Spatial>
 Result<Adaptive> make_adaptive_avg(const Tensor& self, const Sizes& output_size) {
   return make_adaptive(self, Spatial, output_size, Spatial == 3 ? 4 : Spatial);
@@ -485,7 +488,8 @@ Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, 
   return out;
 }
 
-// Distributes the gradient of a window over its elements; divisor(range, position) divides it.
+// Distributes the gradient of a window over the window's elements, divided by divisor(range,
+// position).
 template <class F, class D>
 void spread_gradients(Tensor& out, const Tensor& grad_output, const Window& in, const Window& sizes,
                       F&& range_at, D&& divisor) {
@@ -566,7 +570,7 @@ Result<Tensor> adaptive_avg_formula(Emitter& e, const Tensor& self, const Sizes&
 }
 
 using TensorPair = std::tuple<Tensor, Tensor>;
-// A row is treated as an image of height 1.
+// Removes the dimension of a row that is treated as an image of height 1.
 Result<TensorPair> squeezed(Emitter& e, Result<TensorPair> both) {
   PT2_TRY(auto parts, std::move(both));
   auto& [values, indices] = parts;

@@ -16,7 +16,7 @@ enum class Cell { tanh, relu, lstm, gru };
 
 int64_t gate_count(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 
-// One direction of one layer.
+// The parameters of one direction of one layer.
 struct Weights {
   Tensor input;   // [gates * hidden, features]
   Tensor hidden;  // [gates * hidden, state]
@@ -30,8 +30,8 @@ C sigmoid(C x) {
   return C(1) / (C(1) + std::exp(-x));
 }
 
-// The new state from the gates of input and state, in PyTorch's order: i f g o for LSTM, r z n for
-// GRU. Only the LSTM has a `cell`.
+// Computes the new state from the gates of input and state. The gates are in PyTorch's order: i f g
+// o for LSTM, r z n for GRU. Only an LSTM has a `cell`.
 template <class C>
 void step_row(Cell kind, const C* from_input, const C* from_state, const C* old_state,
               int64_t hidden, C* new_state, C* cell) {
@@ -65,7 +65,7 @@ struct State {
   Tensor cell;    // [batch, hidden]; LSTM only
 };
 
-// One time step for a batch, from the input's gates [batch, gates * hidden].
+// One time step for a batch. `from_input` holds the input's gates, [batch, gates * hidden].
 Result<void> step(Cell kind, const Tensor& from_input, const Weights& weights, State& state) {
   PT2_TRY(const Tensor from_state, linear(state.hidden, weights.hidden, weights.hidden_bias));
   const int64_t batch = from_state.size(0);
@@ -92,8 +92,8 @@ Tensor time_slice(const Tensor& sequence, int64_t time) {
                             sequence.storage_offset() + time * sequence.stride(0));
 }
 
-// Runs one direction over input [time, batch, features] and writes the states into `out` [time,
-// batch, ...], beginning at `column` of its last dimension.
+// Runs one direction over input [time, batch, features]. Writes the states into `out` [time, batch,
+// ...], beginning at `column` of its last dimension.
 Result<void> run_direction(Cell kind, const Tensor& input, const Weights& weights, bool reverse,
                            State& state, Tensor& out, int64_t column) {
   PT2_TRY(const Tensor gates, linear(input, weights.input, weights.input_bias));
@@ -199,7 +199,7 @@ Tensor layer_state(const Tensor& states, int64_t index) {
   return widened(time_slice(states, index));
 }
 
-// Runs the stacked layers; `hidden` and `cell` are [layers * directions, batch, ...] and input is
+// Runs the stacked layers. `hidden` and `cell` are [layers * directions, batch, ...]; input is
 // [time, batch, features].
 Result<Outcome> run_layers(Context& context, const Network& network, const Tensor& input,
                            const std::vector<Weights>& weights, const Tensor& hidden,
@@ -290,13 +290,13 @@ Result<RnnResult> rnn(Context& context, const Tensor& input, const Tensor& hx,
   return RnnResult{outcome.output, outcome.hidden};
 }
 
-// --- Packed sequences: the steps of all sequences in one tensor, the first step of each sequence
-// first. `batch_sizes` says how many sequences have each step. Sequences are sorted by descending
-// length, so those that continue are always the first.
+// --- Packed sequences: one tensor holds the steps of all sequences, first the first step of each
+// sequence. `batch_sizes` gives the number of sequences at each step. Sequences are sorted by
+// descending length, so the sequences that continue are always the first ones.
 
 struct Packed {
-  Tensor data;                 // [steps of all, features]
-  std::vector<int64_t> sizes;  // sequences per step
+  Tensor data;                 // [total steps, features]
+  std::vector<int64_t> sizes;  // number of sequences at each step
 };
 
 Result<Packed> unpack(const Tensor& data, const Tensor& batch_sizes, int64_t batch) {
@@ -327,7 +327,7 @@ Tensor rows_of(const Tensor& matrix, int64_t first, int64_t count) {
                           matrix.storage_offset() + first * matrix.stride(0));
 }
 
-// The state of a sequence stays unchanged after its end.
+// The state of a sequence stays unchanged after the end of the sequence.
 Result<void> run_packed_direction(Cell kind, const Packed& packed, const Weights& weights,
                                   bool reverse, State& state, Tensor& out, int64_t column) {
   PT2_TRY(const Tensor gates, linear(packed.data, weights.input, weights.input_bias));
@@ -449,7 +449,7 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> mkldnn_rnn_layer(
   return std::tuple{out, hidden, cell, Tensor::zeros(Dtype::uint8, {0})};
 }
 
-// The output and the final states, with sizes that the parameters determine.
+// The Meta of the output sequence, whose sizes follow from the parameters.
 Result<Meta> sequence_meta(const Tensor& input, const Tensor& hx, bool bidirectional) {
   PT2_TRY_VOID(check_rank(input, 3, "input"));
   PT2_TRY_VOID(check_rank(hx, 3, "hx"));

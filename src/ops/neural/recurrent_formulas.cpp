@@ -10,10 +10,10 @@ namespace {
 
 struct StateFormula {
   Tensor hidden;
-  Tensor cell;  // of an LSTM
+  Tensor cell;  // only for an LSTM
 };
 
-// The parameters of one direction of one layer, in the order in which they are listed.
+// The parameters of one direction of one layer, in the order of the parameter list.
 struct CellWeights {
   Tensor input;
   Tensor hidden;
@@ -78,7 +78,7 @@ struct NetworkFormula {
   Step step;
   bool has_biases;
   int64_t layers;
-  double dropout;  // 0 outside of training
+  double dropout;  // 0 if not training
   int64_t directions;
   bool batch_first;
 };
@@ -106,7 +106,7 @@ Result<std::vector<CellWeights>> parse_weights(const NetworkFormula& network,
   return out;
 }
 
-// The hidden states of all time steps; afterwards `state` is the last one.
+// Returns the hidden states of all time steps. `state` becomes the last state.
 Result<Tensor> run_direction(Emitter& e, const NetworkFormula& network, const Tensor& input,
                              const CellWeights& weights, bool reverse, StateFormula& state) {
   PT2_TRY(const Tensor gates,
@@ -129,7 +129,7 @@ struct NetworkOutcome {
   Tensor cell;
 };
 
-// `cell` is null for networks that have none.
+// `cell` is null for networks without a cell state.
 Result<NetworkOutcome> run_network(Emitter& e, const NetworkFormula& network, const Tensor& input,
                                    const Tensor& hidden, const Tensor* cell,
                                    const Tensors& params) {

@@ -25,7 +25,7 @@ RnnPair rnn_relu_formula(Emitter& e, const Tensor& input, const Tensor& hx, cons
                          bool has_biases, int64_t num_layers, double dropout, bool train,
                          bool bidirectional, bool batch_first);
 
-// One step of one layer.
+// One time step of one layer.
 RnnPair lstm_cell_formula(Emitter& e, const Tensor& input, const Tensors& hx, const Tensor& w_ih,
                           const Tensor& w_hh, const OptionalTensor& b_ih,
                           const OptionalTensor& b_hh);

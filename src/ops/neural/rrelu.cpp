@@ -22,8 +22,8 @@ double mean_slope(const Scalar& lower, const Scalar& upper) {
   return (lower.to_double() + upper.to_double()) / 2;
 }
 
-// Draws one number for each element that is not positive, in row-major order; `noise` receives the
-// slopes (ATen/native/Activation.cpp _rrelu_with_noise_train).
+// Draws one number for each element that is not positive, in row-major order. Returns the result
+// and the slopes (`noise`) (ATen/native/Activation.cpp _rrelu_with_noise_train).
 Result<TensorPair> train(Context& context, const Tensor& self, double lower, double upper) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(Tensor out, allocate(Meta::like(self)));
@@ -34,7 +34,7 @@ Result<TensorPair> train(Context& context, const Tensor& self, double lower, dou
     if (x[i] <= 0)
       slopes[static_cast<size_t>(i)] = context.random().uniform() * (upper - lower) + lower;
   store_elements<double>(slopes.data(), x.size(), noise.dtype(), 1, noise.raw_data());
-  // Slopes are rounded before they are used.
+  // Slopes are rounded before use.
   const Input<double> rounded(noise);
   Output<double> result(out);
   for (int64_t i = 0; i < x.size(); ++i) result[i] = x[i] <= 0 ? x[i] * rounded[i] : x[i];
@@ -52,7 +52,7 @@ Result<Tensor> rrelu_formula(Emitter& e, const Tensor& self, const Scalar& lower
            {self, e(aten<"empty_like.default">, {self}), lower, upper, training, Value()});
 }
 
-// Writes the slopes into noise// Writes the slopes into noise, in training only.
+// Writes the slopes into `noise`, only if `training`.
 Result<Tensor> rrelu_with_noise(Context& context, const Tensor& self, Tensor noise,
                                 const Scalar& lower, const Scalar& upper, bool training,
                                 OptionalGenerator) {

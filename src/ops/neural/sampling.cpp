@@ -19,7 +19,7 @@ namespace {
 
 using OptionalGenerator = std::optional<Generator>;
 
-// Stores the result of draw() for every element of `out`, in memory order.
+// Stores a result of draw() in every element of `out`, in memory order.
 template <class C, class F>
 void fill_with(Tensor& out, F&& draw) {
   Scratch<C> values(static_cast<size_t>(out.numel()));
@@ -34,7 +34,8 @@ void fill_with(Tensor& out, F&& draw) {
   });
 }
 
-// Half floats are drawn as float32 and rounded; PyTorch does so since 2.15 at the latest.
+// The digits of float32: half floats are drawn as float32 and rounded. PyTorch does so since 2.15
+// at the latest.
 constexpr int kFloatDigits = 24;
 
 Result<void> expect_floating(Dtype dtype) {
@@ -82,8 +83,8 @@ void make_normal(double* values) {
 }
 
 // From sixteen elements on, PyTorch draws uniform numbers for all elements and transforms them
-// block by block. If the count is no multiple of sixteen, the last sixteen elements are drawn anew.
-// For half floats, numbers that this last block would replace are not drawn in the first place.
+// block by block. If the count is not a multiple of sixteen, the last sixteen elements are drawn
+// again. For half floats, numbers of the incomplete block are not drawn the first time.
 Result<void> fill_normal(Context& context, Tensor& out, double mean, double deviation) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex) {
     PT2_TRY(Tensor parts, apply(aten<"view_as_real.default">, {out}));
@@ -220,7 +221,7 @@ Result<Tensor> randint_like(Context& context, const Tensor& self, int64_t high, 
   return randint_like_low(context, self, 0, high, dtype, layout, device, pin_memory, format);
 }
 
-// Fisher-Yates from the front (ATen/native/TensorFactories.cpp randperm_cpu).
+// Fisher-Yates shuffle from the front (ATen/native/TensorFactories.cpp randperm_cpu).
 Result<Tensor> randperm(Context& context, int64_t n, OptionalDtype dtype, const OptionalLayout&,
                         const OptionalDevice&, PinMemory) {
   PT2_TRY(Tensor out, allocate_for({n}, dtype.value_or(Dtype::int64)));
@@ -254,7 +255,7 @@ Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, doubl
   return self;
 }
 
-// Normal numbers of the mean's dtype, scaled and then shifted in place
+// Normal numbers in the mean's dtype, scaled and then shifted in place
 // (ATen/native/DistributionTemplates.h normal_out_impl).
 Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor& deviation) {
   const std::array both{mean.sizes(), deviation.sizes()};
@@ -303,7 +304,7 @@ Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
   return self;
 }
 
-// Draws each element with its own probability.
+// Draws each element with its own probability `p`.
 Result<Tensor> bernoulli_into(Context& context, Tensor out, const Tensor& self, const Tensor& p) {
   const std::array both{self.sizes(), p.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
@@ -342,7 +343,7 @@ Result<Tensor> exponential(Context& context, const Tensor& self, double rate, Op
   return out;
 }
 
-// Distributions obtained by transforming a number from [0, 1) or a normal number
+// Distributions computed by transforming a number from [0, 1) or a normal number
 // (ATen/core/TransformationHelper.h).
 template <class Draw>
 Result<Tensor> drawn_like(const Tensor& self, Draw&& draw) {
@@ -378,8 +379,8 @@ Result<Tensor> geometric(Context& context, const Tensor& self, double p, Optiona
   return out;
 }
 
-// Draws from each row of weights: several with replacement by inverting the cumulative sum,
-// otherwise by the largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
+// Draws from each row of weights. With replacement, inverts the cumulative sum; without, takes the
+// largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
 Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
                            bool replacement, OptionalGenerator) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -429,7 +430,8 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
   return out;
 }
 
-// The widest integer range that the dtype represents exactly (ATen/native/DistributionTemplates.h).
+// The upper end of the widest integer range that the dtype represents exactly
+// (ATen/native/DistributionTemplates.h).
 int64_t largest_exact(Dtype dtype) {
   switch (dtype) {
     case Dtype::float16:
@@ -449,7 +451,7 @@ int64_t largest_exact(Dtype dtype) {
   }
 }
 
-// A uniform non-negative integer among those that the dtype represents exactly.
+// Draws uniform non-negative integers that the dtype represents exactly.
 Result<Tensor> random_whole(Context& context, const Tensor& self, OptionalGenerator) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
@@ -485,7 +487,7 @@ Result<Tensor> randint_like_tensor(Context& context, const Tensor& self, const T
   return randint_like(context, self, number[0], dtype, layout, device, pin_memory, format);
 }
 
-// The overload of F that takes a generator before the parameters After.
+// Adapts F to the overload that takes a generator before the parameters After.
 template <auto F, class Before, class After>
 struct TakesGenerator;
 template <class... A, Result<Tensor> (*F)(Context&, A...), size_t... Before, size_t... After>
@@ -506,7 +508,7 @@ inline constexpr auto with_generator =
     &TakesGenerator<F, std::make_index_sequence<kAt>,
                     std::make_index_sequence<parameter_count(F) - kAt>>::call;
 
-// Takes the sizes and the dtype from the arguments.
+// Meta with the sizes and the dtype that the arguments give.
 Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
   Meta meta(Dtype::float32, {});
   for (const Value& argument : arguments) {

@@ -1,4 +1,4 @@
-// Softmax and its logarithm along one dimension.
+// Softmax and log softmax along one dimension.
 #include "ops/neural/softmax.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace pt2::ops {
 namespace {
 
-// The largest element, or NaN when there is one.
+// The largest element, or NaN if an element is NaN.
 template <class C>
 C row_maximum(const C* x, int64_t count) {
   C maximum = -std::numeric_limits<C>::infinity();
@@ -27,7 +27,7 @@ C row_maximum(const C* x, int64_t count) {
   return maximum;
 }
 
-// The sum and its logarithm are rounded to `sums`.
+// The sum of exponentials and its logarithm are rounded to `sums`.
 template <class C>
 void log_softmax_row(const C* x, int64_t count, C* y, Dtype sums) {
   const C maximum = row_maximum(x, count);
@@ -39,7 +39,7 @@ void log_softmax_row(const C* x, int64_t count, C* y, Dtype sums) {
     y[i] = static_cast<C>(static_cast<double>(x[i]) - static_cast<double>(maximum) - shift);
 }
 
-// A row of only -inf gives 0, not NaN.
+// A row of only -inf gives zeros, not NaN.
 template <class C>
 void safe_softmax_row(const C* x, int64_t count, C* y) {
   if (row_maximum(x, count) == -std::numeric_limits<C>::infinity())
@@ -48,8 +48,8 @@ void safe_softmax_row(const C* x, int64_t count, C* y) {
     softmax_row(x, count, y);
 }
 
-// PyTorch keeps the sums of rows in the dtype of the result where they lie one after the other
-// (vec_log_softmax_lastdim_kernel in ATen/native/cpu/SoftMaxKernel.cpp), and wider otherwise.
+// If rows are contiguous, PyTorch keeps their sums in the dtype of the result
+// (vec_log_softmax_lastdim_kernel in ATen/native/cpu/SoftMaxKernel.cpp), else in a wider dtype.
 template <template <class> class Row>
 void along_dim(Tensor& out, const Tensor& self, int64_t dim) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());
@@ -86,7 +86,7 @@ struct SafeSoftmax {
   void operator()(const C* x, int64_t count, C* y, Dtype) const { safe_softmax_row(x, count, y); }
 };
 
-// Empty tensors may have an integer result.
+// The result of an empty tensor may have an integer dtype.
 Result<void> check_normalizable(const Tensor& self, Dtype result) {
   if (dtype_category(result) == DtypeCategory::floating ||
       (self.numel() == 0 && dtype_category(result) < DtypeCategory::floating))
@@ -127,7 +127,7 @@ void dtype_kernel(Tensor& out, const Tensor& self, int64_t dim, const std::optio
 
 Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim) {
   PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
-  // An empty list of dims means every dim for the sum but none for the squeeze that follows
+  // An empty list of dims means all dims for the sum, but no dims for the squeeze that follows
   // (ATen/native/ReduceOps.cpp logsumexp_out_impl).
   if (dims.empty() && !keepdim && self.dim() > 0 && self.numel() > 0)
     return operator_error("dim: found [], expected a dim unless keepdim is set");
@@ -141,7 +141,7 @@ Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim)
   return Meta(float_or_default(self.dtype()), std::move(sizes));
 }
 
-// log(sum(exp(x))), with the largest real part subtracted before exp.
+// log(sum(exp(x))). Subtracts the largest real part before exp.
 template <class C>
 C log_sum_exp(const C* values, int64_t count) {
   auto real = [](C v) {
@@ -154,7 +154,7 @@ C log_sum_exp(const C* values, int64_t count) {
   Real maximum = -std::numeric_limits<Real>::infinity();
   for (int64_t i = 0; i < count; ++i)
     if (real(values[i]) > maximum || std::isnan(real(values[i]))) maximum = real(values[i]);
-  // An infinite number less itself would be NaN.
+  // Infinity minus infinity would be NaN.
   if (std::isinf(maximum)) {
     if (!std::is_same_v<C, Complex> && maximum > 0) return maximum;
     maximum = 0;
@@ -197,7 +197,8 @@ Result<Meta> backward_meta(const Tensor& grad_output, const Tensor& output, int6
   return Meta(input_dtype, output.sizes());
 }
 
-// For the output y and its gradient g: y (g - sum(g y)); for the logarithm: g - exp(y) sum(g).
+// The gradient of the input, for output y and its gradient g: y (g - sum(g y)) for softmax, g -
+// exp(y) sum(g) for log softmax.
 template <bool Logarithm>
 void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int64_t dim, Dtype) {
   const int64_t wrapped = *wrap_dim(dim, output.dim());
@@ -228,8 +229,8 @@ Result<Tensor> log_softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
   return e(aten<"_log_softmax.default">, {cast_of(e, self, dtype), dim, false});
 }
 
-// A softmax over the elements whose mask is false. A mask of type 0 is for queries and keys, one of
-// type 1 for batch and keys, one of type 2 for all elements.
+// The softmax over the elements whose mask is false. The mask covers queries and keys for mask_type
+// 0, batch and keys for mask_type 1, all elements for mask_type 2.
 Result<Tensor> masked_softmax(Emitter& e, const Tensor& self, const Tensor& mask,
                               const std::optional<int64_t>& dim,
                               const std::optional<int64_t>& mask_type) {

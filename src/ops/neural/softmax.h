@@ -8,7 +8,7 @@
 
 namespace pt2::ops {
 
-// y = exp(x) / sum(exp(x)); NaN when every x is -inf. x and y may be the same array. C is float or
+// y = exp(x) / sum(exp(x)); NaN if every x is -inf. x and y may be the same array. C is float or
 // double.
 template <class C>
 void softmax_row(const C* x, int64_t count, C* y);

@@ -15,7 +15,8 @@ namespace {
 
 using Attended = std::tuple<Tensor, OptionalTensor>;
 
-// Converts a bool mask (true: leave out) for scores of [batch, heads, length, keys].
+// Values of a mask's type. shaped_mask() shapes a mask (true: leave out) for scores of [batch,
+// heads, length, keys].
 enum MaskType : int64_t { kAttention = 0, kPadding = 1, kBoth = 2 };
 
 Result<Tensor> shaped_mask(const Tensor& mask, const std::optional<int64_t>& type, int64_t batch,
@@ -43,7 +44,7 @@ struct MultiHead {
   std::optional<int64_t> mask_type;
 };
 
-// Queries, keys and values beside each other, without their bias.
+// Queries, keys and values side by side, without bias.
 Result<Tensor> projected_qkv(const Tensor& query, const Tensor& key, const Tensor& value,
                              const MultiHead& block) {
   if (is_set_to(query, key) && is_set_to(query, value))
@@ -66,7 +67,7 @@ Result<Tensor> heads_of(const Tensor& packed, int64_t which, int64_t heads) {
   return transpose(split, 1, 2);
 }
 
-// Each step is rounded as the kernels of PyTorch round theirs, which shows in half floats
+// Each step is rounded as in PyTorch's kernels; half floats show the difference
 // (ATen/native/transformers/attention.cpp native_multi_head_attention_cpu).
 Result<Attended> attention(const Tensor& input, const Tensor& keys, const Tensor& values,
                            const MultiHead& block, bool need_weights, bool average) {
@@ -152,7 +153,8 @@ Result<Tensor> transformer_encoder_layer(
   return normalized(x, norm_weight_2, norm_bias_2, embed_dim, eps);
 }
 
-// Queries, keys and values of each head, the queries divided by the root of their length.
+// Queries, keys and values of each head. The queries are divided by the square root of the head's
+// size.
 Result<std::tuple<Tensor, Tensor, Tensor>> transform_qkv(Emitter& e, const Tensor& qkv,
                                                          const Tensor& bias, int64_t num_heads) {
   PT2_TRY_VOID(check_rank(qkv, 3, "qkv"));

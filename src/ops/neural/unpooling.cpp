@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// Splits [N, C, spatial...] or [C, spatial...] into planes: how many, and the size of one.
+// The planes of [N, C, spatial...] or [C, spatial...]: their number and the size of each.
 struct Planes {
   int64_t count = 1;
   int64_t size = 1;
@@ -36,11 +36,11 @@ Result<void> check_planes(const Tensor& self, int64_t spatial, std::string_view 
   return {};
 }
 
-// Scatters the elements of `source` to the places `indices` in planes of `sizes`. With `accumulate`
-// elements at the same place add up; otherwise the last one wins.
+// Scatters the elements of `source` to the positions `indices` in planes of `sizes`. With
+// `accumulate`, elements at the same position add up; otherwise the last one wins.
 Result<Tensor> scatter_planes(const Tensor& source, const Tensor& indices, Sizes sizes,
                               int64_t spatial, bool accumulate) {
-  // Two-dimensional pools keep channels-last layouts; three-dimensional ones do not.
+  // Two-dimensional pools keep channels-last layouts, three-dimensional pools do not.
   Sizes strides = spatial == 2 ? format_strides(sizes, suggest_memory_format(source)) : Sizes{};
   PT2_TRY(Tensor out, allocate(Meta(source.dtype(), std::move(sizes), std::move(strides))));
   const int64_t plane = planes_of(out, spatial).size;
@@ -117,9 +117,9 @@ Result<Tensor> adaptive_max_backward(const Tensor& grad_output, const Tensor& se
   return scatter_planes(grad_output, indices, self.sizes(), Spatial, true);
 }
 
-// --- Fractional pools: the windows begin at pseudorandom places, evenly spread
+// --- Fractional pools: the windows begin at pseudorandom, evenly spread positions
 
-// Where the windows begin along one dimension, from a sample in [0, 1)
+// The begins of the windows along one dimension, computed from a sample in [0, 1)
 // (ATen/native/FractionalMaxPool2d.cpp fractional_max_pool2d_generate_intervals). Every step is
 // rounded to the dtype of the samples.
 template <class T>
@@ -160,7 +160,8 @@ void pool_planes(Tensor& out, Tensor& places, const Tensor& self, const Tensor& 
   MemoryAccount::count_loops({out.numel(), window, kWorkOfPlace}, 1);
   for (int64_t p = 0; p < planes.count; ++p) {
     std::vector<std::vector<int64_t>> begins;
-    // In two dimensions the samples are in the order width, height; in three, depth, height, width.
+    // The samples are in the order width, height for two dimensions, and depth, height, width for
+    // three.
     for (size_t dim = 0; dim < Spatial; ++dim)
       begins.push_back(intervals(random[p * static_cast<int64_t>(Spatial) +
                                         static_cast<int64_t>(Spatial == 2 ? 1 - dim : dim)],
@@ -230,7 +231,7 @@ Result<Pooled> fractional_max_pool(const Tensor& self, const Sizes& kernel_size,
   return Pooled{std::move(out), std::move(places)};
 }
 
-// Each window passes its gradient to the place of its maximum, as adaptive windows do.
+// Each window passes its gradient to the position of its maximum, as adaptive max pools do.
 template <int64_t Spatial>
 Result<Tensor> fractional_max_backward(const Tensor& grad_output, const Tensor& self, const Sizes&,
                                        const Sizes& output_size, const Tensor& indices) {

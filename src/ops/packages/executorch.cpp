@@ -1,6 +1,6 @@
-// Look-ups of quantised rows, which executorch adds to PyTorch's quantized_decomposed
-// (exir/passes/_quant_patterns_and_replacements.py). There the whole matrix becomes numbers before
-// rows are looked up; here only the rows that are looked up do, which rounds alike.
+// Embeddings of quantised rows, which executorch adds to PyTorch's quantized_decomposed
+// (exir/passes/_quant_patterns_and_replacements.py). Executorch dequantises the whole matrix before
+// the look-up. This code dequantises only the rows that are looked up; the rounding is the same.
 #include <limits>
 #include <string>
 
@@ -12,7 +12,8 @@
 namespace pt2::ops {
 namespace {
 
-// The matrix [rows, columns] as it is after unpacking; each row falls into groups with a scale.
+// The sizes of the unpacked matrix [rows, columns]. Each row is divided into groups, which have one
+// scale each.
 struct QuantizedRows {
   int64_t columns = 0;
   int64_t groups = 0;
@@ -23,7 +24,7 @@ Result<void> check_levels_dtype(const Tensor& weight) {
   return operator_error("weight: found " + weight.type_text() + ", expected int8 or uint8");
 }
 
-// One number a row, or one for each of its groups.
+// Checks for one number per row, or one for each group of each row.
 Result<void> check_row_parameters(const Tensor& tensor, int64_t rows, std::string_view what) {
   if ((tensor.dim() != 1 && tensor.dim() != 2) || tensor.size(0) != rows)
     return operator_error(std::string(what) + ": found " + tensor.type_text() +
@@ -39,7 +40,7 @@ Result<void> check_scales(const Tensor& weight, const Tensor& scales) {
   return check_row_parameters(scales, weight.size(0), "weight_scales");
 }
 
-// Of a single row one zero point may stand for all groups.
+// If there is only one zero point, it applies to all groups.
 Result<void> check_zero_points(const Tensor& weight, const Tensor& scales, const Tensor& zeros) {
   PT2_TRY_VOID(check_same_dtype(zeros, scales, "weight_zero_points"));
   PT2_TRY_VOID(check_row_parameters(zeros, weight.size(0), "weight_zero_points"));
@@ -50,7 +51,7 @@ Result<void> check_zero_points(const Tensor& weight, const Tensor& scales, const
                         std::to_string(groups) + " for each row, as there are weight_scales");
 }
 
-// Only levels of less than a byte have a range that is looked at.
+// Only levels smaller than a byte have a range to check.
 template <int Bits>
 Result<void> check_range(int64_t quant_min, int64_t quant_max) {
   constexpr int64_t kHalf = int64_t{1} << (Bits - 1);
@@ -92,13 +93,14 @@ Result<Meta> embedding_dtype_rule(const Tensor& weight, const Tensor& scales,
                                   const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max,
                                   const Tensor& indices, OptionalDtype dtype) {
   PT2_TRY(Meta meta, embedding_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices));
-  // The default is none, and there PyTorch has no kernel to call.
+  // The default is none, but PyTorch has no kernel for it.
   if (!dtype) return operator_error("dtype: found none, expected one");
   return Meta(*dtype, meta.sizes);
 }
 
-// The first of two 4-bit levels is in the higher half of a byte, the first of four 2-bit levels in
-// the lowest quarter. An int8 keeps its sign in the highest level, as it does in PyTorch.
+// Unpacks the levels of a byte. The first of two 4-bit levels is in the high half of the byte, the
+// first of four 2-bit levels in the lowest quarter. The highest level of an int8 keeps the sign, as
+// in PyTorch.
 template <int Bits>
 void unpack_levels(int byte, int8_t* levels) {
   if constexpr (Bits == 4) {
@@ -125,7 +127,7 @@ Result<Tensor> unpacked(const Tensor& packed, const QuantizedRows& rows) {
   return out;
 }
 
-// The parameters of the rows that are looked up, a group each.
+// The parameters of the rows that are looked up, one group per row of the result.
 Result<Tensor> looked_up(const Tensor& parameters, const Tensor& indices) {
   PT2_TRY(
       const Tensor table,

@@ -1,7 +1,7 @@
-// A linear layer and its cross entropy in one, by chunks of rows, so that logits of all rows are
-// never in memory at once: torch.nn.functional.linear_cross_entropy with options. PyTorch has these
-// operators once torch/nn/modules/linear_cross_entropy.py is imported, which `import torch` does
-// not do. The steps and their dtypes are those of that file on a CPU, but for the signs.
+// A linear layer and its cross entropy, fused and computed in chunks of rows, so that the logits of
+// all rows are never in memory at once: torch.nn.functional.linear_cross_entropy with options.
+// PyTorch registers these operators when torch/nn/modules/linear_cross_entropy.py is imported,
+// which `import torch` does not do. Steps and dtypes follow that file for a CPU, except for signs.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 
 using LossAndGradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-// Chunks change only what is rounded, and rows for each may be few: above so many there are more
-// rows in a chunk than were asked for.
+// The largest number of chunks. A program may ask for chunks of few rows, but chunks change only
+// the rounding: beyond this number of chunks, a chunk holds more rows than requested.
 constexpr int64_t kMaxChunks = 1024;
 
 struct ChunkedLoss {
@@ -38,10 +38,10 @@ struct ChunkedLoss {
   bool has_probabilities() const { return target.dtype() != Dtype::int64; }
   bool is_compact() const { return policy == "compact"; }
   Dtype logits_dtype() const { return is_float16() && is_compact() ? dtype() : acc_dtype; }
-  // A sum of many terms up to 1, which float16 cannot hold.
+  // Sums of many terms of up to 1 exceed the range of float16.
   Dtype sums_dtype() const { return is_float16() ? Dtype::float32 : acc_dtype; }
   Dtype loss_dtype() const { return is_float16() ? acc_dtype : dtype(); }
-  // Else a chunk's gradient of the weight is computed in acc_dtype and rounded once.
+  // If false, a chunk's gradient of the weight is computed in acc_dtype and rounded once.
   bool adds_in_place() const { return is_compact() && logits_dtype() == dtype(); }
 };
 
@@ -83,19 +83,19 @@ Result<void> check_chunked(const ChunkedLoss& call) {
   return {};
 }
 
-// Rows of the whole, with the numbers that later steps share.
+// A chunk of rows, with the values that several steps share.
 struct RowsOfLoss {
   int64_t first = 0, end = 0;
   Tensor input, target;
-  Tensor weights;        // one for each row, of acc_dtype
-  Tensor probabilities;  // of classes, weighted; where there are such
+  Tensor weights;        // one per row, in acc_dtype
+  Tensor probabilities;  // weighted class probabilities, if the target has probabilities
 };
 
 class LossByChunks {
  public:
   LossByChunks(Emitter& e, const ChunkedLoss& call) : e_(e), call_(call) {}
 
-  // The loss of each row.
+  // Computes the loss of each row.
   Result<Tensor> rows() {
     PT2_TRY_VOID(prepare());
     Value::List pieces;
@@ -145,7 +145,7 @@ class LossByChunks {
     return e_(aten<"cat.default">, {pieces, 0});
   }
 
-  // What does not depend on the rows.
+  // Prepares the values that do not depend on the chunk.
   Result<void> prepare() {
     PT2_TRY(matrix_, to(call_.linear_weight, call_.logits_dtype()));
     if (call_.linear_bias) {
@@ -163,7 +163,7 @@ class LossByChunks {
     return prepare_classes();
   }
 
-  // An ignored class that is none would be out of range: those rows look at class 0, and weigh 0.
+  // An ignored class may be out of range: its rows use class 0, with weight 0.
   Result<void> prepare_classes() {
     const Tensor& target = call_.target;
     PT2_TRY(const Tensor ignored, e_(aten<"eq.Scalar">, {target, call_.ignore_index}));
@@ -215,7 +215,7 @@ class LossByChunks {
     return {};
   }
 
-  // Less the greatest of each row, so that no exponential is above 1.
+  // The logits minus the maximum of each row, so that no exponential is above 1.
   Result<Tensor> shifted_logits(const RowsOfLoss& rows) {
     const auto input = to(rows.input, call_.logits_dtype());
     PT2_TRY(Tensor logits, e_(aten<"mm.default">, {input, e_(aten<"t.default">, {matrix_})}));
@@ -225,7 +225,7 @@ class LossByChunks {
     const auto greatest = e_(aten<"amax.default">, {logits, Value::List{int64_t{1}}, true});
     return e_(aten<"sub.Tensor">, {logits, greatest});
   }
-  // What the rows' own classes have.
+  // The logits of the rows' target classes; for probabilities, the weighted sum of the logits.
   Result<Tensor> own_logits(const RowsOfLoss& rows, const Tensor& logits) {
     if (!call_.has_probabilities()) {
       const auto found = e_(aten<"gather.default">, {logits, 1, as_column(rows.target)});
@@ -242,7 +242,7 @@ class LossByChunks {
     PT2_TRY(const Tensor own, own_logits(rows, logits));
     PT2_TRY(const Tensor powers, e_(aten<"exp.default">, {logits}));
     const auto sums = e_(aten<"log.default">, {sum_of(powers, 1, call_.sums_dtype())});
-    // A row without probabilities has weight 0, by which nothing is divided.
+    // A row without probabilities has weight 0: nothing may be divided by the weight.
     if (call_.has_probabilities())
       return to(e_(aten<"sub.Tensor">, {e_(aten<"mul.Tensor">, {sums, rows.weights}), own}),
                 dtype());
@@ -279,7 +279,8 @@ class LossByChunks {
     return e_(aten<"mul.Scalar">, {sum, scale_});
   }
 
-  // The slopes lack what each row has at its own class, its weight, where that class is a number.
+  // For class targets, `slopes` lacks the term of each row's target class: minus the row's weight.
+  // Adds that term, too.
   Result<void> add_to_bias(const RowsOfLoss& rows, const Tensor& slopes) {
     PT2_TRY(Tensor sum, sum_of(slopes, 0, call_.acc_dtype));
     if (!call_.has_probabilities()) {
@@ -319,10 +320,10 @@ class LossByChunks {
 
   Emitter& e_;
   const ChunkedLoss& call_;
-  Tensor matrix_, bias_;     // of the dtype of logits
-  Tensor target_, weights_;  // of all rows, for classes
-  Tensor class_weights_;     // [1, classes], for probabilities
-  double scale_ = 1;         // of probabilities' losses
+  Tensor matrix_, bias_;     // in the dtype of the logits
+  Tensor target_, weights_;  // of all rows, if the target holds classes
+  Tensor class_weights_;     // [1, classes], if the target holds probabilities
+  double scale_ = 1;         // factor of the loss, if the target holds probabilities
   Tensor loss_, to_weight_, to_bias_;
   Value::List to_input_;
 };
@@ -378,7 +379,7 @@ Result<std::array<Meta, 4>> reduced_metas(const ChunkedLoss& call) {
 
 Result<Meta> rows_meta(const ChunkedLoss& call) { return Meta(call.dtype(), {call.rows()}); }
 
-// Rule and formula of a row, with the parameters of the function that makes its call.
+// The rule and the formula of a row, with the parameters of the function MakeCall.
 template <auto MakeCall, auto MakeMeta, auto MakeLoss, class F = decltype(MakeCall)>
 struct LossRow;
 template <auto MakeCall, auto MakeMeta, auto MakeLoss, class... A>

@@ -1,6 +1,6 @@
-// Operators of torchao: block-wise quantisation (torchao/quantization/quant_primitives.py). Each is
-// the composition that torchao uses, so that every rounding agrees; where elements of one block lie
-// side by side, a kernel that rounds alike.
+// Operators of torchao: block-wise quantisation (torchao/quantization/quant_primitives.py). Each
+// operator follows torchao's composition, so that every rounding agrees. For blocks of contiguous
+// elements, a kernel with the same rounding is used.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -54,8 +54,8 @@ Result<Range> range_of(Dtype dtype, const OptionalScalar& quant_min,
                         ", expected one to quantise to");
 }
 
-// The sizes with which each block gets dimensions of its own, and the sizes with one number per
-// block.
+// `split` are the sizes that give each block dimensions of its own; `kept` are the sizes with one
+// number per block.
 struct Blocks {
   Sizes split, kept;
   Value::List reduced;
@@ -97,14 +97,15 @@ Value value_of(const Scalar& scalar) {
   return scalar.is_integral() ? Value(scalar.to_int()) : Value(scalar.to_double());
 }
 
-// The levels of blocks, each of `length` elements side by side.
+// The quantisation levels of blocks, each of `length` contiguous elements.
 struct Runs {
   int64_t length = 0;
   Scratch<kernels::Levels> levels;
 };
 
-// Nothing where blocks lie otherwise, are short, or have numbers that kernels do not take: scales
-// other than float32, zeros that are no whole number or large.
+// The blocks as contiguous runs. Nothing (nullopt) if blocks are not contiguous, are short, or have
+// parameters that kernels do not take: scales that are not float32, zero points that are large or
+// not integers.
 std::optional<Runs> runs_of(const Blocks& blocks, const Tensor& scales, const Tensor& zeros) {
   constexpr int64_t kShort = 16;
   size_t dim = blocks.kept.size();
@@ -223,7 +224,7 @@ Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>
 }
 
 struct Extremes {
-  Tensor low, high;  // clamped to at most and at least 0
+  Tensor low, high;  // low is at most 0, high at least 0
 };
 
 Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool keepdim) {
@@ -236,7 +237,7 @@ Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool kee
   return out;
 }
 
-// Before clamping.
+// The scale before clamping.
 Result<Tensor> scale_of(const std::string& mapping, const Extremes& extremes, const Range& range) {
   const double steps = range.high.to_double() - range.low.to_double();
   if (mapping == "ASYMMETRIC") {
@@ -288,7 +289,7 @@ Result<TensorPair> choose_qparams_affine(
                                                              : 0x1p-126;
   PT2_TRY(const Tensor unclamped, scale_of(mapping_type, extremes, range));
   PT2_TRY(Tensor scale, apply(aten<"clamp.default">, {unclamped, eps.value_or(smallest)}));
-  // A symmetric zero point has the dtype and sizes of the scale; clamping the scale changes
+  // A symmetric zero point takes dtype and sizes from the scale; clamping the scale changes
   // neither.
   PT2_TRY(Tensor zero_point, zero_point_of(mapping_type, extremes, scale, range));
   if (keepdim) {

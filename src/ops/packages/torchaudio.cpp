@@ -18,8 +18,8 @@ Result<void> check_blocks(std::initializer_list<const Tensor*> tensors) {
   return {};
 }
 
-// An IIR filter on one row: each result is the sample minus the weighted earlier results. Rounds at
-// each step, as torchaudio does.
+// An IIR filter on one row: each result is the sample minus the weighted earlier results. Rounds
+// after each step, as torchaudio does.
 template <class T>
 void filter_row(const T* samples, int64_t count, const T* coefficients, int64_t order, T* results) {
   for (int64_t i = 0; i < count; ++i) {
@@ -39,7 +39,8 @@ void filter(const Tensor& windows, const Tensor& coefficients, Tensor& waveform)
                waveform.data<T>() + row * waveform.size(2));
 }
 
-// [batch, channels, samples], [channels, order], and the results after order - 1 zeros.
+// The arguments are [batch, channels, samples], [channels, order], and the results, which begin
+// with order - 1 zeros.
 Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
                                  Tensor padded_output_waveform) {
   const Tensor& windows = input_signal_windows;
@@ -67,8 +68,8 @@ Meta like_output(const Tensor&, const Tensor&, const Tensor& padded_output_wavef
   return {padded_output_waveform.dtype(), padded_output_waveform.sizes()};
 }
 
-// Of each row the differences of `temp`, summed with a leak, and half of the waveform. The factors
-// are doubles, whatever the rows are.
+// For each row: 3/4 of the sum, with a leak, of the differences of `temp`, plus 1/2 of the
+// waveform. The factors are doubles for rows of any dtype.
 template <class T>
 void overdrive(const Tensor& waveform, const Tensor& temp, Tensor& last_in, Tensor& last_out,
                Tensor& output) {
@@ -88,7 +89,7 @@ void overdrive(const Tensor& waveform, const Tensor& temp, Tensor& last_in, Tens
   }
 }
 
-// [rows, samples] and [rows].
+// The arguments are [rows, samples] or [rows].
 Result<std::tuple<Tensor, Tensor, Tensor>> overdrive_core_loop(const Tensor& waveform,
                                                                const Tensor& temp, Tensor last_in,
                                                                Tensor last_out,
@@ -122,7 +123,7 @@ std::array<Meta, 3> like_states(const Tensor&, const Tensor&, const Tensor& last
 
 // clang-format off
 constexpr OpDef kTorchaudioOps[] = {
-    // Up to torchaudio 2.10 it gives nothing.
+    // In torchaudio up to 2.10, this operator returns nothing.
     composed<"torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)",
        like_output, lfilter_core_loop>,
     composed<"torchaudio::_overdrive_core_loop(Tensor waveform, Tensor temp, Tensor(a!) last_in, Tensor(b!) last_out, Tensor(c!) output_waveform) -> (Tensor(a!), Tensor(b!), Tensor(c!))",

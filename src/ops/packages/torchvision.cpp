@@ -26,7 +26,8 @@ C box_area(const C* box) {
   return (box[2] - box[0]) * (box[3] - box[1]);
 }
 
-// Computed in the precision of the boxes, whose rounding decides at the threshold.
+// The intersection over union of two boxes, in the precision of the boxes: its rounding matters at
+// the threshold.
 template <class C>
 C overlap(const C* a, const C* b) {
   const C width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]), C(0));
@@ -43,7 +44,7 @@ std::vector<int64_t> keep_best(const Input<C>& boxes, std::span<const int64_t> o
   for (size_t i = 0; i < order.size(); ++i) {
     if (dropped[i]) continue;
     kept.push_back(order[i]);
-    constexpr int64_t kOverlap = 4;  // elements that one takes as long as
+    constexpr int64_t kOverlap = 4;  // the cost of one overlap, in elements
     MemoryAccount::count_loops({std::ssize(order) - static_cast<int64_t>(i), kOverlap}, 1);
     const C* best = boxes.data() + order[i] * 4;
     for (size_t j = i + 1; j < order.size(); ++j)
@@ -54,7 +55,8 @@ std::vector<int64_t> keep_best(const Input<C>& boxes, std::span<const int64_t> o
   return kept;
 }
 
-// The boxes to keep, best score first: each kept box removes those that overlap it too much.
+// The indices of the boxes to keep, best score first. Each kept box removes the boxes that overlap
+// it too much.
 Result<Tensor> nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
   PT2_TRY_VOID(check_floating(dets, "dets"));
   PT2_TRY_VOID(check_rank(dets, 2, "dets"));
@@ -96,8 +98,8 @@ Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t po
   return Images{input.size(0), input.size(1), input.size(2), input.size(3)};
 }
 
-// Bilinear interpolation: four elements of a plane and their weights; none more than one element
-// outside of the image.
+// Bilinear interpolation: four elements of a plane and their weights. corners_of() returns nothing
+// (nullopt) for positions more than one element outside of the image.
 struct Corners {
   std::array<int64_t, 4> offsets;
   std::array<double, 4> weights;
@@ -132,7 +134,7 @@ struct Grid {
   double x, y, bin_width, bin_height;
   int64_t samples_x, samples_y;
 };
-// Nothing but the region's size bounds the samples per bin.
+// The number of samples per bin is bounded only by the region's size.
 constexpr double kMaxSamples = 1 << 20;
 
 Result<Grid> region_grid(const double* region, double scale, int64_t pooled_height,
@@ -193,7 +195,8 @@ double bin_mean(const double* plane, const Images& images, const Grid& grid, int
   return sum / static_cast<double>(sample_count(grid));
 }
 
-// What the bins of a region take of each channel's plane, corner by corner of their samples.
+// The taps of a region's bins in each channel's plane: for each bin, the four corners of each
+// sample.
 struct BinTaps {
   int64_t bins, taps;
   Scratch<int32_t> offsets;
@@ -243,7 +246,7 @@ Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial
   const auto first_channel = [&](size_t r) {
     return static_cast<int64_t>(regions[static_cast<int64_t>(r) * 5]) * images.channels;
   };
-  constexpr int64_t kMostSamples = 1 << 16;  // of a region, whose corners are a list
+  constexpr int64_t kMostSamples = 1 << 16;  // per region, because its corners are stored in a list
   if (input.dtype() != Dtype::float64 && most_samples <= kMostSamples / bins &&
       kernels::has_short_offsets(std::array{images.height, images.width})) {
     const Input<float> x(input);
@@ -271,12 +274,12 @@ Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial
 
 using Pooled = std::tuple<Tensor, Tensor>;
 
-// A row or column of the image; 0 for NaN, too.
+// A row or column of the image, clamped to 0 to `limit`; 0 for NaN.
 int64_t border(double at, int64_t limit) {
   return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(limit))) : 0;
 }
 
-// RoI max pooling with rounded borders: the largest element of every bin and its place.
+// RoI max pooling with rounded borders: the largest element of every bin and its position.
 Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                         int64_t pooled_height, int64_t pooled_width) {
   PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
@@ -284,7 +287,7 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
   PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
   PT2_TRY(Tensor places, allocate(Meta(Dtype::int32, sizes)));
   auto* place = places.data<int32_t>();
-  // Of a bin, the same in all channels.
+  // The window of a bin, the same in all channels.
   struct Window {
     int64_t y0, y1, x0, x1;
   };
@@ -292,7 +295,7 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
     const Input<C> x(input);
     const Input<C> regions(rois);
     Output<C> y(out);
-    // In the precision of the regions, whose rounding decides where bins end.
+    // Computed in the precision of the regions, whose rounding decides where bins end.
     const C scale = static_cast<C>(spatial_scale);
     const auto window_of = [&](const C* region, int64_t bin) {
       const C row = static_cast<C>(bin / pooled_width), column = static_cast<C>(bin % pooled_width);
@@ -337,8 +340,8 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
   return Pooled{out, places};
 }
 
-// The rows or columns of bin `index` of a region that begins at `start`, within the image. The
-// image's last row and column are excluded (torchvision ps_roi_pool_kernel.cpp).
+// The begin and end of the rows or columns of bin `index`, within the image, for a region from
+// `start` to `end`. Excludes the image's last row and column (torchvision ps_roi_pool_kernel.cpp).
 std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, int64_t index,
                                         int64_t limit) {
   const double size = std::max(end - start, 1.0) / static_cast<double>(bins);
@@ -346,8 +349,8 @@ std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, 
           border(std::ceil(static_cast<double>(index + 1) * size) + start, limit - 1)};
 }
 
-// Position-sensitive pooling: every bin has channels of its own, and `bin(plane, images, region,
-// row, column)` computes its value.
+// Position-sensitive pooling: every bin has its own channels. `bin(plane, images, region, row,
+// column)` computes the value of a bin.
 template <class F>
 Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
                                        int64_t pooled_height, int64_t pooled_width, F&& bin) {
@@ -374,7 +377,7 @@ Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
   return Pooled{out, mapping};
 }
 
-// The mean of every bin with rounded borders.
+// The mean of every bin, with rounded borders.
 Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                            int64_t pooled_height, int64_t pooled_width) {
   const auto mean = [&](const double* plane, const Images& images, const double* region,
@@ -454,8 +457,8 @@ Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor
   return Meta(input.dtype(), {input.size(0), weight.size(0), height, width});
 }
 
-// Interpolates towards 0 over the pixel around the image and gives 0 beyond it, unlike the regions
-// above.
+// Interpolates towards 0 within one pixel around the image, and returns 0 beyond it, unlike the
+// pools of regions above.
 double deform_sample(const double* plane, int64_t height, int64_t width, double y, double x) {
   if (y <= -1 || y >= static_cast<double>(height) || x <= -1 || x >= static_cast<double>(width))
     return 0;
@@ -472,7 +475,7 @@ double deform_sample(const double* plane, int64_t height, int64_t width, double 
          ly * (1 - lx) * at(y_low + 1, x_low) + ly * lx * at(y_low + 1, x_low + 1);
 }
 
-// A call whose sizes fit.
+// A call whose sizes are checked.
 struct DeformCall {
   const Tensor &input, &weight, &offset, &mask, &bias;
   Deform d;
@@ -485,9 +488,10 @@ struct DeformCall {
   int64_t group_out = weight.size(0) / d.groups;
   int64_t offset_channels = channels / d.offset_groups;
 
-  // The mask's elements, none without one.
+  // The mask's elements; no elements without a mask.
   Tensor scales() const { return d.use_mask ? mask : Tensor::zeros(Dtype::float32, {0}); }
-  // Where a tap looks for point p of a result `out_width` wide, unless it is shifted.
+  // The position of a tap for point p of a result that is `out_width` wide, before the offset is
+  // added.
   int64_t row(int64_t p, int64_t tap, int64_t out_width) const {
     return p / out_width * d.stride_h - d.pad_h + tap / kernel_w * d.dilation_h;
   }
@@ -527,8 +531,8 @@ void deform_doubles(Tensor& out, const DeformCall& call) {
   }
 }
 
-// What the taps of a kernel see: a row for each channel and tap, with one element for each of some
-// points of the result.
+// The samples of all taps of a kernel: a row for each channel and tap, with one element for each of
+// a range of result points.
 class DeformColumns {
  public:
   DeformColumns(const DeformCall& call, const Tensor& out)
@@ -538,13 +542,13 @@ class DeformColumns {
         scale_(call.scales()),
         out_width_(out.size(3)),
         area_(out.size(2) * out.size(3)) {
-    constexpr int64_t kFloats = 1 << 18;  // stay in the cache
+    constexpr int64_t kFloats = 1 << 18;  // fits in the cache
     const int64_t rows = std::max<int64_t>(call.channels * call.taps, 1);
     points_ = std::min(std::max(kFloats / rows / kPoints, int64_t{1}) * kPoints, area_);
     columns_.resize(static_cast<size_t>(rows * points_));
   }
 
-  // At once, and from row to row.
+  // The number of points per fill, which is also the distance between rows.
   int64_t points() const { return points_; }
   const float* row(int64_t row) const { return columns_.data() + row * points_; }
 
@@ -583,8 +587,8 @@ class DeformColumns {
     }
   }
 
-  // From -1 on, which has a pixel beside it, nothing is seen, whatever that pixel is. NaN is not
-  // outside: what is seen there is NaN.
+  // True for positions whose sample is 0, whatever the border pixel holds. NaN is not outside: its
+  // sample is NaN.
   static bool is_outside(float position, int64_t size) {
     return position <= -1 || position >= static_cast<float>(size);
   }

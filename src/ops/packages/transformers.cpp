@@ -1,4 +1,4 @@
-// Products of experts that Hugging Face transformers exports where PyTorch has no grouped product
+// Products of experts that Hugging Face transformers exports if PyTorch has no grouped product
 // (transformers/integrations/moe.py).
 #include <tuple>
 #include <utility>
@@ -12,8 +12,8 @@
 namespace pt2::ops {
 namespace {
 
-// `input` [rows, depth] is sorted by expert, `weight` is [experts, depth, columns]. Rows after the
-// last end stay zero.
+// Checks the operands and returns the ends of the experts' rows. `input` [rows, depth] is sorted by
+// expert; `weight` is [experts, depth, columns]. Result rows after the last end stay zero.
 Result<std::vector<int64_t>> fallback_ends(const Tensor& input, const Tensor& weight,
                                            const Tensor& offs) {
   PT2_TRY_VOID(check_same_dtype(weight, input, "weight"));

@@ -37,7 +37,7 @@ constexpr auto kGeluTanh = []<class C>(C x) {
   return C(0.5) * x * (C(1) + std::tanh(inner));
 };
 
-// elu's factors: of the negative side, of the positive side, and of the exponential's input.
+// elu's factors for the negative side, for the positive side, and for the input of the exponential.
 struct EluSlopes {
   double negative;
   double positive;
@@ -84,7 +84,8 @@ Result<Meta> gelu_meta(const Tensor& self, const std::string& approximate) {
     return operator_error("found approximate '" + approximate + "', expected 'none' or 'tanh'");
   return strict_float_as_self(self);
 }
-// Halves have kernels: rounding hides where these differ from the C library's functions.
+// Only half floats use these kernels: rounding hides their differences from the C library's
+// functions.
 bool activate_halves(kernels::Activation activation, Tensor& out, const Tensor& self) {
   if (!is_half(self.dtype())) return false;
   const std::array operands{self};
@@ -200,7 +201,7 @@ void threshold(Tensor& out, const Tensor& self, const Scalar& threshold, const S
   });
 }
 
-// The weight as a tensor that broadcasts with self: one value, or one per channel (dim 1).
+// Returns the weight as a tensor that broadcasts with self: one value, or one per channel (dim 1).
 Result<Tensor> channel_weight(const Tensor& self, const Tensor& weight) {
   if (weight.numel() == 1) return weight.with_view({}, {}, weight.storage_offset());
   const int64_t channels = self.dim() > 1 ? self.size(1) : 1;
@@ -236,8 +237,7 @@ void prelu_kernel(Tensor& out, const Tensor& self, const Tensor& weight) {
       out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kPrelu, self, weight); });
 }
 
-// The second result is a buffer for the backward pass, empty on CPU in eager form.
-// Both are row-major.
+// The second result is a buffer for the backward pass, exp(-|x|). Both are row-major.
 Result<Meta> log_sigmoid_meta(const Tensor& self) {
   PT2_TRY(Meta meta, strict_float_as_self(self));
   meta.strides.clear();
@@ -277,7 +277,7 @@ Result<Tensor> glu_formula(Emitter& e, const Tensor& self, int64_t dim) {
   PT2_TRY_VOID(glu_halves(self, dim));
   PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
   const int64_t half = self.size(axis) / 2;
-  // Halves are rounded once, at the end.
+  // Half floats are rounded once, at the end.
   const Dtype wide = wide_dtype(self.dtype());
   const auto cast = [&](const Result<Tensor>& x, Dtype dtype) {
     return wide == self.dtype() ? x : e(aten<"_to_copy.default">, {x, dtype});
@@ -311,7 +311,7 @@ Result<Tensor> prelu_formula(Emitter& e, const Tensor& self, const Tensor& weigh
            {e(aten<"gt.Scalar">, {self, 0}), self, e(aten<"mul.Tensor">, {slope, self})});
 }
 
-// The dim along which glu halves x and its change.
+// Returns the dim along which glu splits x and the tangent of x.
 Result<int64_t> halved_dim(const Tensor& x, const Tensor& dx, int64_t dim) {
   PT2_TRY(const int64_t wrapped, wrap_dim(dim, x.dim()));
   PT2_TRY_VOID(check_sizes(dx, x.sizes(), "dx"));
@@ -320,7 +320,7 @@ Result<int64_t> halved_dim(const Tensor& x, const Tensor& dx, int64_t dim) {
                           std::to_string(dim));
   return wrapped;
 }
-// The change of glu(x), given that result and the change of x.
+// Returns the tangent of glu(x), from glu(x) and the tangent of x.
 Result<Tensor> glu_jvp(Emitter& e, const Tensor& glu, const Tensor& x, const Tensor& dx,
                        int64_t dim) {
   PT2_TRY(const int64_t wrapped, halved_dim(x, dx, dim));
@@ -336,8 +336,8 @@ Result<Tensor> glu_jvp(Emitter& e, const Tensor& glu, const Tensor& x, const Ten
   return e(aten<"add.Tensor">, {by_value, e(aten<"mul.Tensor">, {glu, kept})});
 }
 
-// The change of the gradient of x, [g s, g s a (1 - s)] with s = sigmoid(b) for x = [a, b], given
-// that gradient and the changes of g and x.
+// Returns the tangent of the gradient of x, from that gradient and the tangents of g and x. The
+// gradient is [g s, g s a (1 - s)] with s = sigmoid(b) for x = [a, b].
 Result<Tensor> glu_backward_jvp(Emitter& e, const Tensor& grad_x, const Tensor& grad_glu,
                                 const Tensor& x, const Tensor& dgrad_glu, const Tensor& dx,
                                 int64_t dim) {
@@ -375,7 +375,7 @@ Result<void> check_add_relu(const Tensor& self) {
     return operator_error("self: found " + self.type_text() + ", expected no half floats");
   return {};
 }
-// The sum clamped to the finite numbers from 0 on; NaN gives 0.
+// Clamps the sum to the finite numbers >= 0; NaN becomes 0.
 Result<Tensor> clamp_sum(Emitter& e, Result<Tensor> sum) {
   return e(aten<"relu.default">, {e(aten<"nan_to_num.default">, {std::move(sum)})});
 }

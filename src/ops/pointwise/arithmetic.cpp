@@ -57,8 +57,8 @@ Result<Meta> rsub_meta(const Tensor& self, const Tensor& other, const Scalar& al
 // Multiplication by 1 is skipped; it only changes complex infinities, which PyTorch turns into NaN.
 bool is_one(const Scalar& number) { return number.to_complex() == Complex(1); }
 
-// a * b + c. Floats are rounded once, as PyTorch's fmadd does: where a program then rounds to a
-// whole number, the last bit decides.
+// a * b + c. Floats are rounded once, as by PyTorch's fmadd: if a program then rounds to an
+// integer, the last bit matters.
 template <class C>
 C times_plus(C a, C b, C c) {
   if constexpr (std::is_floating_point_v<C>)
@@ -67,7 +67,7 @@ C times_plus(C a, C b, C c) {
     return plus(times(a, b), c);
 }
 
-// alpha * other. Half floats are rounded after each step; alpha itself is rounded too.
+// alpha * other. For half floats every step is rounded, and so is alpha.
 template <class C>
 Tensor scaled_operand(const Tensor& other, Dtype dtype, const Scalar& alpha) {
   C factor = scalar_as<C>(alpha);
@@ -120,9 +120,9 @@ void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
 Dtype factor_dtype(const Tensor& out, const Tensor& other) {
   return other.dim() == 0 ? wide_dtype(out.dtype()) : out.dtype();
 }
-// complex64 by complex64 in float32, as c10::complex multiplies: most of what a program with
-// complex numbers computes (rotary embeddings, convolutions by Fourier transforms). False for
-// others.
+// Multiplies complex64 by complex64 in float32, as c10::complex does. Most complex programs compute
+// in complex64 (rotary embeddings, convolutions by Fourier transforms). False if a dtype is another
+// one.
 bool multiply_complex_floats(Tensor& out, const Tensor& self, const Tensor& other) {
   constexpr auto kDtype = Dtype::complex64;
   if (out.dtype() != kDtype || self.dtype() != kDtype || other.dtype() != kDtype) return false;
@@ -167,9 +167,9 @@ Result<Tensor> mul_number_in_place(const Tensor& self, const Scalar& other) {
 
 constexpr auto kQuotient = []<class C>(C a, C b) { return a / b; };
 
-// Rounds the quotient towards minus infinity (c10/util/generic_math.h div_floor_floating): exact
-// where floor(a / b) is not, with Python's signs of zero.
-// `rounded` is called with what each step gives.
+// Rounds the quotient toward minus infinity (c10/util/generic_math.h div_floor_floating). The
+// result is exact where floor(a / b) is not, and zeros have Python's signs. `rounded` is applied to
+// the result of each step.
 constexpr auto kFloorQuotient = []<class C>(C a, C b, const auto& rounded) {
   if (b == C(0)) return a / b;
   const C mod = std::fmod(a, b);
@@ -188,8 +188,8 @@ constexpr auto kRemainder = []<class C>(C a, C b) {
 };
 constexpr auto kFmod = [](auto a, auto b) { return std::fmod(a, b); };
 
-// The divisor must not be 0. -1 is handled separately: the smallest integer divided by -1
-// overflows.
+// The divisor must not be 0. The divisor -1 is handled separately: the smallest integer divided by
+// -1 overflows.
 constexpr auto kIntegerQuotient = [](int64_t a, int64_t b) {
   return b == -1 ? minus(int64_t{0}, a) : a / b;
 };
@@ -221,8 +221,8 @@ Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
   float_binary(out, out.dtype(), Function, a, b);
   return {};
 }
-// By a 0-dim divisor half floats are divided as floats; by others each step gives a half again
-// (ATen/native/cpu/BinaryOpsKernel.cpp div_trunc_kernel, div_floor_kernel).
+// With a 0-dim divisor, half floats are divided in float. With other divisors every step is rounded
+// to half (ATen/native/cpu/BinaryOpsKernel.cpp div_trunc_kernel, div_floor_kernel).
 template <const auto& Function, const auto& IntegerFunction>
 Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
   if (dtype_category(out.dtype()) == DtypeCategory::integer)
@@ -330,8 +330,8 @@ void pow(Tensor& out, const Tensor& self, const Tensor& exponent) {
 
 Result<Meta> pow_number_meta(const Tensor& self, const Scalar& exponent) {
   PT2_TRY(Meta meta, promoted(self, number_tensor(exponent)));
-  // As PyTorch's kernels convert it: to the narrow types alone with a check
-  // (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_kernel).
+  // As in PyTorch's kernels, the conversion of the exponent is checked only for integral dtypes and
+  // dtypes below 4 bytes (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_kernel).
   if (dtype_category(meta.dtype) < DtypeCategory::floating || dtype_size(meta.dtype) < 4)
     PT2_TRY_VOID(expect_representable(exponent, meta.dtype));
   if (dtype_category(meta.dtype) < DtypeCategory::floating && exponent.to_int() < 0)
@@ -339,8 +339,8 @@ Result<Meta> pow_number_meta(const Tensor& self, const Scalar& exponent) {
                           " of an integer, expected 0 or more");
   return meta;
 }
-// PyTorch computes these exponents by other functions, whose results differ for -0 and -inf
-// (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel).
+// PyTorch computes some exponents by other functions, whose results differ for -0 and -inf
+// (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel). False for other exponents.
 template <class C>
 bool easy_power(Tensor& out, const Tensor& self, double exponent) {
   auto apply = [&](auto function) {
@@ -368,7 +368,8 @@ void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
   }
   pow(out, self, number_tensor(exponent));
 }
-// Always row-major, unlike the other overloads (ATen/native/Pow.cpp pow_Scalar).
+// The result is always row-major, unlike that of the other overloads (ATen/native/Pow.cpp
+// pow_Scalar).
 Result<Meta> number_pow_meta(const Scalar& self, const Tensor& exponent) {
   PT2_TRY(Meta meta, pow_meta(number_tensor(self), exponent));
   meta.strides.clear();
@@ -378,7 +379,7 @@ void number_pow(Tensor& out, const Scalar& self, const Tensor& exponent) {
   if (self.to_complex() == Complex(1)) return fill_elements(out, 1);
   pow(out, number_tensor(self), exponent);
 }
-// float_power computes in float64 or complex128, whatever its operands (ATen/native/Pow.cpp).
+// float_power computes in float64 or complex128 for all operands (ATen/native/Pow.cpp).
 Dtype double_dtype(bool is_complex) { return is_complex ? Dtype::complex128 : Dtype::float64; }
 bool is_complex(const Tensor& tensor) {
   return dtype_category(tensor.dtype()) == DtypeCategory::complex;
@@ -445,14 +446,14 @@ constexpr auto kAtan2 = [](auto a, auto b) { return std::atan2(a, b); };
 constexpr auto kHypot = [](auto a, auto b) { return std::hypot(a, b); };
 constexpr auto kCopysign = [](auto a, auto b) { return std::copysign(a, b); };
 // clang-format on
-// Of bits, so that loops become vectors; those of 64 are faster with branches.
+// Selects by bit masks, so that loops vectorize; 64-bit values are faster with branches.
 template <class Bits>
 Bits chosen_bits(bool first, Bits a, Bits b) {
   if constexpr (sizeof(Bits) == 8) return first ? a : b;
   const Bits mask = -Bits(first);
   return (mask & a) | (~mask & b);
 }
-// Numbers of one sign are in the order of their bits.
+// Floats of the same sign are ordered like their bits.
 constexpr auto kNextafter = []<class C>(C a, C b) {
   using Bits = std::conditional_t<sizeof(C) == 4, uint32_t, uint64_t>;
   const auto bits = [](C x) { return __builtin_bit_cast(Bits, x); };
@@ -463,7 +464,7 @@ constexpr auto kNextafter = []<class C>(C a, C b) {
   const bool is_any_nan = static_cast<int>(is_nan(a)) | static_cast<int>(is_nan(b));
   return __builtin_bit_cast(C, chosen_bits(is_any_nan, bits(a + b), other));
 };
-// The neighbour of `a` among half floats, in the direction of `b`.
+// Returns the neighbor of `a` among half floats, in the direction of `b`.
 template <uint16_t (*ToHalf)(float), float (*FromHalf)(uint16_t)>
 float half_neighbour(float a, float b) {
   if (is_nan(a) || a == b) return is_nan(a) ? a : b;
@@ -473,7 +474,8 @@ float half_neighbour(float a, float b) {
 }
 constexpr auto kLogarithm = []<class C>(C x) { return std::log(x); };
 constexpr auto kLogarithm1p = []<class C>(C x) { return std::log1p(x); };
-// a * F(b). The logarithm of a half is one, too (ATen/native/cpu/BinaryOpsKernel.cpp xlogy_kernel).
+// a * F(b). For half floats the logarithm is also rounded to a half
+// (ATen/native/cpu/BinaryOpsKernel.cpp xlogy_kernel).
 template <const auto& F>
 void times_logarithm(Tensor& out, const Tensor& a, const Tensor& b) {
   const Dtype dtype = out.dtype();
@@ -540,8 +542,8 @@ Result<Meta> shift_meta(const Tensor& a, const Tensor& b) {
   PT2_TRY_VOID(expect_not_bool(meta.dtype));
   return meta;
 }
-// Negative shift counts, and counts beyond the width, shift everything out; C++ leaves them
-// undefined (ATen/native/cpu/BinaryOpsKernel.cpp lshift_kernel, rshift_kernel).
+// Shift counts that are negative or exceed the width shift all bits out; C++ leaves them undefined
+// (ATen/native/cpu/BinaryOpsKernel.cpp lshift_kernel, rshift_kernel).
 bool is_shift_count(int64_t count, int64_t width) { return count >= 0 && count < width; }
 void left_shift(Tensor& out, const Tensor& self, const Tensor& other) {
   const int64_t width = dtype_size(out.dtype()) * 8;
@@ -582,7 +584,7 @@ Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weig
 // ATen/native/Lerp.h: interpolates from the nearer end.
 void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
-    // Nobody could foretell the way of a branch.
+    // Computes both ends: a branch would be unpredictable.
     auto function = [](C a, C b, C w) {
       const C near = times_plus(w, b - a, a), far = times_plus(b - a, w - C(1), b);
       return std::abs(w) < 0.5 ? near : far;

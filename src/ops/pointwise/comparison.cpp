@@ -103,7 +103,7 @@ Result<Meta> clamp_dtype(Dtype dtype, const Tensor& self) {
   PT2_TRY_VOID(expect_not_bool(dtype));
   return elementwise_meta(dtype, {&self});
 }
-// A bound of integers may lie beyond their dtype where it excludes none of them
+// An integer bound may lie outside the range of its dtype if it excludes no element
 // (ATen/native/cpu/TensorCompareKernel.cpp).
 Result<void> check_bound(const Scalar& bound, Dtype dtype, bool is_min) {
   if (dtype_category(dtype) != DtypeCategory::integer || !bound.is_integral())
@@ -136,7 +136,7 @@ void clamp(Tensor& out, const Tensor& self, const std::optional<Scalar>& min,
   with_real_compute_type(out.dtype(), [&]<class C>() {
     const C low = min ? scalar_as<C>(*min) : C(0);
     const C high = max ? scalar_as<C>(*max) : C(0);
-    // A bound below all numbers of a dtype excludes none.
+    // A bound below all numbers of a dtype has no effect.
     const bool has_min = min && !(out.dtype() == Dtype::uint64 && min->to_double() < 0);
     auto function = [=, has_max = max.has_value()]<class X>(X x) {
       if (has_min) x = larger(x, static_cast<X>(low));
@@ -216,7 +216,7 @@ void heaviside(Tensor& out, const Tensor& self, const Tensor& values) {
   });
 }
 
-// A number as a tensor of the dtype to which it and the other operand promote.
+// Returns the number as a tensor of the dtype to which it and the other operand promote.
 Result<Tensor> number_operand(Emitter& e, const Scalar& number, Promotion promotion) {
   return e(aten<"scalar_tensor.default">, {number, promotion.add(number).result()});
 }

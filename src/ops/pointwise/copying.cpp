@@ -115,8 +115,8 @@ Meta same_meta(const Tensor& self) {
 }
 void copy_of(Tensor& out, const Tensor& self) { copy_elements(out, self); }
 
-// What has a definite layout already is returned whatever the format; PyTorch refuses to copy in
-// the preserve format alone (ATen/native/TensorProperties.cpp contiguous).
+// A tensor in the requested layout is returned before this check. PyTorch refuses to copy only for
+// the preserve format (ATen/native/TensorProperties.cpp contiguous).
 Result<void> check_copied_format(MemoryFormat format) {
   if (format != MemoryFormat::preserve) return {};
   return operator_error("found the preserve format, expected a definite one");
@@ -131,7 +131,7 @@ Result<Tensor> type_as(const Tensor& self, const Tensor& other) {
   return convert_to(self, other.dtype(), false, std::nullopt);
 }
 
-// --- copy, fill, zero: self gives dtype and sizes, the argument the values
+// --- copy, fill, zero: self gives dtype and sizes, the other argument gives the values
 
 Result<void> check_expands(const Tensor& source, const Sizes& sizes) {
   const Sizes operands[] = {sizes, source.sizes()};
@@ -143,7 +143,7 @@ Result<void> check_expands(const Tensor& source, const Sizes& sizes) {
 }
 Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
   PT2_TRY_VOID(check_expands(src, self.sizes()));
-  // Also keeps strides with gaps (ATen/native/Copy.cpp copy, clone_preserve_strides).
+  // The result also keeps strides with gaps (ATen/native/Copy.cpp copy, clone_preserve_strides).
   return has_internal_overlap(self) ? same_meta(self)
                                     : Meta(self.dtype(), self.sizes(), self.strides());
 }
@@ -170,8 +170,8 @@ Result<Tensor> to_dense(const Tensor& self, std::optional<Dtype> dtype, std::opt
   return copy_as(self, *dtype, std::nullopt);
 }
 
-// Conjugation and negation are not lazy here: where PyTorch sets a bit, they are computed at once.
-// The result therefore shares no storage, and resolving it is the identity.
+// Conjugation and negation are eager here, where PyTorch sets a lazy bit. The result therefore
+// shares no storage, and resolving it is the identity.
 void conjugate_elements(Tensor& out, const Tensor& self) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex) return copy_elements(out, self);
   elementwise<Complex>(
@@ -186,7 +186,7 @@ Result<void> check_complex(const Tensor& self) {
   return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
                         ", expected a complex one");
 }
-// A view that only complex tensors have: PyTorch asserts it.
+// This view exists only for complex tensors: PyTorch asserts that.
 Result<Meta> lazy_conj_meta(const Tensor& self) {
   PT2_TRY_VOID(check_complex(self));
   return Meta::like(self);
@@ -249,7 +249,7 @@ Result<Tensor> imag(const Tensor& self) {
   return select(parts, -1, 1);
 }
 
-// Reinterprets the bytes as another dtype; the last dimension grows or shrinks with the element
+// Reinterprets the bytes as another dtype. The size of the last dimension changes with the element
 // size.
 Result<Tensor> view_dtype(const Tensor& self, Dtype dtype) {
   const int64_t from = dtype_size(self.dtype());
@@ -302,7 +302,7 @@ constexpr auto kFromPolar = [](Complex a, Complex b) {
 
 // --- Rules of the functions above
 
-// self with the dtype of a dtype or tensor argument, else its own.
+// Returns the metadata of self with the dtype of a dtype or tensor argument, if any.
 Result<std::vector<Meta>> converted_meta(std::span<const Value> arguments) {
   Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
   for (const Value& argument : arguments.subspan(1)) {
@@ -330,7 +330,7 @@ Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()
 
 // --- Formulas
 
-// Returns self when nothing has to be converted or copied.
+// Returns self if nothing must be converted or copied.
 Result<Tensor> cast(Emitter& e, const Tensor& self, Dtype dtype, bool copy,
                     std::optional<MemoryFormat> format, const std::optional<Device>& device) {
   const bool keeps_format =
@@ -372,7 +372,8 @@ Result<Tensor> contiguous_formula(Emitter& e, const Tensor& self, MemoryFormat f
   return e(aten<"clone.default">, {self, format});
 }
 Result<Tensor> itself_formula(Emitter&, const Tensor& self) { return self; }
-// A file does not record whether PyTorch marked a complex tensor as conjugated; a copy never is.
+// A file does not record whether PyTorch marked a complex tensor as conjugated. A copy is never
+// marked.
 Result<Tensor> resolve_conj_formula(Emitter& e, const Tensor& self) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
   return e(aten<"clone.default">, {self});

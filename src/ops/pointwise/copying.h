@@ -8,19 +8,20 @@
 
 namespace pt2::ops {
 
-// Error unless tensors of this rank can have the format.
+// Error if tensors of this rank cannot have the format.
 Result<void> check_format(const Sizes& sizes, MemoryFormat format);
-// A new tensor like `self`. The default, preserve, keeps the order of dimensions.
+// Returns the metadata of a new tensor like `self`. The default format, preserve, keeps the order
+// of dimensions.
 Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
 bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
-// The elements of `self`, converted, in a storage of their own.
+// Returns a copy of `self`, converted to `dtype`.
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
-// Row-major; `self` itself when it already is.
+// Returns `self` as a row-major tensor; `self` itself if it is one.
 Result<Tensor> contiguous_tensor(const Tensor& self);
-// Whether several elements share a place because a dimension is expanded.
+// True if elements share memory because a dimension is expanded.
 bool has_internal_overlap(const Tensor& tensor);
-// Error unless the layout is strided, the only one here. Devices are ignored: everything is
-// computed on the CPU, whatever device the program was exported on.
+// Error if the layout is not strided, the only supported one. Devices are ignored: everything runs
+// on the CPU, even if the program was exported on another device.
 Result<void> check_layout(const std::optional<Layout>& layout);
 
 }  // namespace pt2::ops

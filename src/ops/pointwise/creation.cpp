@@ -1,4 +1,4 @@
-// Tensors made from nothing or from numbers.
+// Creates tensors from sizes or from numbers.
 #include <cmath>
 #include <numbers>
 
@@ -35,7 +35,7 @@ Result<Meta> overwritten(Result<Meta> meta) {
   return meta;
 }
 
-// --- Of a size
+// --- From sizes
 
 Result<Meta> sized_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout,
                         const OptionalDevice&, PinMemory) {
@@ -60,8 +60,8 @@ void full(Tensor& out, const Sizes&, const Scalar& fill_value, OptionalDtype, co
 }
 Result<Meta> scalar_tensor_meta(const Scalar& s, OptionalDtype dtype, const OptionalLayout& layout,
                                 const OptionalDevice&, PinMemory) {
-  // Floats of at most two bytes take what is too large as infinity, or as their largest number
-  // (c10/util/TypeCast.h convert), where filling them refuses it.
+  // Floats of at most two bytes turn numbers that are too large into infinity or the largest finite
+  // number (c10/util/TypeCast.h convert). Filling such tensors refuses these numbers.
   const Dtype made = dtype.value_or(Dtype::float32);
   const bool narrows = dtype_category(made) == DtypeCategory::floating && dtype_size(made) < 4;
   PT2_TRY_VOID(expect_representable(s, narrows ? Dtype::float64 : made));
@@ -112,7 +112,7 @@ void new_full(Tensor& out, const Tensor&, const Sizes&, const Scalar& fill_value
   fill_elements(out, fill_value);
 }
 
-// --- With strides of their own: a view of a storage just large enough
+// --- With given strides: a view of a storage that is just large enough
 
 Result<Tensor> strided(const Sizes& size, const Sizes& stride, Dtype dtype,
                        const OptionalLayout& layout) {
@@ -149,7 +149,7 @@ Result<Tensor> new_empty_strided(const Tensor& self, const Sizes& size, const Si
 
 // --- Sequences
 
-// out[i] = at(i), for a new contiguous tensor.
+// Sets out[i] = at(i) in a new contiguous tensor.
 template <class C, class F>
 void fill_sequence(Tensor& out, F&& at) {
   C buffer[kChunk];
@@ -175,7 +175,7 @@ Result<int64_t> arange_length(const Scalar& start, const Scalar& end, const Scal
                           ", expected one that leads from start to end");
   double length = std::ceil((to - from) / by);
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
-    // Also exact beyond 2^53: the distance of two int64 fits uint64.
+    // The distance of two int64 fits uint64, so the count is exact beyond 2^53, too.
     auto distance = [](int64_t low, int64_t high) {
       return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
     };
@@ -241,7 +241,7 @@ Result<Meta> linspace_meta(const Scalar& start, const Scalar& end, int64_t steps
       start.category() == DtypeCategory::complex || end.category() == DtypeCategory::complex;
   return new_meta({steps}, dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), layout);
 }
-// Filled from both ends towards the middle, so that both ends are exact
+// Computes from both ends toward the middle, so that both ends are exact
 // (ATen/native/cpu/RangeFactoriesKernel.cpp linspace_kernel).
 template <class C>
 void fill_linspace(Tensor& out, C start, C end, int64_t steps) {
@@ -294,7 +294,7 @@ void copy_band(Tensor& out, const Tensor& self, int64_t low, int64_t high) {
   if (self.numel() == 0) return;
   Sizes batch(self.sizes().begin(), self.sizes().end() - 2);
   for (int64_t row = 0; row < rows; ++row) {
-    // Clamped before adding: the diagonal may be any int64.
+    // Clamps before adding, because the diagonal may be any int64.
     const int64_t begin = std::clamp<int64_t>(
         std::clamp<int64_t>(low, -rows - columns, rows + columns) + row, 0, columns);
     const int64_t end = std::clamp<int64_t>(
@@ -319,14 +319,14 @@ void triu(Tensor& out, const Tensor& self, int64_t diagonal) {
   copy_band(out, self, diagonal, INT64_MAX);
 }
 
-// The positions in a triangle as two rows: row numbers and column numbers.
+// Returns the positions in a triangle as two rows: row numbers and column numbers.
 template <bool Lower>
 Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
                                 const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
   PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
   PT2_TRY_VOID(allocate(whole));
-  // Only a matrix with elements bounds both numbers by its allocation.
+  // Without elements the allocation does not bound both numbers: one may be huge.
   if (row == 0 || col == 0) row = col = 0;
   const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
   auto first = [&](int64_t r) { return Lower ? 0 : std::clamp<int64_t>(r + shift, 0, col); };

@@ -1,5 +1,5 @@
-// Quantisation-aware training: numbers are quantised and dequantised at once, with scales that are
-// learnt or that follow the running extremes of the data.
+// Quantization-aware training: numbers are quantized and dequantized in one step. Scales are
+// learned or follow the running extremes of the data.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -34,7 +34,7 @@ Result<TensorPair> pair_of(Handle handle, std::initializer_list<Operand> argumen
   return TensorPair(*results[0].get_if<Tensor>(), *results[1].get_if<Tensor>());
 }
 
-// Without quantisation: a copy, and a mask of ones.
+// The result without quantization: a copy, and a mask of ones.
 Result<TensorPair> unchanged(const Tensor& self) {
   PT2_TRY(const Meta meta, meta_like(self, Dtype::bool_, std::nullopt));
   PT2_TRY(Tensor mask, allocate(meta));
@@ -78,7 +78,7 @@ Result<Tensor> masked_gradient(Emitter& e, const Tensor& grad, const Tensor& mas
   return e(aten<"mul.Tensor">, {grad, mask});
 }
 
-// --- Learnt scales
+// --- Learned scales
 
 Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
                                 int64_t quant_min, int64_t quant_max, double) {
@@ -101,8 +101,9 @@ Result<Tensor> learnable_channel(const Tensor& self, const Tensor& scale, const 
                {self, scale, whole, axis, quant_min, quant_max});
 }
 
-// What falls outside the range moves the scale and the zero point, what falls inside the scale by
-// its rounding (ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp
+// Elements outside the range contribute to the gradients of scale and zero point. Elements inside
+// contribute their rounding error to the gradient of the scale
+// (ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp
 // _fake_quantize_grad_learnable_tensor_kernel_cpu). `summed` are the dims that share a scale.
 using LearntGradients = std::tuple<Tensor, Tensor, Tensor>;
 Result<LearntGradients> learnable_backward(Emitter& e, const Tensor& grad, const Tensor& self,
@@ -182,11 +183,11 @@ struct Qparams {
   int32_t zero_point;
 };
 
-// The smallest scale, and its zero point, that map [low, high] to the range
+// Returns the smallest scale, and its zero point, that map [low, high] to the range
 // (ATen/native/quantized/cpu/QuantUtils.h ChooseQuantizationParams).
 Qparams qparams_within(float low, float high, const Range& range, bool symmetric) {
   constexpr float kSmallest = 6.1e-5f;
-  // PyTorch's are of 32 bits; a file may have others.
+  // PyTorch's bounds have 32 bits; a file may contain larger ones.
   const auto bounded = [](int64_t number) {
     return static_cast<double>(std::clamp<int64_t>(number, INT32_MIN, INT32_MAX));
   };
@@ -235,7 +236,7 @@ struct Observer {
   bool symmetric;
 };
 
-// One pair per row, or one pair for all.
+// Returns one pair of extremes per row, or one pair for the whole tensor.
 Result<TensorPair> extremes(const Tensor& self, const Observer& observer) {
   if (!observer.per_row) return pair_of(aten<"aminmax.default">, {self});
   PT2_TRY(const int64_t axis, wrap_dim(observer.axis, self.dim()));
@@ -266,7 +267,7 @@ void move_average(Tensor& running, const Tensor& now, double weight) {
                      : average[i] + static_cast<float>(weight) * (numbers[i] - average[i]);
 }
 
-// The observer tracks one pair per row of the axis; a fresh observer has none yet.
+// Allocates one pair of running extremes per row of the axis if the observer has none yet.
 void make_room(Observer& observer, int64_t rows) {
   if (!observer.per_row || observer.running_min.numel() != 0) return;
   const auto filled = [rows](const Tensor& like, double value) {
@@ -314,7 +315,8 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
                           ", expected less than quant_max, " + std::to_string(range.max));
   if (observes != 0) PT2_TRY_VOID(observe(self, observer, weight));
   if (quantises == 0) return unchanged(self);
-  // Every running extreme needs a scale and a zero point, wherever the four tensors come from.
+  // Every running extreme needs a scale and a zero point; the four tensors may have unrelated
+  // sizes.
   const int64_t rows = observer.per_row ? observer.running_min.numel() : 1;
   PT2_TRY_VOID(check_observer(observer, std::max<int64_t>(rows, 1)));
   choose(observer, range);

@@ -1,13 +1,13 @@
-// Operators on lists of tensors: another operator is called on the first tensors of the lists, then
-// on the second ones, and so on (ATen/native/ForeachOpsKernels.cpp).
+// Operators on lists of tensors. Each calls another operator on the first items of the lists, then
+// on the second items, and so on (ATen/native/ForeachOpsKernels.cpp).
 #include "ops/compose.h"
 #include "ops/loops.h"
 
 namespace pt2::ops {
 namespace {
 
-// The length of the lists among the arguments. A tensor that is in none goes with every tensor of
-// the lists and stands for a number.
+// Returns the length of the lists among the arguments. A tensor outside of lists stands for a
+// number and is combined with every item.
 template <class... A>
 Result<size_t> common_length(const A&... arguments) {
   std::optional<size_t> length;
@@ -58,7 +58,7 @@ Result<void> write_each(Emitter& e, const A&... arguments) {
   return {};
 }
 
-// The elements of a tensor that stands for a list of numbers (ATen/native/ForeachUtils.h
+// Returns the elements of a tensor that stands for a list of numbers (ATen/native/ForeachUtils.h
 // convert_tensor_to_scalar_list).
 Result<std::vector<Scalar>> numbers_in(const Tensor& scalars, size_t count) {
   if (scalars.dim() != 1 || !scalars.is_contiguous() ||
@@ -100,7 +100,7 @@ Result<Tensors> of_each(Emitter& e, const Tensors& self, const Scalar& ord,
   return out;
 }
 
-// A norm without its root: half floats are summed in float32.
+// A norm without its root. Half floats are summed in float32.
 Result<Tensor> sum_of_powers(Emitter& e, const Tensor& self, const Scalar& ord,
                              const OptionalDtype& dtype) {
   const Dtype wanted = dtype.value_or(self.dtype());
@@ -124,8 +124,8 @@ constexpr Facts kLinear{.slope = Slope::linear};
 constexpr Facts kLinearInBoth{.slope = Slope::linear, .linear_in = "self other"};
 constexpr Facts kLinearInEnds{.slope = Slope::linear, .linear_in = "self tensors1"};
 
-// An operator, and its form that writes to the tensors of self. `text` and `overload` are the two spellings of an overload, the
-// types those of the parameters behind self.
+// An operator and its in-place form. `text` and `overload` are the two spellings of the overload.
+// The variadic types are those of the parameters after self.
 #define PT2_FOREACH_OVERLOAD(name, facts, text, overload, parameters, base, base_overload, ...) \
   op<"aten::_foreach_" name text "(Tensor[] self" parameters ") -> Tensor[]", \
      each<aten<base base_overload>, Tensors __VA_OPT__(,) __VA_ARGS__>>.with(facts), \
@@ -134,7 +134,7 @@ constexpr Facts kLinearInEnds{.slope = Slope::linear, .linear_in = "self tensors
 #define PT2_FOREACH(name, facts, overload, parameters, base, base_overload, ...) \
   PT2_FOREACH_OVERLOAD(name, facts, overload, overload, parameters, base, base_overload, __VA_ARGS__)
 #define PT2_FOREACH_UNARY(name, facts) PT2_FOREACH_OVERLOAD(name, facts, "", ".default", "", name, ".default")
-// The numbers of the list and the single number are the same parameter of the base.
+// A list of numbers and a single number use the same parameter of the base operator.
 #define PT2_FOREACH_NUMBERS(name, facts, number, numbers, base, base_overload) \
   PT2_FOREACH(name, facts, ".Scalar", ", Scalar " number, base, base_overload, Scalar), \
   PT2_FOREACH(name, facts, ".ScalarList", ", Scalar[] " numbers, base, base_overload, std::vector<Scalar>)

@@ -14,8 +14,8 @@
 namespace pt2::ops {
 namespace {
 
-// The positions of nonzero elements, one per row, stored column by column like those of PyTorch's
-// CPU kernel.
+// Returns the indices of nonzero elements, one row per element, stored column by column as by
+// PyTorch's CPU kernel.
 Result<Tensor> nonzero(const Tensor& self) {
   const Scratch<uint8_t> flags = true_flags(self);
   const int64_t count = count_of(flags);
@@ -63,7 +63,8 @@ Result<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
     const std::byte* source = values.raw_data();
     std::byte* target = out.raw_data();
     const std::byte* const end = target + static_cast<size_t>(count) * N;
-    // Copied before it is known whether it counts: what is guessed wrong takes longer.
+    // Copies every element and advances only past selected ones: mispredicted branches cost more
+    // than copies.
     for (size_t i = 0; target < end; ++i, source += N) {
       std::memcpy(target, source, N);
       target += flags[i] * N;
@@ -94,7 +95,7 @@ Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tens
     const std::byte* next = values.raw_data();
     const std::byte* const end = next + static_cast<size_t>(count) * N;
     std::byte* target = out.raw_data();
-    // Without branches: what is guessed wrong takes longer than a copy.
+    // Avoids branches: mispredicted branches cost more than copies.
     for (size_t i = 0; next < end; ++i, target += N) {
       std::array<std::byte, N> element;
       std::memcpy(element.data(), flags[i] != 0 ? next : target, N);
@@ -105,7 +106,7 @@ Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tens
   return out;
 }
 
-// The columns of nonzero's result.
+// Returns the columns of nonzero's result.
 Result<Tensors> where_formula(Emitter& e, const Tensor& condition) {
   const auto dims = condition.dim() > 0 ? Result<Tensor>(condition)
                                         : e(aten<"unsqueeze.default">, {condition, 0});

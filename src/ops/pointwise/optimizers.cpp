@@ -7,8 +7,8 @@
 namespace pt2::ops {
 namespace {
 
-// What every optimizer does: the list of gradients is unscaled, and nothing changes where a number
-// among them was not finite.
+// Common to all optimizers: the gradients are divided by a scale, and nothing changes if a gradient
+// was not finite.
 struct Scaling {
   const OptionalTensor& grad_scale;
   const OptionalTensor& found_inf;
@@ -23,14 +23,14 @@ Result<void> check_lengths(std::initializer_list<const Tensors*> lists) {
   return {};
 }
 
-// PyTorch computes with halves in float32 and rounds what it writes.
+// PyTorch computes half floats in float32 and rounds the results.
 Result<Tensor> widened(Emitter& e, const Tensor& tensor) {
   const Dtype wide = wide_dtype(tensor.dtype());
   if (wide == tensor.dtype()) return tensor;
   return e(aten<"_to_copy.default">, {tensor, wide});
 }
 
-// Appends what `before` becomes, in its dtype.
+// Appends the new value of `before`, in the dtype of `before`.
 Result<void> keep(Emitter& e, Tensors& out, const Tensor& before, const Result<Tensor>& after,
                   const Scaling& scaling) {
   const auto kept =
@@ -45,7 +45,7 @@ Result<void> keep(Emitter& e, Tensors& out, const Tensor& before, const Result<T
   return {};
 }
 
-// The learning rate over a divisor, a number or a tensor.
+// Returns the learning rate, a number or a tensor, divided by a divisor.
 template <class Rate>
 Result<Tensor> rate_over(Emitter& e, const Rate& rate, const Result<Tensor>& divisor) {
   if constexpr (std::is_same_v<Rate, double>)
@@ -61,7 +61,7 @@ Result<Tensor> times_rate(Emitter& e, const Result<Tensor>& tensor, const Rate& 
     return e(aten<"mul.Tensor">, {tensor, rate});
 }
 
-// The gradient as it is written back, and as it is used.
+// The gradient that is written back, and the gradient that is used.
 struct Gradient {
   Result<Tensor> stored;
   Result<Tensor> used;
@@ -72,7 +72,7 @@ Gradient gradient_of(Emitter& e, const Tensor& grad, const Scaling& scaling, boo
                                     : e(aten<"clone.default">, {widened(e, grad)});
   return {stored, maximize ? e(aten<"neg.default">, {stored}) : stored};
 }
-// What stays as it is: the functional forms give nothing that shares memory with an argument.
+// Appends copies of unchanged tensors: results of functional forms share no memory with arguments.
 Result<void> keep_all(Emitter& e, Tensors& out, const Tensors& before) {
   for (const Tensor& tensor : before) {
     PT2_TRY(Tensor copy, e(aten<"clone.default">, {tensor}));
@@ -88,7 +88,7 @@ Result<Tensor> with_decay(Emitter& e, const Result<Tensor>& grad, const Result<T
 
 using AdamLists = std::tuple<Tensors, Tensors, Tensors, Tensors, Tensors>;
 
-// AdamW decays the weights apart from the gradient.
+// With `Apart`, which is AdamW, the weight decay does not change the gradient.
 template <bool Apart, class Rate>
 Result<AdamLists> adam(Emitter& e, const Tensors& self, const Tensors& grads,
                        const Tensors& averages, const Tensors& squares, const Tensors& maxima,
@@ -101,7 +101,7 @@ Result<AdamLists> adam(Emitter& e, const Tensors& self, const Tensors& grads,
   else if (!maxima.empty())
     return operator_error("found a list of maxima, expected none where amsgrad is false");
   const Scaling scaling{grad_scale, found_inf};
-  // 1 - beta ^ step, a number of float64.
+  // 1 - beta ^ step, in float64.
   const auto correction = [&](double beta, const Result<Tensor>& step) {
     return e(aten<"rsub.Scalar">, {e(aten<"pow.Scalar">, {beta, step}), 1});
   };
@@ -173,7 +173,7 @@ Result<SgdLists> sgd(Emitter& e, const Tensors& self, const Tensors& grads, cons
   return out;
 }
 
-// The form with a learning rate that is a number says that it writes the steps, too; it does not.
+// The overload with a number as learning rate declares that it writes the steps; it does not.
 template <class Rate>
 struct AdagradResults;
 template <>
@@ -223,7 +223,7 @@ Result<void> check_one_element(const Tensor& tensor, std::string_view what) {
 
 using Unscaled = std::tuple<Tensors, Tensor>;
 
-// A number that is not finite, anywhere, sets found_inf to 1.
+// Sets found_inf to 1 if any number is not finite.
 Result<Unscaled> unscale(Emitter& e, const Tensors& self, const Tensor& found_inf,
                          const Tensor& inv_scale) {
   PT2_TRY_VOID(check_one_element(found_inf, "found_inf"));
@@ -242,7 +242,8 @@ Result<Unscaled> unscale(Emitter& e, const Tensors& self, const Tensor& found_in
   return out;
 }
 
-// The scale grows after `interval` steps without an infinity, unless it would become one itself.
+// The scale grows after `interval` steps without infinities, unless it would become infinite
+// itself.
 Result<std::tuple<Tensor, Tensor>> update_scale(Emitter& e, const Tensor& self,
                                                 const Tensor& growth_tracker,
                                                 const Tensor& found_inf, double growth,
@@ -266,7 +267,7 @@ Result<std::tuple<Tensor, Tensor>> update_scale(Emitter& e, const Tensor& self,
   return std::tuple(std::move(scale), std::move(count));
 }
 
-// The form that writes: the results of the other are copied to where the arguments lie.
+// Implements the in-place form: copies the results of the functional form into the arguments.
 Result<void> copy_back(Emitter& e, const Tensors& targets, const Tensors& sources) {
   for (size_t i = 0; i < targets.size(); ++i)
     PT2_TRY_VOID(e(aten<"copy_.default">, {targets[i], sources[i]}));
@@ -329,7 +330,7 @@ Result<Tensor> update_scale_in_place(Emitter& e, const Tensor& self, const Tenso
 }
 
 // clang-format off
-// The functional form and the one that writes, for a learning rate that is a number and for one that is a tensor.
+// The functional and the in-place form, for a learning rate that is a number or a tensor.
 #define PT2_ADAM_RATE(name, apart, overload, named, rate, type) \
   op<"aten::_fused_" name overload "(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] max_exp_avg_sqs, Tensor[] state_steps, *, " rate " lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] exp_avgs_out, Tensor[] exp_avg_sqs_out, Tensor[] max_exp_avg_sqs_out)", \
      adam<apart, type>>, \

@@ -20,7 +20,7 @@ double inverse_erf(double y) {
 
 }  // namespace
 
-// Recurrence up to 10, then the asymptotic series; reflection below 0.
+// Recurrence up to 10, then the asymptotic series. Reflection for negative x.
 double digamma_of(double x) {
   if (x == 0) return std::copysign(HUGE_VAL, -x);
   if (x < 0) {
@@ -46,8 +46,8 @@ template <class C>
 C reciprocal_of(C x) {
   return C(1) / x;
 }
-// Where the square is a number of usual size, as that of every complex64 but 0 and infinities is,
-// it divides without branches on the parts, whose way nobody could foretell.
+// If the square of the magnitude neither overflows nor underflows, the division needs no
+// unpredictable branches on the parts. This covers every complex64 except 0 and infinities.
 Complex reciprocal_of(Complex x) {
   const double square = x.real() * x.real() + x.imag() * x.imag();
   if (!(square > 1e-280 && square < 1e280)) return complex_quotient(Complex(1), x);
@@ -110,7 +110,7 @@ constexpr auto kLog2 = []<class C>(C x) {
   else
     return std::log2(x);
 };
-// Near 0 the magnitude of 1 + x is no number to take a logarithm of: it lost most of x.
+// Near 0, 1 + x loses most digits of x, so that std::log is inaccurate.
 constexpr auto kLog1p = []<class C>(C x) {
   if constexpr (kIsComplex<C>) {
     const auto real = x.real(), imag = x.imag();
@@ -156,7 +156,7 @@ constexpr auto kIsFinite = []<class C>(C x) {
   else
     return C(std::isfinite(static_cast<double>(x)) ? 1 : 0);
 };
-// Where the square is a number of usual size, its root is what std::abs takes longer for.
+// If the square neither overflows nor underflows, its root is faster than std::abs.
 inline double magnitude_of(Complex x) {
   const double square = x.real() * x.real() + x.imag() * x.imag();
   return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::abs(x);
@@ -184,7 +184,7 @@ Result<Meta> angle_of_self(const Tensor& self) {
   if (dtype_category(self.dtype()) == DtypeCategory::complex) meta.strides.clear();
   return meta;
 }
-// Computed in the operand's type: that of the result is narrower.
+// Computes in the operand's type, because the result's type is narrower.
 template <const auto& F>
 void part_of_self(Tensor& out, const Tensor& self) {
   const Dtype common =
@@ -210,7 +210,7 @@ void real_predicate(Tensor& out, const Tensor& self) {
   with_real_compute_type(self.dtype(),
                          [&]<class C>() { ordered_elementwise<C>(out, self.dtype(), F, self); });
 }
-// pow(self, 2), which turns a bool into a number.
+// pow(self, 2), which converts bool to an integer.
 void square(Tensor& out, const Tensor& self) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
     single_fraction_unary<kSquare>(out, self);
@@ -226,7 +226,7 @@ void bitwise_not(Tensor& out, const Tensor& self) {
     elementwise<int64_t>(out, self.dtype(), kBitwiseNot, self);
 }
 
-// Rounding leaves integers unchanged, also above 2^53.
+// Integers are unchanged by rounding, also above 2^53.
 Result<Meta> rounded_as_self(const Tensor& self) {
   PT2_TRY_VOID(expect_real(self.dtype()));
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
@@ -266,7 +266,7 @@ Result<Meta> logit_meta(const Tensor& self, std::optional<double> eps) {
 }
 void logit(Tensor& out, const Tensor& self, std::optional<double> eps) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    // Halves are rounded after each step, and the bounds are halves, too.
+    // Half floats are rounded after each step, and the bounds are also rounded to halves.
     const auto rounded = [dtype = out.dtype()](C x) {
       round_elements<C>(dtype, 1, &x);
       return x;

@@ -1,5 +1,5 @@
 // Shared by the pointwise families: rules for the dtype, sizes and strides of results, and kernels
-// made of one scalar function.
+// built from one scalar function.
 #ifndef PT2_OPS_POINTWISE_POINTWISE_H
 #define PT2_OPS_POINTWISE_POINTWISE_H
 
@@ -12,27 +12,27 @@
 
 namespace pt2::ops {
 
-// Errors for dtypes that an operator does not support.
+// Error if the operator does not support the dtype.
 Result<void> expect_real(Dtype dtype);
 Result<void> expect_not_bool(Dtype dtype);
-// Integers and bool.
+// Accepts integers and bool.
 Result<void> expect_integral(Dtype dtype);
-// float or complex.
+// Accepts floats and complex numbers.
 Result<void> expect_fraction(Dtype dtype);
-// Error where storing the number would overflow (c10/util/TypeCast.h overflows).
+// Error if storing the number would overflow (c10/util/TypeCast.h overflows).
 Result<void> expect_representable(const Scalar& value, Dtype dtype);
-// The same of numbers that are converted to the dtype in which elements of the result are computed
-// (at::opmath_type).
+// Returns `meta`. Error if a number overflows in the dtype in which elements of the result are
+// computed (at::opmath_type).
 Result<Meta> with_numbers(Result<Meta> meta, std::initializer_list<Scalar> numbers);
 bool is_unsigned(Dtype dtype);
 // The largest finite number of a float or complex dtype.
 double largest_finite(Dtype dtype);
 
-// The broadcast of `operands`, laid out as TensorIterator lays out its results.
+// Returns the broadcast of `operands`, with the strides that TensorIterator gives results.
 Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands);
 
-// Rules of one operand: the dtype of self, or the default float dtype for an integral self. The
-// `real` rules refuse complex tensors, the `strict` ones integers.
+// Rules for one operand. The result has the dtype of self; `fraction` rules replace an integral
+// dtype by the default float dtype. `real` rules refuse complex tensors, `strict` rules integers.
 Result<Meta> as_self(const Tensor& self);
 Result<Meta> real_as_self(const Tensor& self);
 Result<Meta> fraction_of_self(const Tensor& self);
@@ -41,10 +41,11 @@ Result<Meta> strict_fraction_as_self(const Tensor& self);
 Result<Meta> strict_float_as_self(const Tensor& self);
 Result<Meta> bool_like_self(const Tensor& self);
 
-// Rules of two operands.
+// Rule for two operands.
 Result<Meta> promoted(const Tensor& a, const Tensor& b);
 
-// The dtype in which half floats are computed before one rounding; other dtypes map to themselves.
+// Returns the dtype in which half floats are computed before one rounding; other dtypes are
+// unchanged.
 Dtype wide_dtype(Dtype dtype);
 
 template <class C>
@@ -62,7 +63,7 @@ inline constexpr bool kIsComplex =
     std::is_same_v<C, Complex> || std::is_same_v<C, std::complex<float>>;
 
 // Integers wrap around, as in PyTorch. Complex products use the plain formula, which keeps the NaNs
-// that C++'s multiplication would repair.
+// that C++'s multiplication would replace.
 template <class C>
 C plus(C a, C b) {
   if constexpr (std::is_same_v<C, int64_t>)
@@ -86,7 +87,7 @@ C times(C a, C b) {
   else
     return a * b;
 }
-// Complex products as C++ has them.
+// sum + a * b, with C++'s complex multiplication.
 template <class C>
 C plus_product(C sum, C a, C b) {
   if constexpr (std::is_same_v<C, int64_t>)
@@ -98,7 +99,7 @@ template <class C>
 bool is_nan(C x) {
   return x != x;
 }
-// NaN wins, as in PyTorch's maximum, minimum, clamp.
+// NaN takes precedence, as in PyTorch's maximum, minimum and clamp.
 template <class C>
 C larger(C a, C b) {
   return a > b || is_nan(a) ? a : b;
@@ -108,8 +109,8 @@ C smaller(C a, C b) {
   return a < b || is_nan(a) ? a : b;
 }
 
-// Complex quotients by the formula of c10::complex, which decides where zeros and infinities give
-// NaN (c10/util/complex.h operator/=).
+// Divides complex numbers by the formula of c10::complex, which determines where zeros and
+// infinities give NaN (c10/util/complex.h operator/=).
 template <class T>
 std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
   const T a = x.real();
@@ -127,17 +128,18 @@ std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
   return {(a * ratio + b) * scale, (b * ratio - a) * scale};
 }
 
-// log(exp(a) + exp(b)). When both real parts are -inf either operand may be the result
+// log(exp(a) + exp(b)). If both real parts are -inf, either operand may be the result
 // (ATen/native/cpu/LogAddExp.h).
 Complex log_add_exp(Complex a, Complex b);
 
 double digamma_of(double x);
-// The number below which a normally distributed one lies with probability 1/2 + `q`, for |q| up to
-// 0.425, and the one above which it lies with the given probability, for the others up to 1/2.
+// Quantiles of the normal distribution. normal_quantile_near_half: the number with probability 1/2
+// + `q` below it, for |q| up to 0.425. upper_normal_quantile: the number with the given probability
+// above it, for probabilities that the former does not cover.
 double normal_quantile_near_half(double q);
 double upper_normal_quantile(double probability);
 
-// F in complex64, for functions where double precision would hide an overflow or a rounding.
+// F in complex64, for functions in which double precision would hide an overflow or a rounding.
 template <const auto& F>
 inline constexpr auto in_singles =
     [](auto... x) { return static_cast<Complex>(F(static_cast<std::complex<float>>(x)...)); };
@@ -173,7 +175,8 @@ void predicate(Tensor& out, const Tensor& self) {
   with_compute_type(self.dtype(), [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
 }
 
-// A rule and a kernel of two tensors, called with a Python number as second or first operand.
+// Adapters for a rule and a kernel of two tensors: a Python number is the second or the first
+// operand.
 template <auto Rule>
 Result<Meta> rule_with_number(const Tensor& self, const Scalar& other) {
   return Rule(self, number_tensor(other));

@@ -1,4 +1,4 @@
-// Gradients of pointwise operators and of views, which joint graphs call.
+// Gradients of pointwise operators and of views. Joint graphs call them.
 #include <numbers>
 
 #include "ops/checks.h"
@@ -55,7 +55,7 @@ constexpr auto kHardswishGradient = []<class C>(C grad, C x) {
   if (x <= C(-3)) return C(0);
   return x >= C(3) ? grad : grad * (x / C(3) + C(0.5));
 };
-// PyTorch's kernel for half floats lets the gradient pass where the input is NaN.
+// PyTorch's half-float kernel passes the gradient where the input is NaN.
 constexpr auto kHalfHardswishGradient = []<class C>(C grad, C x) {
   return is_nan(x) ? grad : kHardswishGradient(grad, x);
 };
@@ -147,7 +147,7 @@ Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, co
     return operator_error(
         "negative_slope: found a negative number, expected 0 or more: the input cannot be told "
         "from the result");
-  return with_numbers(real_gradient_meta(self, grad), {slope});  // the strides follow self first
+  return with_numbers(real_gradient_meta(self, grad), {slope});  // self's strides take precedence
 }
 void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
                          bool) {
@@ -216,7 +216,8 @@ Result<Meta> logit_backward_meta(const Tensor& grad, const Tensor& self,
                                  const std::optional<double>&) {
   return real_gradient_meta(grad, self);
 }
-// Outside [0, 1] the gradient is NaN without eps. With eps it is zero where the input was clamped.
+// Without eps, the gradient outside [0, 1] is NaN. With eps, it is zero where the input was
+// clamped.
 void logit_backward(Tensor& out, const Tensor& grad, const Tensor& self,
                     const std::optional<double>& eps) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
@@ -236,7 +237,8 @@ void logit_backward(Tensor& out, const Tensor& grad, const Tensor& self,
 
 using TwoGradients = std::tuple<Tensor, Tensor>;
 
-// The gradients of self, and of the weight before the sum over broadcast dims.
+// Returns the gradients of self and of the weight. The latter is not yet summed over broadcast
+// dims.
 Result<TwoGradients> prelu_backward(const Tensor& grad, const Tensor& self, const Tensor& weight) {
   const Tensor zero = number_tensor(Scalar(int64_t{0}));
   PT2_TRY(const Tensor positive, apply(aten<"gt.Scalar">, {self, int64_t{0}}));
@@ -264,7 +266,7 @@ Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim)
   return apply(aten<"cat.default">, {Value::List{of_first, of_second}, axis});
 }
 
-// --- Views: zeros, with the gradient at the place of the view
+// --- Views: zeros, with the gradient in the elements of the view
 
 template <class View>
 Result<Tensor> scattered(const Tensor& grad, const Sizes& input_sizes, View&& view) {
@@ -296,14 +298,15 @@ Result<Meta> unfold_backward_meta(const Tensor& grad, const Sizes& input_sizes, 
                                   int64_t) {
   return Meta(grad.dtype(), input_sizes);
 }
-// Overlapping windows add up their gradients.
+// Gradients of overlapping windows are added.
 Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
                                int64_t size, int64_t step) {
   PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
   PT2_TRY(const Tensor windows, unfold(out, dim, size, step));
   PT2_TRY(const Tensor whole, expand(grad, windows.sizes()));
-  // Window by window where these are fewer than their elements, of which each set with the same
-  // number in all windows lies a step apart: no place is written twice at once.
+  // Iterates over windows if there are fewer windows than elements per window, else over the
+  // elements of a window. The elements with one index in all windows are `step` apart. No element
+  // is thus written twice in one pass.
   PT2_TRY(const int64_t along, wrap_dim(dim, out.dim()));
   const bool by_window = out.dim() > 0 && windows.size(along) < size;
   for (int64_t i = 0; i < (by_window ? windows.size(along) : size); ++i) {
@@ -359,7 +362,7 @@ void mish_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
       common, [&]<class C>() { elementwise<C>(out, common, kMishGradient, grad, self); });
 }
 
-// ATen/native/Activation.cpp: the gradient of gelu where it is differentiated once more.
+// The gradient of gelu for graphs that differentiate it again (ATen/native/Activation.cpp).
 Result<Tensor> differentiable_gelu_backward(Emitter& e, const Tensor& grad, const Tensor& self) {
   PT2_TRY_VOID(real_gradient_meta(grad, self));
   constexpr double kHalfRoot = std::numbers::sqrt2 / 2;

@@ -72,9 +72,9 @@ Result<void> expect_representable(const Scalar& value, Dtype dtype) {
     case DtypeCategory::boolean:
       return {};
     case DtypeCategory::integer: {
-      // Every int64_t fits int64. The comparison as doubles would reject the largest ones.
+      // Every int64_t fits a 64-bit dtype. The comparison as doubles would reject the largest ones.
       if (value.is_integral() && dtype_size(dtype) == 8) return {};
-      // An unsigned dtype also accepts the negatives of its numbers, which wrap around.
+      // An unsigned dtype also accepts the negations of its numbers, which wrap around.
       const double limit =
           std::ldexp(1.0, static_cast<int>(dtype_size(dtype)) * 8 - (is_unsigned(dtype) ? 0 : 1));
       if (is_unsigned(dtype) ? !(number < limit && number > -limit)

@@ -1,5 +1,6 @@
-// Orthogonal polynomials by their recurrences (ATen/native/Math.h): the first two, the next from
-// the last two, and the degree beyond which a closed form is used.
+// Orthogonal polynomials by their recurrences (ATen/native/Math.h). A polynomial is given by the
+// first two values, the step from two values to the next, and the degree beyond which a closed form
+// is used.
 #include <cmath>
 
 #include "base/memory_account.h"
@@ -9,7 +10,7 @@
 namespace pt2::ops {
 namespace {
 
-// Bounds the loop: PyTorch's has no limit while a sequence neither grows nor shrinks, and real
+// Bounds the loop. PyTorch's loop is unlimited while a sequence neither grows nor shrinks. Real
 // programs use small degrees.
 constexpr int64_t kMaxDegree = 1 << 16;
 
@@ -18,7 +19,7 @@ T sign_of(int64_t n) {
   return n % 2 == 0 ? T(1) : T(-1);
 }
 
-// next(k, p, q) follows p and q, the polynomials of degrees k - 1 and k.
+// next(k, p, q) returns the polynomial of degree k + 1 from p and q, those of degrees k - 1 and k.
 template <class T, class Next>
 T recurrence(int64_t n, T first, T second, Next&& next) {
   if (n == 0) return first;
@@ -37,8 +38,8 @@ T chebyshev(T x, int64_t n, T second) {
   return recurrence(n, T(1), second, [=](T, T p, T q) { return (x + x) * q - p; });
 }
 
-// Chebyshev polynomials of all four kinds at x. The closed forms hold inside (-1, 1) above a degree
-// that PyTorch chose for each kind, with other degrees for the shifted polynomials.
+// Chebyshev polynomials of all four kinds at x. Inside (-1, 1) the closed forms apply above a
+// degree that PyTorch chose for each kind; the shifted polynomials have other degrees.
 struct Degrees {
   int64_t t = 6;
   int64_t u = 8;
@@ -123,7 +124,7 @@ T legendre(T x, int64_t n) {
                     [=](T k, T p, T q) { return ((k + k + T(1)) * x * q - k * p) / (k + T(1)); });
 }
 
-// An out-of-range degree becomes a negative one, as x86 converts it.
+// An out-of-range degree becomes negative, as the x86 conversion does.
 template <class T>
 int64_t degree_of(T n) {
   return std::fabs(n) < T(0x1p63) ? static_cast<int64_t>(n) : INT64_MIN;
@@ -165,7 +166,7 @@ Result<Meta> polynomial_meta(const Tensor& x, const Tensor& n) {
                           ", expected float32 or float64");
   return meta;
 }
-// Each element may take as many steps as the largest degree has.
+// Each element may take as many steps as the largest degree.
 void count_steps(const Tensor& out, const Tensor& n) {
   constexpr int64_t kWorkOfStep = 4;  // a division
   const Input<double> degrees(n);

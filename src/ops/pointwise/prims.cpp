@@ -1,5 +1,5 @@
 // torch._prims, which decompositions of PyTorch 2 produce. Aliases of aten operators are in
-// forms/aliases.def; those here take their arguments differently (torch/_prims/__init__.py).
+// forms/aliases.def; the operators here have other parameters (torch/_prims/__init__.py).
 #include <algorithm>
 #include <limits>
 
@@ -133,7 +133,7 @@ Result<Tensor> reverse(const Tensor& a, const Sizes& dims) {
   return apply(aten<"flip.default">, {a, list_of(dims)});
 }
 
-// The order of effects in a program: nothing is computed from a token.
+// Tokens only order the effects of a program: nothing is computed from them.
 Result<Tensor> make_token() { return apply(aten<"empty.memory_format">, {list_of({0})}); }
 void sink_tokens(const Tensors&) {}
 
@@ -156,13 +156,13 @@ Result<Tensor> where(const Tensor& pred, const Tensor& a, const Tensor& b) {
 Result<Tensor> power(const Tensor& self, const Tensor& other) {
   return apply(aten<"pow.Tensor_Tensor">, {self, other});
 }
-// Real roots, of negative numbers too.
+// Returns real roots, also for negative numbers.
 Result<Tensor> cbrt(const Tensor& self) {
   PT2_TRY(const Tensor magnitude, apply(aten<"abs.default">, {self}));
   PT2_TRY(const Tensor root, apply(aten<"pow.Tensor_Scalar">, {magnitude, 1.0 / 3.0}));
   return apply(aten<"copysign.Tensor">, {root, self});
 }
-// Integer quotients round towards zero.
+// Integer quotients are rounded toward zero.
 Result<Tensor> div(const Tensor& self, const Tensor& other) {
   const bool whole = dtype_category(self.dtype()) == DtypeCategory::integer &&
                      dtype_category(other.dtype()) == DtypeCategory::integer;
@@ -193,8 +193,8 @@ Result<Tensor> amin(const Tensor& inp, const OptionalSizes& dims, OptionalDtype 
 Result<Tensor> sum(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   return apply(aten<"sum.dim_IntList">, {inp, dims_of(inp, dims), false, box(dtype)});
 }
-// aten reduces the product along one dimension only. Reducing from the last dim keeps the positions
-// of the others.
+// aten.prod reduces only one dimension. Reducing the last dimensions first keeps the indices of the
+// others valid.
 Result<Tensor> prod(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   PT2_TRY(Sizes order, wrap_optional_dims(dims, inp.dim()));
   std::ranges::sort(order, std::greater());
@@ -213,7 +213,7 @@ Result<Tensor> var(const Tensor& inp, const OptionalSizes& dims, std::optional<d
 
 // --- Transforms
 
-// Unscaled in both directions, unlike torch.fft.
+// The transforms are unscaled in both directions, unlike torch.fft.
 constexpr int64_t kNoScaling = 0;
 Result<Tensor> fft_c2c(const Tensor& self, const Sizes& dim, bool forward) {
   return apply(aten<"_fft_c2c.default">, {self, list_of(dim), kNoScaling, forward});

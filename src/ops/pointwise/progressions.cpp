@@ -28,9 +28,9 @@ Result<Tensor> linspace_between(const Start& start, const End& end, int64_t step
                {box(first), box(last), steps, box(dtype), box(layout), box(device), box(pin)});
 }
 
-// base to the power of evenly spaced exponents. Floats are computed from both ends, integers from
-// the start only, and from whole ends unless there is one step (ATen/native/RangeFactories.cpp
-// logspace_out).
+// Raises `base` to evenly spaced exponents. Floats are computed from both ends. Integers are
+// computed from the start, with truncated ends unless there is one step
+// (ATen/native/RangeFactories.cpp logspace_out).
 template <class C>
 void fill_powers(Tensor& out, double base, C start, C end) {
   const int64_t steps = out.numel();
@@ -72,7 +72,7 @@ Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& st
                         OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
                         PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
-  // Integers truncate all three.
+  // For integer dtypes start, end and step are truncated.
   const auto number = [&](const Scalar& scalar) {
     const bool is_whole = dtype && dtype_category(*dtype) < DtypeCategory::floating;
     return is_whole ? std::trunc(scalar.to_double()) : scalar.to_double();
@@ -97,7 +97,7 @@ Result<Tensor> range_to(const Scalar& start, const Scalar& end, OptionalDtype dt
   return range_by(start, end, Scalar(1), dtype, layout, device, pin);
 }
 
-// The frequencies of a transform's bins (ATen/native/SpectralOps.cpp fft_fftfreq).
+// Returns the frequencies of a transform's bins (ATen/native/SpectralOps.cpp fft_fftfreq).
 template <bool Half>
 Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const OptionalLayout& layout,
                            const OptionalDevice&, PinMemory) {

@@ -1,4 +1,4 @@
-// Explicit quantisation in programs: quantized_decomposed.* of torch.ao, and the fake quantisation
+// Explicit quantization in programs: quantized_decomposed.* of torch.ao, and the fake quantization
 // of training. Each operator is the composition that PyTorch uses
 // (torch/ao/quantization/fx/_decomposed.py), so that every rounding agrees.
 #include <array>
@@ -18,7 +18,8 @@ namespace {
 
 using TensorPair = std::tuple<Tensor, Tensor>;
 
-// The range of a quantised dtype; nothing for other dtypes.
+// Error if the bounds exceed the range of a quantized integer dtype, or if `dtype` is neither such
+// a dtype nor a supported float8 dtype, which has no limits.
 Result<void> check_bounds(int64_t quant_min, int64_t quant_max, Dtype dtype) {
   struct Bounds {
     Dtype dtype;
@@ -119,8 +120,8 @@ Result<Tensor> dequantize_tensor2(const Tensor& input, const Tensor& scale,
   return dequantize_tensor(input, scale, zero_point, low, high, dtype, out_dtype);
 }
 
-// --- A scale per channel. The axis is moved first for the computation; the result keeps that
-// layout.
+// --- A scale per channel. The channel axis is moved first for the computation; the result keeps
+// that layout.
 
 Result<Tensor> axis_first(const Tensor& tensor, int64_t axis) {
   if (axis < -tensor.dim() || axis >= tensor.dim())
@@ -186,7 +187,7 @@ Result<Tensor> fake_quantize_channels(const Tensor& input, const Tensor& scales,
   return axis_first(real, axis);
 }
 
-// --- A scale per token, or per group of a row: here the zero point is added before rounding
+// --- A scale per token, or per group of a row: the zero point is added before rounding
 
 Result<Tensor> quantize_rows(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
                              int64_t quant_min, int64_t quant_max, Dtype dtype) {
@@ -230,7 +231,7 @@ Result<Tensor> dequantize_per_token(const Tensor& input, const Tensor& scales,
   return dequantize_rows(input, scales, zero_points, output_dtype);
 }
 
-// A row of a matrix falls into groups of `group_size`, each with a scale.
+// Splits the rows of a matrix into groups of `group_size`; each group has a scale.
 Result<Tensor> grouped_rows(const Tensor& input, const Tensor& scales, int64_t group_size) {
   PT2_TRY_VOID(check_rank(input, 2, "input"));
   PT2_TRY_VOID(check_rank(scales, 2, "scales"));
@@ -278,7 +279,7 @@ struct Extremes {
   float low = 0;
   float high = 0;
 };
-// The smallest and largest element, extended to include 0.
+// Returns the smallest and the largest element, extended to include 0.
 Result<Extremes> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor real, as_float32(input));
   if (real.numel() == 0)
@@ -287,16 +288,16 @@ Result<Extremes> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor high, apply(aten<"amax.default">, {real}));
   return Extremes{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
 }
-// Computed in double: the difference of two int64 may overflow.
+// Computes in double, because the difference of two int64 may overflow.
 float step_count(int64_t quant_min, int64_t quant_max) {
   return static_cast<float>(static_cast<double>(quant_max) - static_cast<double>(quant_min));
 }
-// The value after a store to a half dtype; other dtypes keep it.
+// Rounds the value as a store to a half dtype does; other dtypes keep it.
 float rounded_as(Dtype dtype, float value) {
   if (is_half(dtype)) round_elements(dtype, 1, &value);
   return value;
 }
-// (torch/ao/quantization/utils.py determine_qparams)
+// Source: torch/ao/quantization/utils.py determine_qparams.
 Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
                                   double eps, Dtype) {
   if (quant_min >= quant_max)
@@ -373,10 +374,10 @@ Result<Tensor> convert_no_fuse(const Tensor& input, Dtype dtype) {
   return copy_as(input, dtype, std::nullopt);
 }
 
-// --- Fake quantisation, with the mask of what was not clamped
+// --- Fake quantization, with the mask of the elements that were not clamped
 
-// std::nearbyint of the usual rounding, by sums that every vector unit has: beyond 2^23 a float is
-// whole, and sums there round to whole numbers.
+// std::nearbyint for the default rounding mode, by additions that every vector unit has. Floats
+// beyond 2^23 are integers, and additions there round to integers.
 float nearest(float x) {
   const float magnitude = std::fabs(x);
   const float rounded = std::copysign((magnitude + 0x1p23f) - 0x1p23f, x);
@@ -393,9 +394,9 @@ Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t qua
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
 void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
                    const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
-  // A zero point that is no integer is added before rounding.
+  // A zero point of a float dtype is added before rounding.
   const bool is_whole = dtype_category(zero_point.dtype()) < DtypeCategory::floating;
-  // PyTorch converts levels to int64 in this case: those out of range become the smallest int64.
+  // If `wraps`, PyTorch converts levels to int64: levels out of range become the smallest int64.
   auto level = [=](float x, float s, float z) {
     const float steps = x * (1.0f / s);
     const float rounded = nearest(z + (is_whole ? nearest(steps) : steps));
@@ -407,7 +408,7 @@ void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& 
   elementwise<float>(
       out, common,
       [=](float x, float s, float z) {
-        const float q = level(x, s, z), raised = q > low ? q : low;  // low for NaN
+        const float q = level(x, s, z), raised = q > low ? q : low;  // NaN becomes low
         return ((raised < high ? raised : high) - z) * s;
       },
       self, scale, zero_point);
@@ -438,7 +439,7 @@ void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, in
   fake_quantize(out, mask, self, scalar_tensor(scale, Dtype::float32),
                 scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max, false);
 }
-// One number per position of `axis`, as a view that broadcasts with self.
+// Returns one value per position of `axis`, as a view that broadcasts with self.
 Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
   PT2_TRY_VOID(check_rank(values, 1, "the values per channel"));
   if (axis < 0 || axis >= self.dim() || values.numel() != self.size(axis))
@@ -484,7 +485,7 @@ Result<Tensor> fake_channel_output(Emitter& e, const Tensor& self, const Tensor&
            {self, scale, zero_point, axis, quant_min, quant_max});
 }
 
-// The sizes of the input, with the dtype of the integers or of the numbers.
+// Result metadata: the sizes of the input, with the dtype given by an argument, if any.
 Result<std::vector<Meta>> quantized_meta(std::span<const Value> arguments) {
   Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
   for (const Value& argument : arguments.subspan(1))

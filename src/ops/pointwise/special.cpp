@@ -27,8 +27,9 @@ constexpr auto kBesselRatios = [] {
   return out;
 }();
 
-// Sum of (x / 2)^(2k + order) / (k! (k + order)!), all terms positive, for x up to 30. As many
-// terms as matter to a double, of few lengths, so that processors foresee them.
+// Sum of (x / 2)^(2k + order) / (k! (k + order)!), all terms positive, for x up to 30. The number
+// of terms suffices for double precision. It takes only four values, so that branch prediction
+// works.
 double bessel_i_series(double x, int order) {
   const std::array<double, kBesselTerms>& ratios = kBesselRatios[static_cast<size_t>(order)];
   const double quarter = x * x / 4;
@@ -37,7 +38,7 @@ double bessel_i_series(double x, int order) {
     sum = 1 + quarter * ratios[static_cast<size_t>(k)] * sum;
   return order == 0 ? sum : sum * x / 2;
 }
-// The asymptotic series in 1 / x; stops where its terms grow.
+// The asymptotic series in 1 / x; stops when its terms grow.
 double bessel_i_asymptotic(double x, int order) {
   const double mu = 4.0 * order * order;
   double term = 1;
@@ -60,13 +61,13 @@ double scaled_bessel_i(double x, int order) {
   return order == 1 && x < 0 ? -value : value;
 }
 double bessel_i(double x, int order) {
-  // exp(|x|) overflows before the product does; half of it at a time.
+  // exp(|x|) overflows before the product does, so exp(|x| / 2) is multiplied twice.
   const double half = std::exp(std::fabs(x) / 2);
   return scaled_bessel_i(x, order) * half * half;
 }
 
-// Of the second kind, for small x (DLMF 10.31): the logarithm times the one of the first kind, and
-// what this series adds.
+// The Bessel function of the second kind for small x (DLMF 10.31): the logarithm times the function
+// of the first kind, plus this series.
 double bessel_k_series(double x, int order) {
   constexpr int kTerms = 14;
   const double quarter = x * x / 4;
@@ -83,14 +84,14 @@ double bessel_k_series(double x, int order) {
   return order == 0 ? sum - (logarithm + std::numbers::egamma) * first
                     : 1 / x + logarithm * first - x / 4 * sum;
 }
-// For others: trapezoids of exp(-x cosh t) cosh(n t), whose error vanishes faster than any power of
-// the step.
+// For other x: the trapezoidal rule for exp(-x cosh t) cosh(n t), whose error vanishes faster than
+// any power of the step.
 double scaled_bessel_k(double x, int order) {
   if (std::isnan(x) || x < 0) return kNan;
   if (x == 0) return HUGE_VAL;
   if (std::isinf(x)) return 0;
   if (x < 2) return std::exp(x) * bessel_k_series(x, order);
-  // The larger x, the narrower is what is summed.
+  // The integrand becomes narrower as x grows.
   const double step = 1.0 / 32 / std::sqrt(1 + x / 100);
   double sum = 0.5;
   for (int i = 1;; ++i) {
@@ -117,7 +118,7 @@ double log_ndtr_of(double x) {
   if (x < -1) return std::log(erfcx_of(-x * std::numbers::sqrt2 / 2) / 2) - x * x / 2;
   return std::log1p(-std::erfc(x * std::numbers::sqrt2 / 2) / 2);
 }
-// The quotient of two polynomials, coefficients from the constant one on.
+// The quotient of two polynomials. Coefficients start with the constant term.
 template <size_t N>
 double rational(const double (&top)[N], const double (&bottom)[N], double x) {
   double above = top[N - 1], below = bottom[N - 1];
@@ -139,7 +140,7 @@ double entropy_of(double x) {
   if (x > 0) return -x * std::log(x);
   return x == 0 ? 0 : -HUGE_VAL;
 }
-// The Airy function Ai (DLMF chapter 9). Its series around 0 cancels far from there.
+// The Airy function Ai (DLMF chapter 9). Its series around 0 suffers from cancellation elsewhere.
 double airy_ai_near_zero(double x) {
   double even = 1;
   double odd = x;
@@ -167,10 +168,10 @@ double airy_ai_of_positive(double x) {
   }
   return std::sqrt(x / 3) / std::numbers::pi * std::exp(-zeta) * step * sum;
 }
-// The asymptotic expansion, an oscillation.
+// The asymptotic expansion, which oscillates.
 double airy_ai_of_negative(double x) {
   const double zeta = -2.0 / 3 * x * std::sqrt(-x);
-  double sums[4] = {1, 0, 0, 0};  // of every fourth term
+  double sums[4] = {1, 0, 0, 0};  // sums[i]: every fourth term, from term i on
   double term = 1;
   for (int k = 1; k < 24; ++k) {
     term *= (6.0 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216.0 * k * (2 * k - 1)) / zeta;
@@ -182,7 +183,8 @@ double airy_ai_of_negative(double x) {
 }
 double airy_ai(double x) {
   if (!std::isfinite(x)) return kNan;
-  // There the result would be no normal number, and the steps of the rule get ever shorter.
+  // Beyond this x the result is not a normal number, and the steps of the trapezoidal rule become
+  // ever shorter.
   if (x > 103.892) return 0;
   if (x < -7) return airy_ai_of_negative(x);
   return x < 1 ? airy_ai_near_zero(x) : airy_ai_of_positive(x);
@@ -196,14 +198,15 @@ double sinc_of(double x) {
 
 // --- Gamma and zeta
 
-// a^-s, for most s a quotient: those that are whole and small, which are `factors`, 0 for others.
+// a^-s. `factors` is s if s is a small integer: a division then replaces std::pow. It is not
+// positive for other s.
 double inverse_power(double a, double s, int factors) {
   double power = a;
   for (int i = 1; i < factors; ++i) power *= a;
   const double size = std::fabs(power);
   return factors > 0 && size > 1e-300 && size < 1e300 ? 1 / power : std::pow(a, -s);
 }
-// The sum of a^-s and (a + 1)^-s, by one division instead of two.
+// The sum of a^-s and (a + 1)^-s with one division instead of two.
 double two_inverse_powers(double a, double s, int factors) {
   double x = a, y = a + 1;
   for (int i = 1; i < factors; ++i) {
@@ -214,25 +217,25 @@ double two_inverse_powers(double a, double s, int factors) {
   return factors > 0 && size > 1e-300 && size < 1e300 ? (x + y) / product
                                                       : std::pow(a, -s) + std::pow(a + 1, -s);
 }
-// Hurwitz's zeta function by Euler and Maclaurin: ten terms, then the tail's series with Bernoulli
-// numbers.
+// Hurwitz's zeta function by the Euler-Maclaurin formula: ten terms, then the tail's series with
+// Bernoulli numbers.
 double zeta_of(double s, double q) {
   if (s == 1) return HUGE_VAL;
-  // At infinity PyTorch's sum is NaN.
+  // PyTorch's sum is NaN for an infinite q.
   if (std::isnan(s) || !std::isfinite(q) || s < 1) return kNan;
   if (q <= 0) {
     if (q == std::floor(q)) return HUGE_VAL;
     if (s != std::floor(s)) return kNan;
   }
   double sum = 0;
-  // A very negative q has terms without number; all beyond the first few are out of reach.
+  // A very negative q needs too many terms.
   if (q < -1e6) return kNan;
   double a = q;
   const int factors = s <= 8 && s == std::floor(s) ? static_cast<int>(s) : 0;
   for (int i = 0; i < 10 || a <= 9; i += 2, a += 2) sum += two_inverse_powers(a, s, factors);
   double power = inverse_power(a, s, factors);
   sum += inverse_power(a, s - 1, factors - 1) / (s - 1) + 0.5 * power;
-  // Over the factorials of 2, 4, ...
+  // Bernoulli numbers divided by the factorials of 2, 4, ...
   constexpr std::array kBernoulli{1.0 / 6 / 2,           -1.0 / 30 / 24,
                                   1.0 / 42 / 720,        -1.0 / 30 / 40320,
                                   5.0 / 66 / 3628800,    -691.0 / 2730 / 479001600,
@@ -248,12 +251,12 @@ double zeta_of(double s, double q) {
   }
   return sum;
 }
-// Where a is large and x near to it, series and fraction have too many terms; there is Temme's
-// uniform expansion (DLMF 8.12), of which a few terms are enough.
+// For large a and x near a, the series and the continued fraction need too many terms. Temme's
+// uniform expansion (DLMF 8.12) needs only a few.
 bool is_uniform(double a, double x) {
   return a >= 1e4 && std::isfinite(a) && std::fabs(x - a) <= 0.1 * a;
 }
-// The lower function for side -1, the upper one for 1.
+// side -1: the lower incomplete gamma function; 1: the upper one.
 double uniform_gamma(double a, double x, int side) {
   constexpr double kTerms[3][8] = {{-1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835,
                                     -139.0 / 777600, 1.0 / 25515, -571.0 / 261273600},
@@ -270,8 +273,8 @@ double uniform_gamma(double a, double x, int side) {
   return 0.5 * std::erfc(side * eta * std::sqrt(a / 2)) +
          side * std::exp(-0.5 * a * eta * eta) * sum / std::sqrt(2 * std::numbers::pi * a);
 }
-// The regularised lower incomplete gamma function: its series below a + 1, the continued fraction
-// of the upper one beyond (Lentz).
+// The regularized lower incomplete gamma function: its series for x below a + 1, else the continued
+// fraction of the upper function (Lentz).
 double lower_gamma(double a, double x) {
   if (x < 0 || a < 0) return kNan;
   if (a == 0) return x > 0 ? 1 : kNan;
@@ -316,7 +319,7 @@ double upper_gamma(double a, double x) {
   if (a > 0 && x >= a + 1 && !std::isinf(x)) {
     const double lower = lower_gamma(a, x);
     if (lower < 0.9) return 1 - lower;
-    // Near 1 the difference has few digits: the fraction itself, once more.
+    // Near 1 the difference loses digits, so the continued fraction is evaluated directly.
     double f = 0;
     for (int k = 600; k > 0; --k) f = k * (k - a) / (x + 2 * k + 1 - a - f);
     return std::exp(a * std::log(x) - x - log_gamma(a)) / (x + 1 - a - f);
@@ -430,8 +433,8 @@ constexpr auto kDegrees = []<class C>(C radians) { return radians * static_cast<
 
 // --- Integers
 
-// Of the smallest number the magnitude wraps around, as it does in PyTorch, and with it the signs
-// of what follows.
+// The magnitude of the smallest integer wraps around and stays negative, as in PyTorch. This
+// determines the signs of the following steps.
 int64_t gcd_of(int64_t a, int64_t b) {
   const auto magnitude = [](int64_t x) { return x < 0 ? minus(int64_t{0}, x) : x; };
   a = magnitude(a);
@@ -465,7 +468,7 @@ void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
 
 Result<Tensor> ldexp_of(Emitter& e, const Tensor& self, const Tensor& other) {
   PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, e(aten<"pow.Scalar">, {2.0, other})}));
-  // Integer exponents leave the mantissa's dtype as it is.
+  // Integer exponents do not change the mantissa's dtype.
   const bool keeps = dtype_category(self.dtype()) >= DtypeCategory::floating &&
                      dtype_category(other.dtype()) <= DtypeCategory::integer;
   return keeps && product.dtype() != self.dtype() ? e(aten<"to.dtype">, {product, self.dtype()})
@@ -545,7 +548,7 @@ constexpr OpDef kSpecialOps[] = {
 
 }  // namespace
 
-// Wichura, Algorithm AS 241 (Applied Statistics 37, 1988): to the last digits of a double.
+// Wichura, Algorithm AS 241 (Applied Statistics 37, 1988): accurate to double precision.
 double normal_quantile_near_half(double q) {
   constexpr double kTop[] = {3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427,
                              13731.693765509461125, 45921.953931549871457, 67265.770927008700853,

@@ -36,7 +36,7 @@ Result<Scalar> item(const Tensor& self) {
   return Scalar(0);
 }
 
-// --- Python arithmetic. Python's ints are unbounded; here an int that exceeds 64 bits is an error.
+// --- Python arithmetic. Python's ints are unbounded; here an int of more than 64 bits is an error.
 
 Error overflow() { return operator_error("an integer exceeds 64 bits"); }
 Error zero_division() { return operator_error("division by zero"); }
@@ -108,7 +108,7 @@ Result<Scalar> neg(const Scalar& a) {
 Result<Scalar> pos(const Scalar& a) { return add(a, 0); }
 Result<Scalar> absolute(const Scalar& a) { return a.to_double() < 0 ? neg(a) : pos(a); }
 
-// -1, 0 or 1; 2 when an operand is NaN. Integers are compared exactly.
+// Returns -1, 0 or 1; 2 if an operand is NaN. Integers are compared exactly.
 int compare(const Scalar& a, const Scalar& b) {
   if (both_integral(a, b)) return (a.to_int() > b.to_int()) - (a.to_int() < b.to_int());
   const double x = a.to_double();
@@ -176,7 +176,7 @@ Result<Scalar> round(const Scalar& a) {
 }
 double sym_float(const Scalar& a) { return a.to_double(); }
 
-// With a float operand the result is a float.
+// The result is a float if either operand is a float.
 Result<Scalar> either(const Scalar& chosen, const Scalar& a, const Scalar& b) {
   return both_integral(a, b) ? chosen : Scalar(chosen.to_double());
 }
@@ -239,7 +239,7 @@ Result<void> constrain_range(const Scalar& size, OptionalInt min, OptionalInt ma
                           std::to_string(low) + " and " + std::to_string(high));
   return {};
 }
-// A size is at least 0. A max of 2 or less would be a specialisation, which PyTorch refuses.
+// A size is at least 0. A max of at most 2 would specialize the size, which PyTorch refuses.
 Result<void> constrain_range_for_size(const Scalar& size, OptionalInt min, OptionalInt max) {
   if (max && *max <= 2)
     return operator_error("found max " + std::to_string(*max) + ", expected more than 2");

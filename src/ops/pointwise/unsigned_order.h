@@ -1,5 +1,5 @@
-// uint64 is computed in int64, where numbers from 2^63 on are negative. Whatever compares elements
-// takes them through this header.
+// uint64 is computed as int64, where numbers from 2^63 on are negative. Operators that compare
+// elements must pass them through this header.
 #ifndef PT2_OPS_POINTWISE_UNSIGNED_ORDER_H
 #define PT2_OPS_POINTWISE_UNSIGNED_ORDER_H
 
@@ -10,7 +10,7 @@
 
 namespace pt2::ops {
 
-// elementwise, with uint64_t for C where `common` is uint64.
+// elementwise, but uint64_t replaces C if `common` is uint64.
 template <class C, class F, class... In>
 void ordered_elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
   if constexpr (std::is_same_v<C, int64_t>)
@@ -22,7 +22,7 @@ void ordered_elementwise(Tensor& out, Dtype common, F&& function, const In&... i
   elementwise<C>(out, common, function, in...);
 }
 
-// Elements of uint64 as int64 in the same order, and back: their highest bit is turned.
+// Maps uint64 elements to int64 in the same order, and back, by inverting the highest bit.
 inline void turn_order(Tensor& out, const Tensor& self) {
   elementwise<int64_t>(
       out, self.dtype(), [](int64_t x) { return x ^ INT64_MIN; }, self);
@@ -68,7 +68,7 @@ struct InOrder<Kernel, R (*)(A...)> {
     return std::apply([](auto&... each) { return Kernel(each.get()...); }, ordered);
   }
 };
-// A kernel that does nothing with elements but to compare and copy them, for uint64, too.
+// Makes a kernel that only compares and copies elements correct for uint64, too.
 template <auto Kernel>
 inline constexpr auto in_order = &InOrder<Kernel>::call;
 

@@ -10,7 +10,7 @@
 namespace pt2::ops {
 namespace {
 
-// A window over `points` places; a periodic window omits the last place.
+// A window of `points` points. A periodic window omits the last point.
 struct Window {
   int64_t length = 0;
   int64_t points = 0;
@@ -49,13 +49,13 @@ Result<Meta> alpha_beta_meta(int64_t length, bool, double, double, OptionalDtype
   return window_meta(length, dtype, layout, device, pin);
 }
 
-// PyTorch's in-place steps round their numbers to the dtype first.
+// PyTorch's in-place steps first round their scalar operands to the dtype.
 double rounded(const Window& window, double number) {
   round_elements<double>(window.dtype, 1, &number);
   return number;
 }
 
-// shape(0, 1, ..., points - 1), cut to the window's length. A window of one place is 1.
+// Returns shape(0, 1, ..., points - 1), cut to the window's length. A window of one point is 1.
 template <class Shape>
 Result<Tensor> shaped(const Window& window, Shape&& shape) {
   if (window.length <= 1) {

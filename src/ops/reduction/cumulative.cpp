@@ -45,8 +45,8 @@ struct Product {
   }
 };
 
-// Rows whose elements lie `distance` apart, as many as there are: neighbours go on together, which
-// is as fast as memory, where one sum alone waits for itself.
+// Accumulates rows whose elements are `distance` apart; `distance` is also the number of rows.
+// Adjacent rows advance together at memory speed, whereas a single sum has to wait for its latency.
 template <class F, class C>
 void cumulate_lanes(const C* x, C* y, int64_t length, int64_t distance) {
   if (distance == 1) {
@@ -121,7 +121,8 @@ Result<std::array<Meta, 2>> cummax_meta(const Tensor& self, int64_t dim) {
   return std::array{Meta(self.dtype(), self.sizes()), Meta(Dtype::int64, self.sizes())};
 }
 
-// The last of equal elements wins. After a NaN every result is NaN, with the index of the last NaN.
+// The last of equal elements is chosen. After a NaN every result is NaN, with the index of the last
+// NaN.
 template <bool Largest>
 void cummax(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());

@@ -1,5 +1,5 @@
-// Reductions of dense tensors as they lie in memory, without a copy in which rows lie side by side:
-// elements are folded one after the other along rows, row by row along columns.
+// Reductions that read dense tensors directly, without a copy in which rows are contiguous.
+// Elements are folded one after another along rows, row by row along columns.
 #ifndef PT2_OPS_REDUCTION_DENSE_REDUCE_H
 #define PT2_OPS_REDUCTION_DENSE_REDUCE_H
 
@@ -14,30 +14,32 @@
 
 namespace pt2::ops {
 
-// `before` blocks of `reduced` rows of `after` elements each; rows become one.
+// `before` blocks of `reduced` rows of `after` elements each. The rows of a block are reduced to
+// one.
 struct ReducedBlocks {
   int64_t before = 1;
   int64_t reduced = 1;
   int64_t after = 1;
 };
-// What reduces a tensor over `dims` (wrapped), one step after the other; nothing where there is
-// room between elements, or where the dimensions that are left do not lie in their order.
+// Returns the steps that reduce a tensor over `dims` (wrapped), in order. Nothing if the tensor has
+// gaps, or if the kept dimensions are not in memory order.
 std::optional<std::vector<ReducedBlocks>> reduced_blocks(const Tensor& self, const Sizes& dims);
 
-// Any byte but 0 is true.
+// A bool element. Every nonzero byte is true.
 struct BoolElement {
   uint8_t byte;
   operator int64_t() const { return byte != 0; }
 };
 
-// float16 or bfloat16: the dtype says which.
+// A float16 or bfloat16 element; the dtype is known elsewhere.
 struct HalfElement {
   uint16_t bits;
 };
 
 constexpr int64_t kFoldBlock = 2048;
 
-// Elements, at most kFoldBlock, as numbers: where they lie, and halves as floats elsewhere.
+// Reads at most kFoldBlock elements as numbers: directly from memory, or half floats as a copy in
+// float32.
 template <class T>
 struct FoldedNumbers {
   explicit FoldedNumbers(Dtype) {}
@@ -54,8 +56,8 @@ struct FoldedNumbers<HalfElement> {
   float buffer[kFoldBlock];
 };
 
-// What reductions make of their elements. Integers wrap. kWidens: whether float32 is folded as
-// double. kLanes: how many partial results a row has.
+// The operations of the reductions. Integers wrap around. kWidens: float32 is folded in double.
+// kLanes: the number of partial results of a row.
 template <class A>
 struct FoldSum {
   using Sum = A;
@@ -68,7 +70,7 @@ struct FoldSum {
   }
   static A join(A a, A b) { return a + b; }
 };
-// NaN counts for nothing.
+// Ignores NaN.
 template <class A>
 struct FoldNumberSum : FoldSum<A> {
   static constexpr bool kWidens = false;
@@ -94,7 +96,8 @@ template <bool Largest, class T>
 struct FoldExtreme {
   using Sum = T;
   using Limits = std::numeric_limits<T>;
-  // Of a loop over 16 choices GCC writes out each and makes no vectors; int64_t has none in SSE2.
+  // GCC fully unrolls a loop over 16 selections and then does not vectorize it. int64_t has no
+  // vector selection in SSE2.
   static constexpr int64_t kLanes = Limits::is_integer && sizeof(T) == 8 ? 16 : 32;
   static constexpr T kEnd = Limits::has_infinity ? Limits::infinity() : Limits::max();
   static constexpr T kStart = Limits::has_infinity ? -Limits::infinity() : Limits::min();
@@ -117,8 +120,8 @@ struct FoldCount {
   static int64_t join(int64_t a, int64_t b) { return a + b; }
 };
 
-// Some partial results over short blocks, which lose little accuracy. As many as keep GCC from
-// writing out the innermost loop, of which it makes no vectors then.
+// Keeps kLanes partial results over short blocks, which preserves accuracy. kLanes is large enough
+// to keep GCC from fully unrolling the innermost loop, which it would then not vectorize.
 template <class Fold, class T, class Map>
 typename Fold::Sum fold_row(const T* values, int64_t count, const Map& map, Dtype dtype) {
   using Sum = typename Fold::Sum;
@@ -144,7 +147,7 @@ typename Fold::Sum fold_row(const T* values, int64_t count, const Map& map, Dtyp
   return total;
 }
 
-// Some columns of rows that lie `stride` apart.
+// Folds `columns` columns over rows that are `stride` elements apart.
 template <class Fold, class T, class Map>
 void fold_columns(const T* values, int64_t rows, int64_t stride, int64_t columns,
                   typename Fold::Sum* out, const Map& map, Dtype dtype) {
@@ -179,8 +182,8 @@ void fold_blocks(const ReducedBlocks& blocks, const T* in, typename Fold::Sum* o
   }
 }
 
-// Folds elements T of a tensor into `out`, whose elements are what `finish` makes of the results;
-// false where `reduced_blocks` knows no way, or elements are not where a T may be.
+// Folds the elements T of a tensor into `out`: `finish` converts each result to an element. False
+// if `reduced_blocks` finds no steps, or if the memory is not aligned for T.
 template <class Fold, class T, class Finish>
 bool fold_dense(Tensor& out, const Tensor& self, const Sizes& dims, const Finish& finish) {
   using Sum = typename Fold::Sum;
@@ -209,8 +212,7 @@ bool fold_dense(Tensor& out, const Tensor& self, const Sizes& dims, const Finish
   return true;
 }
 
-// Calls function.template operator()<T>() with the type that elements of a dtype are; false where
-// there is none.
+// Calls function.template operator()<T>() with the element type of a dtype. False if there is none.
 template <class F>
 bool with_element(Dtype dtype, const F& function) {
   switch (dtype) {

@@ -35,7 +35,7 @@ Result<Tensor> joined(Emitter& e, const Result<Tensor>& first, const Result<Tens
   return e(aten<"cat.default">, {parts, dim});
 }
 
-// The neighbours are `width` apart.
+// The derivative for neighbors at distance `width`.
 Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& width,
                      int64_t edge_order) {
   PT2_TRY_VOID(check_length(self, dim, edge_order));
@@ -56,7 +56,7 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& 
   if (edge_order == 1)
     return joined(e, quotient(e(aten<"sub.Tensor">, {at(1, 2), at(0, 1)})), middle,
                   quotient(e(aten<"sub.Tensor">, {at(-1), at(-2, -1)})), dim);
-  // Twice an integer is one.
+  // The factor 2 is an integer, so that its product with integers stays an integer.
   const auto before = quotient(sum(sum(times(at(0, 1), Scalar(-1.5)), times(at(1, 2), Scalar(2))),
                                    times(at(2, 3), Scalar(-0.5))));
   const auto after =
@@ -65,7 +65,7 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Scalar& 
   return joined(e, before, middle, after, dim);
 }
 
-// The neighbours lie at `places`.
+// The derivative for elements at the coordinates `places`.
 Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Tensor& places,
                      int64_t edge_order) {
   PT2_TRY_VOID(check_length(self, dim, edge_order));
@@ -96,8 +96,8 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Tensor& 
   if (edge_order == 1)
     return joined(e, over(less(at(1, 2), at(0, 1)), gap(0)), middle,
                   over(less(at(-1), at(-2, -1)), gap(-1)), dim);
-  // Parabolas through three points at either end. Gaps of integers stay integers up to the
-  // quotients, but for the first one's double (ATen/native/ReduceOps.cpp gradient_helper).
+  // Fits parabolas through three points at either end. Gaps of integers stay integers until the
+  // quotients, except for two times the first gap (ATen/native/ReduceOps.cpp gradient_helper).
   const auto edge = [&](const Tested& low, const Tested& first, const Tested& mid,
                         const Tested& second, const Tested& high, const Tested& third) {
     return sum(sum(times(low, first), times(mid, second)), times(high, third));
@@ -112,7 +112,7 @@ Result<Tensor> slope(Emitter& e, const Tensor& self, int64_t dim, const Tensor& 
            at(-2, -1), over(sum(sum(last, last), previous), times(last, end)), at(-1));
   return joined(e, before, middle, after, dim);
 }
-// One result for each of `dims`, with one spacing per dim or one for all.
+// Returns one result for each of `dims`, with one spacing per dim or one for all.
 template <class Spacing>
 Result<Tensors> slopes(Emitter& e, const Tensor& self, const std::vector<Spacing>& spacing,
                        const Sizes& dim, int64_t edge_order) {

@@ -1,5 +1,5 @@
 // Minima and maxima with their indices. NaN is more extreme than any number; the first of equal
-// elements wins.
+// elements is chosen.
 #include <cmath>
 #include <limits>
 
@@ -74,7 +74,7 @@ Result<std::array<Meta, 2>> aminmax_meta(const Tensor& self, const std::optional
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
   PT2_TRY_VOID(check_not_empty(self, dims));
-  // Without a dim, keepdim keeps every dim.
+  // Without dim, keepdim keeps every dimension.
   const Meta meta(self.dtype(), reduced_sizes(self, dims, keepdim));
   return std::array{meta, meta};
 }
@@ -115,7 +115,8 @@ void max_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, b
   const Sizes dims = *one_dim(dim, self.dim());
   extreme_over<Largest>(values, self, dims);
   with_real_compute_type(self.dtype(), [&]<class C>() {
-    // The first one that is the extreme value, or no number as that is none.
+    // The index of the first element that equals the extreme value, or of the first NaN if it is
+    // NaN.
     const Input<C> best(values);
     int64_t row = 0;
     reduce_rows<C, int64_t>(

@@ -1,4 +1,4 @@
-// Histograms in several dimensions: how many points lie in each bin of a grid
+// Histograms in several dimensions: the number of points in each bin of a grid
 // (ATen/native/Histogram.cpp, ATen/native/cpu/HistogramKernel.cpp).
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ Result<void> check_points(const Tensor& self) {
   return operator_error("self: found " + self.type_text() + ", expected float32 or float64");
 }
 
-// The points, one per row.
+// Returns the points, one per row.
 Result<Tensor> rows_of(const Tensor& self) {
   PT2_TRY_VOID(check_points(self));
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
@@ -33,8 +33,8 @@ struct Span {
   double low = 0;
   double high = 1;
 };
-// The range as given, or from the smallest to the largest coordinate; an empty range is widened by
-// half on both sides.
+// Returns the given range, or the range of the coordinates. An empty range is widened by 0.5 on
+// both sides.
 Result<Span> span_of(const Tensor& rows, int64_t column, const OptionalRange& range) {
   Span span;
   if (range) {
@@ -100,16 +100,16 @@ class Boxes {
     const double span = edges_[edges_.size() - 1] - edges_[0];
     in_one_ = span > 0 ? static_cast<double>(edges_.size() - 1) / span : 0;
   }
-  // The size of a bin.
+  // Returns the size of a bin.
   double width(int64_t box) const { return edges_[box + 1] - edges_[box]; }
-  // The bin of a coordinate; the last bin includes its upper edge. -1 outside.
+  // Returns the bin of a coordinate; -1 outside. The last bin includes its upper edge.
   int64_t find(double x) const {
     const double* begin = edges_.data();
     const double* end = begin + edges_.size();
     if (!(x >= begin[0] && x <= end[-1])) return -1;
-    // Where it would be if edges were even, which they are as a rule, but for their rounding.
+    // Estimates the bin for even edges. Edges usually are even, except for rounding.
     const int64_t last = edges_.size() - 2;
-    const double at = (x - begin[0]) * in_one_;  // NaN between edges that are very far apart
+    const double at = (x - begin[0]) * in_one_;  // NaN if the edges are extremely far apart
     int64_t box = at < static_cast<double>(last) ? static_cast<int64_t>(at) : last;
     if (box > 0 && x < begin[box]) --box;
     if (box < last && x >= begin[box + 1]) ++box;
@@ -119,7 +119,7 @@ class Boxes {
 
  private:
   Input<double> edges_;
-  double in_one_;  // bins in a length of 1
+  double in_one_;  // bins per unit length
 };
 
 Result<Tensor> counted(const Tensor& rows, const Tensors& edges, const OptionalTensor& weight,
@@ -212,7 +212,7 @@ Result<HistogramOfMany> of_edges(Emitter& e, const Tensor& self, const Tensors& 
   return HistogramOfMany(std::move(hist), bins);
 }
 
-// One coordinate, points of any shape.
+// The histogram of one coordinate, for a tensor of any shape.
 Result<Histogram> line_of_count(const Tensor& self, int64_t bins, const OptionalRange& range,
                                 const OptionalTensor& weight, bool density) {
   PT2_TRY(const Tensor rows, reshape(self, {self.numel(), 1}));

@@ -19,7 +19,8 @@ std::span<Placed<Key, Place>> sort_by_keys(std::span<Placed<Key, Place>> items,
     std::ranges::stable_sort(items, {}, &Item::key);
     return items;
   }
-  // Bytes that all keys have in common decide nothing: most of those of small whole numbers.
+  // Bytes that all keys have in common do not affect the order. Small integers have mostly such
+  // bytes.
   Key differing = 0;
   for (const Item& item : items) differing |= item.key ^ items[0].key;
   for (size_t shift = 0; shift < sizeof(Key) * 8; shift += 8) {

@@ -1,5 +1,5 @@
-// Numbers in order, equal ones as they stand: what sorting, distinct elements and the suppression
-// of boxes begin with.
+// Stable order of numbers: the basis of sorting, of distinct elements, and of non-maximum
+// suppression of boxes.
 #ifndef PT2_OPS_REDUCTION_ORDER_H
 #define PT2_OPS_REDUCTION_ORDER_H
 
@@ -19,13 +19,13 @@ struct Placed {
   Place place;
 };
 
-// Sorts by keys, stably, byte by byte from the lowest (a radix sort), which takes time linear in
-// the count. The result is in `items` or in `spare`, which have equally many.
+// Sorts stably by keys with a radix sort, byte by byte from the lowest, in time linear in the
+// count. The result is in `items` or in `spare`, which have the same size.
 template <class Key, class Place>
 std::span<Placed<Key, Place>> sort_by_keys(std::span<Placed<Key, Place>> items,
                                            std::span<Placed<Key, Place>> spare);
 
-// Whole numbers in the order of the numbers, NaN last; 0 and -0 are equal.
+// Returns an unsigned integer with the order of the number. NaN is last; 0 and -0 are equal.
 inline uint64_t order_key(int64_t x) {
   return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
 }
@@ -37,17 +37,18 @@ requires std::is_floating_point_v<F> Bits order_key(F x) {
   return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
-// C is float, double or int64_t. Keeps its memory from row to row.
+// C is float, double or int64_t. Reuses its memory for every row.
 template <class C>
 class StableOrder {
  public:
   using Key = decltype(order_key(C()));
   using Place = std::conditional_t<sizeof(Key) == 4, uint32_t, int64_t>;
-  // Of floats there are fewer than 2^32.
+  // There must be fewer than 2^32 floats, because their Place has 32 bits.
   explicit StableOrder(int64_t count)
       : items_(static_cast<size_t>(count)), spare_(static_cast<size_t>(count)) {}
 
-  // Calls each(i, place) for i from 0 on: numbers[place] is the one at i. NaN is the largest.
+  // Calls each(i, place) for i = 0, 1, …: numbers[place] is element i of the order. NaN is the
+  // largest.
   template <class Each>
   void for_each(const C* numbers, bool descending, Each&& each) {
     for (size_t i = 0; i < items_.size(); ++i) {

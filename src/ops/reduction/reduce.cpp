@@ -35,14 +35,14 @@ Result<void> check_not_empty(const Tensor& self, const Sizes& dims) {
 
 namespace {
 
-// Dimensions that lie beside each other, all of them reduced or none.
+// Dimensions that are adjacent in memory and are either all reduced or all kept.
 struct Group {
   int64_t size;
   bool reduced;
 };
 
-// From the outermost in memory to the innermost. Nothing where there is room between elements, or
-// where the dimensions that are left do not lie in their order.
+// Returns the groups from the outermost in memory to the innermost. Nothing if the tensor has gaps,
+// or if the kept dimensions are not in memory order.
 std::optional<std::vector<Group>> groups_of(const Tensor& self, const Sizes& dims) {
   std::vector<int64_t> order;
   for (int64_t dim = 0; dim < self.dim(); ++dim)
@@ -77,7 +77,7 @@ void reduce_group(kernels::Reduction reduction, int64_t before, int64_t reduced,
 std::optional<std::vector<ReducedBlocks>> reduced_blocks(const Tensor& self, const Sizes& dims) {
   std::optional<std::vector<Group>> groups = groups_of(self, dims);
   if (!groups) return std::nullopt;
-  // Groups from the last to the first, each of what the one before gave.
+  // Reduces groups from the last to the first; each step reduces the result of the previous one.
   std::vector<ReducedBlocks> out;
   for (int64_t after = 1; !groups->empty(); groups->pop_back()) {
     const Group group = groups->back();

@@ -1,4 +1,5 @@
-// Shared by reductions: the sizes of their results, and the walk over the rows that they reduce.
+// Shared by reductions: the sizes of their results, and the iteration over the rows that they
+// reduce.
 #ifndef PT2_OPS_REDUCTION_REDUCE_H
 #define PT2_OPS_REDUCTION_REDUCE_H
 
@@ -11,15 +12,15 @@
 
 namespace pt2::ops {
 
-// The sizes without `dims` (wrapped), or with 1 in their place.
+// Returns the sizes without `dims` (wrapped), or with 1 in their place.
 Sizes reduced_sizes(const Tensor& self, const Sizes& dims, bool keepdim);
-// The dims of a reduction as a list: the given dim, or all.
+// Returns the dims of a reduction as a list: the given dim, or all.
 Result<Sizes> one_dim(const std::optional<int64_t>& dim, int64_t rank);
 // Error for an empty reduction without an identity, such as a maximum.
 Result<void> check_not_empty(const Tensor& self, const Sizes& dims);
 
-// out[row] = function(values, count) for every row along `dims`. The elements, cast to `dtype`, are
-// C; the results are R.
+// Sets out[row] = function(values, count) for every row along `dims`. The elements, cast to
+// `dtype`, are of type C; the results are of type R.
 template <class C, class R, class F>
 void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype, F&& function) {
   int64_t length = 1;
@@ -30,12 +31,12 @@ void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype
     results[row] = static_cast<R>(function(rows.data() + row * length, length));
 }
 
-// Reduces a dense float32 tensor by kernels, where the dimensions that are left lie in their order;
-// false where they do not, or with another dtype.
+// Reduces a dense float32 tensor by kernels. False for another dtype, or if the kept dimensions are
+// not in memory order.
 bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
                    const Sizes& dims);
 
-// torch.sum over `dims` (all if none), in the dtype that torch.sum gives it.
+// torch.sum over `dims` (all if empty), with torch.sum's result dtype.
 Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim);
 // torch.mean of every element of a floating tensor.
 Result<Tensor> mean_of_all(const Tensor& self);

@@ -18,7 +18,7 @@ Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {
   return dtype_category(self.dtype()) < DtypeCategory::floating ? Dtype::int64 : self.dtype();
 }
 
-// Sums or products of elements as they lie, where the result's dtype holds each of them.
+// Folds the stored elements to sums or products, if the result's dtype can represent each element.
 template <template <class> class Fold>
 bool fold_numbers(Tensor& out, const Tensor& self, const Sizes& dims) {
   return with_element(self.dtype(), [&]<class T>() {
@@ -111,7 +111,7 @@ void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
                                           [length](double sum) { return sum / length; }))
     return;
   with_compute_type(dtype, [&]<class C>() {
-    // Unlike sum's, this dtype applies to the result only.
+    // Unlike sum's dtype argument, this one applies only to the result.
     const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
     reduce_rows<C, C>(out, self, wrapped, fraction ? self.dtype() : dtype,
                       [dtype](const C* values, int64_t count) {
@@ -165,7 +165,7 @@ Dtype truth_dtype(const Tensor& self) {
 
 template <bool All>
 void truth_over(Tensor& out, const Tensor& self, const Sizes& dims) {
-  // All elements of one row may end early.
+  // A single row may stop early, so it does not use the dense fold.
   const int64_t length = out.numel() == 0 ? 0 : self.numel() / out.numel();
   if (out.numel() > 1 && with_element(self.dtype(), [&]<class T>() {
         return fold_dense<FoldCount, T>(out, self, dims, [length](int64_t count) {
@@ -268,7 +268,7 @@ Result<Meta> hash_meta(const Tensor& self, const Sizes& dims, bool keepdim, int6
   return Meta(Dtype::uint64, reduced_sizes(self, wrapped, keepdim));
 }
 
-// The exclusive or of the elements' bits as float64 or int64.
+// Returns the exclusive or of the bits of the elements, which are float64 or int64.
 template <class C>
 int64_t exclusive_or(const C* values, int64_t count) {
   int64_t bits = 0;

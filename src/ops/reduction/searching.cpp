@@ -1,4 +1,4 @@
-// Searching values: in sorted boundaries, in sets, in bins.
+// Searches values in sorted boundaries, in sets, and in bins.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -52,13 +52,13 @@ Result<Search> parse_search(bool out_int32, bool right, const std::optional<std:
   return Search{out_int32, *side == "right"};
 }
 
-// Each row of `values` is searched in the same row of `sorted`, or in its only row.
+// Searches each row of `values` in the same row of `sorted`, or in its only row.
 Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
                              const OptionalTensor& sorter, const Search& search) {
   PT2_TRY_VOID(check_rank_at_least(sorted, 1, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(sorted, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(values, "self"));
-  // Two of bool have no order in PyTorch; one of them is converted.
+  // PyTorch cannot compare bool with bool. If only one operand is bool, it is converted.
   if (values.dtype() == Dtype::bool_) PT2_TRY_VOID(check_not_bool(sorted, "sorted_sequence"));
   const Sizes lead(sorted.sizes().begin(), sorted.sizes().end() - 1);
   const bool shared = sorted.dim() == 1;
@@ -102,8 +102,8 @@ Result<Tensor> searchsorted(const Tensor& sorted, const Tensor& self, bool out_i
   return search_sorted(sorted, self, sorter, search);
 }
 
-// Promoted as in arithmetic (ATen/native/BucketizationUtils.h searchsorted_scalar_tensor): -3 among
-// bytes is 253.
+// Promotes the number as arithmetic does (ATen/native/BucketizationUtils.h
+// searchsorted_scalar_tensor): -3 among uint8 values is 253.
 Tensor sought(const Scalar& number, const Tensor& boundaries) {
   return scalar_tensor(number, Promotion().add(boundaries).add(number).result());
 }
@@ -221,9 +221,9 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
                           std::to_string(high) + ", expected finite numbers, min at most max");
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
   Output<double> counts(out);
-  // The last one is for what lies outside, which is counted, too, as nobody could foretell it.
+  // The last bin counts the values outside of the range, because a branch would be unpredictable.
   Scratch<int64_t> numbers(static_cast<size_t>(bins) + 1);
-  // Computed in self's precision, whose rounding decides at the edges of bins.
+  // Computes in self's precision, whose rounding decides at the edges of bins.
   const auto count = [&]<class T>(T) {
     const T left = static_cast<T>(low), width = static_cast<T>(high) - left;
     const T most = static_cast<T>(bins);
@@ -240,8 +240,7 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
   return out;
 }
 
-// The distinct slices along a dimension. `rows` slices of `length` elements are compared as a
-// whole.
+// The distinct slices along a dimension. Slices are compared as a whole.
 struct Distinct {
   std::vector<int64_t> first;    // a representative of each distinct slice, in result order
   std::vector<int64_t> inverse;  // the distinct slice that each row equals
@@ -323,7 +322,7 @@ Result<UniqueResult> unique2(const Tensor& self, bool, bool return_inverse, bool
   return unique_rows(flattened(self), {true, return_inverse, return_counts}, self.sizes());
 }
 
-// All three results are computed, whether requested or not (ATen/native/Unique.cpp
+// Computes all three results, even if they are not requested (ATen/native/Unique.cpp
 // _unique_dim_cpu_template).
 Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, bool sorted) {
   const UniqueOptions options{sorted, true, true};

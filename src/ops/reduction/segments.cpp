@@ -14,7 +14,7 @@ enum class Reduction { sum, mean, max, min, prod };
 
 Result<Reduction> reduction_of(const std::string& name) {
   constexpr std::string_view kNames[] = {"sum", "mean", "max", "min", "prod"};
-  // "amax" and "amin" are other names.
+  // "amax" and "amin" are aliases.
   const bool is_extreme = name == "amax" || name == "amin";
   const auto* found = std::ranges::find(kNames, std::string_view(name).substr(is_extreme ? 1 : 0));
   if (found == std::end(kNames))
@@ -22,7 +22,7 @@ Result<Reduction> reduction_of(const std::string& name) {
   return static_cast<Reduction>(found - kNames);
 }
 
-// The start of each reduction, and the result of an empty segment.
+// The start value of each reduction, which is also the result of an empty segment.
 double start_of(Reduction reduction, const std::optional<Scalar>& initial) {
   if (initial) return initial->to_double();
   switch (reduction) {
@@ -43,13 +43,12 @@ struct Segments {
   int64_t length = 0;
   int64_t inner = 1;
   int64_t count = 0;
-  // The start of each segment at begin[outer * count + segment], and its end at the same place in
-  // `end`.
+  // Segment s of outer index o begins at begin[o * count + s] and ends at the same index of `end`.
   std::vector<int64_t> begin;
   std::vector<int64_t> end;
 };
 
-// `whole` requires the lengths to cover the dimension; otherwise they may leave a rest.
+// With `whole`, the lengths must cover the dimension; otherwise they may leave a rest.
 Result<void> add_runs(Segments& segments, const int64_t* numbers, bool are_lengths, bool whole) {
   int64_t position = 0;
   for (int64_t i = 0; i < segments.count; ++i) {

@@ -1,4 +1,4 @@
-// Sorting along one dimension. NaN is the largest of all numbers.
+// Sorting along one dimension. NaN is larger than all numbers.
 #include <algorithm>
 #include <numeric>
 
@@ -29,8 +29,8 @@ struct Descending {
 template <class C>
 using Pair = std::pair<C, int64_t>;
 
-// Calls function(numbers, value, index): all rows of `self` one behind another, and what the rows
-// of the results become.
+// Calls function(numbers, value, index): the concatenated rows of `self`, and the rows of both
+// results.
 template <class F>
 void with_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& function) {
   if (self.numel() == 0) return;  // a row may have any length then
@@ -134,8 +134,8 @@ Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bo
   return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
 }
 
-// The first `k` numbers of a row in order, and their places, where that is no matter of algorithms:
-// few of them, none NaN, and none equal to another of the row. False elsewhere.
+// Writes the first `k` numbers of a row in order, and their positions, for small k. False if a NaN
+// or equal numbers may make the order depend on the sorting algorithm.
 template <bool Largest>
 bool top_of_row(const float* row, int64_t length, int64_t k, float* values, int64_t* places) {
   const auto is_before = [](float a, float b) { return Largest ? a > b : a < b; };
@@ -161,7 +161,8 @@ bool top_of_row(const float* row, int64_t length, int64_t k, float* values, int6
 
 constexpr int64_t kFewOfRow = 16;
 
-// False, with nothing of worth written, where some row needs the algorithms.
+// Applies top_of_row to all rows. False, with unspecified results, if some row needs the general
+// algorithm.
 bool few_of_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim,
                  bool largest) {
   if (self.dtype() != Dtype::float32 || k > kFewOfRow || self.numel() == 0) return false;
@@ -177,8 +178,8 @@ bool few_of_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t k,
   return true;
 }
 
-// The order of equal elements is that of libstdc++'s algorithms, as in PyTorch
-// (ATen/native/TopKImpl.h topk_impl_loop).
+// Equal elements have the order of libstdc++'s algorithms, as in PyTorch (ATen/native/TopKImpl.h
+// topk_impl_loop).
 void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest,
           bool sorted) {
   if (k == 0) return;
@@ -197,7 +198,7 @@ void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_
   });
 }
 
-// One element of the sorted row, and its index.
+// Writes one element of each sorted row, and its index.
 template <class F>
 void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& pick) {
   const Sizes dims = *one_dim(dim, self.dim());
@@ -255,7 +256,7 @@ void kthvalue(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, in
                  [k](auto& pairs) { return ordered_element(pairs, k - 1); });
 }
 
-// The lower of the two middle elements. NaN is the median, unless Skip ignores NaNs.
+// The lower of the two middle elements. A NaN is the median, unless Skip ignores NaNs.
 template <bool Skip, class C>
 Pair<C> median_of(Scratch<Pair<C>>& pairs) {
   const auto nan =
@@ -279,7 +280,7 @@ Result<Meta> median_meta(const Tensor& self) {
   return Meta(self.dtype(), {});
 }
 
-// The median of no elements: NaN, or the smallest integer, to which NaN converts.
+// The median of no elements is NaN; for integers the smallest one, to which NaN converts.
 template <bool Skip>
 void median(Tensor& out, const Tensor& self) {
   if (self.numel() == 0) {
@@ -292,7 +293,7 @@ void median(Tensor& out, const Tensor& self) {
                    false);
 }
 
-// The most frequent element, the smallest on a tie, and its last index.
+// Returns the most frequent element, the smallest one on a tie, with its last index.
 template <class C>
 Pair<C> mode_of(Scratch<Pair<C>>& pairs) {
   std::ranges::stable_sort(

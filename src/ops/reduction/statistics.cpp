@@ -14,8 +14,8 @@ namespace {
 
 // --- Quantiles
 
-// ATen/native/Sorting.cpp quantile_compute. The results for all q come first, in a dimension of
-// their own unless q is a number.
+// ATen/native/Sorting.cpp quantile_compute. If q is not a number, the results have a leading
+// dimension with one entry for each element of q.
 template <bool IgnoreNan>
 Result<Tensor> quantile(Emitter& e, const Tensor& self, const Tensor& q,
                         const std::optional<int64_t>& dim, bool keepdim, const std::string& mode) {
@@ -54,7 +54,7 @@ Result<Tensor> quantile(Emitter& e, const Tensor& self, const Tensor& q,
     ranks = e(aten<"mul.Tensor">, {fractions, e(aten<"sub.Scalar">, {count, 1})});
     ranks = e(aten<"masked_fill.Scalar">, {ranks, e(aten<"lt.Scalar">, {ranks, 0}), 0});
   } else {
-    // A row with a NaN gets its last rank, where sorting has put the NaN.
+    // A row with a NaN uses the last rank, where sorting has put the NaN.
     PT2_TRY(const Tensor scaled, e(aten<"mul.Scalar">, {fractions, length - 1}));
     PT2_TRY(const Tensor any, e(aten<"any.dim">, {nan, -1, true}));
     PT2_TRY(const Tensors both,
@@ -101,7 +101,7 @@ Result<Tensor> nanmean(Emitter& e, const Tensor& self, const std::optional<Sizes
   return e(aten<"div.Tensor">, {e(aten<"nansum.default">, {self, dim, keepdim, dtype}), count});
 }
 
-// Rows are variables, columns observations (ATen/native/Correlation.cpp cov).
+// cov: rows are variables, columns are observations (ATen/native/Correlation.cpp cov).
 Result<Tensor> cov(Emitter& e, const Tensor& self, int64_t correction,
                    const OptionalTensor& fweights, const OptionalTensor& aweights) {
   if (self.dim() > 2 || self.dtype() == Dtype::bool_)
@@ -163,14 +163,14 @@ Result<Tensor> corrcoef(Emitter& e, const Tensor& self) {
   return is_complex ? out : e(aten<"clamp.default">, {out, -1, 1});
 }
 
-// --- Integrals by the trapezoid rule (ATen/native/Integration.cpp)
+// --- Integrals by the trapezoidal rule (ATen/native/Integration.cpp)
 
-// The sums of neighbours along dim.
+// Returns the sums of neighbors along dim.
 Result<Tensor> neighbour_sums(Emitter& e, const Tensor& y, int64_t dim) {
   const auto left = e(aten<"slice.Tensor">, {y, dim, 0, -1});
   return e(aten<"add.Tensor">, {left, e(aten<"slice.Tensor">, {y, dim, 1})});
 }
-// The distances between neighbours, shaped to broadcast along `dim` of y.
+// Returns the distances between neighbors, shaped to broadcast along `dim` of y.
 Result<Tensor> distances_for(Emitter& e, const Tensor& y, const Tensor& x, int64_t dim) {
   Tensor shaped = x;
   if (x.dim() == 1) {
@@ -200,7 +200,7 @@ Result<int64_t> check_integrand(const Tensor& y, int64_t dim) {
 Result<Tensor> zero_integral(Emitter& e, const Tensor& y, int64_t dim) {
   return e(aten<"zeros.default">, {reduced_sizes(y, {dim}, false), y.dtype()});
 }
-// The sum of all, less half of both ends.
+// The sum of all elements, minus half of both end elements.
 Result<Tensor> trapezoid_dx(Emitter& e, const Tensor& y, const Scalar& dx, int64_t dim) {
   PT2_TRY(const int64_t at, check_integrand(y, dim));
   if (y.size(at) == 0) return zero_integral(e, y, at);
@@ -237,7 +237,7 @@ Result<Tensor> cumulative_x(Emitter& e, const Tensor& y, const Tensor& x, int64_
 
 // --- Others
 
-// Scales slices along dim down to the norm maxnorm where they exceed it
+// Scales the slices along dim whose norm exceeds maxnorm to that norm
 // (ATen/native/Normalization.cpp renorm).
 Result<Tensor> renorm(Emitter& e, const Tensor& self, const Scalar& p, int64_t dim,
                       const Scalar& maxnorm) {
@@ -250,7 +250,7 @@ Result<Tensor> renorm(Emitter& e, const Tensor& self, const Scalar& p, int64_t d
   Value::List others;
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != kept) others.emplace_back(i);
-  // Of halves the norm is a float, and only the factor a half again.
+  // For half floats the norm is a float, and only the factor is rounded to half.
   const Dtype dtype = real_dtype(self.dtype());
   PT2_TRY(const Tensor norm, e(aten<"linalg_vector_norm.default">,
                                {self, box(p), others, true, wide_dtype(self.dtype())}));

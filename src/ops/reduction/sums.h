@@ -28,7 +28,7 @@ struct AccumulatorOf<int64_t> {
 template <class C>
 using Accumulator = typename AccumulatorOf<C>::type;
 
-// Sum of term(x[i]) for i < count.
+// Returns the sum of term(values[i]) for i < count.
 template <class C, class F>
 auto sum_terms(const C* values, int64_t count, F&& term) {
   using A = std::decay_t<decltype(term(values[0]))>;
@@ -53,7 +53,7 @@ Accumulator<C> sum_row(const C* values, int64_t count) {
   return sum_terms(values, count, [](C x) { return static_cast<Accumulator<C>>(x); });
 }
 
-// The mean, and the sum of squared deviations from it, in two passes.
+// The mean, and the sum of squared deviations from it, computed in two passes.
 struct Moments {
   double mean = 0;
   double squares = 0;

@@ -18,7 +18,7 @@ using OptionalDims = std::optional<Sizes>;
 double squared_distance(double x, double mean) { return (x - mean) * (x - mean); }
 double squared_distance(const Complex& x, const Complex& mean) { return std::norm(x - mean); }
 
-// The sum of squares divided by count - correction, where a negative divisor counts as 0.
+// The sum of squared deviations divided by count - correction; a negative divisor counts as 0.
 template <class C>
 double row_variance(const C* values, int64_t count, double correction) {
   if (count == 0) return std::numeric_limits<double>::quiet_NaN();
@@ -60,12 +60,12 @@ Result<std::array<Meta, 2>> variance_mean_meta(const Tensor& self, const Optiona
   return std::array{meta, Meta(self.dtype(), meta.sizes)};
 }
 
-// PyTorch adds a share of each difference to the mean so far
-// (aten/src/ATen/native/SharedReduceOps.h WelfordOps): what follows an infinity makes it NaN.
+// PyTorch adds a fraction of each difference to the running mean
+// (aten/src/ATen/native/SharedReduceOps.h WelfordOps): any number after an infinity makes it NaN.
 template <class C>
 Accumulator<C> running_mean(const C* values, int64_t count) {
   if constexpr (std::is_same_v<C, Complex>) {
-    // Each part is averaged by itself.
+    // The real and the imaginary parts are averaged separately.
     const auto part = [&](double (*of)(const Complex&)) {
       Scratch<double> parts(static_cast<size_t>(count));
       std::transform(values, values + count, parts.begin(), of);
@@ -92,8 +92,8 @@ void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const Optional
   });
 }
 
-// The older overloads only say whether to subtract 1, not how much to subtract. Their standard
-// deviations are no square roots of rounded variances, which half floats may not hold.
+// The older overloads only say whether to subtract 1. Their standard deviation is not the square
+// root of a rounded variance, which may overflow half floats.
 std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unbiased}); }
 
 Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
@@ -136,7 +136,7 @@ double magnitude(const C& x) {
     return std::fabs(static_cast<double>(x));
 }
 
-// The largest (or smallest) magnitude; NaN wins.
+// The largest (or smallest) magnitude; NaN takes precedence.
 template <class C>
 double extreme_magnitude(const C* values, int64_t count, bool largest) {
   double best = largest ? 0.0 : std::numeric_limits<double>::infinity();
@@ -172,7 +172,7 @@ Result<Meta> vector_norm_meta(const Tensor& self, const Scalar& order, const Opt
     return operator_error("dtype: found " + std::string(dtype_name(*dtype)) + ", expected what " +
                           std::string(dtype_name(self.dtype())) + " fits");
   PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
-  // Extremes of no elements do not exist.
+  // An extreme of no elements does not exist.
   if (std::isinf(order.to_double()) || order.to_double() < 0)
     PT2_TRY_VOID(check_not_empty(self, wrapped));
   return Meta(real_dtype(dtype.value_or(self.dtype())), reduced_sizes(self, wrapped, keepdim));
@@ -213,7 +213,7 @@ Result<Tensor> frobenius_norm(Emitter& e, const Tensor& self, const Sizes& dims,
   return e(aten<"norm.ScalarOpt_dim">, {self, 2.0, dims, keepdim});
 }
 
-// Half floats may hold the root of a variance that they do not hold.
+// Computes in float32 for half floats: the root may fit a half although the variance does not.
 Result<Tensor> deviation(Emitter& e, const Tensor& self, const OptionalDims& dims, bool unbiased,
                          bool keepdim) {
   const bool widens = is_half(self.dtype());

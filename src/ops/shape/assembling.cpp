@@ -45,11 +45,12 @@ Result<Tensor> block_diag(const Tensors& tensors) {
   return out;
 }
 
-// The number of ways to choose r of n elements, or some number above `most`.
+// Returns the number of ways to choose r of n elements; some number above `most` if that exceeds
+// `most`.
 int64_t choices(int64_t n, int64_t r, int64_t most) {
   __extension__ using Wide = __int128;
   Wide count = 1;
-  // The count grows with every factor, since the loop takes the smaller of r and n - r.
+  // The count grows with every factor, because the loop uses the smaller of r and n - r.
   for (int64_t i = 1; i <= std::min(r, n - r) && count <= most; ++i)
     count = count * (n - std::min(r, n - r) + i) / i;
   return static_cast<int64_t>(std::min<Wide>(count, Wide(most) + 1));
@@ -86,7 +87,7 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
   if (sizes.empty()) sizes.push_back(0);
   return split_sizes(self, sizes, at);
 }
-// The borders between the parts, clamped like Python slices.
+// Splits at the given positions, which are clamped like the bounds of Python slices.
 Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
@@ -162,7 +163,7 @@ Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
   return allocate(Meta(dtype.value_or(Dtype::float32), size, strides));
 }
 
-// Without forward-mode gradients a dual number equals its primal.
+// Without forward-mode gradients, a dual number equals its primal.
 Result<Tensor> make_dual(const Tensor& primal, const Tensor& tangent, int64_t) {
   PT2_TRY_VOID(check_sizes(tangent, primal.sizes(), "tangent"));
   return primal;
@@ -172,8 +173,8 @@ Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
 
 // --- Gradients
 
-// Cuts each tensor into equal chunks along `dim`, the last one padded with zeros; row k joins chunk
-// k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
+// Splits each tensor into equal chunks along `dim`; the last chunk is padded with zeros. Row k of
+// the result concatenates chunk k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
 Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
   if (tensors.empty()) return operator_error("tensors: found none, expected one or more");
   if (num_chunks < 1)
@@ -200,8 +201,8 @@ Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks
   return apply(aten<"cat.default">, {std::move(chunks), at + 1});
 }
 
-// The gradient's elements that masked_scatter took, in its order, then zeros for the elements that
-// it left.
+// Returns the gradients of the elements that masked_scatter took, in its order, then zeros for the
+// other elements of its source.
 Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& mask,
                                        const Sizes& sizes) {
   const std::optional<int64_t> count = checked_numel(sizes);
@@ -224,7 +225,7 @@ Result<std::array<Meta, 2>> unpack_dual_meta(const Tensor& dual, int64_t) {
 
 // --- Formulas
 
-// Sequences [L, ...] of different lengths, padded at their ends or beginnings
+// Pads sequences [L, ...] of different lengths at their ends or beginnings
 // (ATen/native/PackedSequence.cpp pad_sequence, TensorShape.cpp).
 Result<Tensor> pad_sequence(Emitter& e, const Tensors& sequences, bool batch_first,
                             double padding_value, const std::string& padding_side) {
@@ -260,7 +261,8 @@ Result<Tensor> cartesian_prod(Emitter& e, const Tensors& tensors) {
   return e(aten<"stack.default">, {columns, 1});
 }
 
-// Every choice of r elements, in lexicographic order of positions (ATen/native/Itertools.cpp).
+// Returns every choice of r elements, in lexicographic order of positions
+// (ATen/native/Itertools.cpp).
 Result<Tensor> combinations(Emitter& e, const Tensor& self, int64_t r, bool with_replacement) {
   PT2_TRY_VOID(check_rank(self, 1, "self"));
   if (r < 0) return operator_error("r: found " + std::to_string(r) + ", expected 0 or more");
@@ -300,8 +302,8 @@ Result<Tensor> diagflat(Emitter& e, const Tensor& self, int64_t offset) {
            {e(aten<"view.default">, {e(aten<"contiguous.default">, {self}), Sizes{-1}}), offset});
 }
 
-// The main diagonal of a matrix or a cube. With `wrap` the diagonal of a tall matrix starts again
-// after a gap of one row (ATen/native/Fill.cpp).
+// Fills the main diagonal of a matrix or a cube. With `wrap` the diagonal of a tall matrix starts
+// again after a gap of one row (ATen/native/Fill.cpp).
 Result<Tensor> fill_diagonal(Emitter& e, const Tensor& self, const Scalar& fill_value, bool wrap) {
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   const int64_t rows = self.size(0), columns = self.size(1);
@@ -324,7 +326,7 @@ Result<Tensor> fill_diagonal(Emitter& e, const Tensor& self, const Scalar& fill_
   return self;
 }
 
-// Sums over the dims that broadcasting from `size` would repeat (ATen/ExpandUtils.h sum_to).
+// Sums over the dims along which `size` would be broadcast to self (ATen/ExpandUtils.h sum_to).
 Result<Tensor> sum_to_size(Emitter& e, const Tensor& self, const Sizes& size) {
   if (size.empty()) return e(aten<"sum.default">, {self});
   const std::array both{self.sizes(), size};

@@ -1,5 +1,6 @@
-// What lies beyond the borders of a padded dimension: the position of an element of the padded
-// dimension, counted from the first unpadded one, becomes that of its element; -1 for none.
+// Source positions beyond the borders of a padded dimension. Each function maps the position of a
+// padded element, counted from the first unpadded element, to the position of its source; -1 for
+// none.
 #ifndef PT2_OPS_SHAPE_BORDERS_H
 #define PT2_OPS_SHAPE_BORDERS_H
 

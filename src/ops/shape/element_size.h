@@ -1,4 +1,4 @@
-// Copies of elements whose size is known where they are copied.
+// Copies of elements whose size is a compile-time constant.
 #ifndef PT2_OPS_SHAPE_ELEMENT_SIZE_H
 #define PT2_OPS_SHAPE_ELEMENT_SIZE_H
 
@@ -7,7 +7,7 @@
 
 namespace pt2::ops {
 
-// Calls function.template operator()<N>() with the size of an element in bytes.
+// Calls function.template operator()<N>() with N = `bytes`, the size of an element.
 template <class F>
 auto with_element_size(int64_t bytes, F&& function) {
   switch (bytes) {

@@ -1,4 +1,4 @@
-// Look-ups of rows by index.
+// Row look-ups by index.
 #include <algorithm>
 #include <utility>
 
@@ -45,7 +45,7 @@ Result<void> embedding(Tensor& out, const Tensor& weight, const Tensor& indices,
   return {};
 }
 
-// Scales each looked-up row whose norm exceeds `max_norm` down to it
+// Scales each looked-up row whose norm exceeds `max_norm` to that norm
 // (aten/src/ATen/native/Embedding.cpp, embedding_renorm_cpu_).
 Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
                                 double norm_type) {
@@ -86,7 +86,7 @@ Result<Meta> embedding_dense_backward_meta(const Tensor& grad_output, const Tens
   return Meta(grad_output.dtype(), {num_weights, width});
 }
 // Sums the gradients of all look-ups of a row; the padding row gets none. `scale_grad_by_freq`
-// divides by the number of the row's look-ups.
+// divides by the number of look-ups of the row.
 Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
                                         int64_t num_weights, int64_t padding_idx,
                                         bool scale_grad_by_freq) {
@@ -145,9 +145,9 @@ struct BagCall {
   int64_t padding_idx;
 };
 
-// Computes one bag: out[width] becomes its sum, mean or maximum, and `largest` the row of each
-// maximum. Returns how many rows counted; rows in [end, counted_end) count without being added.
-// `total` has `width` elements to compute in.
+// Computes one bag: out[width] receives its sum, mean or maximum, and `largest` the row of each
+// maximum. Returns the number of rows that count; rows in [end, counted_end) count but are not
+// added. `total` is scratch space of `width` elements.
 template <class C>
 int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional<Input<C>>& weights,
                  const BagCall& call, int64_t begin, int64_t end, int64_t counted_end,
@@ -180,13 +180,13 @@ int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional
   return counted;
 }
 
-// What a bag of floats adds up.
+// The rows of a bag and their scales, for float tables.
 struct BagLines {
   Scratch<const float*> lines;
   Scratch<float> scales;
 };
 
-// The same for sums and means of floats, by the kernel for weighted sums of lines.
+// As fill_bag, for sums and means of floats, with the kernel for weighted sums of lines.
 int64_t sum_bag(const float* table, const Input<int64_t>& rows,
                 const std::optional<Input<float>>& weights, const BagCall& call, int64_t begin,
                 int64_t end, int64_t counted_end, BagLines& bag, int64_t width, float* out) {
@@ -227,9 +227,9 @@ Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, co
   return {};
 }
 
-// The other results serve the backward pass: the bag of each index, the size of each bag, the row
-// of each maximum. Plain sums need none of them and leave zeros (ATen/native/EmbeddingBag.cpp
-// _embedding_bag_cpu_impl_out).
+// The results after the first serve the backward pass: the bag of each index, the size of each bag,
+// the row of each maximum. Plain sums do not need them and leave zeros
+// (ATen/native/EmbeddingBag.cpp _embedding_bag_cpu_impl_out).
 template <bool ForwardOnly>
 Result<std::array<Meta, 4>> embedding_bag_meta(const Tensor& weight, const Tensor& indices,
                                                const Tensor& offsets, bool, int64_t mode, bool,
@@ -260,8 +260,8 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
   const auto count = static_cast<int64_t>(bags.begin.size());
   const int64_t width = weight.size(1);
   const bool plain = mode == kSum;
-  // The last bag ends at the last index, whatever the last offset says. FBGEMM, however, adds only
-  // up to the offset but divides by the count of all.
+  // The last bag ends at the last index, even if the last offset is another one. However, FBGEMM
+  // adds rows only up to the offset but divides by the full count.
   const int64_t last = count > 0 ? bags.end.back() : 0;
   if (include_last_offset && count > 0) bags.end.back() = indices.numel();
   const bool cut =
@@ -336,7 +336,7 @@ Result<BagResult> embedding_bag_default(Emitter& e, const Tensor& weight, const 
 
 // --- Gradients of bags
 
-// The bag of each index, recomputed from the offsets when the forward pass omitted it.
+// Returns the bag of each index. Recomputes it from the offsets if the forward pass omitted it.
 Result<std::vector<int64_t>> bag_numbers(const Tensor& offset2bag, const Tensor& offsets,
                                          int64_t indices, int64_t bags) {
   std::vector<int64_t> out(static_cast<size_t>(indices));
@@ -393,7 +393,7 @@ Result<void> check_bag_gradient(const BagGradient& bag) {
   return {};
 }
 
-// Each maximum passes its gradient to the row it came from; empty bags pass none.
+// Each maximum passes its gradient to the row that it came from; empty bags pass none.
 Result<void> add_maxima(const BagGradient& bag, Output<double>& sums) {
   const Input<double> grads(bag.grad);
   const Input<int64_t> rows(bag.maximum_indices);

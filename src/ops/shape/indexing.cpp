@@ -1,4 +1,4 @@
-// Reads and writes at the positions of index tensors.
+// Reads and writes at the positions that index tensors give.
 #include "ops/shape/indexing.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace pt2::ops {
 namespace {
 
-// Lines of N bytes or, for N = 0, of any number.
+// Copies lines of N bytes; for N = 0, of `bytes` bytes.
 template <size_t N>
 void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
   std::memcpy(to, from, N == 0 ? bytes : N);
@@ -29,7 +29,7 @@ void with_line_size(int64_t bytes, F&& function) {
   with_element_size(bytes, function);
 }
 
-// Copies the elements that the plan selects into out, which is dense.
+// Copies the elements of self that the plan selects into out, which is dense.
 void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
   const int64_t element = dtype_size(self.dtype());
   const std::byte* source = self.raw_data();
@@ -42,8 +42,8 @@ void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
   });
 }
 
-// Overwrites the elements of out that the plan selects with those of `values`, which is dense and
-// has out's dtype.
+// Overwrites the elements of out that the plan selects with `values`, which is dense and has out's
+// dtype.
 void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) {
   const int64_t element = dtype_size(out.dtype());
   const std::byte* source = values.raw_data();
@@ -56,8 +56,8 @@ void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) 
   });
 }
 
-// The same, adding scale * value. Half floats are summed in float and rounded once.
-// Without alpha they are added as they are: 1 times a complex infinity has a NaN.
+// As scatter_elements, but adds alpha * value. Half floats are summed in float and rounded once.
+// Without alpha the values are not multiplied: 1 times a complex infinity contains NaN.
 void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan,
                   const std::optional<Scalar>& alpha) {
   with_compute_type(out.dtype(), [&]<class C>() {
@@ -102,7 +102,7 @@ Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
   return out;
 }
 
-// Where the only index is a mask: that mask.
+// Returns the mask if it is the only index, else null.
 const Tensor* only_mask(const OptionalTensors& indices) {
   const Tensor* mask = nullptr;
   for (const std::optional<Tensor>& index : indices) {
@@ -113,8 +113,8 @@ const Tensor* only_mask(const OptionalTensors& indices) {
   return mask;
 }
 
-// PyTorch fills what a mask selects with a single value as with a number, which may have another
-// dtype (ATen/native/TensorAdvancedIndexing.cpp canDispatchToMaskedFill).
+// If a mask selects the elements, PyTorch treats a single value like a number, which may have
+// another dtype (ATen/native/TensorAdvancedIndexing.cpp canDispatchToMaskedFill).
 Result<Tensor> as_number(const Tensor& value, Dtype dtype) {
   if (value.dtype() != dtype) {
     PT2_TRY(const std::vector<Value> number, apply_all(aten<"item.default">, {value}));
@@ -129,7 +129,7 @@ Result<void> put_into(Tensor& out, const OptionalTensors& indices, Tensor values
   const Tensor* mask = accumulate || values.numel() != 1 ? nullptr : only_mask(indices);
   if (mask != nullptr) {
     PT2_TRY(values, as_number(values, out.dtype()));
-    // A mask of rank 0 leaves no index that could select nothing.
+    // A false mask of rank 0 leaves no index dims, so the plan would select an element.
     if (mask->dim() == 0 && true_flags(*mask)[0] == 0) return {};
   }
   PT2_TRY_VOID(check_same_dtype(values, out, "values"));
@@ -159,7 +159,7 @@ Result<Tensor> index_put_impl(const Tensor& self, const OptionalTensors& indices
   return index_put(self, indices, values, accumulate);
 }
 
-// Refuses masks: their positions would have to be counted.
+// Refuses masks: their true elements would have to be counted.
 Result<Tensor> unsafe_index(const Tensor& self, const OptionalTensors& indices) {
   for (const OptionalTensor& each : indices)
     if (each) PT2_TRY_VOID(check_index_dtype(*each, "indices"));
@@ -173,7 +173,7 @@ Result<Tensor> index_select(const Tensor& self, int64_t dim, const Tensor& index
   return out;
 }
 
-// `source`, checked against the indexed sizes; a 0-dim source stands for one slice.
+// Returns `source`, checked against the indexed sizes. A 0-dim source stands for one slice.
 Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const IndexPlan& plan) {
   PT2_TRY_VOID(check_same_dtype(source, self, "source"));
   if (source.dim() == 0 && checked_numel(plan.sizes) == 1) return source;
@@ -202,7 +202,7 @@ Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tens
   if (index.dtype() != Dtype::int64)
     return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
                           ", expected int64");
-  // A number is copied into as a tensor of one element is, from as many as there are indices.
+  // A 0-dim out is handled like a tensor of one element, with one source element per index.
   if (out.dim() == 0 && source.dim() == 1 && source.numel() == index.numel()) {
     Tensor row = out.with_view({1}, {1}, out.storage_offset());
     PT2_TRY_VOID(wrap_dim(dim, 0));
@@ -225,7 +225,7 @@ Result<Tensor> index_fill_with(const Tensor& self, int64_t dim, const Tensor& in
                                const Tensor& value) {
   Tensor out = self.clone();
   PT2_TRY_VOID(check_index_dtype(index, "index"));
-  // Where nothing is filled, no index is looked at.
+  // If nothing is filled, the indices are not checked.
   if (index.numel() == 0 || self.numel() == 0) {
     PT2_TRY_VOID(wrap_dim(dim, self.dim()));
     return out;
@@ -277,7 +277,7 @@ Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source
   return result;
 }
 
-// Clamps every index into its dimension: elements that the mask hides may have any index.
+// Clamps every index to its dimension: elements that the mask hides may have any index.
 Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices) {
   Value::List out;
   for (size_t dim = 0; dim < indices.size(); ++dim) {
@@ -358,7 +358,7 @@ bool shares_storage(const Value& value, const Tensor& tensor) {
   return other != nullptr && other->storage() == tensor.storage();
 }
 
-// Calls a function that takes what is written to before the other arguments.
+// Calls a function that takes the written tensor before the other arguments.
 template <class... A>
 Result<void> write(Result<void> (*function)(Tensor&, A...), Tensor& out,
                    std::span<const Value> arguments) {

@@ -15,7 +15,7 @@ bool is_mask(const Tensor& index) {
   return index.dtype() == Dtype::bool_ || index.dtype() == Dtype::uint8;
 }
 
-// Replaces masks by positions; one entry per dimension of self.
+// Replaces masks by index tensors. The result has one entry per dimension of self.
 Result<OptionalTensors> expand_masks(const Tensor& self, const OptionalTensors& indices) {
   OptionalTensors out;
   for (const std::optional<Tensor>& index : indices) {
@@ -46,7 +46,7 @@ Result<Sizes> index_sizes(const OptionalTensors& indices) {
   return broadcast_sizes(all);
 }
 
-// For every position of the indices, the sum of index times stride over the indexed dims.
+// Returns, for every position of the indices, the sum of index times stride over the indexed dims.
 Result<Scratch<int64_t>> index_offsets(const Tensor& self, const OptionalTensors& indices,
                                        const Sizes& sizes, bool wrap) {
   const auto count = checked_numel(sizes);
@@ -79,7 +79,7 @@ Scratch<int64_t> all_offsets(const Sizes& sizes, const Sizes& strides) {
 
 namespace {
 
-// The dims of self without an index: those before the index dims of the result, and those after.
+// The dims of self without an index, before and after the index dims of the result.
 struct FreeDims {
   Sizes before;
   Sizes after;
@@ -96,7 +96,7 @@ FreeDims free_dims(const Tensor& self, const OptionalTensors& indices) {
   FreeDims dims;
   for (int64_t dim = 0; dim < self.dim(); ++dim) {
     if (indexed(dim)) continue;
-    // When the indices are not adjacent, their dims come first in the result.
+    // If the indices are not adjacent, their dims come first in the result.
     (adjacent && dim < first ? dims.before : dims.after).push_back(dim);
   }
   return dims;
@@ -125,7 +125,7 @@ Result<Sizes> indexed_sizes(const Tensor& self, const OptionalTensors& indices) 
   for (const std::optional<Tensor>& index : indices)
     if (index && (index->dtype() == Dtype::bool_ || index->dtype() == Dtype::uint8))
       return Error{ErrorCode::unsupported, "the size depends on the elements of a mask", ""};
-  // Masks were refused above, so this expands nothing.
+  // Masks were refused above, so nothing is expanded.
   PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
   PT2_TRY(const Sizes sizes, index_sizes(expanded));
   const FreeDims dims = free_dims(self, expanded);
@@ -137,7 +137,8 @@ Result<Sizes> indexed_strides(const Tensor& self, const OptionalTensors& indices
   PT2_TRY(const Sizes sizes, index_sizes(expanded));
   const FreeDims dims = free_dims(self, expanded);
   const Sizes whole = joined(sizes_along(self, dims.before), sizes, sizes_along(self, dims.after));
-  // Operands of TensorIterator: self does not move along the indices, and they not along the rest.
+  // Operands of TensorIterator: self has stride 0 along the index dims, the indices along all
+  // others.
   std::vector<Tensor> views{
       self.with_view(whole,
                      joined(strides_along(self, dims.before), Sizes(sizes.size(), 0),
@@ -205,7 +206,7 @@ Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& 
 Scratch<uint8_t> true_flags(const Tensor& mask) {
   Scratch<uint8_t> flags(static_cast<size_t>(mask.numel()));
   if (dtype_size(mask.dtype()) == 1) {
-    // Any non-zero byte is true, of bool as well.
+    // Every nonzero byte is true, also for bool.
     const Tensor dense = mask.contiguous();
     const auto* bytes = dense.data<uint8_t>();
     if (is_mask(mask) || mask.dtype() == Dtype::int8) {
@@ -236,7 +237,7 @@ void write_positions(const Sizes& sizes, const Scratch<uint8_t>& flags, int64_t 
   for (const uint8_t* flag = flags.data(); next < count; flag += length) {
     const int64_t begin = next;
     int64_t* column = columns + static_cast<int64_t>(last) * count;
-    // Written before it is known whether it counts: what is guessed wrong takes longer.
+    // Writes before testing the flag: mispredicted branches cost more than writes.
     for (int64_t i = 0; i < length && next < count; ++i) {
       column[next] = i;
       next += flag[i];

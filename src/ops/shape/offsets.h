@@ -1,4 +1,4 @@
-// Walks over strided positions that come from indices.
+// Iterates over strided positions, and over positions that index tensors give.
 #ifndef PT2_OPS_SHAPE_OFFSETS_H
 #define PT2_OPS_SHAPE_OFFSETS_H
 
@@ -7,8 +7,8 @@
 
 namespace pt2::ops {
 
-// Calls visit(i, offset) for every position of `sizes` in row-major order; i counts the positions,
-// and offset is the position times `strides`, in elements.
+// Calls visit(i, offset) for every position of `sizes` in row-major order. i is the number of the
+// position; offset is the position times `strides`, in elements.
 template <class F>
 void for_each_offset(const Sizes& sizes, const Sizes& strides, F&& visit) {
   for (int64_t size : sizes)
@@ -28,8 +28,8 @@ void for_each_offset(const Sizes& sizes, const Sizes& strides, F&& visit) {
   }
 }
 
-// The same a line at a time, along the last dim: calls visit(i, offset, count, stride) for the
-// `count` positions from number i on, whose offsets lie `stride` apart.
+// As for_each_offset, one line along the last dim at a time: calls visit(i, offset, count, stride)
+// for `count` positions, starting with number i, whose offsets are `stride` apart.
 template <class F>
 void for_each_line(const Sizes& sizes, const Sizes& strides, F&& visit) {
   if (sizes.empty()) return visit(int64_t{0}, int64_t{0}, int64_t{1}, int64_t{0});
@@ -40,9 +40,9 @@ void for_each_line(const Sizes& sizes, const Sizes& strides, F&& visit) {
       [&](int64_t i, int64_t offset) { visit(i * count, offset, count, strides.back()); });
 }
 
-// The elements that advanced indexing (self[i, :, j]) selects: line (b, i, a) of the result, in
-// row-major order, begins before[b] + index[i] + after[a] elements from self's first element, and
-// its `line` elements lie side by side.
+// The elements that advanced indexing (self[i, :, j]) selects. Line (b, i, a) of the result, in
+// row-major order, begins before[b] + index[i] + after[a] elements after self's first element. Its
+// `line` elements are adjacent.
 struct IndexPlan {
   Sizes sizes;
   Scratch<int64_t> before;
@@ -50,7 +50,7 @@ struct IndexPlan {
   Scratch<int64_t> after;
   int64_t line = 1;
 
-  // Calls visit(place in the result, place in self) for each line.
+  // Calls visit(position in the result, position in self) for each line.
   template <class F>
   void for_each(F&& visit) const {
     int64_t i = 0;
@@ -68,23 +68,24 @@ struct IndexPlan {
 // from the end; all others must be in range.
 Result<IndexPlan> plan_index(const Tensor& self, const std::vector<std::optional<Tensor>>& indices,
                              bool wrap = true);
-// The sizes of the result for integer indices; error `unsupported` for masks, whose sizes depend on
-// data.
+// Returns the sizes of the result for integer indices. Error `unsupported` for masks, whose sizes
+// depend on elements.
 Result<Sizes> indexed_sizes(const Tensor& self, const std::vector<std::optional<Tensor>>& indices);
-// The strides of the result, which follow those of self where TensorIterator keeps them; empty for
-// row-major ones.
+// Returns the strides of the result; empty if it is row-major. They follow the strides of self
+// where TensorIterator keeps them.
 Result<Sizes> indexed_strides(const Tensor& self,
                               const std::vector<std::optional<Tensor>>& indices);
-// The plan for one dimension and an index of at most one dimension.
+// Returns the plan for one dimension and an index of at most one dimension.
 Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& index, bool wrap);
 
-// One byte for each element, row-major: 1 where it is true, else 0.
+// Returns one byte per element, row-major: 1 if it is true, else 0.
 Scratch<uint8_t> true_flags(const Tensor& mask);
 int64_t count_of(const Scratch<uint8_t>& flags);
-// The positions of the true elements: a column for each dimension of `mask`, one behind another.
+// Writes the positions of the true elements: a column for each dimension of `sizes`, one after
+// another.
 void write_positions(const Sizes& sizes, const Scratch<uint8_t>& flags, int64_t count,
                      int64_t* columns);
-// One tensor of positions per dimension of `mask`.
+// Returns one tensor of positions per dimension of `mask`.
 std::vector<Tensor> true_positions(const Tensor& mask);
 
 }  // namespace pt2::ops

@@ -1,5 +1,5 @@
-// Sequences of different lengths: packed step by step, and unpacked
-// (ATen/native/PackedSequence.cpp); one behind another, and padded
+// Sequences of different lengths: packed by time step, and unpacked
+// (ATen/native/PackedSequence.cpp); concatenated, and padded
 // (ATen/native/nested/NestedTensorUtils.cpp).
 #include <algorithm>
 
@@ -28,8 +28,7 @@ Tensor tensor_of(std::span<const int64_t> numbers) {
   return Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(numbers.size())}, numbers);
 }
 
-// Copies the first `count` sequences of `tensor`, [batch, ...], to or from the rows of `packed`
-// that begin at `row`.
+// Returns the view of `count` rows of `packed` that begins at `row`.
 Tensor packed_rows(const Tensor& packed, int64_t row, int64_t count) {
   Sizes sizes = packed.sizes();
   sizes[0] = count;
@@ -137,7 +136,7 @@ Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const 
   return out;
 }
 
-// --- Jagged: rows of `values` one behind another, those of sequence i from offsets[i] on
+// --- Jagged: the concatenated rows of sequences in `values`; sequence i begins at offsets[i]
 
 Result<void> check_jagged(const Tensors& offsets, size_t lengths) {
   if (offsets.size() != 1 || lengths != 1)
@@ -149,7 +148,7 @@ Result<void> check_jagged(const Tensors& offsets, size_t lengths) {
   return {};
 }
 
-// The offsets, which must not fall, nor leave `rows`.
+// Returns the offsets. Error if they decrease or exceed `rows`.
 Result<std::vector<int64_t>> jagged_offsets(const Tensor& offsets, int64_t rows) {
   const Input<int64_t> numbers(offsets);
   std::vector<int64_t> out(numbers.data(), numbers.data() + numbers.size());
@@ -175,7 +174,7 @@ Result<Meta> jagged_to_padded_meta(const Tensor& values, const Tensors& offsets,
   sizes.insert(sizes.begin(), offsets[0].numel() - 1);
   return Meta(values.dtype(), std::move(sizes));
 }
-// Longer sequences are cut.
+// Sequences longer than max_lengths are truncated.
 Result<void> jagged_to_padded(Tensor& out, const Tensor& values, const Tensors& offsets,
                               const Sizes& max_lengths, double padding_value) {
   PT2_TRY(const std::vector<int64_t> starts, jagged_offsets(offsets[0], values.size(0)));

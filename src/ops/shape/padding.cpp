@@ -24,12 +24,12 @@ struct Margin {
   int64_t after = 0;
 };
 
-// Negative margins crop before anything wraps around.
+// Negative margins crop before the border wraps around.
 Margin cut_of(const Margin& margin) {
   return {std::min<int64_t>(margin.before, 0), std::min<int64_t>(margin.after, 0)};
 }
 
-// `pad` lists pairs from the last dimension backwards.
+// `pad` lists pairs, starting with the last dimension.
 Result<std::vector<Margin>> margins_of(const Tensor& self, const Sizes& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > self.sizes().size())
     return operator_error("found " + std::to_string(pad.size()) +
@@ -58,7 +58,7 @@ Result<Meta> padded_meta(const Tensor& self, const std::vector<Margin>& margins)
   return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 
-// For each dimension of the padded tensor, where its elements come from.
+// Returns, for each dimension of the padded tensor, the source positions of its elements.
 std::vector<Positions> sources_of(const Sizes& padded, const Sizes& sizes,
                                   const std::vector<Margin>& margins, Border border) {
   std::vector<Positions> out;
@@ -79,7 +79,7 @@ void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& mar
 Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar& value) {
   PT2_TRY(const auto margins, margins_of(self, pad));
   PT2_TRY(Meta meta, padded_meta(self, margins));
-  // What only crops is a copy of a view.
+  // If padding only crops, the result is a copy of a view.
   if (std::ranges::all_of(pad, [](int64_t width) { return width <= 0; }))
     return meta_like(self.with_view(std::move(meta.sizes), self.strides(), 0), self.dtype(),
                      std::nullopt);
@@ -109,7 +109,7 @@ Result<void> check_spatial(const Tensor& self, const Sizes& padding) {
                             ", expected no 0 but that of the batch");
   return {};
 }
-// A dimension can supply at most `size` elements to a border, with reflection one less.
+// A dimension can supply at most `size` elements to a border, one less for reflection.
 Result<void> check_margins(const Tensor& self, const std::vector<Margin>& margins, bool reflects) {
   for (size_t i = 0; i < margins.size(); ++i) {
     const int64_t most = self.sizes()[i] - (reflects ? 1 : 0);
@@ -163,7 +163,7 @@ Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
   return not_empty(meta, pad.size() / 2);
 }
 
-// Adds elements, of which `from` has the next one, to those that they were copied from.
+// Adds gradients, starting at `from`, to the elements that were copied; advances `from`.
 template <class C>
 void add_to_sources(std::span<const Positions> sources, std::span<const int64_t> strides,
                     const C*& from, C* to) {
@@ -175,7 +175,7 @@ void add_to_sources(std::span<const Positions> sources, std::span<const int64_t>
     add_to_sources(sources.subspan(1), strides.subspan(1), from, to + source * strides[0]);
 }
 
-// An element that was copied several times collects all its gradients.
+// An element that was copied several times accumulates all its gradients.
 template <size_t Dims, Border border>
 Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
   PT2_TRY(const Meta meta, border == reflected_border ? reflection_meta<Dims>(self, padding)
@@ -216,8 +216,8 @@ Result<Tensor> pad_by_mode(Emitter& e, const Tensor& self, const Sizes& pad,
   return e((mode == "reflect" ? kReflection : kReplication)[dims - 1], {self, pad});
 }
 
-// Negative margins crop. The elements before are then copied from the end of what is left and those
-// after from its start.
+// Negative margins crop first. The margin before is then copied from the end of the remaining
+// elements, the margin after from their start.
 Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
   PT2_TRY_VOID(circular_meta(self, pad));
   Tensor out = self;
@@ -251,7 +251,7 @@ Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
 
 Result<Tensor> pad_by_number(Emitter& e, const Tensor& self, const Sizes& pad, int64_t mode,
                              std::optional<double> value) {
-  // at::native::padding_mode
+  // The order of the enum at::native::padding_mode.
   constexpr std::array kModes{"reflect", "replicate", "circular", "constant"};
   if (mode < 0 || mode >= static_cast<int64_t>(kModes.size()))
     return operator_error("mode: found " + std::to_string(mode) + ", expected 0 to 3");

@@ -1,5 +1,5 @@
-// Image windows as columns of a matrix, and their sum back into an image: unfold and fold of
-// torch.nn.functional.
+// Image windows as columns of a matrix, and the sum of the columns back into an image: unfold and
+// fold of torch.nn.functional.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -21,7 +21,7 @@ struct Patches {
   Pair padding;
   Pair stride;
   Pair image;    // height and width
-  Pair columns;  // the number of windows along each
+  Pair columns;  // the number of windows along each dimension
 };
 
 Result<Pair> pair_of(const Sizes& values, int64_t least, std::string_view what) {
@@ -51,16 +51,16 @@ Result<Patches> make_patches(const Pair& image, const Sizes& kernel, const Sizes
   return patches;
 }
 
-// The windows along one dimension whose element at `tap` is inside of the image.
+// The windows along one dimension whose element number `tap` is inside of the image.
 struct Inside {
   int64_t begin;
   int64_t end;
-  int64_t place;  // in the image, of the first of them
+  int64_t place;  // the image position of the first of these elements
 };
 Inside inside(const Patches& p, size_t dim, int64_t tap) {
   const int64_t shift = tap * p.dilation[dim] - p.padding[dim];
   const int64_t stride = p.stride[dim];
-  // Of a length of at least 0; a stride may be as large as numbers are.
+  // Divides a length >= 0, rounding up. A sum could overflow, because strides may be any int64.
   const auto windows_in = [&](int64_t length) { return length / stride + (length % stride != 0); };
   const int64_t begin = shift < 0 ? windows_in(-shift) : 0;
   const int64_t reach = std::max<int64_t>(p.image[dim] - shift, 0);
@@ -68,9 +68,9 @@ Inside inside(const Patches& p, size_t dim, int64_t tap) {
   return {begin, std::max(begin, end), begin * stride + shift};
 }
 
-// Calls visit(place in the matrix [planes * kernel, windows], place in the images, count) for the
-// window elements that are inside of their image: `count` side by side in the matrix, stride[1]
-// apart in the image.
+// Calls visit(position in the matrix [planes * kernel, windows], position in the images, count) for
+// runs of window elements inside of their image. The `count` elements of a run are adjacent in the
+// matrix and stride[1] apart in the image.
 template <class F>
 void for_each_run(const Patches& p, int64_t planes, F&& visit) {
   const int64_t windows = p.columns[0] * p.columns[1];

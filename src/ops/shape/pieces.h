@@ -6,14 +6,14 @@
 
 namespace pt2::ops {
 
-// Views need no elements but memory of their own. No real graph has this many values.
+// Views need no elements, but each needs memory of its own. No real graph has this many values.
 inline Result<void> check_pieces(int64_t count) {
   constexpr int64_t kMaxPieces = 1'000'000;
   if (count <= kMaxPieces) return {};
-  return Error{ErrorCode::limit,
-               "found " + std::to_string(count) + " pieces, expected at most " +
-                   std::to_string(kMaxPieces),
-               ""};
+  return Error{
+      ErrorCode::limit,
+      "found " + std::to_string(count) + " pieces, expected at most " + std::to_string(kMaxPieces),
+      ""};
 }
 
 }  // namespace pt2::ops

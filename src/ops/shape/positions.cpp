@@ -18,7 +18,7 @@ std::vector<Positions> identity_positions(const Sizes& sizes) {
 
 namespace {
 
-// Elements of N bytes along one dim; the strides are in bytes.
+// Copies elements of N bytes along one dim; the strides are in bytes.
 template <size_t N>
 void take_line(const Positions& positions, const std::byte* source, int64_t source_stride,
                std::byte* target, int64_t target_stride) {
@@ -28,7 +28,7 @@ void take_line(const Positions& positions, const std::byte* source, int64_t sour
   }
 }
 
-// Neighbours in the source that are neighbours in the result.
+// A run of elements that are adjacent both in the source and in the result.
 struct Run {
   int64_t to;
   int64_t from;
@@ -60,7 +60,7 @@ void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions
   const TakeLine take =
       with_element_size(bytes, []<size_t N>() -> TakeLine { return take_line<N>; });
   const size_t last = positions.size() - 1;
-  // Long ones are copied as a whole.
+  // If runs are this long on average, each is copied as a whole.
   constexpr size_t kLong = 8;
   std::vector<Run> runs;
   if (self.strides()[last] == 1 && out.strides()[last] == 1) runs = runs_of(positions[last]);

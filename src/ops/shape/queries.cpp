@@ -52,7 +52,7 @@ bool has_signs(const Tensor& self) {
                                  Dtype::uint64};
   return std::ranges::find(kUnsigned, self.dtype()) == std::end(kUnsigned);
 }
-// Always false: conjugation and negation are computed at once here.
+// Always false: conjugation and negation are eager here.
 bool never(const Tensor&) { return false; }
 
 // ATen/native/TypeProperties.cpp can_cast.
@@ -66,7 +66,7 @@ template <class First, class Second>
 Dtype result_type(const First& first, const Second& second) {
   return Promotion().add(first).add(second).result();
 }
-// All tensors here are of one kind, on one processor.
+// All tensors here have the same layout and device.
 bool have_compatible_types(const Tensor&, const Tensor&) { return true; }
 bool have_equal_storages(const Tensor& self, const Tensor& other) {
   return self.storage()->size() / static_cast<size_t>(dtype_size(self.dtype())) ==
@@ -100,7 +100,7 @@ Result<Tensor> cast(Emitter& e, const Tensor& self, bool non_blocking) {
   return e(aten<"to.dtype">, {self, To, non_blocking});
 }
 
-// Sums over broadcast dims; without sizes, self is returned unchanged.
+// Sums over broadcast dims; without sizes, returns self unchanged.
 Result<Tensor> sum_gradient_to_size(const Tensor& self, const std::optional<Sizes>& size) {
   return size ? apply(aten<"sum_to_size.default">, {self, box(*size)}) : Result<Tensor>(self);
 }
@@ -131,7 +131,7 @@ constexpr OpDef kQueriesOps[] = {
     op<"aten::is_signed(Tensor self) -> bool", has_signs>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_conj(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_neg(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
-    // Without strict, torch.export leaves a node for each question that is asked of dtypes, and uses no answer.
+    // Non-strict torch.export leaves a node for each dtype query, whose result is unused.
     op<"aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType", promote_types>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType", result_type<Tensor, Tensor>>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType", result_type<Tensor, Scalar>>.with({.undecomposed = Undecomposed::gives_numbers}),

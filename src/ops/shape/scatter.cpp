@@ -1,4 +1,4 @@
-// gather, and the writes that mirror it: each position of an index tensor names a place along one
+// gather and the corresponding writes: each element of an index tensor gives a position along one
 // dimension.
 #include <algorithm>
 #include <cstring>
@@ -18,12 +18,12 @@
 namespace pt2::ops {
 namespace {
 
-// A 0-dim tensor is treated as one with a single element.
+// Treats a 0-dim tensor as a tensor of one element.
 Tensor at_least_1d(const Tensor& tensor) {
   return tensor.dim() > 0 ? tensor : tensor.with_view({1}, {1}, tensor.storage_offset());
 }
 
-// Index must fit into `self` in every dim except `dim`, and into `src` in every dim.
+// Error unless index fits into `self` in every dim except `dim`, and into `src` in every dim.
 Result<void> check_index(const Tensor& self, int64_t dim, const Tensor& index) {
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   if (index.numel() == 0) return {};
@@ -52,8 +52,8 @@ Result<void> check_source(const Tensor& self, const Tensor& index, const Tensor&
   return {};
 }
 
-// How many elements that lie side by side in `target` each index names: those of all dimensions
-// behind `dim`, where the index was expanded along them; else 1.
+// Returns how many adjacent elements of `target` each index selects: those of all dimensions after
+// `dim` if the index was expanded along them, else 1.
 int64_t run_length(const Tensor& target, size_t dim, const Tensor& index) {
   int64_t length = 1;
   for (size_t i = index.sizes().size(); i-- > dim + 1;) {
@@ -64,10 +64,10 @@ int64_t run_length(const Tensor& target, size_t dim, const Tensor& index) {
   return length;
 }
 
-// The first of `count` places that is not below `size`, or null. Without a way out of the loop that
-// all are looked at in, it is one of vectors.
+// Returns the first of `count` positions that is outside [0, size), or null. The main loop has no
+// early exit, so that it vectorizes.
 const int64_t* find_outside(const int64_t* places, int64_t count, int64_t size) {
-  // Its sign is that of the place, or of what is left behind it.
+  // Negative if a position, or size - 1 minus a position, is negative.
   uint64_t outside = 0;
   const auto last = static_cast<uint64_t>(size) - 1;
   for (int64_t i = 0; i < count; ++i) {
@@ -79,8 +79,8 @@ const int64_t* find_outside(const int64_t* places, int64_t count, int64_t size) 
                       [size](int64_t place) { return place < 0 || place >= size; });
 }
 
-// Calls visit(i, offset, count) with the place in `self` that the i-th index names; the `count - 1`
-// behind it name those that follow there.
+// Calls visit(i, offset, count): `offset` is the position in `self` that index i selects. The
+// following `count - 1` indices select the adjacent elements.
 template <class F>
 Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& whole_index,
                              F&& visit) {
@@ -105,12 +105,12 @@ Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& whol
   const int64_t* place = places.data();
   for_each_line(index.sizes(), strides,
                 [&](int64_t i, int64_t offset, int64_t count, int64_t stride) {
-                  if (length == 1 && stride == 0 && step == 1) {  // constants, too
+                  if (length == 1 && stride == 0 && step == 1) {  // visit gets a literal 1
                     const int64_t* line = place + i;
                     for (int64_t j = 0; j < count; ++j) visit(i + j, offset + line[j], int64_t{1});
                     return;
                   }
-                  if (length == 1) {  // a constant, for the copies of single elements
+                  if (length == 1) {  // visit gets a literal 1, for copies of single elements
                     for (int64_t j = 0; j < count; ++j)
                       visit(i + j, offset + j * stride + place[i + j] * step, int64_t{1});
                     return;
@@ -140,7 +140,7 @@ Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& 
   });
 }
 
-// The part of src that index covers, as a dense tensor.
+// Returns the part of src that index covers, as a dense tensor.
 Tensor covered(const Tensor& src, const Tensor& index) {
   if (index.numel() == 0) return index;
   const Tensor source = at_least_1d(src);
@@ -168,7 +168,7 @@ Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
   return out;
 }
 
-// `value`, converted, as a view that repeats it over index's sizes.
+// Returns `value`, converted to `dtype`, as a view that repeats it over index's sizes.
 Tensor repeated(const Scalar& value, Dtype dtype, const Tensor& index) {
   return broadcast_to(scalar_tensor(value, dtype), index.sizes());
 }
@@ -228,7 +228,7 @@ C neutral(Reduction reduction) {
   return C(0);
 }
 
-// Integer division rounds down, as in torch.
+// Integer division rounds down, as in PyTorch.
 template <class C>
 C divided(C sum, int64_t count) {
   if constexpr (std::is_same_v<C, int64_t>) {
@@ -255,7 +255,7 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
     if (!in_place) copy_elements(totals, self);
     C* total = totals.data<C>();
     const C* value = values.data();
-    // What takes no part in the results makes way for a number that changes none.
+    // Elements of self that do not count are replaced by the neutral element of the reduction.
     if (!include_self)
       PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t, int64_t offset, int64_t count) {
         std::fill_n(total + offset, count, neutral<C>(reduction));
@@ -270,7 +270,7 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
         for (int64_t j = 0; j < count; ++j) place[j] = combine(reduction, place[j], value[i + j]);
     }));
     if (reduction == Reduction::mean) {
-      // What is divided has wrapped around in the dtype of the result.
+      // The sum must wrap around in the dtype of the result before the division.
       if (!in_place && dtype_category(out.dtype()) == DtypeCategory::integer) {
         copy_elements(out, totals);
         copy_elements(totals, out);
@@ -313,7 +313,7 @@ Result<Tensor> scatter_value_reduce(const Tensor& self, int64_t dim, const Tenso
   return scatter_reduce(self, dim, index, repeated(value, self.dtype(), index), reduce);
 }
 
-// Negative indices count from the end.
+// Converts negative indices, which count from the end.
 Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
   const auto moved = e(aten<"add.Scalar">, {indices, size});
   return e(aten<"where.self">, {e(aten<"lt.Scalar">, {indices, 0}), moved, indices});

@@ -1,6 +1,5 @@
-// Gradients of operators that select elements. PyTorch makes each of others
-// (CompositeImplicitAutograd), so that only programs that differentiate inside of forward have
-// them.
+// Gradients of operators that select elements. PyTorch composes each of other operators
+// (CompositeImplicitAutograd), so they occur only in programs that differentiate within forward.
 #include <array>
 
 #include "ops/checks.h"
@@ -40,9 +39,9 @@ Result<Tensor> cummaxmin_backward(Emitter& e, const Tensor& grad, const Tensor& 
            {e(aten<"new_zeros.default">, {input, input.sizes()}), dim, indices, grad});
 }
 
-// ATen/native/ReduceOps.cpp cumprod_backward, whose three cases along a line are: before the first
-// zero, where products are divided by the element; at it, where those up to the second zero are
-// made without it; behind it, where nothing changes.
+// ATen/native/ReduceOps.cpp cumprod_backward. It distinguishes three cases along a line. Before the
+// first zero, sums of products are divided by the element. At the first zero, the products up to
+// the second zero are computed without it. After it, the gradient is zero.
 Result<Tensor> cumprod_backward(Emitter& e, const Tensor& grad, const Tensor& input, int64_t dim,
                                 const Tensor& output) {
   PT2_TRY(const int64_t along, wrap_dim(dim, input.dim()));

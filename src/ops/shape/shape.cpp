@@ -19,7 +19,7 @@ namespace {
 
 // --- cat and stack
 
-// A 1-D tensor without elements is skipped, whatever the rank of the others.
+// A 1-D tensor without elements is skipped for any rank of the others.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
 
 Result<Meta> cat_meta(const Tensors& tensors, int64_t dim) {
@@ -75,7 +75,7 @@ Result<Meta> stack_meta(const Tensors& tensors, int64_t dim) {
   Sizes sizes = tensors[0].sizes();
   sizes.insert(sizes.begin() + at, static_cast<int64_t>(tensors.size()));
   if (at == tensors[0].dim()) return Meta(promotion.result(), std::move(sizes));
-  // What is stacked before the last dim is joined, and then split.
+  // Except along the last dim, a stack is a concatenation whose dim is then split.
   PT2_TRY(Meta joined, cat_meta(tensors, at));
   if (!joined.strides.empty()) {
     const auto place = joined.strides.begin() + at;
@@ -95,7 +95,7 @@ Result<void> stack(Tensor& out, const Tensors& tensors, int64_t dim) {
   return {};
 }
 
-// --- Elements taken from other positions
+// --- Elements moved to other positions
 
 Result<Meta> flip_meta(const Tensor& self, const std::vector<int64_t>& dims) {
   PT2_TRY_VOID(wrap_distinct_dims(dims, self.dim()));
@@ -128,8 +128,8 @@ Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
   for (int64_t dim : dims) PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   if (dims.empty()) return Meta::like(self);
   if (self.numel() == 0) return meta_like(self, self.dtype(), std::nullopt);
-  // A step joins two parts (ATen/native/TensorTransformations.cpp roll), and an empty part has no
-  // format of its own.
+  // roll joins two parts (ATen/native/TensorTransformations.cpp roll), and an empty part has no
+  // memory format of its own.
   Tensor joined = self;
   for (size_t i = 0; i < dims.size(); ++i) {
     PT2_TRY(const int64_t at, wrap_dim(dims[i], self.dim()));
@@ -202,7 +202,7 @@ Result<Meta> repeat_meta(const Tensor& self, const Sizes& repeats) {
   }
   return Meta(self.dtype(), std::move(sizes));
 }
-// Views the result as pairs of dimensions (repeat, size), into which self broadcasts.
+// Views the result as pairs of dimensions (repeat, size) and broadcasts self into it.
 void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
   if (out.numel() == 0) return;  // without elements, nothing bounds the sizes below
   Sizes pairs;
@@ -221,7 +221,7 @@ void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
 }
 using OptionalInt = std::optional<int64_t>;
 
-// The positions 0, 0, 1, 1, 1, … for repeats 2, 3, …; error when they would exceed the memory
+// Returns the positions 0, 0, 1, 1, 1, … for repeats 2, 3, …. Error if they would exceed the memory
 // limit.
 Result<Positions> repeated_positions(std::span<const int64_t> repeats) {
   int64_t total = 0;
@@ -265,10 +265,10 @@ Result<Meta> repeat_interleave_meta(const Tensor& repeats, OptionalInt output_si
   return Meta(repeats.dtype(), {*output_size});
 }
 
-// --- Scatters: self with a view of it replaced
+// --- Scatters: copies of self in which a view is replaced
 
-// A copy with self's strides and offset that includes the elements in the gaps, so that as_strided
-// sees the same elements (ATen/native/TensorShape.cpp clone_preserve_strides).
+// Returns a copy with self's strides and offset. It includes the elements in the gaps, so that
+// as_strided sees the same elements (ATen/native/TensorShape.cpp clone_preserve_strides).
 Result<Tensor> clone_with_gaps(const Tensor& self) {
   if (has_internal_overlap(self)) return copy_as(self, self.dtype(), std::nullopt);
   const auto places = static_cast<int64_t>(self.storage()->size()) / dtype_size(self.dtype());
@@ -325,7 +325,7 @@ Result<void> diag_embed(Tensor& out, const Tensor& self, int64_t offset, int64_t
   copy_elements(target, self);
   return {};
 }
-// The memory format is kept where there are pixels (ATen/native/cpu/PixelShuffleKernel.cpp).
+// The memory format is kept if there are elements (ATen/native/cpu/PixelShuffleKernel.cpp).
 Sizes pixel_strides(const Tensor& self, const Sizes& sizes) {
   return self.numel() == 0 ? Sizes{} : format_strides(sizes, suggest_memory_format(self));
 }
@@ -430,7 +430,7 @@ Result<Tensor> stack_along(Emitter& e, const Tensors& tensors) {
   const int64_t dim = Rank == 1 && parts[0].dim() == 1 ? 0 : kDims[Rank - 1];
   return e(aten<"cat.default">, {parts, dim});
 }
-// The columns: a vector is one column.
+// Concatenates columns: a vector is one column.
 Result<Tensor> column_stack(Emitter& e, const Tensors& tensors) {
   Tensors parts = tensors;
   for (Tensor& part : parts)
@@ -519,7 +519,7 @@ Result<Tensor> repeat_interleave_tensor(Emitter& e, const Tensor& self, const Te
   } else {
     PT2_TRY_VOID(check_sizes(repeats, {input.size(at)}, "repeats"));
   }
-  // The positions have the dtype of the counts, and those of an index are int32 or int64.
+  // repeat_interleave returns the dtype of the counts, but an index must be int32 or int64.
   if (counts.dtype() != Dtype::int64 && counts.dtype() != Dtype::int32) {
     PT2_TRY(counts, e(aten<"_to_copy.default">, {counts, Dtype::int64}));
   }

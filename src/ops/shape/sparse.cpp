@@ -1,5 +1,5 @@
-// Sparse tensors. A sparse tensor is kept as the dense one that it stands for: what is computed
-// with it has the same numbers, and which zeros it stored is not known.
+// Sparse tensors. A sparse tensor is represented by the equivalent dense tensor: results have the
+// same numbers, but explicitly stored zeros are not distinguished.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -64,7 +64,7 @@ Result<Tensor> coo(const Tensor& indices, const Tensor& values, const Sizes& siz
                      is_coalesced);
 }
 
-// The same with counts of dims, which the other arguments imply.
+// As coo, with the numbers of sparse and dense dims, which the other arguments imply.
 Result<Meta> coo_with_dims_meta(int64_t, int64_t, const Sizes& size, const Tensor& indices,
                                 const Tensor& values, const OptionalDtype& dtype,
                                 const OptionalLayout& layout, const OptionalDevice& device,
@@ -122,7 +122,7 @@ Result<Tensor> zeros_of(Emitter& e, const Sizes& size, const OptionalDtype& dtyp
   return e(aten<"zeros.default">, {size, dtype.value_or(Dtype::float32)});
 }
 
-// Other norms than these count the zeros that are stored.
+// Norms below 0 depend on stored zeros.
 Result<Tensor> native_norm(Emitter& e, const Tensor& self, const Scalar& p) {
   if (!(p.to_double() >= 0))
     return Error{ErrorCode::unsupported, "norms below 0 of sparse tensors", ""};
@@ -137,7 +137,7 @@ Result<Tensor> native_norm_along(Emitter& e, const Tensor& self, const std::opti
   return native_norm(e, self, p.value_or(2));
 }
 
-// The diagonal k of `diagonals` becomes that of `offsets[k]`; its element j lies in column j.
+// Row k of `diagonals` becomes the diagonal number offsets[k]; its element j is in column j.
 Result<Meta> spdiags_meta(const Tensor& diagonals, const Tensor& offsets, const Sizes& shape,
                           const OptionalLayout&) {
   if (diagonals.dim() > 2 || diagonals.dim() < 1 || offsets.dim() > 1 ||
@@ -175,7 +175,7 @@ Result<void> spdiags(Tensor& out, const Tensor& diagonals, const Tensor& offsets
   return {};
 }
 
-// --- Places of elements: the row of each (COO), or where each row begins (CSR)
+// --- Positions of elements: the row of each (COO), or the start of each row (CSR)
 
 Dtype place_dtype(bool out_int32) { return out_int32 ? Dtype::int32 : Dtype::int64; }
 
@@ -186,7 +186,7 @@ Result<Meta> coo_to_csr_meta(const Tensor& self, int64_t size, bool out_int32) {
   if (size < 0) return operator_error("size: found " + std::to_string(size));
   return Meta(place_dtype(out_int32), {count});
 }
-// Row i begins at the number of indices below i.
+// The start of row i is the number of indices below i.
 Result<void> coo_to_csr(Tensor& out, const Tensor& self, int64_t size, bool) {
   const Input<int64_t> rows(self);
   Output<int64_t> starts(out);
@@ -213,7 +213,8 @@ Result<Meta> csr_to_coo_meta(const Tensor& crow, const Tensor& col, bool out_int
   PT2_TRY_VOID(check_sizes(col, sizes, "col_indices"));
   return Meta(place_dtype(out_int32), {crow.dim() + 1, col.numel()});
 }
-// A row of the result for each dim of the batch, then rows and columns, which `transpose` swaps.
+// Writes one row for each batch dim, then one row of row numbers and one of column numbers, which
+// `transpose` swaps.
 Result<void> csr_to_coo(Tensor& out, const Tensor& crow, const Tensor& col, bool, bool transpose) {
   const Input<int64_t> starts(crow), columns(col);
   Output<int64_t> places(out);

@@ -1,5 +1,5 @@
-// Operators that give a tensor other sizes in its memory, or other memory. The result is what the
-// tensor has become; the tensor itself stays as it was.
+// Operators that change the sizes of a tensor in its memory, or its memory. The result is the
+// changed tensor; the argument itself stays unchanged.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,8 @@
 namespace pt2::ops {
 namespace {
 
-// The memory is kept when it is large enough, else the elements that fit; new memory is zero.
+// Keeps the memory if it is large enough; otherwise copies the elements that fit. New memory is
+// zero.
 Result<Tensor> resized(const Tensor& self, Sizes sizes, Sizes strides) {
   for (int64_t dim : sizes)
     if (dim < 0)
@@ -69,7 +70,7 @@ Result<Meta> set_meta(const Tensor& self, const Tensor& source) {
   return Meta::like(source);
 }
 
-// PyTorch copies when somebody writes.
+// PyTorch copies at the first write; here the copy is immediate.
 Result<Tensor> lazy_clone(Emitter& e, const Tensor& self) {
   return e(aten<"clone.default">, {self});
 }

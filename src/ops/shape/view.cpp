@@ -10,8 +10,8 @@
 namespace pt2::ops {
 namespace {
 
-// The way of so many steps. One that no number holds is in tensors without elements alone, where
-// any will do.
+// count * stride; 0 on overflow. It overflows only in tensors without elements, where any offset is
+// valid.
 int64_t way(int64_t count, int64_t stride) {
   int64_t out = 0;
   return __builtin_mul_overflow(count, stride, &out) ? 0 : out;
@@ -31,8 +31,8 @@ bool is_set_to(const Tensor& self, const Tensor& tensor) {
 std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes) {
   if (tensor.numel() == 0)
     return tensor.sizes() == sizes ? tensor.strides() : contiguous_strides(sizes);
-  // From the innermost dimension outwards, runs of old dimensions with even strides are split into
-  // new dimensions.
+  // From the innermost dimension outward: runs of old dimensions that form one even stride are
+  // split into new dimensions.
   Sizes strides(sizes.size(), 1);
   int64_t next = static_cast<int64_t>(sizes.size()) - 1;
   int64_t base = tensor.dim() > 0 ? tensor.strides().back() : 1;
@@ -135,7 +135,7 @@ Result<Tensor> expand(const Tensor& self, const Sizes& size, bool) {
       return operator_error("found size " + std::to_string(size[i]) + " for dim " +
                             std::to_string(i) + ", expected " + std::to_string(own));
   }
-  // Strides of 0 bound no memory, so the element count itself must be checked.
+  // Strides of 0 need no memory, so the allocation does not bound the element count.
   if (!checked_numel(sizes))
     return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
   Sizes strides(sizes.size(), 0);
@@ -189,7 +189,7 @@ Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self) {
 
 namespace {
 
-// Removes the dimensions for which `drop` holds; their size must be 1.
+// Removes the dimensions of size 1 for which `drop` returns true.
 template <class F>
 Tensor squeeze_where(const Tensor& self, F&& drop) {
   Sizes sizes;
@@ -235,7 +235,7 @@ Result<Tensor> slice(const Tensor& self, int64_t dim, std::optional<int64_t> sta
   const int64_t span = last - first;
   sizes[static_cast<size_t>(at)] = span / step + (span % step != 0 ? 1 : 0);
   const int64_t stride = self.stride(at);
-  // A step beyond the end leaves one element, whose stride has no meaning.
+  // A step beyond the end selects one element, whose stride has no meaning.
   strides[static_cast<size_t>(at)] = way(std::min(step, std::max<int64_t>(size, 1)), stride);
   return self.with_view(std::move(sizes), std::move(strides),
                         offset_behind(self.storage_offset(), way(first, stride)));
@@ -265,7 +265,7 @@ Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_
   const int64_t size = std::max<int64_t>(std::min(self.size(a) - std::min(down, self.size(a)),
                                                   self.size(b) - std::min(right, self.size(b))),
                                          0);
-  // Down or right; one of both is 0.
+  // Moves down or right: one of both is 0.
   const int64_t start = size == 0 ? 0 : way(down, self.stride(a)) + way(right, self.stride(b));
   Sizes sizes;
   Sizes strides;
@@ -275,7 +275,7 @@ Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_
     strides.push_back(self.stride(i));
   }
   sizes.push_back(size);
-  // Strides that overflow belong to a diagonal of at most one element, so any stride will do.
+  // Strides that overflow belong to a diagonal of at most one element, so any stride is valid.
   int64_t step = 0;
   if (__builtin_add_overflow(self.stride(a), self.stride(b), &step)) step = 1;
   strides.push_back(step);
@@ -376,7 +376,7 @@ Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims
   return squeeze_where(self, [&](int64_t i) { return std::ranges::count(at, i) > 0; });
 }
 
-// --- Views in pieces
+// --- Views that split a tensor
 
 Result<std::vector<Tensor>> split_with_sizes(const Tensor& self, const std::vector<int64_t>& sizes,
                                              int64_t dim) {
@@ -430,7 +430,7 @@ Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&
   return Meta(self.dtype(), size);
 }
 
-// --- Formulas: of views, with the sizes that the functions above would give
+// --- Formulas that emit views with the sizes of the functions above
 
 Result<Tensor> flatten_formula(Emitter& e, const Tensor& self, int64_t start_dim, int64_t end_dim) {
   PT2_TRY(const Sizes sizes, flattened_sizes(self, start_dim, end_dim));
@@ -523,7 +523,7 @@ Result<Tensors> chunk(Emitter& e, const Tensor& self, int64_t chunks, int64_t di
   for (int64_t rest = size; rest > 0; rest -= length) sizes.push_back(std::min(rest, length));
   return e.pieces(aten<"split_with_sizes.default">, {self, sizes, at});
 }
-// The first size % sections pieces get one element more.
+// The first size % sections pieces have one element more.
 Result<Tensors> tensor_split(Emitter& e, const Tensor& self, int64_t sections, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   if (sections <= 0)
@@ -548,7 +548,7 @@ Result<Tensors> tensor_split_indices(Emitter& e, const Tensor& self,
   }
   return out;
 }
-// Along the dim at which hsplit, vsplit and dsplit cut tensors of at least `Rank` dims.
+// Splits along the dim that hsplit, vsplit and dsplit use, which need at least `Rank` dims.
 template <int64_t Rank>
 Result<Tensors> split_evenly(Emitter& e, const Tensor& self, int64_t sections) {
   if (self.dim() < Rank)
@@ -570,7 +570,7 @@ Result<Tensor> atleast(Emitter& e, const Tensor& self) {
   return out;
 }
 
-// A view of self if there is one, else a view of a copy.
+// A view of self if possible, else a view of a copy.
 Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shape) {
   PT2_TRY(const Sizes sizes, infer_sizes(shape, self.numel()));
   if (view_strides(self, sizes)) return e(aten<"view.default">, {self, shape});
@@ -579,7 +579,7 @@ Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shap
 }
 
 // Operators such as squeeze_ change self's sizes and strides. Here they return the view, and the
-// executor lets it replace self.
+// executor replaces self by it.
 constexpr OpDef kViewOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),

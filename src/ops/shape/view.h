@@ -8,12 +8,13 @@
 
 namespace pt2::ops {
 
-// Whether both show the same memory in the same way.
+// True if both view the same memory with the same sizes and strides.
 bool is_set_to(const Tensor& self, const Tensor& tensor);
-// Strides with which `tensor` can be viewed with `sizes` without a copy; nothing when there are
-// none (ATen/TensorUtils.cpp computeStride). The sizes must have the tensor's number of elements.
+// Returns the strides with which `tensor` can be viewed with `sizes` without a copy; nothing if
+// there are none (ATen/TensorUtils.cpp computeStride). The sizes must have the tensor's number of
+// elements.
 std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes);
-// Replaces a -1 in `sizes` by the number that `numel` elements require (ATen/InferSize.h).
+// Replaces a -1 in `sizes` by the size that `numel` elements require (ATen/InferSize.h).
 Result<Sizes> infer_sizes(const Sizes& sizes, int64_t numel);
 
 Result<Tensor> view(const Tensor& self, const Sizes& size);
@@ -34,9 +35,9 @@ Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim);
 Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& destination);
 
-// The dim wrapped; an error for a tensor that has none.
+// Wraps `dim`. Error if the tensor has no dims.
 Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self);
-// Each of `dims` wrapped; an error when one appears twice.
+// Wraps each of `dims`. Error if one appears twice.
 Result<std::vector<int64_t>> wrap_distinct_dims(const std::vector<int64_t>& dims, int64_t rank);
 
 }  // namespace pt2::ops

@@ -11,9 +11,10 @@
 namespace pt2::ops {
 namespace {
 
-// Single lines from this length on are transformed as a matrix, whose columns fill the lanes.
+// From this length on, a single line is transformed as a matrix, whose columns fill the vector
+// lanes.
 constexpr int64_t kShortestSplit = 64;
-// Lines up to this length stay in the second cache during all passes.
+// Lines up to this length stay in the second-level cache during all passes.
 constexpr int64_t kLongestWhole = 4096;
 
 template <class T>
@@ -22,7 +23,7 @@ std::complex<T> product(std::complex<T> a, std::complex<T> b) {
 }
 
 // exp(-2 pi i k / n) for 0 <= k < n. sin and cos get angles of at most an eighth of a turn, where
-// rounding matters least.
+// rounding errors are smallest.
 Complex root_of_unity(int64_t k, int64_t n) {
   const int64_t eighth = 8 * k / n;
   const int64_t turn = (eighth + 1) / 2;  // the nearest quarter turn
@@ -49,7 +50,7 @@ Scratch<std::complex<T>> roots_of_unity(int64_t count, int64_t n) {
   return out;
 }
 
-// The radices of the passes; empty when a prime factor is too large.
+// The radices of the passes; empty if a prime factor of n is too large.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> out;
   for (; n % 4 == 0; n /= 4) out.push_back(4);
@@ -58,7 +59,7 @@ std::vector<int64_t> factors_of(int64_t n) {
   return n == 1 ? out : std::vector<int64_t>();
 }
 
-// Pairs of numbers, as kernels see complex ones.
+// Complex numbers as pairs of numbers, the layout that kernels take.
 template <class T>
 const T* pairs(const std::complex<T>* numbers) {
   return reinterpret_cast<const T*>(numbers);
@@ -70,7 +71,7 @@ T* pairs(std::complex<T>* numbers) {
 
 }  // namespace
 
-// A line as rows of `columns` numbers.
+// Transforms a line as a matrix with rows of `columns` numbers.
 template <class T>
 struct DiscreteFourier<T>::Split {
   Split(int64_t row_count, int64_t column_count, bool forward, int64_t lanes)
@@ -125,7 +126,7 @@ DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward)
     auto& [length, there, back, chirp, kernel] = *convolution_;
     kernel.resize(static_cast<size_t>(padded));
     for (int64_t j = 0; j < n; ++j) {
-      // j^2 modulo 2n keeps the angle exact for long signals.
+      // Reducing j^2 modulo 2n keeps the angle exact for long signals.
       const auto square =
           static_cast<int64_t>(static_cast<uint64_t>(j) * static_cast<uint64_t>(j) % (2 * size));
       const Complex factor = root_of_unity(square, 2 * n);
@@ -138,7 +139,7 @@ DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward)
     return;
   }
   if (n >= kShortestSplit) {
-    // As square as the factors allow.
+    // Makes the matrix as square as the factors of n allow.
     int64_t rows = 1;
     for (int64_t divisor = 1; divisor * divisor <= n; ++divisor)
       if (n % divisor == 0) rows = divisor;
@@ -194,8 +195,8 @@ void DiscreteFourier<T>::transform_whole(Lines<T> lines, int64_t count, double s
   }
 }
 
-// With j = row * columns + column and k = row' + rows * column', the sum over j splits: transforms
-// of the columns, a twiddle factor, transforms of the rows.
+// With j = row * columns + column and k = row' + rows * column', the sum over j splits into
+// transforms of the columns, multiplications by twiddle factors, and transforms of the rows.
 template <class T>
 void DiscreteFourier<T>::transform_split(Lines<T> line, double scale) const {
   const Split& split = *split_;
@@ -250,7 +251,7 @@ RealFourier<T>::RealFourier(int64_t n, bool forward)
   if (n % 2 == 0) roots_ = roots_of_unity<T>(n / 4 + 1, n);
 }
 
-// Even n, and lines short enough for the kernel to do all of it.
+// Requires an even n, and lines short enough for one kernel call to do the whole transform.
 template <class T>
 void RealFourier<T>::run_whole(kernels::RealLines real, const T* from, int64_t from_distance,
                                int64_t count, T* to, int64_t to_distance, int64_t length,
@@ -272,9 +273,9 @@ void RealFourier<T>::run_whole(kernels::RealLines real, const T* from, int64_t f
   }
 }
 
-// Even n: numbers 2j and 2j + 1 form one complex number. From the transform Z of these, the sum and
-// the difference of Z[k] and the conjugate of Z[n / 2 - k] give the transforms of the even and of
-// the odd numbers.
+// For even n, numbers 2j and 2j + 1 form one complex number; Z is the transform of these. The sum
+// and the difference of Z[k] and the conjugate of Z[n / 2 - k] give the transforms of the even and
+// of the odd numbers.
 template <class T>
 void RealFourier<T>::to_spectra(const T* lines, int64_t count, std::complex<T>* spectra,
                                 int64_t length, double scale) const {

@@ -12,8 +12,8 @@
 
 namespace pt2::ops {
 
-// Lines of complex numbers: consecutive numbers are `stride` apart, the first numbers of
-// consecutive lines `distance` apart.
+// Lines of complex numbers. Consecutive numbers of a line are `stride` apart; the first numbers of
+// consecutive lines are `distance` apart.
 template <class T>
 struct Lines {
   std::complex<T>* data;
@@ -21,20 +21,20 @@ struct Lines {
   int64_t distance;
 };
 
-// The sums of x[j] * exp(-2 pi i j k / n), or with + when not forward, times `scale`; T is float or
-// double. Lengths with small prime factors use the kernel's passes over several lines at once, long
-// lines a matrix of short ones, and other lengths a convolution with such a length in double
-// (Bluestein). O(n log n).
+// Computes the sums of x[j] * exp(-2 pi i j k / n), or of x[j] * exp(2 pi i j k / n) if not
+// `forward`, times `scale`. T is float or double. Lengths with small prime factors use the kernel's
+// passes over several lines at once. Long lines use a matrix of short ones. Other lengths use a
+// convolution of such a length in double (Bluestein). O(n log n).
 template <class T>
 class DiscreteFourier {
  public:
   DiscreteFourier(int64_t n, bool forward);
   ~DiscreteFourier();
-  // In place.
+  // Transforms in place.
   void transform(Lines<T> lines, int64_t count, double scale) const;
 
-  // Whether `count` lines are transformed by one call of the kernel for each of `lanes` lines,
-  // which this prepares.
+  // True if `count` lines are transformed by one kernel call for each group of `lanes` lines. Then
+  // kernel_lines() prepares such a call.
   bool is_whole(int64_t count) const;
   kernels::FourierLines<T> kernel_lines(double scale, Scratch<T>& work) const;
 
@@ -55,8 +55,8 @@ class DiscreteFourier {
   std::unique_ptr<Convolution> convolution_;
 };
 
-// Transforms lines of n real numbers to and from their spectra. Half of such a spectrum mirrors the
-// other half; for even n this halves the cost of a complex transform.
+// Transforms lines of n real numbers to and from their spectra. One half of such a spectrum mirrors
+// the other; for even n, this halves the cost of a complex transform.
 template <class T>
 class RealFourier {
  public:
@@ -64,8 +64,8 @@ class RealFourier {
   // Writes the first `length` numbers of each spectrum: n, or n / 2 + 1.
   void to_spectra(const T* lines, int64_t count, std::complex<T>* spectra, int64_t length,
                   double scale) const;
-  // Reads the first n / 2 + 1 numbers. Where the spectrum of a real signal is real, imaginary parts
-  // are ignored.
+  // Reads the first n / 2 + 1 numbers of each spectrum. Ignores imaginary parts of elements that
+  // are real in the spectrum of a real signal.
   void from_spectra(const std::complex<T>* spectra, int64_t count, T* lines, double scale) const;
 
  private:

@@ -1,5 +1,5 @@
-// Fourier transforms of tensors: the primitives to which programs are decomposed, and torch.fft,
-// stft and istft composed of them.
+// Fourier transforms of tensors: the primitives of decomposed programs, and torch.fft, stft and
+// istft composed of them.
 #include <algorithm>
 #include <cmath>
 
@@ -80,20 +80,20 @@ Result<void> check_points(const Tensor& self, const std::vector<int64_t>& dims) 
 }
 
 void transform_dims_of(Tensor& work, const std::vector<int64_t>& dims, double scale, bool forward) {
-  // Without lines, the length may be anything.
+  // If there are no lines, their length may be any number.
   for (size_t i = 0; work.numel() > 0 && i < dims.size(); ++i)
     transform_lines(work, dims[i], forward, i == 0 ? scale : 1);
 }
-// A row-major tensor to compute in: `out` itself if it is one.
+// A row-major tensor to compute in: `out` itself if it is row-major.
 Tensor row_major_result(const Tensor& out) {
   return out.is_contiguous() ? out : Tensor::zeros(out.dtype(), out.sizes());
 }
 
-// How many lines of real numbers are transformed together: some vectors of them, so that what is
-// held besides operand and result stays small.
+// The number of lines of real numbers that are transformed together: a few vectors of lines, so
+// that the buffers besides operand and result stay small.
 constexpr int64_t kRealLines = 64;
 
-// All dims but `last`, after that dim has been moved to the end of the tensor.
+// All dims but `last`, numbered after `last` is moved to the end of the tensor.
 std::vector<int64_t> dims_before(std::vector<int64_t> dims, int64_t last) {
   dims.pop_back();
   for (int64_t& dim : dims) dim -= dim > last ? 1 : 0;
@@ -106,8 +106,8 @@ Result<std::vector<int64_t>> transform_dims(const Tensor& self, const std::vecto
   return wrap_distinct_dims(dim, self.dim());
 }
 
-// The strides that MKL leaves: the transformed dims innermost in the given order, the others in the
-// order of their strides (ATen/native/mkl/SpectralOps.cpp _exec_fft).
+// The strides of MKL's results: the transformed dims are innermost in the given order, the others
+// are ordered by their strides (ATen/native/mkl/SpectralOps.cpp _exec_fft).
 Sizes spectrum_strides(const Sizes& input, const Sizes& sizes, const std::vector<int64_t>& dims) {
   std::vector<int64_t> order;
   for (size_t i = 0; i < input.size(); ++i)
@@ -127,7 +127,7 @@ Sizes spectrum_strides(const Sizes& input, const Sizes& sizes, const std::vector
   }
   return strides;
 }
-// MKL's order of transforms: by strides, outermost first.
+// The first `count` dims in MKL's order of transforms: by strides, outermost first.
 std::vector<int64_t> by_strides(const Tensor& tensor, std::vector<int64_t> dims, size_t count) {
   auto farther = [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); };
   std::stable_sort(dims.begin(), dims.begin() + static_cast<int64_t>(count), farther);
@@ -213,7 +213,7 @@ Result<Meta> c2r_meta(const Tensor& self, const std::vector<int64_t>& dim, int64
   PT2_TRY_VOID(scale_of(normalization, sizes, dims));
   dims.pop_back();
   PT2_TRY_VOID(check_points(self, dims));
-  // The other dims are transformed separately, before the last one.
+  // The other dims are transformed separately, before the last dim.
   const Sizes before = dims.empty() ? self.strides()
                                     : spectrum_strides(self.strides(), self.sizes(),
                                                        by_strides(self, dims, dims.size()));
@@ -266,7 +266,7 @@ Result<void> check_real(const Tensor& self) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex) return {};
   return operator_error("found a complex tensor, expected a real one");
 }
-// Crops or pads with zeros to these sizes; -1 keeps a size (resize_fft_input).
+// Crops the dims to these sizes, or pads them with zeros; -1 keeps a size (resize_fft_input).
 Result<Tensor> resized(Emitter& e, const Result<Tensor>& self, const std::vector<int64_t>& dims,
                        const Sizes& sizes) {
   PT2_TRY(Tensor out, self);
@@ -298,15 +298,15 @@ Result<Tensor> r2c_along(Emitter& e, const Tensor& self, const std::vector<int64
   const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
   return e(aten<"_fft_r2c.default">, {whole, dims, normalization, onesided});
 }
-// The length of the signal for half a spectrum: `points`, or for -1 an even number.
+// The length of the signal for half a spectrum: `points`, or an even number if `points` is -1.
 Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points) {
   const int64_t length = points == -1 ? 2 * (half.size(dim) - 1) : points;
   if (length < 1)
     return operator_error("found " + std::to_string(length) + " points, expected 1 or more");
   return length;
 }
-// Forward transforms of Hermitian signals are inverse real transforms of the conjugate; dims but
-// the last are transformed forwards (ATen/native/SpectralOps.cpp fft_hfftn_impl).
+// A forward transform of a Hermitian signal is the inverse real transform of the conjugate. Dims
+// except the last are transformed forwards (ATen/native/SpectralOps.cpp fft_hfftn_impl).
 Result<Tensor> c2r_along(Emitter& e, const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
                          const OptionalText& norm, bool forward) {
   PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
@@ -335,7 +335,7 @@ Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, std::vector<int64_t> 
   return dims.empty() ? half : e(aten<"_fft_c2c.default">, {half, dims, normalization, false});
 }
 
-// A line of real numbers is transformed as such.
+// Real input uses a real transform.
 template <bool Forward>
 Result<Tensor> fft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
                         const OptionalText& norm) {
@@ -366,7 +366,7 @@ struct Region {
   std::vector<int64_t> dims;
   Sizes sizes;
 };
-// Without dims, as many last dims as `s` has sizes, or all.
+// Without `dim`: as many last dims as `s` has sizes, or all dims.
 Result<Region> region_of(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim) {
   Region region;
   if (dim) {
@@ -406,7 +406,7 @@ Result<Tensor> ihfft_region(Emitter& e, const Tensor& self, const OptionalSizes&
   PT2_TRY(const Region region, region_of(self, s, dim));
   return ihfft_along(e, self, region.dims, region.sizes, norm);
 }
-// The same with dims that are never absent.
+// The same for operators whose `dim` is never absent.
 template <auto Transform>
 Result<Tensor> plane(Emitter& e, const Tensor& self, const OptionalSizes& s, const Sizes& dim,
                      const OptionalText& norm) {
@@ -454,7 +454,8 @@ Result<Frames> frames_of(int64_t n_fft, OptionalInt hop_length, OptionalInt win_
                           ", expected [" + std::to_string(frames.window_length) + "]");
   return frames;
 }
-// The window centred in n_fft points; ones without a window, and none where all are ones.
+// The window centred in n_fft points. Without `window`: ones of the window length, or nothing
+// (nullopt) if n_fft points would all be ones.
 Result<OptionalTensor> padded_window(Emitter& e, const OptionalTensor& window, const Frames& frames,
                                      int64_t n_fft, Dtype dtype) {
   const int64_t width = frames.window_length;
@@ -527,7 +528,7 @@ Result<Tensor> stft_center(Emitter& e, const Tensor& self, int64_t n_fft, Option
               align);
 }
 
-// Error where the sum of the squared windows over a sample is zero.
+// Error if the sum of the squared windows over a sample is zero.
 Result<void> check_weights(const Tensor& weights) {
   PT2_TRY(const Tensor wide, copy_as(weights, Dtype::float64, MemoryFormat::contiguous));
   for (const double weight : wide.as<double>())
@@ -565,7 +566,7 @@ Result<Tensor> istft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt 
     PT2_TRY(shape, e(aten<"ones.default">, {Sizes{n_fft}, dtype}));
   }
   PT2_TRY(const int64_t whole, multiply_add(frames.hop, frame_count - 1, n_fft));
-  // Adds up overlapping pieces: the gradient of unfold.
+  // Adds up overlapping pieces, as the gradient of unfold.
   const auto overlapped = [&](const Result<Tensor>& each, int64_t count) {
     return e(aten<"unfold_backward.default">, {each, Sizes{count, whole}, 1, n_fft, frames.hop});
   };

@@ -19,7 +19,7 @@ namespace {
 enum Interpolation : int64_t { kLinear = 0, kNearest = 1, kCubic = 2 };
 enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-// ATen/native/GridSampler.h. Positions are computed in the input's own precision: T, rounded to
+// ATen/native/GridSampler.h. Positions are computed in the input's own precision: in T, rounded to
 // `dtype` after each step.
 template <class T>
 struct Sampler {
@@ -27,9 +27,10 @@ struct Sampler {
   int64_t interpolation;
   int64_t padding;
   bool align_corners;
-  // Images, not volumes: PyTorch's kernel for them takes elements outside as 0 times their weight,
-  // which may be NaN, and clips NaN to the first element; that for volumes leaves such elements out
-  // and clips NaN to the last (ATen/native/cpu/GridSamplerKernel.cpp, GridSampler.h).
+  // True for images, false for volumes. PyTorch's kernel for images treats elements outside as 0
+  // and multiplies them by their weight, which may be NaN; it clips NaN to the first element. The
+  // kernel for volumes skips elements outside and clips NaN to the last element
+  // (ATen/native/cpu/GridSamplerKernel.cpp, GridSampler.h).
   bool planar;
 
   T rounded(T value) const {
@@ -37,14 +38,14 @@ struct Sampler {
     return value;
   }
 
-  // Maps [-1, 1] to indices.
+  // Maps a coordinate in [-1, 1] to an index.
   T unnormalize(T coordinate, int64_t size) const {
     if (align_corners)
       return rounded(rounded(rounded(coordinate + 1) / 2) * static_cast<T>(size - 1));
     return rounded(rounded(rounded(coordinate + 1) * static_cast<T>(size)) - 1) / 2;
   }
 
-  // The derivative of an index by its coordinate.
+  // The derivative of an index with respect to its coordinate.
   double unnormalize_slope(int64_t size) const {
     return static_cast<double>(align_corners ? size - 1 : size) / 2;
   }
@@ -55,8 +56,8 @@ struct Sampler {
     return std::min(static_cast<T>(size - 1), std::max(coordinate, T(0)));
   }
 
-  // Reflects at the borders, which are given times two. The two kernels differ for coordinates so
-  // far that neither is exact.
+  // Reflects at the borders, which are passed as twice their value. The two kernels differ for
+  // coordinates so far away that neither is exact.
   T reflect(T coordinate, int64_t twice_low, int64_t twice_high) const {
     if (twice_low == twice_high) return T(0);
     const T low = static_cast<T>(twice_low) / 2;
@@ -81,8 +82,8 @@ struct Sampler {
     return coordinate;
   }
 
-  // The derivative of a padded index by the index: 1, -1 where it is reflected, 0 where it is
-  // clipped.
+  // The derivative of a padded index with respect to the index: 1, -1 if it is reflected, 0 if it
+  // is clipped.
   double pad_slope(T coordinate, int64_t size) const {
     if (padding == kZeros) return 1;
     double slope = 1;
@@ -100,13 +101,15 @@ struct Sampler {
     return inside <= 0 || inside >= static_cast<T>(size - 1) ? 0 : slope;
   }
 
-  // A non-finite or far index becomes one outside of every image.
+  // The index of a position; -1, which is outside of every image, if the position is not finite or
+  // far away.
   static int64_t index(T position) {
     return std::fabs(position) < T(1e9) ? static_cast<int64_t>(position) : -1;
   }
 };
 
-// One tap of a dimension: its index, its weight, and the weight's derivative by the coordinate.
+// One tap of a dimension: its index, its weight, and the derivative of the weight with respect to
+// the coordinate.
 struct Tap {
   int64_t index;
   double weight;
@@ -151,8 +154,8 @@ std::vector<Tap> taps_along(const Sampler<T>& sampler, T coordinate, int64_t siz
   return taps;
 }
 
-// An element of a plane that a point takes: its weight, and the weight's slope along each
-// dimension. A negative offset is outside.
+// An element of a plane that contributes to a point: its weight, and the weight's derivative along
+// each dimension. A negative offset means an element outside of the plane.
 template <int64_t Spatial>
 struct Touched {
   int64_t offset;
@@ -160,7 +163,7 @@ struct Touched {
   std::array<double, Spatial> slopes;
 };
 
-// Coordinates come in the order x, y, z.
+// Coordinates are in the order x, y, z.
 template <int64_t Spatial, class T>
 void find_taps(const Sampler<T>& sampler, const T* point, const Sizes& sizes,
                std::vector<std::vector<Tap>>& taps) {
@@ -168,7 +171,7 @@ void find_taps(const Sampler<T>& sampler, const T* point, const Sizes& sizes,
     taps[dim] = taps_along(sampler, point[Spatial - 1 - dim], sizes[dim]);
 }
 
-// Every combination of taps, or those inside the image.
+// Finds every combination of taps; only those inside the image unless `with_outside`.
 template <int64_t Spatial>
 void find_touched(const std::vector<std::vector<Tap>>& taps, const Sizes& sizes, bool with_outside,
                   std::vector<Touched<Spatial>>& out) {
@@ -215,7 +218,7 @@ int64_t taps_of(int64_t interpolation) {
   return interpolation == kNearest ? 1 : interpolation == kLinear ? 2 : 4;
 }
 
-// The taps of `count` points, whose coordinates lie `step` apart.
+// Computes the taps of `count` points, whose coordinates are `step` elements apart.
 void fill_taps(const Sampler<float>& sampler, const float* coordinates, int64_t step, int64_t count,
                int64_t size, PointTaps& taps) {
   float positions[kPoints];
@@ -234,7 +237,8 @@ void fill_taps(const Sampler<float>& sampler, const float* coordinates, int64_t 
   kernels::linear_taps(positions, count, size, taps);
 }
 
-// The places in a plane and the weights that `Spatial` dimensions have together, one after another.
+// The combinations of the taps of `Spatial` dimensions: offsets in a plane and weights, stored one
+// combination after another.
 struct Combinations {
   int64_t count = 1;
   Scratch<int32_t> offsets;
@@ -271,7 +275,7 @@ struct Combinations {
   }
 };
 
-// Float images whose planes have offsets of 32 bits.
+// For float images whose planes have 32-bit offsets.
 template <int64_t Spatial>
 void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tensor& input,
                    const Tensor& grid, Tensor& out) {
@@ -285,7 +289,7 @@ void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tens
   Scratch<PointTaps> dims(Spatial);
   const Sizes image_sizes(input.sizes().begin() + 1, input.sizes().end()),
       image_strides(input.strides().begin() + 1, input.strides().end());
-  // One image for all of a batch, as regions are cut out, is no batch of copies.
+  // If the whole batch shares one image, as when regions are cut out, the image is converted once.
   std::optional<Input<float>> x;
   for (int64_t n = 0; n < out.size(0); ++n) {
     if (n == 0 || input.stride(0) != 0)
@@ -293,7 +297,7 @@ void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tens
                                 input.storage_offset() + n * input.stride(0)));
     for (int64_t first = 0; first < points; first += kPoints) {
       const int64_t count = std::min(kPoints, points - first);
-      // Coordinates come in the order x, y, z.
+      // Coordinates are in the order x, y, z.
       const float* coordinates = positions.data() + (n * points + first) * Spatial;
       for (size_t dim = 0; dim < Spatial; ++dim)
         fill_taps(sampler, coordinates + (Spatial - 1 - dim), Spatial, count, sizes[dim],
@@ -407,7 +411,7 @@ Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Ten
       find_taps<Spatial>(sampler, positions.data() + point * Spatial, sizes, taps);
       find_touched<Spatial>(taps, sizes, false, touched);
       const int64_t first = point / points * channels;
-      // For each element, the sum over channels of the gradients times what lies there.
+      // For each element, the sum over channels of the gradient times the element's value.
       sums.assign(touched.size(), 0.0);
       for (int64_t c = first; c < first + channels; ++c) {
         const C g = gradient[c * points + point % points];
@@ -427,7 +431,7 @@ Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Ten
   return GridGradients{std::move(grad_input), std::move(grad_grid)};
 }
 
-// The sizes of the grid of a batch of images, a point for each pixel.
+// The sizes of the grid of a batch of images: one point for each pixel.
 Result<Sizes> grid_sizes(const Sizes& size) {
   const auto spatial = static_cast<int64_t>(size.size()) - 2;
   if (spatial != 2 && spatial != 3)
@@ -446,7 +450,7 @@ Result<Meta> affine_grid_meta(const Tensor& theta, const Sizes& size, bool) {
   return Meta(theta.dtype(), std::move(sizes));
 }
 
-// The position of point `index` of `steps` in [-1, 1].
+// The position of point `index` of `steps` points in [-1, 1].
 double grid_position(int64_t index, int64_t steps, bool align_corners) {
   if (steps <= 1) return 0;
   const double at = -1 + 2 * static_cast<double>(index) / static_cast<double>(steps - 1);
@@ -461,7 +465,7 @@ void affine_grid(Tensor& out, const Tensor& theta, const Sizes& size, bool align
       out.numel() == 0 ? 0 : out.numel() / (size[0] * static_cast<int64_t>(spatial));
   for (int64_t n = 0; n < size[0]; ++n)
     for (int64_t p = 0; p < points; ++p) {
-      std::array<double, 4> point{};  // x, y, z, 1
+      std::array<double, 4> point{};  // (x, y, z, 1)
       int64_t rest = p;
       for (size_t i = 0; i < spatial; ++i) {
         const int64_t steps = size[1 + spatial - i];
@@ -498,8 +502,8 @@ Result<std::tuple<Tensor, Tensor>> fallback_backward(Emitter& e, const Tensor& g
                                     align_corners, std::vector<bool>{true, true}});
 }
 
-// ATen/native/AffineGridGenerator.cpp affine_grid_generator_backward. The points that theta moves
-// are those to which the identity moves them.
+// ATen/native/AffineGridGenerator.cpp affine_grid_generator_backward. The points that theta
+// transforms are computed as the grid of the identity.
 Result<Tensor> affine_grid_backward(Emitter& e, const Tensor& grad, const Sizes& size,
                                     bool align_corners) {
   PT2_TRY_VOID(check_floating(grad, "grad"));

@@ -1,5 +1,5 @@
-// Image resizing. In every mode each dimension is a weighted sum of a few input elements; the
-// dimensions are resized one after another.
+// Image resizing. In every mode, a result along one dimension is a weighted sum of a few input
+// elements. Dimensions are resized one after another.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -22,8 +22,8 @@ namespace {
 
 using OptionalScale = std::optional<double>;
 
-// nearest_small is nearest as PyTorch's kernel for small results computes it: equal and doubled
-// sizes use no scale (ATen/native/UpSample.h nearest_idx).
+// nearest_small is the mode nearest as PyTorch's kernel for small results computes it: equal and
+// doubled sizes use no scale (ATen/native/UpSample.h nearest_idx).
 enum class Mode {
   nearest,
   nearest_small,
@@ -35,19 +35,19 @@ enum class Mode {
   lanczos_antialias
 };
 
-// The taps of one output element: weights for the input elements from `first` on. Those outside of
-// the input mean the border element. A weight of 0 counts, as in PyTorch: times infinity it is NaN.
+// The taps of one output element: weights for the input elements from `first` on. Taps outside of
+// the input use the border element. Taps of weight 0 count, as in PyTorch: infinity times 0 is NaN.
 struct Taps {
   int64_t first = 0;
   std::vector<double> weights;
-  int64_t step = 1;  // 0: all weights are of the first element
+  int64_t step = 1;  // 0 if all weights apply to the first element
 
   int64_t index(size_t tap, int64_t in) const {
     return std::clamp<int64_t>(first + static_cast<int64_t>(tap) * step, 0, in - 1);
   }
 };
 
-// Keys' cubic convolution; `a` is -0.75, or -0.5 with antialiasing (ATen/native/UpSample.h).
+// Keys' cubic convolution kernel. `a` is -0.75, or -0.5 with antialiasing (ATen/native/UpSample.h).
 double cubic_weight(double distance, double a) {
   const double x = std::fabs(distance);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -55,7 +55,7 @@ double cubic_weight(double distance, double a) {
   return 0;
 }
 
-// A sinc, cut off by a window that is a sinc three times as wide.
+// The Lanczos kernel: a sinc times a window, which is a sinc three times as wide.
 double lanczos_weight(double distance) {
   const double x = std::numbers::pi * std::fabs(distance);
   if (x == 0) return 1;
@@ -65,8 +65,8 @@ double lanczos_weight(double distance) {
 
 double triangle_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
 
-// Index arithmetic in T, as in PyTorch: float for all but double tensors. Its rounding decides
-// which element is nearest.
+// Index arithmetic in T, as in PyTorch: float except for double tensors. Its rounding decides which
+// element is nearest.
 template <class T>
 class Axis {
  public:
@@ -128,7 +128,7 @@ class Axis {
              cubic_weight(1 - fraction, kA), cubic_weight(2 - fraction, kA)}};
   }
 
-  // Shrinking widens the filter so that every input element counts.
+  // Downsampling widens the filter, so that every input element contributes.
   template <class F>
   Taps antialias(int64_t index, int width, F&& filter) const {
     const T support =
@@ -220,13 +220,13 @@ Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
   return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 
-// The integer taps of uint8 images in PyTorch: 16-bit weights times 2^precision, with the largest
-// precision that holds the largest weight (ATen/native/cpu/UpSampleKernel.cpp
-// _compute_index_ranges_int16_weights). Returns the precision.
+// Converts the taps to PyTorch's integer taps of uint8 images: weights times 2^precision, in 16
+// bits, with the largest precision for which the largest weight fits
+// (ATen/native/cpu/UpSampleKernel.cpp _compute_index_ranges_int16_weights). Returns the precision.
 int quantize_weights(std::vector<Taps>& taps, int64_t in) {
   double largest = 0;
   for (Taps& tap : taps) {
-    // Taps beyond the border use the border element, so their weights add up there.
+    // Taps beyond the border use the border element: add their weights to its weight.
     const int64_t first = tap.index(0, in);
     const int64_t last = tap.index(tap.weights.size() - 1, in);
     std::vector<double> inside(static_cast<size_t>(last - first + 1), 0.0);
@@ -255,8 +255,9 @@ std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& s
   return resize_axis(values, before, sizes[dim], after, taps);
 }
 
-// Taps of bytes along one dimension. As many for each result, those without weight among them, as
-// kernels take at once; they lie within the row, or within `least` elements.
+// Integer taps along one dimension. Each result has the same number of taps, a multiple of
+// kernels::kByteTaps, padded with taps of weight 0. All taps lie within the row, extended to
+// `least` elements if it is shorter.
 struct WholeTaps {
   int64_t taps = 0;
   int64_t least = 0;
@@ -303,7 +304,7 @@ void resize_byte_lines(const uint8_t* x, int64_t in, int64_t length, const Whole
     for (int64_t k = 0; k < taps.taps; ++k)
       lines[static_cast<size_t>(k)] = x + std::min(taps.first[o] + k, in - 1) * length;
     const int16_t* weights = taps.weights.data() + o * lines.size();
-    // Those of no weight at the end.
+    // Skips the taps of weight 0 at the end.
     int64_t count = taps.taps;
     while (count > 1 && weights[count - 1] == 0) --count;
     kernels::sum_byte_lines({lines.data(), weights, count, length, taps.precision},
@@ -311,8 +312,8 @@ void resize_byte_lines(const uint8_t* x, int64_t in, int64_t length, const Whole
   }
 }
 
-// In whole numbers, width before height, which PyTorch rounds between; a dimension whose size stays
-// is skipped.
+// Resizes in integer arithmetic: width, then height, with rounding between them as in PyTorch.
+// Skips a dimension whose size does not change.
 void resize_bytes(Tensor& out, const Tensor& self, const Resize& resize) {
   const Tensor images = to_dense(self, Dtype::uint8, Dtype::uint8);
   Tensor resized = dense_result(out, Dtype::uint8);
@@ -341,9 +342,9 @@ void resize_bytes(Tensor& out, const Tensor& self, const Resize& resize) {
   finish_dense(out, resized);
 }
 
-// Reproduces a fault of PyTorch: in a result of width 1 every row repeats the first one, unless the
-// channels lie innermost. The loop over rows steps by the stride of a dimension that was merged
-// away (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
+// Reproduces a fault of PyTorch: if the result has width 1, every row repeats the first row, unless
+// the channels are innermost. PyTorch's loop over rows steps by the stride of a dimension that was
+// merged away (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
 bool rows_repeat(const Tensor& self, const Resize& resize) {
   return is_antialiased(resize.mode) && resize.output.back() == 1 &&
          suggest_memory_format(self) == MemoryFormat::contiguous;
@@ -352,8 +353,8 @@ void repeat_first_row(std::vector<double>& values, int64_t rows) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % static_cast<size_t>(rows)];
 }
 
-// Taps of numbers T along one dimension, tap by tap; where an element has fewer, their index is
-// negative.
+// Taps with weights T along one dimension, stored tap by tap. If an output element has fewer taps
+// than others, the missing taps have a negative index.
 template <class T>
 struct FlatTaps {
   int64_t taps = 1;
@@ -405,7 +406,7 @@ void resize_floats(const float* x, int64_t before, int64_t in, int64_t after,
     }
 }
 
-// Plane by plane, so that what is between two dimensions stays in the cache.
+// Resizes plane by plane, so that the intermediate results between dimensions stay in the cache.
 void resize_planes(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<float> input(self);
   Output<float> output(out);
@@ -413,7 +414,7 @@ void resize_planes(Tensor& out, const Tensor& self, const Resize& resize) {
   std::vector<std::optional<FlatTaps<float>>> taps(spatial);
   const Sizes from(self.sizes().begin() + 2, self.sizes().end());
   for (size_t i = 0; i < spatial; ++i) {
-    // A kernel that works dim by dim skips a dim whose size stays.
+    // A kernel that resizes one dim at a time skips a dim whose size does not change.
     if (is_antialiased(resize.mode) && from[i] == resize.output[i]) continue;
     const Axis<float> axis(resize.mode, from[i], resize.output[i], resize.align_corners,
                            resize.scales[i]);
@@ -455,7 +456,7 @@ void resize_nearest(Tensor& out, const Tensor& self, const Resize& resize) {
   take_positions(out, self, positions);
 }
 
-// In double.
+// Resizes in double.
 void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<double> input(self);
   std::vector<double> values(input.data(), input.data() + input.size());
@@ -463,7 +464,7 @@ void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   for (size_t i = resize.output.size(); i-- > 0;) {
     const size_t dim = 2 + i;
     const int64_t length = resize.output[i];
-    // A kernel that works dim by dim skips a dim whose size stays.
+    // A kernel that resizes one dim at a time skips a dim whose size does not change.
     if (is_antialiased(resize.mode) && sizes[dim] == length) continue;
     const Axis<double> axis(resize.mode, sizes[dim], length, resize.align_corners,
                             resize.scales[i]);
@@ -537,7 +538,7 @@ Result<Resize> resize_from_vec(const Tensor& input, Mode mode, int64_t spatial,
   return resize;
 }
 
-// The result of `Use`, which is resize_meta or run_resize.
+// The return type of `Use`, which is resize_meta or run_resize.
 template <auto Use>
 using Answer = std::invoke_result_t<decltype(Use), const Tensor&, const Resize&>;
 
@@ -558,7 +559,7 @@ Answer<Use> smooth_vec(const Tensor& input, const std::optional<Sizes>& output_s
   return Use(input, resize);
 }
 
-// Operators with one optional scale per dimension.
+// For operators with one optional scale per dimension.
 template <auto Use, Mode M, class... S>
 Answer<Use> nearest(const Tensor& self, const Sizes& output_size, const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
@@ -572,8 +573,8 @@ Answer<Use> smooth(const Tensor& self, const Sizes& output_size, bool align_corn
   return Use(self, {M, align_corners, output, {scales...}});
 }
 
-// The gradient of every output element is distributed over its taps: adds to x[before, in, after]
-// of y[before, out, after].
+// Adds the gradient of every output element, y[before, out, after], to the elements of its taps in
+// x[before, in, after].
 template <class T>
 void resize_axis_backward(const T* y, int64_t before, int64_t in, int64_t after,
                           const FlatTaps<T>& taps, T* x) {
@@ -658,7 +659,7 @@ Result<Tensor> smooth_backward(const Tensor& grad_output, const Sizes& output_si
 
 using S = OptionalScale;
 
-// Replaces factors by the sizes that they give.
+// Replaces factors by the sizes that they determine.
 template <Handle Resizes, class... AlignCorners>
 Result<Tensor> vec_formula(Emitter& e, const Tensor& input, const std::optional<Sizes>& output_size,
                            const AlignCorners&... align_corners,

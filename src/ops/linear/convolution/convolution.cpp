@@ -1,4 +1,4 @@
-// The convolution operators: the many ways to spell stride, padding and batch.
+// The convolution operators: many ways to write stride, padding and batch.
 #include "ops/linear/convolution/convolution.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace pt2::ops {
 namespace {
 
-// One number per spatial dimension, or one for all.
+// A window of one number per spatial dimension, or of one number for all. Missing leading
+// dimensions get `neutral`.
 Result<Window> window(const Sizes& values, int64_t spatial, int64_t neutral,
                       std::string_view what) {
   Window out{neutral, neutral, neutral};
@@ -77,8 +78,8 @@ Result<Tensor> convolution_flags(const Tensor& input, const Tensor& weight,
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
-// "same" keeps the size. Odd padding puts its larger half at the end (ATen/native/Convolution.cpp
-// convolution_same).
+// The shape of a convolution with named padding. "same" keeps the input's size; odd padding puts
+// its larger half at the end (ATen/native/Convolution.cpp convolution_same).
 Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, const Sizes& stride,
                                      const std::string& padding, const Sizes& dilation,
                                      int64_t groups) {
@@ -99,7 +100,7 @@ Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, cons
   return shape;
 }
 
-// A single image becomes a batch of one.
+// aten.convolution on a batch; a single image becomes a batch of one.
 template <int64_t Spatial>
 Result<Tensor> convolve(Emitter& e, const Tensor& input, const Tensor& weight,
                         const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
@@ -133,7 +134,7 @@ Result<Tensor> conv_transpose(Emitter& e, const Tensor& input, const Tensor& wei
 }
 
 // "same" with odd padding puts the larger half at the end. aten.convolution cannot express that, so
-// the input is padded before.
+// the input is padded first.
 template <int64_t Spatial>
 Result<Tensor> conv_padding(Emitter& e, const Tensor& input, const Tensor& weight,
                             const OptionalTensor& bias, const Sizes& stride,
@@ -154,7 +155,7 @@ Result<Tensor> conv_padding(Emitter& e, const Tensor& input, const Tensor& weigh
   return conv<Spatial>(e, whole, weight, bias, stride, before, dilation, groups);
 }
 
-// The flags choose among implementations.
+// The flags only choose among implementations.
 Result<Tensor> convolution_deprecated(Emitter& e, const Tensor& input, const Tensor& weight,
                                       const OptionalTensor& bias, const Sizes& stride,
                                       const Sizes& padding, const Sizes& dilation, bool transposed,

@@ -1,5 +1,5 @@
-// Gradients of convolutions. The gradient of the input is a convolution again; that of the weight
-// is a product of the output gradients and the input's windows.
+// Gradients of convolutions. The gradient of the input is another convolution. The gradient of the
+// weight is a matrix product of the output gradients and the input's windows.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -15,7 +15,7 @@ namespace pt2::ops {
 namespace {
 
 // gradient[r, w, k] = sum over images and positions of rows[n, r, position] times the element of
-// windows[n, w, ...] that kernel position k covers there.
+// windows[n, w, ...] under kernel position k.
 template <class C>
 void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows,
                      const ConvolutionShape& shape) {
@@ -46,8 +46,9 @@ void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows
     }
 }
 
-// The gradient of the input is a convolution with the kernels turned around, where windows lie side
-// by side. Nothing where that would need less than no padding.
+// The convolution with reversed kernels that computes the gradient of the input. Nothing (nullopt)
+// for transposed or volumetric convolutions, for strides above 1, or if it would need negative
+// padding.
 std::optional<ConvolutionShape> turned_around(const ConvolutionShape& shape, const Window& kernel) {
   if (shape.transposed || shape.spatial > 2) return std::nullopt;
   ConvolutionShape out = shape;
@@ -59,8 +60,8 @@ std::optional<ConvolutionShape> turned_around(const ConvolutionShape& shape, con
   return out;
 }
 
-// [in, out / groups, ...] of weights [out, in / groups, ...], from the last element of each kernel
-// to the first.
+// Weights [out, in / groups, ...] as [in, out / groups, ...], with the elements of each kernel in
+// reverse order.
 Result<Tensor> turned_kernels(const Tensor& weight, int64_t groups) {
   Sizes sizes = weight.sizes();
   const int64_t rows = sizes[0] / groups, columns = sizes[1];

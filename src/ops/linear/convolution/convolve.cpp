@@ -1,5 +1,5 @@
 // The convolution kernel: a matrix product whose right operand is the input's windows, gathered
-// while they are packed.
+// while packing.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,8 @@ void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {
     }
 }
 
-// The indices i of one dim for which i * stride + offset is an index of the other.
+// The indices i of one dimension for which i * stride + offset is a valid index of the other
+// dimension.
 struct IndexRange {
   int64_t begin, end;
 };
@@ -34,9 +35,10 @@ IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset)
   return {begin, std::min(in, end)};
 }
 
-// Where place `k` of the kernel joins positions of `narrow` (the output, or the input of a
-// transposed convolution) with those of `wide`, which lie a stride apart: visit(i, j, count) for
-// each row of them, that begins at element i of the one and j of the other.
+// Finds the positions that kernel position `k` connects between `narrow` (the output, or the input
+// of a transposed convolution) and `wide`. Calls visit(i, j, count) for each row of such positions,
+// which begins at element i of `narrow` and element j of `wide`. In `wide`, the positions are a
+// stride apart.
 template <class Visit>
 void join_rows(const Window& narrow, const Window& wide, const Window& k,
                const ConvolutionShape& shape, const Visit& visit) {
@@ -61,8 +63,8 @@ Window place_in(const Window& kernel, int64_t k) {
   return {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
 }
 
-// One channel of the result, row by row for each number of its kernel: of so few channels a product
-// would be mostly empty.
+// Computes one output channel, adding a row of inputs for each kernel element. With so few
+// channels, most of a product's tiles would be empty.
 template <class C>
 void convolve_channel(C* y, const Window& sizes, const C* image, const Window& in, int64_t channels,
                       const C* weight, const Window& kernel, const ConvolutionShape& shape) {
@@ -85,11 +87,11 @@ void convolve_channel(C* y, const Window& sizes, const C* image, const Window& i
     }
 }
 
-// `y` is the dense result, whose sizes are those of `out`.
+// `y` is the dense result, with the sizes of `out`.
 template <class C>
 void convolve_windows(C* y, const Tensor& out, const Tensor& input, const Tensor& weight,
                       const ConvolutionShape& shape) {
-  // Longer sums are better made in blocks.
+  // Longer sums are better computed in blocks, by gemm.
   constexpr int64_t kFewChannels = 2, kShortSum = 128;
   const Window in = spatial_sizes(input, shape.spatial);
   const Window sizes = spatial_sizes(out, shape.spatial);
@@ -122,7 +124,8 @@ void convolve_windows(C* y, const Tensor& out, const Tensor& input, const Tensor
   }
 }
 
-// Adds what each input position gives to one place of the kernel, `k`, where it goes in the output.
+// Adds the contributions of all input positions through kernel position `k` to the output positions
+// under it.
 template <class C>
 void scatter(const C* from, const Window& in, const Window& k, const ConvolutionShape& shape, C* to,
              const Window& out) {
@@ -134,8 +137,8 @@ void scatter(const C* from, const Window& in, const Window& k, const Convolution
   });
 }
 
-// A product of the kernels with the input gives what each position adds to its window of the output
-// (at::native::slow_conv_transpose2d, with its col2im).
+// A product of the kernels with the input gives the contribution of each input position to its
+// window of the output (at::native::slow_conv_transpose2d, with its col2im).
 template <class C>
 void convolve_transposed(C* y, const Tensor& out, const Tensor& input, const Tensor& weight,
                          const ConvolutionShape& shape) {
@@ -241,8 +244,9 @@ Result<void> check_window(const ConvolutionShape& shape, size_t dim) {
   return {};
 }
 
-// PyTorch's own loops over volumes lose the format; oneDNN's, for halves and what is large enough
-// of float32, keep it (ATen/native/Convolution.cpp use_mkldnn).
+// True if the result loses the memory format: PyTorch's own loops over volumes lose it. oneDNN,
+// which computes halves and large enough float32 convolutions, keeps it
+// (ATen/native/Convolution.cpp use_mkldnn).
 bool loses_format(const Tensor& input, const Tensor& weight, const ConvolutionShape& shape) {
   if (shape.spatial != 3 || dtype_size(input.dtype()) == 2) return false;
   if (input.dtype() != Dtype::float32) return true;
@@ -252,7 +256,7 @@ bool loses_format(const Tensor& input, const Tensor& weight, const ConvolutionSh
   return !(shape.groups > 1 || has_wide_kernel || input.size(0) > 1 || rows > kLarge);
 }
 
-// Of rows only the kernel's format counts (ATen/native/Convolution.cpp _convolution).
+// For conv1d, only the kernel's format counts (ATen/native/Convolution.cpp _convolution).
 Sizes result_strides(const Tensor& input, const Tensor& weight, const ConvolutionShape& shape,
                      const Sizes& sizes) {
   if (shape.spatial == 1) return row_strides(sizes, suggest_format_of_rows(weight));

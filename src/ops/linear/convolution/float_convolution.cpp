@@ -12,10 +12,10 @@
 namespace pt2::ops {
 namespace {
 
-// A stride or dilation, which may be any number where there is nothing to step to.
+// A stride or dilation; 1 if there is nothing to step to, because then it may be any number.
 int64_t step_among(int64_t count, int64_t step) { return count > 1 ? step : 1; }
 
-// With so few channels, transposing costs more than reading them in place.
+// Up to this number of channels, transposing costs more than reading them in place.
 constexpr int64_t kFewChannels = 4;
 
 }  // namespace
@@ -97,7 +97,7 @@ void convolve_transposed_images(Tensor& out, const Tensor& input, const Tensor& 
     convolution.dilation[dim] = shape.dilation[dim];
     convolution.pad[dim] = shape.padding[dim];
   }
-  // A signal runs along the height.
+  // One-dimensional signals run along the height.
   if (shape.spatial == 1)
     for (auto* extents : {&convolution.in, &convolution.out, &convolution.kernel,
                           &convolution.stride, &convolution.dilation, &convolution.pad})
@@ -153,8 +153,8 @@ void add_weight_gradient(float* gradient, const Sizes& sizes, const Tensor& rows
   const int64_t depth = channels * area, pixels = product(in);
   const Input<float> r(rows), x(windows);
   AlignedFloats scratch(kernels::kernel_gradient_scratch());
-  // Windows of many channels are gathered faster from images that lie channels last, as are the
-  // kernels then.
+  // Windows of many channels are gathered faster from channels-last images. The kernel gradients
+  // are then channels-last, too.
   const bool turns = !convolution.planar;
   Scratch<float> turned(static_cast<size_t>(turns ? channels * pixels : 0));
   Scratch<float> sums(static_cast<size_t>(turns ? rows.size(1) * depth : 0), 0.0f);

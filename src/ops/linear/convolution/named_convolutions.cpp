@@ -15,7 +15,7 @@ Result<void> check_kernel(const Tensor& weight, const Sizes& kernel_size) {
   return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for weight " +
                         weight.type_text() + ", expected the last sizes of weight");
 }
-// Sizes of 0 or of 1 in each spatial dim.
+// A list of `number` (0 or 1) for each spatial dim.
 Value repeated(const Sizes& like, int64_t number) {
   return Value(Value::List(like.size(), Value(number)));
 }
@@ -63,7 +63,7 @@ Result<Tensor> transposed(const Tensor& self, const Tensor& weight, const Sizes&
   return convolve_as(self, weight, kernel_size, bias, {stride, padding, dilation, output_padding},
                      true, 1);
 }
-// [time, batch, channels] with a weight of [width, in, out].
+// `self` is [time, batch, channels], `weight` is [width, in, out].
 Result<Tensor> conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad) {
   PT2_TRY_VOID(check_rank(self, 3, "self"));
   PT2_TRY_VOID(check_rank(weight, 3, "weight"));

@@ -1,4 +1,4 @@
-// The windows of a convolution as an operand of a matrix product, gathered while they are packed.
+// The windows of a convolution as an operand of a matrix product, gathered while packing.
 #ifndef PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 #define PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 
@@ -9,7 +9,7 @@
 
 namespace pt2::ops {
 
-// The last three sizes, with 1 for dimensions that a conv1d or conv2d lacks.
+// The spatial sizes, with 1 for dimensions that a conv1d or conv2d lacks.
 inline Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
   Window out{1, 1, 1};
   for (int64_t i = 0; i < spatial; ++i)
@@ -19,8 +19,8 @@ inline Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
 
 inline int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
-// Line = output position, depth = (channel, kernel position). The element is the input at that
-// kernel position, or zero in the padding.
+// A line is an output position, the depth is (channel, kernel position). The element is the input
+// under that kernel position, or zero in the padding.
 template <class C>
 class WindowOperand : public GemmOperand<C> {
  public:

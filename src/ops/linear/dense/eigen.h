@@ -1,4 +1,4 @@
-// Shared by the units that use Eigen; must not be included elsewhere.
+// Shared by the source files that use Eigen. No other file may include it.
 #ifndef PT2_OPS_LINEAR_DENSE_EIGEN_H
 #define PT2_OPS_LINEAR_DENSE_EIGEN_H
 
@@ -12,7 +12,7 @@ template <class T>
 using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 template <class T>
 using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-// A matrix or a block of one.
+// A matrix or a block of a matrix.
 template <class T>
 using Part = Eigen::Ref<Dense<T>, 0, Eigen::OuterStride<>>;
 

@@ -10,16 +10,17 @@ namespace {
 
 constexpr int64_t kMostRows = 25;  // LAPACK's SMLSIZ
 
-// Whether squares of elements, of which that is the largest, neither overflow nor vanish.
+// True if squares of elements neither overflow nor underflow; `largest` is the largest element's
+// absolute value.
 bool is_moderate(double largest) { return largest == 0 || (largest > 1e-140 && largest < 1e140); }
 
-// Of a finite matrix, of whose elements it reads the lower triangle. Divided by `scale`, squares of
-// the elements neither overflow nor vanish. Without `vectors` it leaves nothing in the matrix.
+// Factors a finite matrix, of which it reads the lower triangle. Squares of the elements divided by
+// `scale` must not overflow or underflow. Without `vectors`, the matrix holds no result.
 template <class T>
 bool factor_large_hermitian(MatrixView<T> a, double* values, double scale, bool vectors,
                             const Precision& precision) {
   auto matrix = map(a);
-  // Part by part: Eigen would divide by a complex number.
+  // Divides real and imaginary parts separately: Eigen would divide by a complex number.
   std::for_each(a.data, a.data + matrix.size(), [scale](T& element) { element /= scale; });
   const Eigen::Tridiagonalization<Dense<T>> reduced(matrix);
   const Column<double> diagonal = reduced.diagonal(), beside = reduced.subDiagonal();

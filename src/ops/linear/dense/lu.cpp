@@ -7,7 +7,8 @@
 namespace pt2::ops {
 namespace {
 
-// LAPACK's izamax: the largest by the sum of the absolute parts; the first of equal ones.
+// The pivot order of LAPACK's izamax: the largest sum of the parts' absolute values, the first of
+// equal ones.
 double weight(double x) { return std::fabs(x); }
 double weight(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
 
@@ -38,8 +39,8 @@ void exchange_rows(Part<T> a, const int64_t* pivots, int64_t count) {
     for (int64_t k = 0; k < count; ++k) std::swap(a(k, j), a(pivots[k] - 1, j));
 }
 
-// Recursive LU: factors the left half of the columns, updates the right half, factors that. Nearly
-// all work is then matrix products.
+// Recursive LU: factors the left half of the columns, updates the right half, then factors the
+// right half. Nearly all work is then in matrix products.
 template <class T>
 int64_t factor_columns(Part<T> a, int64_t* pivots) {
   constexpr int64_t kPanel = 16;
@@ -105,7 +106,7 @@ int64_t factor_cholesky(MatrixView<T> a) {
     auto panel = l.block(begin, begin, n - begin, width);
     panel.noalias() -=
         l.block(begin, 0, n - begin, begin) * l.block(begin, 0, width, begin).adjoint();
-    // The product above has overwritten what is beyond the diagonal.
+    // The product above has overwritten elements above the diagonal.
     panel.topRows(width).template triangularView<Eigen::StrictlyUpper>().setZero();
     for (int64_t j = 0; j < width; ++j) {
       auto column = panel.col(j).tail(n - begin - j);
@@ -113,7 +114,8 @@ int64_t factor_cholesky(MatrixView<T> a) {
       column.noalias() -= panel.bottomLeftCorner(n - begin - j, j) * panel.row(j).head(j).adjoint();
       const double diagonal = std::real(column(0));
       if (!(diagonal > 0)) {
-        // As LAPACK leaves it: of this column only the diagonal is computed, of later ones nothing.
+        // As in LAPACK: only the diagonal element of this column is computed, and nothing of later
+        // columns.
         column.tail(column.size() - 1) = before.tail(column.size() - 1);
         return begin + j + 1;
       }

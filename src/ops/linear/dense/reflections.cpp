@@ -10,7 +10,7 @@ void factor_reflections(MatrixView<T> a, T* tau) {
   if (a.rows == 0 || a.columns == 0) return;
   auto matrix = map(a);
   const Eigen::HouseholderQR<Eigen::Ref<Dense<T>>> qr(matrix);
-  // The reflections that make R are the adjoints of those that make Q.
+  // The reflections that transform A to R are the adjoints of those that form Q.
   Eigen::Map<Column<T>>(tau, std::min(a.rows, a.columns)) = qr.hCoeffs().conjugate();
 }
 

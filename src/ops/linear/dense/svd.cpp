@@ -9,7 +9,7 @@ namespace pt2::ops {
 
 namespace {
 
-// A probe vector of equal magnitudes and signs without a pattern.
+// A probe vector whose elements have absolute value 1 and irregular signs.
 Column<double> probe(Eigen::Index count) {
   Column<double> out(count);
   for (Eigen::Index i = 0; i < count; ++i) out(i) = std::fmod(0.618 * double(i), 1) < 0.5 ? 1 : -1;
@@ -19,7 +19,7 @@ double disorder(const Dense<double>& basis) {
   const Column<double> z = probe(basis.cols());
   return (basis.transpose() * (basis * z) - z).norm() / z.norm();
 }
-// Tests on one vector that the columns are orthonormal and A V = U S. Eigen 3.4 loses the
+// Checks with one probe vector that the columns are orthonormal and that A V = U S. Eigen 3.4 loses
 // orthonormality for some matrices of low rank.
 template <class Svd>
 bool holds(const Dense<double>& a, const Svd& svd) {
@@ -49,7 +49,7 @@ void factor_svd(MatrixView<double> a, double* values, MatrixView<double> u, Matr
   if (u.data != nullptr)
     parts = (u.rows == u.columns ? Eigen::ComputeFullU : Eigen::ComputeThinU) |
             (vh.rows == vh.columns ? Eigen::ComputeFullV : Eigen::ComputeThinV);
-  // Scales first: squares of the largest and smallest numbers would overflow or underflow.
+  // Scales first: squares of very large or very small numbers would overflow or underflow.
   const double largest = matrix.cwiseAbs().maxCoeff();
   const double scale = largest > 0 ? largest : 1;
   const Dense<double> scaled = matrix / scale;

@@ -7,9 +7,9 @@
 namespace pt2::ops {
 namespace {
 
-// Reduces a matrix with at least as many rows as columns to a real bidiagonal one by reflections
-// (LAPACK's gebrd). Those from the left are stored below the diagonal, those from the right in the
-// columns below the first diagonal of `right`.
+// Reflections that reduce a matrix with at least as many rows as columns to a real bidiagonal one,
+// `b` (LAPACK's gebrd). Reflections from the left are stored below the diagonal of `left`, those
+// from the right in the columns of `right`, below its first subdiagonal.
 struct Bidiagonal {
   Dense<Complex> left;
   Dense<Complex> right;
@@ -50,7 +50,7 @@ MatrixView<T> view(Dense<T>& a) {
   return {a.data(), a.rows(), a.cols()};
 }
 
-// For a matrix with at least as many rows as columns; empty `u` and `v` are not computed.
+// For a matrix with at least as many rows as columns. Empty `u` and `v` are not computed.
 void factor_tall(Bidiagonal reduced, double* values, Dense<Complex>& u, Dense<Complex>& v) {
   const Eigen::Index n = reduced.b.cols();
   if (u.size() == 0) return factor_svd(view(reduced.b), values, {}, {});
@@ -62,7 +62,7 @@ void factor_tall(Bidiagonal reduced, double* values, Dense<Complex>& u, Dense<Co
   v = inner_vt.transpose().cast<Complex>();
   apply_reflections<Complex>(view(reduced.left), reduced.left_tau.data(), n, view(u), true, false);
   if (n < 2) return;
-  // The reflections from the right do not change the first row.
+  // Reflections from the right do not change the first row.
   Dense<Complex> rest = v.bottomRows(n - 1);
   Dense<Complex> vectors = reduced.right.block(1, 0, n - 1, n - 1);
   apply_reflections<Complex>(view(vectors), reduced.right_tau.data(), n - 1, view(rest), true,
@@ -82,7 +82,7 @@ void factor_svd(MatrixView<Complex> a, double* values, MatrixView<Complex> u,
     map(vh).setConstant(kNan);
     return;
   }
-  // Scales first: squares of the largest and smallest numbers would overflow or underflow.
+  // Scales first: squares of very large or very small numbers would overflow or underflow.
   const double largest = matrix.cwiseAbs().maxCoeff();
   const double scale = largest > 0 ? largest : 1;
   const bool tall = a.rows >= a.columns;

@@ -1,6 +1,7 @@
-// Eigenvalues and eigenvectors of a Hermitian matrix: reflections make it tridiagonal, rotations of
-// neighbouring columns make that diagonal by QL or QR steps with implicit shifts (steqr). Those of
-// a small one have LAPACK's signs, whose reflections (sytd2, hetd2) are made here.
+// Eigenvalues and eigenvectors of a Hermitian matrix. Reflections make it tridiagonal; rotations of
+// neighbouring columns then make it diagonal, by QL or QR steps with implicit shifts (steqr). This
+// file makes LAPACK's reflections (sytd2, hetd2) for small matrices, so that their eigenvectors
+// have LAPACK's signs.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -14,7 +15,7 @@ namespace {
 double conj_of(double x) { return x; }
 Complex conj_of(const Complex& x) { return std::conj(x); }
 
-// 1 - tau v v^H on the rows from `first`.
+// The reflection 1 - tau v v^H, applied to the rows from `first` on.
 template <class T>
 struct Reflection {
   int64_t first = 0;
@@ -22,8 +23,8 @@ struct Reflection {
   T tau{};
 };
 
-// Makes the reflection that leaves of v nothing but a real number, at `leading` (larfg). v becomes
-// that of the reflection.
+// Makes the reflection that maps v to a real number `left` at `leading` and zeros elsewhere
+// (larfg). v becomes the reflection's vector. Returns tau.
 template <class T>
 T reflect(std::vector<T>& v, size_t leading, double& left) {
   const T alpha = v[leading];
@@ -39,7 +40,7 @@ T reflect(std::vector<T>& v, size_t leading, double& left) {
   return (left - alpha) / left;
 }
 
-// a = H a H^H for the rows and columns of the reflection H.
+// a = H a H^H, on the rows and columns of the reflection H.
 template <class T>
 void apply_on_both_sides(MatrixView<T> a, const Reflection<T>& h) {
   const auto count = static_cast<int64_t>(h.v.size());
@@ -59,7 +60,7 @@ void apply_on_both_sides(MatrixView<T> a, const Reflection<T>& h) {
           v[i] * conj_of(w[static_cast<size_t>(j)]) + w[static_cast<size_t>(i)] * conj_of(v[j]);
 }
 
-// From the last column on for the upper triangle, from the first one for the lower.
+// Starts from the last column for the upper triangle, from the first column for the lower.
 template <class T>
 std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, Tridiagonal& out) {
   const int64_t n = a.rows;
@@ -78,7 +79,7 @@ std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, Tridiag
   return reflections;
 }
 
-// std::hypot, without its care where squares are far from the ends of the range.
+// std::hypot, but without its range checks for squares far from overflow and underflow.
 double hypotenuse(double x, double y) {
   const double square = x * x + y * y;
   return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::hypot(x, y);
@@ -89,7 +90,8 @@ struct Rotation {
   double s = 0;
   double length = 0;
 };
-// Takes (f, g) to (length, 0) (lartg, in the form that it had before LAPACK 3.10 and has in MKL).
+// The rotation that maps (f, g) to (length, 0) (lartg, in the form that LAPACK has before 3.10 and
+// that MKL has).
 Rotation rotation_of(double f, double g) {
   if (g == 0) return {1, 0, f};
   if (f == 0) return {0, 1, g};
@@ -98,8 +100,8 @@ Rotation rotation_of(double f, double g) {
   return {sign * f / length, sign * g / length, sign * length};
 }
 
-// Diagonalizes [[a, b], [b, c]] (laev2): the larger value by modulus, the other, and the former's
-// eigenvector.
+// Diagonalizes [[a, b], [b, c]] (laev2): the eigenvalue of larger modulus, the other eigenvalue,
+// and the eigenvector (c, s) of the former.
 struct Pair {
   double first = 0;
   double second = 0;
@@ -134,14 +136,15 @@ class Diagonalisation {
   Diagonalisation(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision)
       : t_(t), z_(vectors), precision_(precision), steps_left_(30 * z_.columns) {}
 
-  // False where steps_left_ do not suffice.
+  // False if steps_left_ steps do not suffice.
   bool run() {
     const int64_t n = z_.columns;
     for (int64_t begin = 0; begin < n;) {
       int64_t end = begin;
       while (end + 1 < n && !separates(end)) ++end;
       if (end + 1 < n) t_.beside_of(end, end + 1) = 0;
-      // From the smaller end, so that small values are found before larger ones disturb them.
+      // Starts from the smaller end, so that small values are found before larger ones disturb
+      // them.
       const bool backwards = std::abs(t_.at(end)) < std::abs(t_.at(begin));
       if (!diagonalize_block(backwards ? end : begin, backwards ? begin : end)) return false;
       begin = end + 1;
@@ -152,7 +155,8 @@ class Diagonalisation {
   }
 
  private:
-  // Vectors are rotated by so many at a time: rows then stay in the first cache for them.
+  // The number of rotations that are collected before vectors are rotated: rows then stay in the
+  // first-level cache.
   static constexpr size_t kMostRotations = 8192;
 
   bool separates(int64_t i) {
@@ -160,7 +164,8 @@ class Diagonalisation {
            std::sqrt(std::abs(t_.at(i))) * std::sqrt(std::abs(t_.at(i + 1))) * precision_.epsilon;
   }
 
-  // QL from the block's first row down where that is `from`, else QR from its last row up.
+  // QL steps from the block's first row down if that row is `from`, else QR steps from its last row
+  // up.
   bool diagonalize_block(int64_t from, int64_t last) {
     const int64_t way = last > from ? 1 : -1;
     for (int64_t left = std::abs(last - from) + 1; left > 0;) {
@@ -195,7 +200,7 @@ class Diagonalisation {
     t_.beside_of(i, i + 1) = 0;
   }
 
-  // One step with the shift of the block of two at `from`; its rotations run from m there.
+  // One step with the shift from the 2 x 2 block at `from`. Its rotations run from m to `from`.
   void step(int64_t from, int64_t m, int64_t way) {
     const double beside = t_.beside_of(from, from + way);
     const double half = (t_.at(from + way) - t_.at(from)) / (2 * beside);
@@ -222,7 +227,7 @@ class Diagonalisation {
     if (rotations_.size() > kMostRotations) rotate();
   }
 
-  // A complex number is two real ones, one below the other.
+  // Rotates the vectors. A complex number counts as two real numbers, one below the other.
   void rotate() {
     constexpr int64_t kParts = sizeof(T) / sizeof(double);
     kernels::rotate_columns(reinterpret_cast<double*>(z_.data), kParts * z_.rows, sequences_,
@@ -231,7 +236,8 @@ class Diagonalisation {
     rotations_.clear();
   }
 
-  // Ascending, by exchanges: eigenvectors of equal values keep LAPACK's order.
+  // Sorts in ascending order by exchanges, so that eigenvectors of equal values keep LAPACK's
+  // order.
   void sort() {
     for (int64_t i = 0; i + 1 < z_.columns; ++i) {
       int64_t least = i;
@@ -247,7 +253,7 @@ class Diagonalisation {
   MatrixView<T> z_;
   Precision precision_;
   int64_t steps_left_;
-  // Of the vectors, still to be done.
+  // Rotations of the vectors that are not applied yet.
   std::vector<kernels::RotationSequence> sequences_;
   std::vector<kernels::PlaneRotation> rotations_;
 };
