@@ -1,4 +1,4 @@
-// Arguments of nodes that passes and rewritings read, change and make.
+// Reads, changes and creates arguments of nodes.
 #ifndef PT2_LOWER_ARGUMENTS_H
 #define PT2_LOWER_ARGUMENTS_H
 
@@ -16,8 +16,8 @@ namespace pt2 {
 
 NamedArgument positional(std::string name, Argument argument);
 NamedArgument keyword(std::string name, Argument argument);
-// The integer that the node gives, or `otherwise` where it gives nothing; nothing where it gives
-// what is no number, or one that depends on sizes.
+// Returns the integer that the node gives, or `otherwise` if the argument is omitted. Nothing if
+// the argument is not an integer literal.
 std::optional<int64_t> literal(const Node& node, std::string_view name,
                                std::optional<int64_t> otherwise);
 Argument int_list(std::span<const int64_t> numbers);
@@ -29,7 +29,7 @@ inline const TensorMeta* tensor_meta(const Graph& graph, const Argument& argumen
   return id != nullptr ? graph.value(*id).tensor() : nullptr;
 }
 
-// Applies `visit(Argument, Value)` to corresponding parts of both.
+// Calls `visit(Argument, Value)` for corresponding parts of both.
 template <class A, class V, class Visit>
 void for_each_pair(A& argument, V& value, const Visit& visit) {
   const auto* list = argument.template get_if<ArgumentList>();
@@ -41,7 +41,7 @@ void for_each_pair(A& argument, V& value, const Visit& visit) {
   }
 }
 
-// Replaces every value of the argument by `change(ValueId)`: another one, or an argument.
+// Replaces every value of the argument by `change(ValueId)`, which returns a value or an argument.
 template <class Change>
 void change_values(Argument& argument, const Change& change) {
   for_each_leaf(argument, [&](Argument& leaf) {

@@ -9,16 +9,18 @@
 
 namespace pt2 {
 
-// `calls`: the region is a graph of the node's. `enters`, `leaves`: it is the nodes between two.
+// `calls`: the node calls a nested graph, the region. `enters`, `leaves`: the region is the nodes
+// between two nodes.
 enum class AutocastSwitch : uint8_t { none, calls, enters, leaves };
 AutocastSwitch autocast_switch(const Node& node);
 
-// The region (ops/forms/autocast.h) that a node opens within `around`. Nothing where its arguments
-// are not a device, a dtype or none, and whether it is enabled.
+// Returns the region (ops/forms/autocast.h) that a node opens within `around`. Nothing if its
+// arguments are not a device, a dtype or None, and an enabled flag.
 std::optional<std::optional<Dtype>> autocast_region_of(const Node& node,
                                                        std::optional<Dtype> around);
 
-// Regions that cast nothing become their nodes, where their graphs fit and give tensors.
+// Inlines the regions that cast nothing, if their graphs fit the calls and return tensors or
+// numbers.
 void inline_autocast_regions(Graph& graph);
 
 }  // namespace pt2

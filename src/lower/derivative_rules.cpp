@@ -18,7 +18,8 @@ const Argument* find(const std::vector<NamedArgument>& inputs, std::string_view 
   return found == inputs.end() ? nullptr : &found->arg;
 }
 
-// The tensor of this name; kNoTerm for what is none, and for a tangent that is zero.
+// Returns the tensor with this name; kNoTerm if the argument is not a tensor or the tangent is
+// zero.
 Term term_of(const std::vector<NamedArgument>& arguments, std::string_view name) {
   const Argument* argument = find(arguments, name);
   const auto* term = argument == nullptr ? nullptr : argument->get_if<Term>();
@@ -29,8 +30,8 @@ Term operand(const Differential& d, std::string_view name) {
 }
 Term tangent(const Differential& d, std::string_view name) { return term_of(d.tangents, name); }
 
-// What a rule speaks of must be there under its name: a file may leave it out, or give it by
-// position alone.
+// Fails if an argument that a rule reads is missing under its name: a file may omit the argument or
+// pass it by position only.
 Result<void> expect(const Differential& d, std::initializer_list<std::string_view> names) {
   for (std::string_view name : names)
     if (find(d.primal.inputs, name) == nullptr)
@@ -57,17 +58,18 @@ bool has_term(const Argument& tangent) {
   return found;
 }
 
-// Formulas as they are written on paper. The first error stays; what follows it is not called.
+// Builds calls in the notation of formulas. After the first error it makes no further calls and
+// keeps that error.
 class Formula {
  public:
-  // Results have the type of `typed_as`, or of `like` where that is no term.
+  // Results have the type of `typed_as`, or of `like` if `typed_as` is kNoTerm.
   Formula(DerivativeBuilder& builder, ValueId like, Term typed_as = kNoTerm)
       : builder_(builder), like_(like), typed_as_(typed_as) {}
 
   Term call(std::string_view op, std::vector<NamedArgument> inputs) {
     return call(wanted(op, std::move(inputs), typed_as_));
   }
-  // Of operators that keep the type of their operand.
+  // For operators whose result has the type of the operand.
   Term unary(std::string_view op, Term a) { return call(wanted(op, {named("self", a)}, a)); }
   Term binary(std::string_view op, Term a, Argument b) {
     const auto* other = b.get_if<Term>();
@@ -83,13 +85,13 @@ class Formula {
   Term sub(Term a, Term b) { return binary("sub.Tensor", a, Argument(b)); }
   Term neg(Term a) { return unary("neg.default", a); }
   Term square(Term a) { return mul(a, a); }
-  // Of terms that may be zero.
+  // A kNoTerm is zero; minus accepts it only as `a`.
   Term plus(Term a, Term b) { return a == kNoTerm ? b : b == kNoTerm ? a : add(a, b); }
   Term minus(Term a, Term b) { return a == kNoTerm ? neg(b) : sub(a, b); }
   Term one_minus(Term a) { return add(neg(a), 1.0); }
   Term zeros_like(Term a) { return unary("zeros_like.default", a); }
 
-  // op: "gt" and the like.
+  // `op` is a comparison, such as "gt".
   Term compare(std::string_view op, Term a, Argument b) {
     const bool is_term = b.is<Term>();
     DerivativeCall made =
@@ -102,7 +104,7 @@ class Formula {
     return call("where.self", {named("condition", condition), named("self", a), named("other", b)});
   }
 
-  // op: "sum.dim_IntList", "mean.dim", "amax.default" and the like.
+  // `op` is a reduction, such as "sum.dim_IntList", "mean.dim" or "amax.default".
   Term reduce(std::string_view op, Term a, std::span<const int64_t> dims, bool keeps = true) {
     DerivativeCall made = wanted(op,
                                  {named("self", a),
@@ -147,12 +149,13 @@ class Formula {
   std::optional<Error> error_;
 };
 
-// Roundings, sizes and whatever else is the same for all values nearby.
+// The tangent of functions that are locally constant, such as roundings and sizes: zero.
 Result<Term> constant(DerivativeBuilder&, const DerivativeRule&, const Differential&) {
   return kNoTerm;
 }
 
-// The tangent in the operand's place. A zero among several is made real; a number becomes 0.
+// Returns the tangent that replaces an operand. A zero tangent becomes a tensor of zeros; a number
+// becomes 0.
 Argument tangent_or_zero(Formula& formula, const Argument& primal, const Argument& tangent) {
   if (primal.is<int64_t>() || primal.is<double>() || primal.is<bool>()) return Argument(int64_t{0});
   if (const auto* list = primal.get_if<ArgumentList>()) {
@@ -173,8 +176,8 @@ Result<Term> linear(DerivativeBuilder& builder, const DerivativeRule& rule, cons
   return builder.call(*std::move(call));
 }
 
-// Operators that are linear in each of `rule.operands`: the product rule. What is added to the
-// product, a bias, has a tangent of its own.
+// The product rule, for operators that are linear in each of `rule.operands`. The bias is added to
+// the product: its tangent is added to the result.
 Result<Term> product(DerivativeBuilder& builder, const DerivativeRule& rule,
                      const Differential& d) {
   Formula formula(builder, d.primal.like, d.result);
@@ -231,7 +234,7 @@ Result<Term> quotient(DerivativeBuilder& builder, const DerivativeRule&, const D
   return formula.result(formula.binary("div.Tensor", change, *find(d.primal.inputs, "other")));
 }
 
-// x^n for a number n.
+// x^n for a constant n.
 Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   PT2_TRY_VOID(expect(d, {"exponent"}));
@@ -260,7 +263,7 @@ double number_or(const Differential& d, std::string_view name, double otherwise)
   const auto* real = argument->get_if<double>();
   return real == nullptr ? otherwise : *real;
 }
-// The dimensions of a reduction; error where it is one of all.
+// Returns the dimensions of a reduction. Fails if the reduction is over all dimensions.
 Result<std::vector<int64_t>> dims_of(const Differential& d) {
   std::vector<int64_t> dims;
   const Argument* argument = find(d.primal.inputs, "dim");
@@ -341,7 +344,7 @@ Result<Term> extremum(DerivativeBuilder& builder, const DerivativeRule&, const D
                                     reduced.sum(ones, dims, keeps_dims(d))));
 }
 
-// The 2-norm: sum(x dx) / y, and 0 where y is.
+// The 2-norm y: sum(x dx) / y, and 0 where y is 0.
 Result<Term> vector_norm(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   const Argument* type = find(d.primal.inputs, "dtype");
@@ -395,7 +398,7 @@ Result<Term> layer_norm(DerivativeBuilder& builder, const DerivativeRule&, const
   return f.result(sum);
 }
 
-// Which of two operands counts, and half of both where they are equal.
+// The tangent of the chosen operand. Where the operands are equal, half the sum of both tangents.
 template <bool kLargest>
 Result<Term> extreme_of_two(DerivativeBuilder& builder, const DerivativeRule&,
                             const Differential& d) {
@@ -413,8 +416,8 @@ Result<Term> extreme_of_two(DerivativeBuilder& builder, const DerivativeRule&,
   return f.result(f.where(is_equal, half, f.where(is_first, da, db)));
 }
 
-// x^n: dx n x^(n - 1) + dn y log(x). The first term is 0 where n is, the second where x is 0 and n
-// is not negative (torch/csrc/autograd/FunctionsManual.cpp pow_backward_exponent).
+// y = x^n: dx n x^(n - 1) + dn y log(x). The first term is 0 where n is 0, the second where x is 0
+// and n is not negative (torch/csrc/autograd/FunctionsManual.cpp pow_backward_exponent).
 Result<Term> power_of_tensors(DerivativeBuilder& builder, const DerivativeRule&,
                               const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "exponent"}));
@@ -438,7 +441,7 @@ Result<Term> power_of_tensors(DerivativeBuilder& builder, const DerivativeRule&,
   return f.result(sum);
 }
 
-// n^x for a number n: dx y log(n).
+// y = n^x for a constant n: dx y log(n).
 Result<Term> power_of_number(DerivativeBuilder& builder, const DerivativeRule&,
                              const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"exponent"}));
@@ -452,7 +455,7 @@ Result<Term> power_of_number(DerivativeBuilder& builder, const DerivativeRule&,
   return f.result(f.mul(dx, slope));
 }
 
-// -Y dA Y.
+// Y = A^-1: -Y dA Y.
 Result<Term> matrix_inverse(DerivativeBuilder& builder, const DerivativeRule&,
                             const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"A"}));
@@ -462,7 +465,7 @@ Result<Term> matrix_inverse(DerivativeBuilder& builder, const DerivativeRule&,
   return f.result(f.neg(matmul(matmul(d.result, da), d.result)));
 }
 
-// (a da + b db) / y.
+// y = hypot(a, b): (a da + b db) / y.
 Result<Term> hypotenuse(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
   Formula f(builder, d.primal.like, d.result);
@@ -474,7 +477,7 @@ Result<Term> hypotenuse(DerivativeBuilder& builder, const DerivativeRule&, const
   return f.result(f.div(sum, d.result));
 }
 
-// (b da - a db) / (a a + b b).
+// y = atan2(a, b): (b da - a db) / (a a + b b).
 Result<Term> arctangent_of_two(DerivativeBuilder& builder, const DerivativeRule&,
                                const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self", "other"}));
@@ -488,7 +491,7 @@ Result<Term> arctangent_of_two(DerivativeBuilder& builder, const DerivativeRule&
   return f.result(f.div(change, f.add(f.square(a), f.square(b))));
 }
 
-// dx within the bounds; at a bound, too, where they belong to it.
+// dx within the bounds, else 0. At a bound, clamp gives dx and hardtanh gives 0.
 template <bool kWithBounds>
 Result<Term> clipped(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
@@ -515,7 +518,8 @@ Result<Term> clipped(DerivativeBuilder& builder, const DerivativeRule&, const Di
   return f.result(dx);
 }
 
-// One slope above 0, another at and below it, which kSlope(formula, differential, x) gives.
+// Functions with two branches. Above 0 the tangent is dx * scale; at and below 0 it is
+// kSlope(formula, differential, x, dx).
 template <auto kSlope>
 Result<Term> bent(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
@@ -526,7 +530,7 @@ Result<Term> bent(DerivativeBuilder& builder, const DerivativeRule&, const Diffe
   return f.result(f.where(f.compare("gt", x, Argument(0.0)), above, kSlope(f, d, x, dx)));
 }
 
-// Functions of one number: kSlope(formula, x, y) is the derivative.
+// Elementwise functions of one operand: kSlope(formula, x, y) is the derivative.
 template <auto kSlope>
 Result<Term> pointwise(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
@@ -546,7 +550,7 @@ Result<Term> pointwise_by_default(DerivativeBuilder& builder, const DerivativeRu
   return pointwise<kSlope>(builder, rule, d);
 }
 
-// The slope of x cdf(x); that of its approximation by tanh is a product, too.
+// The derivatives of x cdf(x) and of its tanh approximation; both use the product rule.
 Term gelu_slope(Formula& f, Term x) {
   const Term cdf =
       f.mul(f.add(f.unary("erf.default", f.mul(x, 1 / std::numbers::sqrt2)), 1.0), 0.5);
@@ -621,7 +625,7 @@ void add_pointwise(Rules& rules) {
   add("softplus.default",   pointwise_by_default<[](Formula& f, Term x, Term) { return f.unary("sigmoid.default", x); }>);
 }
 
-// What rows of the table say themselves (ops/facts.h).
+// Adds the rules that the operator table itself states (ops/facts.h).
 void add_facts(Rules& rules) {
   for (const auto& family : ops::families())
     for (const ops::OpDef& def : family.rows) {

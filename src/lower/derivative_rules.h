@@ -22,9 +22,10 @@ inline constexpr Term kNoTerm{0};
 struct DerivativeCall {
   std::string target{};
   std::vector<NamedArgument> inputs{};
-  // A graph value whose type is that of the result, unless one of the others says otherwise.
+  // A graph value with the type of the result. `typed_as`, `dtype` and `kept_dims` override parts
+  // of it.
   ValueId like{};
-  // The operand whose type the result has.
+  // The operand whose type the result has; kNoTerm: the type of `like`.
   Term typed_as = kNoTerm;
   std::optional<Dtype> dtype{};
   // The dimensions in which the result has size 1.
@@ -51,12 +52,12 @@ struct DerivativeRule {
   TangentFunction tangent;
   // The names of the operands that `tangent` reads.
   std::vector<std::string_view> operands{};
-  // Whether `tangent` holds for complex operands as well.
+  // True if `tangent` is also correct for complex operands.
   bool holds_for_complex = true;
 };
-// Of an operator that is linear in all operands of the rule together: the same call with their
-// tangents, for however many results; nothing where no operand has one. Nothing else has a rule for
-// several results.
+// Returns the call of a linear operator with the tangents in place of the operands of the rule. The
+// operator must be linear in all these operands together. It may have several results; no other
+// rule supports that. Nothing (nullopt) if no operand has a tangent.
 using LinearCall = Result<std::optional<DerivativeCall>>;
 LinearCall linear_call(DerivativeBuilder& builder, const DerivativeRule& rule,
                        const Differential& differential);

@@ -1,6 +1,6 @@
-// Drops nodes whose result is one of their arguments: dropout outside of training, detach, a
-// conversion to the dtype that a tensor has. Between two nodes they hide that these could be
-// computed in one go.
+// Drops nodes whose result equals one of their arguments: dropout outside of training, detach, a
+// conversion to the dtype that a tensor already has. Such nodes hide that their neighbors can be
+// fused.
 #include <algorithm>
 
 #include "base/check.h"
@@ -19,12 +19,13 @@ struct Idle {
   ValueId argument{};
   ValueId result{};
   ops::Sharing sharing{};
-  // To the dtype that is recorded of the argument.
+  // True for a conversion to the recorded dtype of the argument.
   bool converts() const { return sharing == ops::Sharing::unless_cast; }
   bool straightens() const { return sharing == ops::Sharing::unless_contiguous; }
 };
 
-// A result of the program stays: it has a name for its callers.
+// Returns the node if its result equals its argument. A result of the graph must stay, because
+// callers know it by name.
 std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const ops::Operator op = ops::find_operator(node.target);
@@ -39,7 +40,8 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
   return Idle{id, *argument, *result, op.def->facts.sharing};
 }
 
-// Recorded strides need not be those of the value.
+// True if an operator depends on the strides of its operands. Recorded strides may differ from the
+// actual ones.
 bool has_strides_looked_at(Program& program) {
   bool found = false;
   for_each_graph(program.graph, [&](const Graph& graph) {
@@ -51,7 +53,8 @@ bool has_strides_looked_at(Program& program) {
   return found;
 }
 
-// Of nodes that convert, those whose argument has the dtype for certain: a file may record another.
+// Removes the conversions whose argument is not proven to have the dtype: a file may record a wrong
+// one.
 void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
                     std::vector<Idle>& idle) {
   std::vector<bool> wanted(graph.value_count(), false);
@@ -72,7 +75,7 @@ bool has_no_idle_node(const Graph& graph) {
 }
 
 PassResult drop_idle(Program& program, Pipeline&) {
-  // What autocast converts is not among the nodes.
+  // Autocast converts implicitly, without nodes.
   const bool tells_dtypes = has_form(program.graph, Form::without_autocast);
   const bool keeps_strides = has_strides_looked_at(program);
   std::optional<SymbolBindings> hints;
@@ -85,15 +88,15 @@ PassResult drop_idle(Program& program, Pipeline&) {
           idle.push_back(*found);
     if (std::ranges::any_of(idle, &Idle::converts)) {
       if (!hints) hints = check::hint_bindings(placed_graphs(program));
-      // Callers of a nested graph may give it other dtypes than it records.
+      // Callers of a nested graph may pass other dtypes than it records.
       leave_unproven(graph, *hints, &graph == &program.graph, idle);
     }
     for (const Idle& each : idle) {
-      // The argument may have been the result of one that made way.
+      // The argument may have been the result of a node that was dropped.
       const std::optional<Idle> now = find_idle(graph, each.node);
       if (!now) continue;
       graph.replace_all_uses(now->result, now->argument);
-      PT2_CHECK(graph.erase_node(now->node).has_value());  // nobody uses its result
+      PT2_CHECK(graph.erase_node(now->node).has_value());  // the result has no uses
       changed = true;
     }
   });

@@ -1,6 +1,6 @@
-// Writes what torch.autocast casts into the graph. A strict export records the dtypes of its trace,
-// which casts nothing: values get those that they have, where the casts and what follows them give
-// others.
+// Writes the casts of torch.autocast into the graph as nodes. A strict export records the dtypes of
+// its trace, which casts nothing. The recorded dtypes are corrected for casts and for the nodes
+// that follow.
 #include <algorithm>
 #include <unordered_set>
 
@@ -32,7 +32,7 @@ class Caster {
   PassResult result;
 
  private:
-  // Values of a graph whose dtype is no longer the file's.
+  // Values of a graph whose dtype differs from the file's.
   using Changed = std::unordered_set<ValueId>;
 
   void visit(Graph& graph, Region around, Changed& changed) {
@@ -61,7 +61,8 @@ class Caster {
       if (!result.failures.empty()) return;
       if (is_cast || takes(graph, id, changed)) record_results(graph, id, changed);
     }
-    // What leaves a region takes the result of what enters it.
+    // The node that leaves a region takes the result of the node that enters it, so the order is
+    // reversed.
     for (; !switches.empty(); switches.pop_back()) {
       if (!graph.erase_node(switches.back()))
         return fail(graph, switches.back(), "its result has other uses");
@@ -69,7 +70,8 @@ class Caster {
     }
   }
 
-  // Whether a nested graph takes the node's operands, and gives its results, one by one.
+  // Returns the operator's row if its nested graphs take the node's operands and give the node's
+  // results one by one, else null.
   static const HigherOrderRow* plain_call(const Node& node) {
     const HigherOrderRow* row = find_higher_order_operator(node.target);
     const auto otherwise =
@@ -126,7 +128,7 @@ class Caster {
     return found;
   }
 
-  // What the operator gives; nothing is known of what others give.
+  // Records the dtypes that the operator gives. Results of operators without a rule are left alone.
   void record_results(Graph& graph, NodeId id, Changed& changed) {
     const auto results = check::results_of_recorded_dtypes(graph, graph.node(id), hints_);
     if (!results) return;
@@ -154,7 +156,7 @@ class Caster {
     result.changed = true;
   }
 
-  // Whether there is something to cast.
+  // Inserts the casts of the node's operands. True if there are any.
   bool cast(Graph& graph, NodeId id, Region region) {
     const ops::Operator op = ops::find_operator(graph.node(id).target);
     if (!op) return false;
@@ -223,7 +225,7 @@ std::optional<Region> autocast_region_of(const Node& node, Region around) {
                               *enabled);
 }
 
-// After a failure some casts may be nodes; the program still computes the same.
+// After a failure some casts may already be nodes, but the program stays equivalent.
 PassResult explicit_autocast(Program& program, Pipeline& pipeline) {
   Caster caster(pipeline.budget, check::hint_bindings(placed_graphs(program)));
   caster.visit(program.graph, std::nullopt);
@@ -238,7 +240,8 @@ bool has_no_autocast(const Graph& graph) {
       case AutocastSwitch::none:
         return false;
       case AutocastSwitch::calls:
-        // Of a region that another one encloses it is the same question there.
+        // Each region is tested as if no other region enclosed it: an enclosing region is tested at
+        // its own node.
         return autocast_region_of(node, std::nullopt).value_or(Dtype::bfloat16).has_value();
       case AutocastSwitch::enters:
       case AutocastSwitch::leaves:

@@ -21,14 +21,15 @@ namespace pt2 {
 namespace {
 
 constexpr std::string_view kFunctorch = "torch._functorch.predispatch.";
-// The depth of nested jvp: each level doubles the work.
+// The maximum depth of nested jvp: each level doubles the work.
 constexpr int kMaxLevels = 8;
-// Dual numbers of dual numbers double the work as well, without a level of their own. In real
-// programs each operator grows to some ten.
+// The maximum number of calls. Dual numbers of dual numbers also double the work, without entering
+// a level. In real programs each operator grows to about ten.
 constexpr size_t kMaxCalls = 50'000;
 constexpr size_t kMaxGrowth = 256;
 
-// "_make_dual" for both spellings; empty for targets that do not concern dual numbers.
+// Returns the name of an operation on dual numbers, such as "_make_dual", in either spelling of the
+// target; empty for other targets.
 std::string_view dual_operation(std::string_view target) {
   if (target == "torch.ops.aten._make_dual.default") return "_make_dual";
   if (target == "torch.ops.aten._unpack_dual.default") return "_unpack_dual";
@@ -40,14 +41,15 @@ std::string_view dual_operation(std::string_view target) {
   return std::ranges::find(kNames, target) != std::end(kNames) ? target : std::string_view();
 }
 
-// Whether the operator gives elements of an operand along a dimension, and their indices.
+// True if the operator selects elements of an operand along a dimension and also returns their
+// indices.
 bool gives_elements_and_indices(std::string_view target) {
   const ops::Operator op = ops::find_operator(target);
   return op && op.form == ops::Operator::Form::as_written && op.def->facts.chosen_indices == 1;
 }
 
-// The type of a reduction of a tensor of type `meta` that keeps the dimension with size 1. Strides
-// are found where they are numbers.
+// Changes the type of a tensor to that of its reduction, which keeps dimension `dim` with size 1.
+// Strides are only updated if they are literals.
 void keep_dim(TensorMeta& meta, int64_t dim) {
   const auto rank = static_cast<int64_t>(meta.sizes.size());
   if (dim < 0) dim += rank;
@@ -91,7 +93,7 @@ class Lowering : public DerivativeBuilder {
     return std::move(out_);
   }
 
-  // The arguments hold terms.
+  // The arguments of `wanted` hold terms.
   Result<Term> call(DerivativeCall wanted) override {
     PT2_TRY(std::optional<Dual> dual, open(wanted));
     if (!dual) {
@@ -107,7 +109,7 @@ class Lowering : public DerivativeBuilder {
   }
 
  private:
-  // A graph value, or a dual number over such.
+  // A graph value, or a dual number whose parts are terms.
   struct TermData {
     int level = 0;  // 0: a graph value, `value`
     ValueId value{};
@@ -119,7 +121,7 @@ class Lowering : public DerivativeBuilder {
     Term tangent;  // kNoTerm: zero
   };
 
-  // A call with dual operands, taken apart at their highest level.
+  // A call with dual operands, split into primals and tangents at their highest level.
   struct Dual {
     int level;
     const DerivativeRule* rule;
@@ -127,7 +129,7 @@ class Lowering : public DerivativeBuilder {
     std::vector<NamedArgument> tangents;
   };
 
-  // Nothing where no operand is dual.
+  // Splits the call; nothing (nullopt) if no operand is dual.
   Result<std::optional<Dual>> open(const DerivativeCall& wanted) {
     if (++calls_ > kMaxCalls + kMaxGrowth * order_)
       return Error{ErrorCode::limit,
@@ -159,7 +161,7 @@ class Lowering : public DerivativeBuilder {
     return std::optional(std::move(out));
   }
 
-  // A call whose result is a list like `like`: of an operator that is linear.
+  // Emits a call of a linear operator whose result is a list like `like`.
   Result<std::vector<Term>> call_for_list(DerivativeCall wanted, const Argument& like) {
     PT2_TRY(std::optional<Dual> dual, open(wanted));
     if (!dual) return emit(std::move(wanted), {like});
@@ -176,7 +178,7 @@ class Lowering : public DerivativeBuilder {
     return results;
   }
 
-  // The category of a tensor's dtype; nothing of other values and of dtypes not known here.
+  // Returns the category of a tensor's dtype; nothing for other values and for unknown dtypes.
   std::optional<DtypeCategory> category(ValueId id) const {
     const TensorMeta* meta = out_.value(id).tensor();
     const auto dtype = meta == nullptr ? std::nullopt : meta->dtype.dtype();
@@ -250,7 +252,8 @@ class Lowering : public DerivativeBuilder {
     return {};
   }
 
-  // The tangent of chosen elements is that of the tangent's elements at their places.
+  // The tangent of the selected elements consists of the elements of the tangent at the same
+  // indices.
   Result<void> visit_choice(const Node& node, std::span<const ValueId> results) {
     DerivativeCall wanted{.target = node.target, .inputs = node.inputs, .like = results[0]};
     for (NamedArgument& input : wanted.inputs)
@@ -276,7 +279,7 @@ class Lowering : public DerivativeBuilder {
     bool keeps;
     ValueId like;
   };
-  // `values` are the elements of x, without its tangents, at `indices`.
+  // `values` are the elements of x at `indices`, without tangents.
   Result<Term> chosen(Term x, Term values, Term indices, const ChosenAt& at) {
     const TermData data = term(x);
     if (data.level == 0) return values;
@@ -369,13 +372,13 @@ class Lowering : public DerivativeBuilder {
     return node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
   }
 
-  // Whether a result can have a tangent. Assertions, comparisons and sizes only read values.
+  // True if a result can have a tangent. Assertions, comparisons and sizes only read values.
   bool varies(const Node& node) const {
     return std::ranges::any_of(node.outputs,
                                [&](const Argument& output) { return may_vary(out_, output); });
   }
 
-  // The value of a dual number without its tangents, at every level.
+  // Returns the primal of a dual number, with the tangents of all levels removed.
   ValueId primal_value(Term id) const {
     while (term(id).level > 0) id = term(id).primal;
     return term(id).value;
@@ -390,8 +393,8 @@ class Lowering : public DerivativeBuilder {
     return found;
   }
 
-  // Replaces dual numbers by their primals: in nodes that only read values, and once the dual
-  // numbers have been unpacked.
+  // Replaces dual numbers by their primals, in nodes that only read values and in nodes after the
+  // unpacking.
   Result<void> replace_inputs(const Node& node) {
     std::vector<NamedArgument> inputs = node.inputs;
     for (NamedArgument& input : inputs)
@@ -413,7 +416,7 @@ class Lowering : public DerivativeBuilder {
     return {};
   }
 
-  // Terms for the values of the results, which are like `like`.
+  // Inserts the call. Returns terms for its results, which have the metadata of `like`.
   Result<std::vector<Term>> emit(DerivativeCall wanted, std::vector<Argument> like) {
     for (NamedArgument& input : wanted.inputs)
       change_values(input.arg, [&](ValueId id) { return Argument(term(id).value); });
@@ -488,8 +491,8 @@ void collect_without_rule(const Graph& graph, Targets& targets) {
   }
 }
 
-// Operators without a rule become those that they are made of. What has no formula stays: the
-// lowering names it.
+// Decomposes the operators without a rule. Operators without a formula remain, and the lowering
+// reports them.
 bool decompose_what_has_no_rule(Program& program, Pipeline& pipeline) {
   bool changed = false;
   Targets tried;

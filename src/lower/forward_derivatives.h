@@ -12,10 +12,10 @@
 
 namespace pt2 {
 
-// The graph without dual numbers, nested graphs included; nothing when it has none. Levels may be
-// nested (derivatives of derivatives). Error `unsupported`, naming the node, for an operator
-// without a derivative rule. Linear in the graph; a value at n levels takes 2^n nodes, as in
-// PyTorch. Formulas: tools/autograd/derivatives.yaml.
+// Returns the graph without dual numbers, nested graphs included; nothing (nullopt) if it has none.
+// Levels may be nested (derivatives of derivatives). Error `unsupported`, naming the node, for an
+// operator without a derivative rule. Linear in the graph; a value at n levels takes 2^n nodes, as
+// in PyTorch. Formulas: tools/autograd/derivatives.yaml.
 Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph, NodeBudget& budget);
 
 }  // namespace pt2

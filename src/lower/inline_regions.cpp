@@ -1,5 +1,5 @@
-// Inlines regions whose nodes compute the same outside of them: those of another gradient mode, and
-// those of an autocast that casts nothing.
+// Inlines regions whose nodes compute the same outside of the region: regions of another gradient
+// mode, and regions of an autocast that casts nothing.
 #include <algorithm>
 #include <unordered_map>
 
@@ -21,8 +21,8 @@ bool sets_gradient_mode(const Node& node) {
   return row != nullptr && row->name == "wrap_with_set_grad_enabled";
 }
 
-// Whether an operator in the node's region has its arguments cast, if none around it has; nothing
-// of other nodes. Transformers' rotary embeddings turn autocast off.
+// True if operators in the node's region cast their arguments, provided that no autocast encloses
+// the node. Nothing for other nodes. Transformers' rotary embeddings turn autocast off.
 std::optional<bool> turns_autocast_on(const Node& node) {
   if (autocast_switch(node) != AutocastSwitch::calls) return std::nullopt;
   const auto region = autocast_region_of(node, std::nullopt);
@@ -38,14 +38,14 @@ bool calls_what_writes(const Graph& graph, const Node& node) {
 }
 
 struct RegionCall {
-  bool detaches = false;  // its results are without gradients
+  bool detaches = false;  // the results have no gradients
   SubgraphId region{};
   size_t first_operand = 0;
   std::vector<ValueId> results{};
 };
 
-// Whether a region's result is a symbolic number that can stand for the call's: nobody outside of
-// the program knows that one by its name.
+// True if result `i` of the region is a symbolic number that can replace the call's result. The
+// call's result must not be a result of the graph, whose users know it by name.
 bool gives_number(const Graph& graph, const Node& node, const RegionCall& call, size_t i) {
   const Graph& inner = graph.subgraph(call.region);
   const auto* id = inner.outputs()[i].get_if<ValueId>();
@@ -80,8 +80,8 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
   if (inner.inputs().size() != node.inputs.size() - call.first_operand ||
       inner.outputs().size() != call.results.size())
     return std::nullopt;
-  // A file may pass a number, or a graph, where its region takes a tensor.
-  // What is passed by keyword is no operand.
+  // A file may pass a number or a graph where the region takes a tensor. Keyword arguments are not
+  // operands.
   for (size_t i = 0; i < inner.inputs().size(); ++i) {
     const NamedArgument& operand = node.inputs[i + call.first_operand];
     if (!operand.name.empty() ||
@@ -110,7 +110,7 @@ class Inliner {
         outer_.emplace(*id, passed[i + region_.first_operand].arg);
     for (const NodeId id : inner_.nodes()) copy(inner_.node(id));
     const Metadata metadata = graph_.node(call_).metadata;
-    // Numbers stay the call's, and go with it.
+    // The results that are numbers remain the call's and are erased with it.
     std::vector<Argument> numbers;
     for (const ValueId result : region_.results)
       if (is_number(graph_.value(result))) numbers.emplace_back(result);
@@ -128,7 +128,7 @@ class Inliner {
                           .metadata = metadata},
                          call_);
     }
-    // Nobody uses a result that is left.
+    // No result of the call has uses left.
     (void)graph_.erase_node(call_);
   }
 
@@ -180,7 +180,7 @@ bool is_inlined(const Graph& graph, const Node& node, Regions regions, bool auto
 
 void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResult& result) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
-  // Entered and left by nodes of their own, a region may reach to any of the others.
+  // A region that separate nodes enter and leave may include any of the other nodes.
   autocast_around = autocast_around || std::ranges::any_of(nodes, [&](NodeId id) {
                       return autocast_switch(graph.node(id)) == AutocastSwitch::enters;
                     });
@@ -210,7 +210,7 @@ void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResul
 
 }  // namespace
 
-// A region that stays is a failure, but the program still computes the same.
+// A region that remains is a failure, but the program stays equivalent.
 PassResult inline_regions(Program& program, Pipeline&) {
   PassResult result;
   inline_calls(program.graph, Regions::all, false, result);

@@ -22,7 +22,7 @@ class NewNodes {
  public:
   NewNodes(Graph& graph, NodeId before) : graph_(graph), before_(before) {}
 
-  // Makes `name` unique.
+  // Adds a value; makes `name` unique.
   ValueId add_value(std::string_view name, TensorMeta meta);
   NodeId insert(Node node);
   // Inserts a call with one result.
@@ -39,7 +39,7 @@ class GraphNames {
  public:
   explicit GraphNames(const Graph& graph);
 
-  // `name`, or `name_1` and so on; the name counts as taken from now on.
+  // Returns `name`, or `name_1` and so on. The returned name then counts as taken.
   std::string unused(const std::string& name);
 
  private:

@@ -17,14 +17,15 @@ class NodeBudget {
 
   uint64_t most() const { return most_; }
   uint64_t left() const { return left_; }
-  // Whether a request exceeded the budget. From then on every request fails.
+  // True if a request exceeded the budget. From then on every request fails.
   bool is_spent() const { return is_spent_; }
   bool take(uint64_t nodes) {
     is_spent_ = is_spent_ || nodes > left_;
     if (!is_spent_) left_ -= nodes;
     return !is_spent_;
   }
-  // That `who_adds` ("decomposition adds") more. Error `limit`, without a place.
+  // The error that `who_adds` ("decomposition adds") too many nodes. Error `limit`, without a
+  // place.
   Error exceeded_by(std::string_view who_adds) const;
 
  private:
@@ -33,7 +34,7 @@ class NodeBudget {
   bool is_spent_ = false;
 };
 
-// The node's memory, nested graphs included, as a number of nodes of usual size.
+// Returns the node's memory, nested graphs included, in nodes of usual size.
 uint64_t weight_of(const Graph& graph, const Node& node);
 
 }  // namespace pt2

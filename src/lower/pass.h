@@ -1,4 +1,4 @@
-// Passes over programs, by the rows of passes.def. A pass transforms a program into an equivalent
+// Passes over programs, from the rows of passes.def. A pass transforms a program into an equivalent
 // one that has a given form. Builds without NDEBUG verify the forms before and after.
 //
 //   Pipeline pipeline{.budget = NodeBudget(limits.max_new_nodes)};
@@ -23,7 +23,7 @@ enum class Form : uint8_t {
 #define PT2_FORM(name, what, has) name,
 #include "lower/forms.def"
 };
-// Whether the graph and every graph that it calls have the form. Linear.
+// True if the graph and every graph that it calls have the form. Linear.
 bool has_form(const Graph& graph, Form form);
 
 enum class Pass : uint8_t {
@@ -41,7 +41,7 @@ struct PassInfo {
 std::span<const PassInfo> passes();
 inline const PassInfo& pass_info(Pass pass) { return passes()[static_cast<size_t>(pass)]; }
 
-// A part of the program that could not be given the form.
+// A part of the program that does not have the form after the pass.
 struct PassFailure {
   // The place in the program's JSON before the pass; empty where `node` gives it.
   std::string where{};
@@ -51,22 +51,22 @@ struct PassFailure {
 };
 struct PassResult {
   bool changed = false;
-  // After a failure the program is only equivalent to the original where the pass says so.
+  // After a failure the program is equivalent to the original only if the pass documents that.
   std::vector<PassFailure> failures{};
 };
 
-// Why an input must not be written to ("a constant"); empty where it may.
+// Returns why an input must not be written to ("a constant"); empty if it may be written to.
 using RefuseInput = std::function<std::string(ValueId)>;
 
 // State shared by the passes that run on a program in sequence.
 struct Pipeline {
   NodeBudget budget{};
-  // For functionalize: tells which inputs of the program's own graph must not be written to,
-  // because the write would be lost. Null: none.
+  // For functionalize: says which inputs of the program's own graph must not be written to, because
+  // the write would be lost. Null: all inputs may be written to.
   RefuseInput refuse_input{};
   // The spelling of new expressions.
   ExprSpelling spelling = ExprSpelling::srepr;
-  // Whether a pass failed. Later passes may then lack the form they need.
+  // True if a pass failed. Later passes may then lack the form they need.
   bool failed = false;
 };
 
@@ -74,8 +74,8 @@ struct Pipeline {
 #include "lower/passes.def"
 
 PassResult run_pass(Pass pass, Program& program, Pipeline& pipeline);
-// The program's graph after a pass; nothing where the graph has the form already. Error: the first
-// failure.
+// Returns the program's graph after a pass; nothing if the graph already has the form. Error: the
+// first failure.
 Result<std::optional<Graph>> lowered_graph(Pass pass, const Program& program, NodeBudget budget);
 
 }  // namespace pt2

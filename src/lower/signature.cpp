@@ -7,10 +7,10 @@
 namespace pt2 {
 namespace {
 
-// The names of the results before a pass, and now.
+// Maps the names of results before a pass to their current names.
 using Renamed = std::unordered_map<std::string, std::string>;
 
-// False when a value that the specs name is gone.
+// Updates the names in the specs. False if a value that the specs name no longer exists.
 bool follow(std::vector<ArgumentSpec>& specs, const Graph& graph, const Renamed& renamed) {
   return std::ranges::all_of(specs, [&](ArgumentSpec& spec) {
     if (spec.is_constant() || graph.find_value(spec.name)) return true;
@@ -38,7 +38,7 @@ void rename_results(Program& program) {
     if (!entry.signature) continue;
     const bool kept = follow(entry.signature->inputs, graph, renamed) &
                       follow(entry.signature->outputs, graph, renamed);
-    // The program's own call has nothing that a pass takes away.
+    // The program's own call (fqn empty) keeps its signature: passes do not remove its values.
     if (!kept && !entry.fqn.empty()) entry.signature.reset();
   }
 }

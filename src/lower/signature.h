@@ -6,8 +6,8 @@
 
 namespace pt2 {
 
-// Updates the names of results that other values now produce, in module_call_graph too. A call of a
-// module loses its signature when that names values which are gone. Linear.
+// Updates the names of results that other values now produce, also in module_call_graph. A module
+// call loses its signature if that names values that no longer exist. Linear.
 void rename_results(Program& program);
 
 }  // namespace pt2

@@ -98,14 +98,14 @@ void WrittenMemory::find_written(const Graph& graph) {
     for_each_value(argument, [&](ValueId id) { found = found || may_hold(id); });
     return found;
   };
-  // Backwards: marks values that are written to, and the bases they are views of.
+  // Backward: marks the values that are written to and their bases.
   for (size_t i = nodes.size(); i-- > 0;) {
     const Node& node = graph.node(nodes[i]);
     for_each_written(graph, node, mark);
     if (may_share_memory(node) && std::ranges::any_of(node.outputs, holds))
       for (const NamedArgument& input : node.inputs) mark(input.arg);
   }
-  // Forwards: marks the views of marked values.
+  // Forward: marks the views of marked values.
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
     const auto input_holds = [&](const NamedArgument& input) { return holds(input.arg); };

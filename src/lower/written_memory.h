@@ -1,4 +1,4 @@
-// Which values of a graph may lie in memory that something writes to.
+// Determines which values of a graph may lie in memory that is written to.
 #ifndef PT2_LOWER_WRITTEN_MEMORY_H
 #define PT2_LOWER_WRITTEN_MEMORY_H
 
@@ -14,7 +14,7 @@ class WrittenMemory {
   // Linear.
   WrittenMemory(const Graph& graph, bool inputs_are_written);
 
-  // Only for values that the graph had at construction.
+  // `value` must have existed when this was constructed.
   bool may_hold(ValueId value) const { return written_[static_cast<size_t>(value)]; }
 
  private:
@@ -23,13 +23,14 @@ class WrittenMemory {
   std::vector<bool> written_;
 };
 
-// Whether a node of the graph, or of one nested in it, writes to a tensor.
+// True if a node of the graph, or of a graph nested in it, writes to a tensor.
 bool writes(const Graph& graph);
-// The values whose memory the node may write to itself.
+// Returns the values whose memory the node itself may write to.
 std::vector<ValueId> written_values(const Graph& graph, const Node& node);
-// A number for each value, by its id: values of different numbers share no memory. Linear.
+// Returns a class for each value, indexed by its id. Values of different classes share no memory.
+// Linear.
 std::vector<uint32_t> memory_classes(const Graph& graph);
-// Whether a result of the node may share memory with an argument.
+// True if a result of the node may share memory with an argument.
 bool may_share_memory(const Node& node);
 
 }  // namespace pt2

@@ -147,7 +147,7 @@ class Binder {
   std::map<std::string, std::vector<std::string>> missing_;
 };
 
-// Whether a higher-order operator may write to one of its arguments.
+// True if a higher-order operator may write to one of its arguments.
 bool may_write(const BoundNode& node) {
   if (node.op && node.op.mutates() && !node.higher_order->has(HigherOrderRow::kCopiesArguments))
     return true;
@@ -171,7 +171,7 @@ bool may_write_to_argument(const BoundNode& node, size_t index) {
   const ops::Operator& op = node.op;
   const ops::Parameter& parameter = op.signature().parameter_array[index];
   if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
-  // What is drawn from a generator moves it on.
+  // Drawing from a generator changes its state.
   if (parameter.type.base == ops::BaseType::generator)
     return node.higher_order != nullptr || node.arguments[index].dynamic != nullptr;
   const std::string_view condition = op.def->facts.updates_statistics_if;

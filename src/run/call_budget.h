@@ -1,5 +1,5 @@
 // The memory and work that one call may take. Both grow with the bytes of the file and of the
-// call's inputs: a small file stays cheap, and a large model needs no option.
+// call's inputs: a small file stays cheap, and a large model needs no options.
 #ifndef PT2_RUN_CALL_BUDGET_H
 #define PT2_RUN_CALL_BUDGET_H
 
@@ -17,25 +17,27 @@
 
 namespace pt2::run {
 
-// The bytes of the records as stored in the file; for an early draft also those of its tensors,
-// which may be in files beside it.
+// Returns the bytes of the records as stored in the file. For an early draft, adds the bytes of its
+// tensors, which may be in files beside it.
 uint64_t file_bytes(const Package& package, std::string_view model, const Payloads& payloads);
 
-// The bytes of the tensors' storages.
+// Returns the bytes of the tensors' storages.
 uint64_t bytes_of(std::span<const Value> values);
 
-// The bytes of the session's file, and of the inputs if its options let them raise limits.
+// Returns the bytes of the session's file, plus those of the inputs if its options let inputs raise
+// limits.
 uint64_t budget_bytes(const Session& session, std::span<const Value> inputs);
 
-// A new account, or the current one if that spans calls.
+// Returns a new account, or the current one if that spans calls.
 std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes);
 
-// For calls on the same inputs whose results are held together: one account for all that run while
-// it is current. It allows what the most generous session allows a single call.
+// Returns one account for calls on the same inputs whose results are held together: every call that
+// runs while the account is current uses it. It allows the memory of one call of the most generous
+// session.
 std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const Session*> sessions,
                                                      std::span<const Value> inputs);
 
-// `limits` with the work that one run may do.
+// Returns `limits` with max_work scaled for one run.
 Limits scaled_limits(Limits limits, uint64_t bytes);
 
 }  // namespace pt2::run

@@ -18,7 +18,7 @@ ModelValue describe(const Program& program, const ArgumentSpec& spec, const std:
   return {name, type_text(program, spec), id ? program.graph.value(*id).tensor() : nullptr, false};
 }
 
-// Finds the inputs of the graph that mutation outputs name.
+// Finds the graph inputs that mutation outputs name.
 class MutationTargets {
  public:
   explicit MutationTargets(const GraphSignature& signature) {
@@ -32,7 +32,7 @@ class MutationTargets {
     }
   }
 
-  // Nothing when the output is no mutation, or its input does not exist.
+  // Nothing (nullopt) if the output is no mutation, or if its input does not exist.
   std::optional<size_t> find(const OutputSpec& spec) const {
     const std::optional<InputKind> kind = written_kind(spec.kind);
     if (!kind || !spec.target) return std::nullopt;

@@ -1,5 +1,5 @@
-// How a program is called, computed once: its flat inputs and outputs, the graph inputs they stand
-// for, and which results are the caller's and which new values of state.
+// How a program is called, computed once: its flat inputs and outputs, the graph inputs that they
+// stand for, and whether each result goes to the caller or is a new value of state.
 #ifndef PT2_RUN_CALLING_CONVENTION_H
 #define PT2_RUN_CALLING_CONVENTION_H
 
@@ -17,13 +17,13 @@ namespace pt2::run {
 // What a call does with one output of the graph.
 struct GraphOutput {
   enum class Role : uint8_t {
-    result,    // the caller's, part of what forward returns
-    gradient,  // the caller's, beside the outputs of forward
-    mutation,  // the new value of an input of the graph
+    result,    // returned to the caller, part of the result of forward
+    gradient,  // returned to the caller, beside the result of forward
+    mutation,  // the new value of a graph input
     ignored,
   };
   Role role = Role::ignored;
-  // For a mutation: the position of the written input, if there is one, and its name for messages.
+  // For a mutation: the position of the written input, if it exists, and its name for messages.
   std::optional<size_t> target{};
   std::string name{};
 
@@ -31,13 +31,13 @@ struct GraphOutput {
 };
 
 struct CallingConvention {
-  // The program must outlive it; its signature must have as many specs as its graph has inputs and
-  // outputs.
+  // The program must outlive this object. Its signature must have one spec per input and output of
+  // the graph.
   explicit CallingConvention(const Program& program);
   CallingConvention(const CallingConvention&) = delete;
   CallingConvention& operator=(const CallingConvention&) = delete;
 
-  // The graph input with this FQN, or this name in the graph.
+  // Returns the graph input with this FQN, or with this name in the graph.
   std::optional<size_t> find_state(std::string_view name) const;
   // The same for names in recorded calls of releases up to 2.2, which name state after the module
   // while the file uses dynamo's names: "bn.weight" or "bn_weight" for "L__self___bn.weight".

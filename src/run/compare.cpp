@@ -19,15 +19,15 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr int64_t kChunk = 1024;
-// A result's error may be this many times PyTorch's own.
+// A result's error may be this many times PyTorch's own error.
 constexpr double kErrorFactor = 2;
-// The decibels of noise where a signal of 0 is expected.
+// The signal-to-noise ratio where the expected signal is 0 and there is noise.
 constexpr double kNoSignal = -std::numeric_limits<double>::infinity();
 
 struct ToleranceRow {
   Dtype dtype;
   Tolerance tolerance;
-  double rounding;  // the gap between 1 and the next number
+  double rounding;  // the gap between 1 and the next larger number
 };
 // clang-format off
 constexpr ToleranceRow kTolerances[] = {
@@ -151,7 +151,8 @@ template <class T>
 void compare_with_reference(const Tensor& found, const Tensor& expected, const Tensor& reference,
                             const Tolerance& tolerance, double rounding, Comparison& out) {
   std::vector<T> ours(kChunk), theirs(kChunk), exact(kChunk);
-  // `far_error` is that of elements beyond the tolerance: noise within it fails nothing.
+  // `far_error` is the largest error of elements beyond the tolerance: errors within the tolerance
+  // never fail a comparison.
   double our_error = 0, far_error = 0, their_error = 0, largest = 0;
   Differences<T> differences;
   for (int64_t start = 0; start < found.numel(); start += kChunk) {
@@ -181,7 +182,7 @@ void compare_with_reference(const Tensor& found, const Tensor& expected, const T
   if (out.equal() && far_error > kErrorFactor * their_error + rounding * largest)
     out.difference = fmt::format("the error against float64 is {:.3g}, PyTorch's is {:.3g}",
                                  far_error, their_error);
-  // What the tolerance allows anyhow needs no remark.
+  // There is no remark if the tolerance allows the error anyway.
   if (kErrorFactor * their_error >= largest &&
       their_error > tolerance.absolute + tolerance.relative * largest)
     out.remark = fmt::format(
@@ -190,7 +191,7 @@ void compare_with_reference(const Tensor& found, const Tensor& expected, const T
         their_error, largest, kErrorFactor);
 }
 
-// The Euclidean norm of numbers whose squares may be out of range.
+// The Euclidean norm of numbers whose squares may overflow or underflow.
 class Norm {
  public:
   void add(double size) {
@@ -207,16 +208,15 @@ class Norm {
   double sum_ = 0;  // of squares, in units of scale_ * scale_
 };
 
-// As torch.ao.ns.fx.utils.compute_sqnr, but infinite, not NaN, where both norms are 0.
+// As torch.ao.ns.fx.utils.compute_sqnr, but infinite instead of NaN if both norms are 0.
 double signal_to_noise(const Norm& signal, const Norm& noise) {
   if (noise.is_zero()) return std::numeric_limits<double>::infinity();
   if (signal.is_zero()) return kNoSignal;
   const double out = signal.decibels() - noise.decibels();
-  return std::isnan(out) ? kNoSignal : out;  // where differences overflow
+  return std::isnan(out) ? kNoSignal : out;  // the differences overflowed
 }
 
-// What differs among the elements that are not finite; without such a difference `out` gets the
-// figure.
+// Returns how the non-finite elements differ. If they do not differ, sets out.sqnr.
 template <class T>
 std::string measure_noise(const Tensor& found, const Tensor& expected, Comparison& out) {
   Differences<T> differences;
@@ -234,20 +234,20 @@ std::string measure_noise(const Tensor& found, const Tensor& expected, Compariso
   return difference;
 }
 
-// With `min_sqnr` the noise is the verdict on elements that were compared one by one; without it,
-// its figure goes with a difference.
+// With `min_sqnr`, the noise replaces the verdict of the elementwise comparison. Without it, the
+// ratio is only reported beside a difference.
 template <class T>
 void judge_noise(const Tensor& found, const Tensor& expected, const CompareOptions& options,
                  Comparison& out) {
   if (!options.min_sqnr && out.equal()) return;
   std::string difference = measure_noise<T>(found, expected, out);
   if (!options.min_sqnr) return;
-  // Without a signal no noise is small enough.
+  // Without a signal, no noise is small enough.
   if (out.sqnr && !(*out.sqnr >= *options.min_sqnr && *out.sqnr > kNoSignal))
     difference = fmt::format("signal to noise is {:.4g} dB, expected at least {:.4g} dB", *out.sqnr,
                              *options.min_sqnr);
   out.difference = std::move(difference);
-  out.remark.clear();  // on a rule that did not decide
+  out.remark.clear();  // the remark is on a rule that did not decide
 }
 
 void compare_exact(const Tensor& found, const Tensor& expected, Comparison& out) {
@@ -293,8 +293,8 @@ void compare_inexact(const Tensor& found, const Tensor& expected, const CompareO
   judge_noise<T>(found, expected, options, out);
 }
 
-// The largest element so far, by the rules of torch.argmax: the first of equal ones, and NaN above
-// all.
+// The largest element so far, by the rules of torch.argmax: the first of equal elements, and NaN
+// above every number.
 struct Largest {
   double value = 0;
   int64_t index = -1;
@@ -306,7 +306,7 @@ struct Largest {
   }
 };
 
-// Counts rows whose largest element is at another place; ties do not count.
+// Counts rows whose largest element is at another index; ties do not count.
 void compare_argmax(const Tensor& found, const Tensor& expected, const Tolerance& tolerance,
                     Comparison& out) {
   const int64_t length = expected.dim() == 0 ? 0 : expected.sizes().back();
@@ -389,7 +389,7 @@ Comparison compare(const Value& found, const Value& expected, const CompareOptio
   if (const auto* tensor = found.get_if<Tensor>())
     return compare_tensors(*tensor, *expected.get_if<Tensor>(), options, reference);
   if (!options.values) return out;
-  // A number is a tensor of one element.
+  // A number is compared as a tensor of one element.
   if (options.min_sqnr && (found.is<double>() || found.is<Complex>()))
     return compare_tensors(*as_tensor(found), *as_tensor(expected), options, nullptr);
   const Tolerance tolerance = chosen_tolerance(options, default_tolerance(Dtype::float64));

@@ -1,4 +1,4 @@
-// Values as they are now: whatever runs later may write to the memory of the original.
+// Copies of values: later nodes may write to the memory of the original.
 #ifndef PT2_RUN_COPY_OF_H
 #define PT2_RUN_COPY_OF_H
 
@@ -6,7 +6,7 @@
 
 namespace pt2 {
 
-// A tensor in memory of its own; other values as they are.
+// Returns a tensor in memory of its own; other values are returned as they are.
 inline Value copy_of(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   return tensor == nullptr || !tensor->defined() ? value : Value(tensor->clone());

@@ -1,6 +1,6 @@
-// What computes programs. An engine is prepared once for a model, which threads share; each session
-// has an engine session, which keeps what is worth keeping from one call to the next: memory,
-// threads. The state that a program changes belongs to Session, not to engines.
+// Engines compute programs. An engine is prepared once for a model and shared by threads. Each
+// session has an engine session, which keeps memory and threads from one call to the next. The
+// state that a program changes belongs to Session, not to engines.
 #ifndef PT2_RUN_ENGINE_H
 #define PT2_RUN_ENGINE_H
 
@@ -22,36 +22,37 @@
 namespace pt2::run {
 
 struct EngineCall {
-  uint64_t seed = 0;                   // of the random operators
-  const Observer* observer = nullptr;  // null: nobody asks for single values
-  Limits limits{};                     // of this call
-  Cancellation cancellation{};         // to be checked between nodes and between rounds of loops
+  uint64_t seed = 0;                   // seed of the random operators
+  const Observer* observer = nullptr;  // null: nobody observes values
+  Limits limits{};                     // limits of this call
+  Cancellation cancellation{};         // checked between nodes and between rounds of loops
   const std::function<void(const StepTime&)>* on_step = nullptr;  // null: nobody asks
-  // Where the caller wants results; null when it does not say. An engine may compute into it, and
-  // then returns the tensor that it was given; any other result is copied by the session.
+  // The caller's memory for results; null if there is none. An engine may compute into this memory
+  // and then returns the tensor that it was given; the session copies any other result.
   OutputMemory* outputs = nullptr;
-  // With positions among the inputs of the graph. An engine may do without.
+  // Inputs that may grow, with positions among the graph's inputs. An engine may ignore them.
   std::span<const GrowingInput> growing{};
 };
 
 class EngineSession {
  public:
   virtual ~EngineSession() = default;
-  // `inputs` are those of the program's graph, weights and state among them; the results are its
-  // outputs, in order. Inputs that the program writes to are written in place. An input that still
-  // lies in the storage of the weight that the engine was prepared with has the weight's elements;
-  // in another storage it may have any. Errors carry the node.
+  // `inputs` are those of the program's graph, including weights and state; the results are the
+  // graph's outputs, in order. Inputs that the program writes to are written in place. An input
+  // that still has the storage of the weight that the engine was prepared with has the weight's
+  // elements; with another storage, it may have any elements. Errors carry the node.
   virtual Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) = 0;
-  // The same for a call like earlier ones, with the weights that the engine was prepared with:
-  // nothing is checked again. `inputs` are those that are no weights, in the order of the graph's.
-  // Nothing, with nothing done, where that cannot be.
+  // Repeats a call with inputs like those of earlier calls, and with the weights that the engine
+  // was prepared with, without checking anything again. `inputs` are the graph's inputs that are
+  // not weights, in order. Nothing (nullopt), with nothing done, if the call cannot be repeated.
   virtual Result<std::optional<std::vector<Value>>> run_again(std::span<const Value> inputs,
                                                               const Cancellation& cancellation) {
     static_cast<void>(inputs);
     static_cast<void>(cancellation);
     return std::optional<std::vector<Value>>();
   }
-  // Into row-major tensors of the caller's, with nothing allocated; false as above.
+  // The same, into row-major tensors of the caller, without allocating. False, with nothing done,
+  // if the call cannot be repeated.
   virtual Result<bool> run_again_into(std::span<const Value> inputs, std::span<Value> outputs,
                                       const Cancellation& cancellation) {
     static_cast<void>(inputs);
@@ -64,27 +65,27 @@ class EngineSession {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // For each input of the graph: may a call write to its storage?
+  // For each input of the graph: true if a call may write to its storage.
   virtual std::vector<bool> written_inputs() const = 0;
-  // The steps of a call, where there is a plan.
+  // The steps of a call, if there is a plan.
   virtual std::vector<PlannedStep> steps() const { return {}; }
-  // Model::trim.
+  // See Model::trim.
   virtual uint64_t trim() const { return 0; }
   // The engine must outlive the session.
   virtual std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const = 0;
 };
 
-// All of it outlives the engine.
+// Everything in it outlives the engine.
 struct EngineSource {
   const Program& program;
-  std::span<const Value> weights;  // one per input of the graph; none for user inputs and tokens
+  std::span<const Value> weights;  // one per graph input; none for user inputs and tokens
   const CustomOperators& operators;
   const Limits& limits;
   std::span<const GraphOutput> outputs;  // what a call does with each result
 };
 
-// Errors: `unsupported` naming every operator without a kernel; `invalid` when arguments do not fit
-// a signature.
+// Errors: `unsupported` naming every operator without a kernel; `invalid` if arguments do not fit a
+// signature.
 using EngineFactory = Result<std::unique_ptr<const Engine>> (*)(const EngineSource& source);
 EngineFactory engine_factory(EngineKind kind);
 

@@ -31,13 +31,13 @@ IndexChoice choice_of(const Graph& graph, const Node& node, const ops::Signature
   return out;
 }
 
-// Values and indices as rows: element [i, j, k] of [outer, count, inner] is the j-th of its row.
+// Values and indices seen as [outer, count, inner]: element [i, j, k] is element j of its row.
 struct ChoiceRows {
   int64_t outer = 1, length = 1, inner = 1;
-  int64_t chosen = 0;  // indices in a row
+  int64_t chosen = 0;  // number of indices per row
 
   int64_t numel() const { return outer * chosen * inner; }
-  // The element of the values that the index at `index` chooses from its row.
+  // Returns the index, among all values, of choice `choice` from the row of the index at `index`.
   int64_t place(int64_t index, int64_t choice) const {
     return (index / (chosen * inner) * length + choice) * inner + index % inner;
   }
@@ -60,10 +60,10 @@ std::optional<ChoiceRows> rows_to_choose(const IndexChoice& choice, const Tensor
   return out;
 }
 
-// What no choice can be; empty where there is nothing of the kind.
+// Describes indices that no choice can give, or returns an empty text.
 std::string impossible_choice(const Tensor& indices, const ChoiceRows& rows) {
   std::vector<int64_t> row_that_chose(static_cast<size_t>(rows.length), -1);
-  // Row by row, so that one list serves all of them.
+  // Goes row by row, so that one list serves all rows.
   for (int64_t row = 0; row < rows.outer * rows.inner; ++row)
     for (int64_t j = 0; j < rows.chosen; ++j) {
       const int64_t at = (row / rows.inner * rows.chosen + j) * rows.inner + row % rows.inner;
@@ -135,14 +135,14 @@ std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs
   std::vector<Tensor> out(choices.size());
   session.observe([&](const ObservedValue& observed) -> Result<void> {
     learn(observed.name, observed.value);
-    // Now: a later node may write to the values.
+    // Copies now, because a later node may write to the values.
     for (size_t i = 0; i < choices.size(); ++i)
       if (choices[i].indices == observed.name)
         if (const auto values = known.find(choices[i].values); values != known.end())
           out[i] = values->second.clone();
     return {};
   });
-  // A failure leaves unknown what it had not come to.
+  // If the run fails, the values of later nodes stay unknown.
   static_cast<void>(session.run(inputs));
   session.observe({});
   return out;

@@ -1,5 +1,5 @@
-// Outputs that are indices which an operator chose by the size of values. Where two values are
-// nearly equal, a rounding decides which of them is chosen.
+// Outputs that are indices which an operator chose by comparing values. If two values are nearly
+// equal, rounding decides between them.
 #ifndef PT2_RUN_INDEX_CHOICES_H
 #define PT2_RUN_INDEX_CHOICES_H
 
@@ -13,26 +13,26 @@
 namespace pt2 {
 
 struct IndexChoice {
-  std::string chooser;         // "aten.topk"; empty for an output that none chose
-  std::string indices;         // the names of the output in the graph,
-  std::string values;          // and of the tensor that it chose from
-  std::optional<int64_t> dim;  // none: from all elements
+  std::string chooser;         // "aten.topk"; empty if no operator chose the output
+  std::string indices;         // name of the output in the graph
+  std::string values;          // name of the tensor that the operator chose from
+  std::optional<int64_t> dim;  // absent: chosen from all elements
 };
 
-// One for each result of the program. What nested graphs choose is not among them.
+// Returns one choice per user output of the program. Choices inside nested graphs are not found.
 std::vector<IndexChoice> index_choices(const Program& program);
 
-// The tensor that each of `choices` is made from, as it is when the session runs on `inputs`;
-// undefined where it is not known.
+// Runs the session on `inputs` and returns the tensors that `choices` are made from, as they are
+// when the choice is made; undefined if unknown.
 std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs,
                                      const std::vector<IndexChoice>& choices);
 
 struct ChoiceVerdict {
-  bool is_tie = false;  // whichever indices are right, the values there are equal by the tolerance
-  std::string text;     // empty where dtypes or sizes differ
+  bool is_tie = false;  // the values at both sets of indices are equal by the tolerance
+  std::string text;     // empty if dtypes or sizes differ
 };
 
-// On indices that differ from the expected ones.
+// Judges indices that differ from the expected ones.
 ChoiceVerdict judge_choice(const IndexChoice& choice, const Value& found, const Value& expected,
                            const Tensor& values, const CompareOptions& options);
 

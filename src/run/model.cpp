@@ -12,7 +12,7 @@ namespace {
 
 using run::GraphOutput;
 
-// The object that a graph input stands for; null for other inputs.
+// Returns the object that a graph input stands for; null for other inputs.
 Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
   if (spec.kind != InputKind::custom_obj) return Object();
   const std::string& name = spec.target ? *spec.target : spec.arg.name;
@@ -28,7 +28,8 @@ Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
   return payload->object;
 }
 
-// The tensor of the file that a graph input stands for; null for user inputs, tokens and objects.
+// Returns the file's tensor that a graph input stands for; null for user inputs, tokens and
+// objects.
 Result<const PayloadTensor*> find_payload(const Payloads& payloads, const InputSpec& spec) {
   switch (spec.kind) {
     case InputKind::user_input:
@@ -54,7 +55,8 @@ Result<const PayloadTensor*> find_payload(const Payloads& payloads, const InputS
                "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
 }
 
-// What a graph input stands for; an undefined tensor for user inputs, tokens and objects.
+// Returns the tensor that a graph input stands for, from the file or `source`; undefined for user
+// inputs, tokens and objects.
 Result<Tensor> load_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
                             const Limits& limits, const std::shared_ptr<MemoryAccount>& account,
                             const run::WeightSource& source) {
@@ -69,7 +71,7 @@ Result<Tensor> load_payload(const Payloads& payloads, const InputSpec& spec, con
   return payload->tensor;
 }
 
-// The inner tensor that an input of an unwrapped program stands for; null for other inputs.
+// Returns the inner tensor that an input of an unwrapped program stands for; null for other inputs.
 const Tensor* find_inner(const run::UnwrappedProgram* unwrapped, const InputSpec& spec) {
   if (unwrapped == nullptr || !spec.target) return nullptr;
   const auto inner = unwrapped->inner.find(*spec.target);
@@ -84,7 +86,7 @@ Result<void> check_signature_fits(const Program& program) {
   return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
 }
 
-// PyTorch loads a weight that is not what the program records of it, and computes whatever the
+// PyTorch also loads a weight that differs from the program's record, and computes whatever the
 // operators give for it: another result than the exported one, or an error far from the cause.
 Result<void> check_is_recorded(const Program& program, size_t input, const Value& weight) {
   const Graph& graph = program.graph;
@@ -101,7 +103,7 @@ Result<void> check_is_recorded(const Program& program, size_t input, const Value
                ""};
 }
 
-// Finds what the graph's inputs stand for, user inputs excepted.
+// Finds the values that the graph's inputs stand for, except user inputs.
 Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
                           const run::WeightSource& source) {
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, shared.package->payloads(options.model));
@@ -124,8 +126,8 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
   return {};
 }
 
-// Checks that a session can copy the written tensors: those without elements take no memory until
-// then.
+// Checks that a session can copy the written tensors: tensors saved without elements take no memory
+// until they are copied.
 Result<void> check_state(const Model::Shared& shared) {
   const auto account = run::open_account(shared.limits, shared.file_bytes);
   const MemoryAccount::Scope scope(account);

@@ -21,12 +21,12 @@ struct Model::Shared {
         operators(options.operators),
         convention(entry) {}
 
-  // The storages of weights that a call may write to; each session copies them.
+  // Returns the storages of weights that a call may write to; each session copies them.
   std::unordered_set<const Storage*> written_storages() const;
 
   std::shared_ptr<const Package> package;
   const Program* program;
-  // Where the file's parameters are tensor subclasses: the program that takes what is in them.
+  // The program with inner tensors as inputs, if parameters of the file are tensor subclasses.
   std::shared_ptr<const run::UnwrappedProgram> unwrapped;
   Limits limits;
   uint64_t file_bytes = 0;
@@ -36,23 +36,23 @@ struct Model::Shared {
   // inputs and tokens.
   std::vector<Value> weights;
   std::unique_ptr<const run::Engine> engine;
-  // One per graph input: whether an operator or a mutation output may write to it.
+  // One per graph input: true if an operator or a mutation output may write to it.
   std::vector<bool> written;
 };
 
 namespace run {
 
-// Another tensor with the same elements, to be taken for a weight of the file; an undefined one
-// where there is none.
+// Returns another tensor with the same elements, to be used instead of a weight of the file;
+// undefined if there is none.
 using WeightSource = std::function<Tensor(const PayloadTensor& weight)>;
 
-// A model that runs on the given engine instead of the one that the options pick, with weights from
-// elsewhere if `source` has them.
+// Returns a model that runs on the given engine, whatever the options choose, with weights from
+// `source` where it has them.
 Result<Model> make_model(std::shared_ptr<const Package> package, const LoadOptions& options,
                          EngineFactory prepare_engine, const WeightSource& source = {});
 
-// What make_model refuses of a program and its tensors, without making anything ready; operators
-// without a kernel are found by operators_used.
+// Reports what make_model refuses about a program and its tensors, without preparing anything. Does
+// not report operators without a kernel, which operators_used finds.
 Result<void> check_can_load(const Program& program, const Payloads& payloads);
 
 }  // namespace run

@@ -10,8 +10,8 @@
 namespace pt2::run {
 namespace {
 
-// Finds the node called `name` below `spec`, whose own name is `path`; `first` counts the leaves
-// before that node.
+// Finds the tree node called `name` at or below `spec`, whose own name is `path`. Adds the number
+// of leaves before that node to `first`.
 const TreeSpec* find_node(const TreeSpec& spec, const std::string& path, std::string_view name,
                           size_t& first) {
   if (path == name) return &spec;

@@ -1,4 +1,4 @@
-// Collects inputs that a caller gives by name, into the order that the program takes.
+// Collects inputs that a caller gives by name, in the order of the program's inputs.
 #ifndef PT2_RUN_NAMED_INPUTS_H
 #define PT2_RUN_NAMED_INPUTS_H
 
@@ -14,18 +14,19 @@ namespace pt2::run {
 // The inputs of one call, by the names that Model::call accepts.
 class NamedInputs {
  public:
-  // The convention must outlive it.
+  // The convention must outlive this object.
   explicit NamedInputs(const CallingConvention& convention);
 
-  // Error `argument`: an unknown name, a leaf given twice, or a structure other than the place's.
+  // Error `argument`: an unknown name, a leaf given twice, or a structure that differs from the
+  // program's.
   Result<void> add(std::string_view name, const Tree& tree);
-  // Error `argument` naming the first leaf that was not given and that the program does not fix.
+  // Error `argument` naming the first leaf that is neither given nor fixed by the program.
   Result<std::vector<Value>> finish();
 
  private:
-  // The leaves [first, first + leaf_count(spec)) of the inputs.
+  // The input leaves [first, first + leaf_count(spec)).
   struct Place {
-    const TreeSpec* spec = nullptr;  // null: a leaf
+    const TreeSpec* spec = nullptr;  // null: a single leaf
     size_t first = 0;
   };
   std::optional<Place> find(std::string_view name) const;

@@ -23,7 +23,7 @@ bool is_same_view(const Tensor& a, const Tensor& b) {
   return a.raw_data() == b.raw_data() && a.strides() == b.strides();
 }
 
-// Null for a value that has no elements to write.
+// Null if the value has no elements to write.
 Tensor* tensor_of(Value& value) {
   auto* tensor = value.get_if<Tensor>();
   return tensor != nullptr && tensor->defined() ? tensor : nullptr;
@@ -48,7 +48,7 @@ Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes)
     if (!given->defined()) return {};
     PT2_TRY_VOID(check_writable(*given));
     if (given->dtype() == dtype && given->sizes() == sizes) return {};
-    // As a file records them, which may be more elements than a tensor can have.
+    // Formatted like a file's record, because the result may have more elements than a tensor can.
     return refused("the memory is " + given->type_text() + ", the result is " +
                    type_text(dtype, sizes));
   };

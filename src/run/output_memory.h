@@ -15,11 +15,12 @@ namespace pt2::run {
 // no two of its elements may overlap.
 Result<void> check_writable(const Tensor& memory);
 
-// Asks the caller for each output's memory at most once. Outputs are counted as in Model::outputs.
+// Asks the caller for the memory of each output at most once. Outputs are indexed as in
+// Model::outputs.
 class OutputMemory {
  public:
-  // `allocate` and `outputs`, the model's, must outlive the object; so must those of the graph,
-  // which get_all() needs.
+  // `allocate`, `outputs` (the model's) and `graph_outputs` must outlive the object. Only get_all()
+  // needs `graph_outputs`.
   OutputMemory(const OutputAllocator& allocate, std::span<const ModelValue> outputs,
                std::span<const GraphOutput> graph_outputs = {})
       : allocate_(allocate),
@@ -27,19 +28,19 @@ class OutputMemory {
         graph_outputs_(graph_outputs),
         given_(outputs.size()) {}
 
-  // The checked memory for an output; undefined where the caller gives none. The memory may overlap
-  // inputs: an engine that fills it while inputs are still read must check for that. Error
-  // `argument`, at the output, when the memory does not fit.
+  // Returns the checked memory for an output; undefined if the caller gives none. The memory may
+  // overlap inputs: an engine that fills it while inputs are still read must check for that. Error
+  // `argument`, at the output, if the memory does not fit.
   Result<Tensor> get(size_t output, Dtype dtype, const Sizes& sizes);
 
-  // The memory for the outputs of the graph, by their position, where all that the caller gives
-  // fits what the program records, row-major, and none of it overlaps `inputs` or other memory.
-  // Nothing where one would have to look at results first.
+  // Returns the caller's memory for the outputs of the graph, with their positions. Empty if the
+  // program records no dtype or no static shape of an output, or if memory does not fit the record,
+  // is not row-major, or overlaps `inputs` or other memory.
   std::vector<std::pair<size_t, Tensor>> get_all(const Graph& graph, std::span<const Value> inputs);
 
-  // Moves tensor results into the caller's memory, where it gave some. Nothing is written before
-  // all memory has been obtained and fits. Results may lie anywhere, even in the memory of another
-  // output.
+  // Copies tensor results into the caller's memory where it gave some, and replaces them. Nothing
+  // is written before all memory has been obtained and fits. Results may lie anywhere, even in the
+  // memory of another output.
   Result<void> fill(std::vector<Value>& results);
 
  private:

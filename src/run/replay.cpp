@@ -24,7 +24,7 @@ const Tensor* find_state(const Session& session, const std::string& name) {
   return index ? session.state(*specs[*index].target) : nullptr;
 }
 
-// Operators that round to steps, for which a tolerance for each element says little.
+// True for operators that round to steps: an elementwise tolerance says little about their results.
 bool is_quantizing(std::string_view target) {
   constexpr std::string_view kNamespaces[] = {"quantized_decomposed", "quantized", "torchao"};
   constexpr std::string_view kParts[] = {"quantize", "fake_quant"};
@@ -40,7 +40,8 @@ bool is_quantized(const Program& program) {
   return false;
 }
 
-// A session writes into the memory of inputs that the program changes, where it may.
+// Copies all inputs but read-only tensors: a session writes into the memory of inputs that the
+// program mutates.
 std::vector<Value> unshared(const std::vector<Value>& inputs) {
   std::vector<Value> out;
   for (const Value& value : inputs) {
@@ -64,8 +65,8 @@ bool shares_state(const Session& session, const Value& value) {
 
 class CallCheck {
  public:
-  // `choices` are the program's, and `before` is as the session was before the call; none where the
-  // program has no choices.
+  // `choices` are the program's. `before` is the session as it was before the call, or empty if the
+  // program makes no choices.
   CallCheck(const CompareOptions& options, CallReport& report,
             const std::vector<IndexChoice>& choices, std::optional<Session>& before)
       : options_(options), report_(report), choices_(choices), before_(before) {}
@@ -101,7 +102,7 @@ class CallCheck {
       const Comparison result = check(place, &outputs[i], call.outputs[i]);
       if (!result.equal() && i < choices_.size() && !choices_[i].chooser.empty()) {
         differing_choices_.push_back(i);
-        // A distance between indices is an error only where their choice is one.
+        // A distance between indices is an error only if their choice is wrong.
         error_of_choices_ = std::max(error_of_choices_, result.largest_error);
         report_.largest_error = largest_error;
       }
@@ -129,7 +130,7 @@ class CallCheck {
     if (!remark.empty()) report_.remarks.push_back(place + ": " + remark);
   }
 
-  // Near ties pass where nothing else differs: beside other values they may be no ties at all.
+  // Near ties pass only if nothing else differs: with other values, they might not be ties.
   void judge_choices(const RecordedCall& call, const std::vector<Value>& outputs) {
     const std::vector<Tensor> values = values_to_choose(*before_, unshared(call.inputs), choices_);
     size_t ties = 0;
@@ -149,13 +150,13 @@ class CallCheck {
   CallReport& report_;
   const std::vector<IndexChoice>& choices_;
   std::optional<Session>& before_;
-  std::vector<size_t> differing_choices_;  // by the number of the output
+  std::vector<size_t> differing_choices_;  // indices of outputs
   double error_of_choices_ = 0;
-  bool noisy_ = false;  // a value differs by tolerances that would have a signal-to-noise ratio
+  bool noisy_ = false;  // a value differs that has a signal-to-noise ratio, which did not decide
 };
 
 // Old releases do not check ranges at run time; libpt2 always does. The note of a recorded call
-// says where that matters.
+// says so where libpt2 refuses the call.
 bool should_have_failed(const RecordedCall& call) {
   return call.note.starts_with("expected to fail");
 }

@@ -14,7 +14,7 @@
 namespace pt2 {
 namespace {
 
-// Numbers as tensors, so that how far they lie apart is known.
+// Compares numbers as tensors, so that their distance is reported.
 Comparison compare_values(const Value& found, const Value& expected,
                           const CompareOptions& options) {
   const std::optional<Tensor> a = as_tensor(found), b = as_tensor(expected);
@@ -43,7 +43,7 @@ class RunPair {
     if (found == held_.end())
       ++out_.unpaired;
     else
-      // A later node may write to it.
+      // Copied, because a later node may write to it.
       found->second = Held{copy_of(observed.value), place_of(observed)};
     return {};
   }
@@ -77,7 +77,7 @@ class RunPair {
 
   const CompareOptions& options_;
   RunDifference& out_;
-  TextMap<std::string_view, std::optional<Held>> held_;  // by the name before
+  TextMap<std::string_view, std::optional<Held>> held_;  // by the name in the run before
   TextMap<std::string_view, std::string_view> before_of_;
 };
 

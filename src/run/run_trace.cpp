@@ -16,7 +16,7 @@ Tensor number_tensor(Dtype dtype, T number) {
   return Tensor::from<T>(dtype, {}, std::span<const T>(&number, 1));
 }
 
-// The number that `tensor` holds, in the kind that the graph's input has.
+// Returns the number in `tensor` as a value of the kind of the graph's input.
 Result<Value> number_of(const Tensor& tensor, ArgumentSpec::Kind kind) {
   using Kind = ArgumentSpec::Kind;
   if (tensor.numel() == 1) {
@@ -41,15 +41,15 @@ TensorIndex index_of(const NamedTensors& trace) {
 Result<Value> input_of(const ArgumentSpec& spec, const TensorIndex& index) {
   const auto found = index.find(spec.name);
   if (found != index.end()) {
-    // A run may write to its inputs.
+    // Copied, because a run may write to its inputs.
     if (spec.kind == ArgumentSpec::Kind::tensor) return Value(found->second->clone());
     return number_of(*found->second, spec.kind);
   }
   return Error{ErrorCode::argument, "the trace has no such input", ""};
 }
 
-// Overwrites `value`, and all that shares its memory, with the recorded elements, so that small
-// differences do not grow over later nodes.
+// Overwrites `value`, and every tensor that shares its memory, with the recorded elements, so that
+// small differences do not grow over later nodes.
 void adopt(Tensor value, const Tensor& recorded) {
   if (value.storage()->is_read_only() || value.numel() == 0) return;
   const Tensor source = recorded.contiguous();
@@ -66,7 +66,7 @@ void adopt(Tensor value, const Tensor& recorded) {
   }
 }
 
-// Ends the run early; stands for no actual error.
+// Ends the run early; does not stand for an actual error.
 Error stop() { return {ErrorCode::argument, "stopped", ""}; }
 
 }  // namespace
@@ -86,7 +86,7 @@ Result<std::vector<Value>> inputs_of_trace(const Model& model, const NamedTensor
   const TensorIndex index = index_of(trace);
   std::vector<Value> inputs;
   for (const ArgumentSpec& spec : model.program().signature.user_inputs()) {
-    // A constant is None, text or a number. Only a number may be in a trace, where it adds no
+    // A constant is None, text or a number. A trace may contain only the number, which adds no
     // information.
     Result<Value> input = spec.is_constant() ? constant_value(spec.value) : input_of(spec, index);
     if (!input) return at(std::move(input).error(), "input '" + printable(spec.name) + "'");

@@ -20,21 +20,21 @@ std::shared_ptr<Storage> copy_storage(const Storage& storage) {
   return copy;
 }
 
-// The same view of another storage as large as the tensor's own.
+// Returns the same view over another storage of the same size.
 Tensor view_over(const std::shared_ptr<Storage>& storage, const Tensor& tensor) {
   return *Tensor::view_of(storage, tensor.dtype(), tensor.sizes(), tensor.strides(),
                           tensor.storage_offset());
 }
 
-// The same generator with a state of its own.
+// Returns a copy of the generator with its own state.
 Object copy_generator(const Object& generator) {
   const Tensor& state = *generator->state.get_if<Tensor>();
   return std::make_shared<const ScriptObject>(
       ScriptObject{generator->class_name, Value(state.clone())});
 }
 
-// The same values with fresh copies of generators and of some storages, so that tensors which share
-// one still do.
+// Returns the values with copies of all generators and of the storages in `copied`. Tensors that
+// share a storage still share its copy.
 std::vector<Value> with_own_storages(const std::vector<Value>& values,
                                      const std::unordered_set<const Storage*>& copied) {
   std::unordered_map<const Storage*, std::shared_ptr<Storage>> copies;
@@ -52,12 +52,12 @@ std::vector<Value> with_own_storages(const std::vector<Value>& values,
   return out;
 }
 
-// The weights, with every generator, and every storage that a call may write to, copied.
+// Returns the weights; generators and storages that a call may write to are copied.
 std::vector<Value> fresh_state(const Model::Shared& shared) {
   return with_own_storages(shared.weights, shared.written_storages());
 }
 
-// The layouts that inputs must be copied into.
+// Checks the inputs of a call. Returns the layouts that inputs must be copied into.
 Result<std::vector<InputLayout>> check_call(const Model::Shared& shared,
                                             std::span<const Value> inputs) {
   const run::CallingConvention& convention = shared.convention;
@@ -81,7 +81,7 @@ void lay_out(const Model::Shared& shared, std::span<const InputLayout> layouts,
   }
 }
 
-// What the program wrote to such copies becomes what it wrote to the inputs.
+// Copies what the program wrote to the copies made by lay_out back to the inputs.
 void copy_written(const Model::Shared& shared, std::span<const InputLayout> layouts,
                   const std::vector<Value>& sources, std::span<Value> inputs) {
   for (const InputLayout& layout : layouts) {
@@ -97,8 +97,8 @@ bool has_memory(const Value& value) {
   return tensor == nullptr || tensor->has_memory();
 }
 
-// State and inputs in the order of the graph's inputs. A tensor of the caller's that has sizes but
-// no memory may have no element either.
+// Returns state and inputs in the order of the graph's inputs. Refuses a caller's tensor that has
+// elements but no memory.
 Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
                                         const std::vector<Value>& state, std::span<Value> inputs) {
   std::vector<Value> out(state);
@@ -118,7 +118,7 @@ Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
   return out;
 }
 
-// The inputs that may grow, by their positions in the graph.
+// Returns the growing inputs with their positions in the graph.
 Result<std::vector<GrowingInput>> growing_inputs(const Model::Shared& shared,
                                                  std::span<const GrowingInput> growing,
                                                  std::span<const Value> inputs) {
@@ -145,7 +145,8 @@ Result<std::vector<GrowingInput>> growing_inputs(const Model::Shared& shared,
   return out;
 }
 
-// A few stored elements can stand for any number of them, which no reader of results could hold.
+// Refuses results larger than the memory limit: an expanded view of few stored elements may have
+// any number of elements, which no reader of results could hold.
 Result<void> check_outputs(std::span<const Value> outputs) {
   const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
   for (const Value& output : outputs)
@@ -187,7 +188,7 @@ Session::Session(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Session& Session::operator=(Session&& other) noexcept {
-  // Before the model that it belongs to.
+  // The engine session goes first, before the model that it belongs to.
   engine_ = std::move(other.engine_);
   shared_ = std::move(other.shared_);
   options_ = other.options_;
@@ -243,7 +244,7 @@ Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs
     const auto* tensor = outputs[i].get_if<Tensor>();
     return tensor == nullptr ? Tensor() : *tensor;
   };
-  // What can be said before anything is computed, or state has changed.
+  // Reports what is known to be wrong before anything is computed or any state changes.
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!memory(i).defined()) continue;
     Result<void> checked = run::check_writable(memory(i));
@@ -279,8 +280,8 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
     std::optional<run::OutputMemory> memory;
     if (allocate != nullptr)
       memory.emplace(*allocate, convention.outputs, convention.graph_outputs);
-    // What an observer says is no fault of the node that it was told of. It may set another one, or
-    // none, for later runs.
+    // An observer's error is not an error of the node that it observed. The observer may set
+    // another one, or none, for later runs.
     const Observer observer = observer_;
     std::optional<Error> refused;
     const Observer told = [&](const ObservedValue& observed) {
@@ -332,7 +333,7 @@ Result<Tensor> Session::mutable_state(std::string_view name) {
   const auto* found = index ? state_[*index].get_if<Tensor>() : nullptr;
   if (found == nullptr)
     return Error{ErrorCode::argument, "there is no state '" + std::string(name) + "'", ""};
-  // What is not written to by the program itself is still the model's own.
+  // State that the program does not write to is still the model's own, so it is copied.
   if (const auto* weight = shared_->weights[*index].get_if<Tensor>();
       weight->storage() == found->storage()) {
     state_ = with_own_storages(state_, {found->storage().get()});

@@ -9,13 +9,13 @@
 
 namespace pt2::run {
 
-// Whether `payload` is a COO tensor whose indices and values were read.
+// True if `payload` is a COO tensor whose indices and values were read.
 bool is_sparse_coo(const PayloadTensor& payload);
 
-// The dense tensor that `payload` represents; repeated indices are summed (Tensor.coalesce).
-// `input` is its name in the graph. Errors: `unsupported` when a node uses it other than by
-// aten.to_dense, `invalid` when an index is out of range, `limit` when the tensor is larger than
-// Limits::max_fake_bytes.
+// Returns the dense tensor that `payload` represents; repeated indices are summed
+// (Tensor.coalesce). `input` is its name in the graph. Errors: `unsupported` if a node uses it
+// other than by aten.to_dense, `invalid` if an index is out of range, `limit` if the tensor is
+// larger than Limits::max_fake_bytes.
 Result<Tensor> dense_constant(const Graph& graph, std::string_view input,
                               const PayloadTensor& payload, const Limits& limits);
 

@@ -1,6 +1,6 @@
-// Parameters that are tensor subclasses. libpt2 has none: such a parameter is its inner tensors. A
-// program can run if it does nothing with the parameter but take these out, which torch.export
-// makes of a subclass that is a parameter (torch/export/_wrapper_utils.py and
+// Parameters that are tensor subclasses. libpt2 has no subclasses and replaces such a parameter by
+// its inner tensors. A program can run if its nodes only take the inner tensors out, as
+// torch.export writes it for a subclass parameter (torch/export/_wrapper_utils.py and
 // torch/_export/non_strict_utils.py, access_subclass_inner_tensor).
 #ifndef PT2_RUN_SUBCLASS_PARAMETERS_H
 #define PT2_RUN_SUBCLASS_PARAMETERS_H
@@ -16,12 +16,12 @@ namespace pt2::run {
 
 struct UnwrappedProgram {
   Program program;
-  std::map<std::string, Tensor> inner;  // by the names of their inputs' targets
+  std::map<std::string, Tensor> inner;  // by the targets of their input specs
 };
 
-// The program with an input for each inner tensor that is taken out of a subclass, in the place of
-// the subclass; null where no input is one. Errors: `unsupported` when a node uses the subclass
-// itself, `invalid` when it has no inner tensor of the name.
+// Returns the program with one input per inner tensor that is taken out of a subclass, in the place
+// of the subclass; null if no input is a subclass. Errors: `unsupported` if a node uses the
+// subclass itself, `invalid` if it has no inner tensor of the name.
 Result<std::shared_ptr<const UnwrappedProgram>> unwrap_subclasses(const Program& program,
                                                                   const Payloads& payloads);
 

@@ -20,10 +20,10 @@ namespace {
 
 using ops::Operator;
 
-// A wrong expression may fit one assignment of the symbols, but hardly several.
+// A wrong expression may fit one assignment of the symbols, but rarely several.
 constexpr size_t kChoices = 4;
 
-// The target of the operator of which this one is an alias; empty when it is no alias.
+// Returns the target of the operator that this one is an alias of; empty if it is not an alias.
 std::string other_name(const Operator& op, std::string_view target) {
   const bool in_place = op.form == Operator::Form::in_place;
   if (target_namespace(target) != "aten" || (!in_place && op.form != Operator::Form::as_written))
@@ -77,7 +77,7 @@ class Decomposer {
     return entry->second;
   }
 
-  // The first assignment is that of the exported example.
+  // The first assignment holds the sizes of the exported example.
   void choose_symbols() {
     const std::vector<PlacedGraph> graphs = placed_graphs(program_);
     check::ProgramShapes shapes(program_, graphs);
@@ -140,7 +140,7 @@ class Decomposer {
       return set_.has(graph.node(id).target, renamed) ? Result<void>()
                                                       : rewrite(graph, id, renamed, state);
     }
-    // Nobody asked for the answer: torch.export leaves such questions behind, decompositions do
+    // A query whose answer is unused: torch.export keeps such nodes, PyTorch's decompositions do
     // not.
     if (op.def->facts.undecomposed == ops::Undecomposed::gives_numbers && !gives_values(graph, id))
       return graph.erase_node(id);

@@ -1,4 +1,4 @@
-// Decomposes operators that PyTorch composes of others.
+// Decomposes operators that PyTorch composes from other operators.
 #ifndef PT2_LOWER_DECOMPOSE_DECOMPOSE_H
 #define PT2_LOWER_DECOMPOSE_DECOMPOSE_H
 
@@ -12,17 +12,18 @@ namespace pt2 {
 
 // The operators that decomposition may leave in a program.
 struct OperatorSet {
-  // Core ATen, and the operators outside of ATen: those that PyTorch does not decompose.
+  // Core ATen and the operators outside of ATen, which PyTorch does not decompose.
   bool core = true;
-  // Further targets, "torch.ops.aten.linear.default"; with `core` false the only ones.
+  // Further targets, such as "torch.ops.aten.linear.default". If `core` is false, the only ATen
+  // targets.
   std::set<std::string, std::less<>> targets{};
-  // Where this is not empty, all but these.
+  // If not empty: all operators except these, and the other members are ignored.
   std::set<std::string, std::less<>> all_but{};
 
   bool has(std::string_view target, const ops::Operator& op) const;
 };
 
-// Accepts "core", and operators as "aten.linear", "aten.linear.default" or whole targets. Error
+// Accepts "core", and operators as "aten.linear", "aten.linear.default" or full targets. Error
 // `argument` for a name that matches no operator of the table.
 Result<OperatorSet> operator_set(std::span<const std::string> names);
 

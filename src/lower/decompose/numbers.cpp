@@ -12,7 +12,7 @@ bool all_equal(const Samples& samples) {
   return std::ranges::adjacent_find(samples, std::not_equal_to()) == samples.end();
 }
 
-// Nothing when a product overflows int64.
+// Nothing if a product overflows int64.
 std::optional<Samples> product(const Samples& a, const Samples& b) {
   Samples out(a.size());
   for (size_t i = 0; i < a.size(); ++i)
@@ -20,7 +20,7 @@ std::optional<Samples> product(const Samples& a, const Samples& b) {
   return out;
 }
 
-// Whether every a + b is the sample.
+// True if a[i] + b[i] equals samples[i] for every i.
 bool is_sum(const Samples& a, const Samples& b, const Samples& samples) {
   for (size_t i = 0; i < a.size(); ++i)
     if (int64_t sum = 0; __builtin_add_overflow(a[i], b[i], &sum) || sum != samples[i])
@@ -30,7 +30,7 @@ bool is_sum(const Samples& a, const Samples& b, const Samples& samples) {
 
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-// Nothing when it overflows int64.
+// Nothing if the value overflows int64.
 std::optional<int64_t> value_of(const NumberForm& form, int64_t product) {
   int64_t out = 0;
   if (__builtin_mul_overflow(product, form.times, &out) ||
@@ -49,8 +49,8 @@ bool KnownNumbers::add(const SymInt& number, Samples samples, bool is_computable
   return !is_known;
 }
 
-// A multiple, a quotient, or a sum with a constant. A form with two unknowns is only believed if it
-// fits at least three samples.
+// Tries a multiple, a quotient, and a sum with a constant. A form with two unknowns (`times` and
+// `plus`) is accepted only if it fits at least three distinct values of the product.
 std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
                                                    std::vector<size_t> factors,
                                                    const Samples& samples) const {
@@ -62,13 +62,14 @@ std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
   };
   if (fits()) return form;
   if (all_equal(whole)) return std::nullopt;
-  // Differences of smaller numbers fit. Sizes that are products of two symbols, as the pixels of an
-  // image are, have squares beyond 32 bits in the scores of attention.
+  // Below this bound differences do not overflow. The bound is that high because sizes may be
+  // products of two symbols, such as the pixels of an image: in attention scores their squares
+  // exceed 32 bits.
   constexpr int64_t kMost = int64_t{1} << 61;
   const auto is_large = [](int64_t number) { return number < -kMost || number > kMost; };
   if (std::ranges::any_of(whole, is_large) || std::ranges::any_of(samples, is_large))
     return std::nullopt;
-  // Where the quotient is largest, its rounding says least about the divisor.
+  // At the largest quotient, rounding distorts the estimate of the divisor least.
   const auto largest = static_cast<size_t>(std::ranges::max_element(samples) - samples.begin());
   for (const int64_t about : {int64_t{0}, int64_t{1}}) {
     if (samples[largest] <= 0) break;

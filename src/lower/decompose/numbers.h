@@ -13,32 +13,33 @@ namespace pt2 {
 // The values of one number, one for each assignment of the symbols.
 using Samples = std::vector<int64_t>;
 
-// How a number follows from known ones: (the product of `factors`) * times / divisor + plus, with
-// the quotient rounded down, or up; or the sum of two.
+// How a number follows from known numbers: (the product of `factors`) * times / divisor + plus,
+// where the quotient is rounded down, or up if `rounds_up`; or the sum of two known numbers
+// (`added`).
 struct NumberForm {
   std::vector<size_t> factors{};  // empty: the literal `plus`
   int64_t times = 1;
   int64_t divisor = 1;
   bool rounds_up = false;
   int64_t plus = 0;
-  std::optional<size_t> added{};  // with one factor alone
+  std::optional<size_t> added{};  // only with exactly one factor
 
   bool is_literal() const { return factors.empty(); }
-  // What is added to the dividend.
+  // The addend of the dividend, which makes the floor division round up.
   int64_t ahead() const { return rounds_up ? divisor - 1 : 0; }
 };
 
 class KnownNumbers {
  public:
-  // Which known numbers a form may be made of: a graph can compute some of them only.
+  // The known numbers that a form may use: a graph can compute only some of them.
   enum class Among : bool { all, computable };
 
-  // Adds a symbolic number; false when its expression is known already.
+  // Adds a symbolic number; false if its expression is already known.
   bool add(const SymInt& number, Samples samples, bool is_computable);
   const SymInt& number(size_t index) const { return known_[index].number; }
 
-  // A form that gives the samples and needs the fewest known numbers; nothing when there is none.
-  // Cubic in the known numbers.
+  // Returns a form that gives the samples and needs the fewest known numbers; nothing if there is
+  // none. Cubic in the known numbers.
   std::optional<NumberForm> find(const Samples& samples, Among among) const;
 
  private:
@@ -57,7 +58,7 @@ class NumberWriter {
  public:
   NumberWriter(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
 
-  // Whether the number is a symbol that only elements determine, "u0".
+  // True if the number is an unbacked symbol ("u0"), which only the elements of tensors determine.
   bool depends_on_elements(const SymInt& number) const;
   // Error `limit`: the expression is too large.
   Result<SymInt> write(const KnownNumbers& known, const NumberForm& form) const;

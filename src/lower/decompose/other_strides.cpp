@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// Strides of dimensions with one element say nothing.
+// Ignores the strides of dimensions with at most one element: they have no meaning.
 bool lie_alike(const Sizes& sizes, const Sizes& a, const Sizes& b) {
   for (size_t dim = 0; dim < sizes.size(); ++dim)
     if (sizes[dim] > 1 && a[dim] != b[dim]) return false;

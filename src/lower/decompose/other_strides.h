@@ -1,6 +1,6 @@
-// Values that lie otherwise here than the file records. torch.export's shape functions lay out some
-// results otherwise than PyTorch's kernels do (batch norm of [N, C, L] that lies across): a view
-// that the record allows then fails, here as there.
+// Values whose strides differ from those that the file records. torch.export's shape functions lay
+// out some results otherwise than PyTorch's kernels do (such as batch norm of a transposed [N, C,
+// L]). A view that the recorded strides allow then fails, here as in PyTorch.
 #ifndef PT2_LOWER_DECOMPOSE_OTHER_STRIDES_H
 #define PT2_LOWER_DECOMPOSE_OTHER_STRIDES_H
 
@@ -12,18 +12,19 @@
 
 namespace pt2 {
 
-// Those that kernels give them, under the hints of the symbols.
+// The strides that kernels give, evaluated with the hints of the symbols.
 using OtherStrides = std::unordered_map<ValueId, Sizes>;
 
-// Of a tensor of recorded strides; nothing where they are not known.
+// Returns the recorded strides of a tensor; nothing if they are not known.
 std::optional<Sizes> recorded_strides(const TensorMeta& meta, const SymbolBindings& bindings);
 
-// Adds those of a node's results, by its operator's rule. Nodes go in the order of the graph.
+// Adds the results of a node whose strides differ, by the rule of its operator. Nodes must be
+// visited in the order of the graph.
 void learn_other_strides(const Graph& graph, const Node& node, const ops::Operator& op,
                          const SymbolBindings& hints, OtherStrides& known);
 
-// Strides in the order of the given ones with room between all dimensions: of two that are merged
-// there is no view.
+// Returns strides in the order of the given ones, with gaps between all dimensions. No two
+// dimensions can then be merged by a view.
 Sizes strides_apart(const Sizes& sizes, const Sizes& strides);
 
 }  // namespace pt2

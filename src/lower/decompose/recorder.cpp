@@ -51,7 +51,7 @@ Result<std::vector<Value>> Recorder::infer(const ops::Operator& op,
                                            const std::vector<Value>& bound) {
   const std::string_view name = op.def->signature->name;
   const auto* tensor = bound[0].get_if<Tensor>();
-  // The file says how many; nobody has checked it.
+  // The number of elements comes from the file and is not validated yet.
   const auto of_sizes = [&](Dtype dtype, Sizes sizes) -> Result<std::vector<Value>> {
     if (!checked_numel(sizes))
       return ops::operator_error("a result of sizes " + ops::sizes_text(sizes) + " cannot be");

@@ -13,24 +13,24 @@
 
 namespace pt2 {
 
-// The number of a formula's tensor; 0 is none.
+// The number of a tensor in a formula; 0: not a term.
 using TermNumber = int64_t;
 
-// One call, with its arguments as given, coerced. Its tensors are those that term_of knows.
+// One call, with the given arguments after coercion. term_of identifies its tensors.
 struct FormulaCall {
   const ops::Operator* op = nullptr;
   std::vector<Value> arguments{};
   std::vector<Value> results{};
 };
 
-// Runs a formula on tensors without elements. The storage offset of a tensor holds its term number:
-// no rule looks at the offset, and a view that a formula makes without a call is not recognised as
-// a known term.
+// Runs a formula on tensors without elements. The storage offset of a tensor holds its term number.
+// This is safe because no shape rule reads the offset. A view that a formula makes without a call
+// is not recognised as a known term.
 class Recorder : public ops::Inferrer {
  public:
   using Expands = std::function<bool(const ops::Operator&)>;
-  // `expands`: which operators are replaced by the calls of their formulas. `data_size`: how many
-  // elements nonzero finds, or repeat_interleave gives, if known.
+  // `expands`: true for operators that are replaced by the calls of their formulas. `data_size`:
+  // the number of elements that nonzero finds or repeat_interleave gives, if known.
   Recorder(const Expands& expands, std::optional<int64_t> data_size)
       : expands_(expands), data_size_(data_size) {}
 
@@ -46,7 +46,7 @@ class Recorder : public ops::Inferrer {
   void number(Value& value, bool requires_grad);
 
   const std::vector<FormulaCall>& calls() const { return calls_; }
-  // Whether the data size was asked for.
+  // True if a call needed the data size.
   bool depends_on_elements() const { return depends_on_elements_; }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text), ""}; }
 Error unknown_operand() { return unsupported("an operand is not known"); }
-// What other choices of the symbols say instead tells more.
+// The error for traces that differ between choices of the symbols.
 Error depends_on_sizes() {
   return unsupported("which operators it is made of depends on sizes that change");
 }
@@ -29,7 +29,7 @@ std::string_view short_name(const ops::Operator& op) {
   return name.substr(name.rfind(':') + 1);
 }
 
-// The node's arguments in the order of the signature; null where the file omits one.
+// Returns the node's arguments in the order of the signature; null if the file omits an argument.
 std::vector<const Argument*> given_arguments(const Node& node, const ops::Signature& signature) {
   std::vector<const Argument*> out(signature.parameter_count);
   for (size_t i = 0; i < node.inputs.size(); ++i)
@@ -38,7 +38,7 @@ std::vector<const Argument*> given_arguments(const Node& node, const ops::Signat
   return out;
 }
 
-// A Python number that a formula hands on as a tensor.
+// Converts a Python number that a formula passes on as a tensor.
 Argument number_argument(const Tensor& wrapped) {
   if (wrapped.dtype() == Dtype::complex128) return Argument(*wrapped.data<std::complex<double>>());
   if (wrapped.dtype() == Dtype::bool_) return Argument(*wrapped.data<bool>());
@@ -64,7 +64,7 @@ Result<void> NodeRewriter::run(std::span<const SymbolBindings> choices,
   return written;
 }
 
-// Sets the strides, which decide what views there are.
+// Sets the strides of an operand, which decide which views are valid.
 void NodeRewriter::lay(Tensor& tensor, const Argument& argument,
                        const SymbolBindings& choice) const {
   std::optional<Sizes> strides = recorded_strides(*tensor_meta(graph_, argument), choice);
@@ -77,8 +77,8 @@ void NodeRewriter::lay(Tensor& tensor, const Argument& argument,
   tensor = tensor.with_view(tensor.sizes(), *std::move(strides), 0);
 }
 
-// Where operands lie otherwise than recorded and the formula has other calls for that, it gets
-// those that are right for either.
+// If the strides of operands differ from the record, and the formula makes other calls for them,
+// the formula gets strides whose calls are correct for both.
 Result<void> NodeRewriter::choose_lying(const SymbolBindings& hints,
                                         const Recorder::Expands& expands) {
   bool is_other = false;
@@ -146,10 +146,10 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
   return trace;
 }
 
-// What the size that depends on elements may be: the first that says so, else one of those of the
-// results.
+// Returns the candidates for the size that depends on elements: the first recorded size of a result
+// that is such a symbol, else all recorded sizes of the results.
 std::vector<int64_t> NodeRewriter::data_sizes(const SymbolBindings& choice) const {
-  constexpr size_t kMostSizes = 64;  // more dims than index operators take
+  constexpr size_t kMostSizes = 64;  // more dimensions than index operators accept
   std::vector<int64_t> sizes;
   bool is_known = false;
   for (const Argument& output : node_.outputs)
@@ -212,7 +212,7 @@ Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
                     [&](const Argument& argument, const Value& value) { learn(argument, value); });
   for (const Argument& output : node_.outputs)
     for_each_value(output, [&](ValueId id) { learn_sizes(id, false); });
-  // Last: a number that is also a size can be computed.
+  // Strides are learned last: a number that is also a size can be computed.
   for (const auto& [term, id] : values_) learn_strides(id);
   for (const Argument& output : node_.outputs)
     for_each_value(output, [&](ValueId id) { learn_strides(id); });
@@ -238,7 +238,7 @@ void NodeRewriter::learn_sizes(ValueId id, bool is_argument) {
                  is_argument ? std::optional(Source{id, static_cast<int64_t>(dim)}) : std::nullopt);
 }
 
-// Strides are products of more sizes than forms have factors.
+// Strides are products of more sizes than a NumberForm has factors.
 void NodeRewriter::learn_strides(ValueId id) {
   if (const TensorMeta* meta = graph_.value(id).tensor())
     for (const SymInt& stride : meta->strides) learn_number(stride, std::nullopt);
@@ -256,7 +256,8 @@ void NodeRewriter::learn_number(const SymInt& number, std::optional<Source> sour
   if (known_.add(number, std::move(samples), is_computable)) sources_.push_back(source);
 }
 
-// Marks the calls on which some result depends; the others are not emitted.
+// Marks the calls that some result depends on, and calls that write or have no result. The others
+// are not emitted.
 std::vector<bool> NodeRewriter::needed_calls() const {
   const Trace& trace = traces_[0];
   std::vector<bool> needed(trace.calls.size(), false);
@@ -304,7 +305,7 @@ Result<void> NodeRewriter::write_call(size_t index) {
                          ? keyword(std::move(parameter_name), std::move(argument))
                          : positional(std::move(parameter_name), std::move(argument)));
   }
-  // torch.fx names several results after the getitem nodes that take them apart.
+  // torch.fx names multiple results after the getitem nodes that select them.
   const bool is_one = first.results.size() == 1 && first.results[0].is<Tensor>();
   const std::string_view name = is_one ? short_name(*first.op) : "getitem";
   std::vector<Argument> outputs;
@@ -322,7 +323,7 @@ Result<void> NodeRewriter::write_call(size_t index) {
   return {};
 }
 
-// New graph values for a result of a call, with the metadata that the formula found.
+// Returns new graph values for a result of a call, with the metadata that the formula computed.
 Result<Argument> NodeRewriter::new_value(std::string_view name, const Parallel& values) {
   if (const auto* items = values[0]->get_if<Value::List>()) {
     ArgumentList list{.kind = ListKind::tensors};
@@ -369,7 +370,7 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
     for (const Tensor* tensor : tensors) out.push_back(number(*tensor));
     return out;
   };
-  // Nobody knows the strides of what is made of tensors that lie apart.
+  // The strides of results are unknown if operands have strides `apart`.
   const auto stride_of = [&](const Tensor& tensor, int64_t dim) {
     return lying_ == Lying::apart ? contiguous_strides(tensor.sizes())[static_cast<size_t>(dim)]
                                   : tensor.stride(dim);
@@ -419,7 +420,7 @@ Result<Argument> NodeRewriter::argument_of(const ops::ArgumentType& type, const 
         values, [&](const Value* value) { return constant_of(*value) != constant_of(first); });
   };
   if (const auto* number = first.get_if<double>()) {
-    // NaN equals itself here.
+    // Compares bits, so that NaN equals itself.
     if (differ([](const Value& value) { return std::bit_cast<uint64_t>(*value.get_if<double>()); }))
       return unsupported("an operator of its formula takes a float that changes with the sizes");
     return Argument(*number);
@@ -470,7 +471,7 @@ Result<Argument> NodeRewriter::list_of(const ops::ArgumentType& type, const Para
   return Argument(std::move(list));
 }
 
-// A literal, or a value of the graph. Inserts nodes when the value must be computed.
+// Returns a literal or a graph value. Inserts nodes if the value must be computed.
 Result<Argument> NodeRewriter::number_of(const Samples& samples) {
   const auto form = known_.find(samples, KnownNumbers::Among::computable);
   if (!form)
@@ -568,10 +569,11 @@ Result<void> NodeRewriter::insert_node(Node node) {
   return {};
 }
 
-// Checks, before anything is written, that the formula gives what the file records.
+// Checks, before the graph changes, that the formula gives the dtypes and ranks that the file
+// records.
 Result<void> NodeRewriter::check_results() const {
   // torch 2.4 to 2.12 traced LSTMs through oneDNN's layer and recorded their final states with one
-  // dim too many, which the operator never gives.
+  // dimension too many. The operator itself never returns that dimension.
   const bool may_differ = op_.def->signature->name == "aten::lstm";
   for (const Trace& trace : traces_) {
     bool same = trace.results.size() >= node_.outputs.size();
@@ -605,8 +607,8 @@ void NodeRewriter::replace_results() {
   graph_.erase_node(id_).value();
 }
 
-// Makes the term's maker produce the result directly. A term that is an operand, or already another
-// result, is aliased by a view.
+// Makes the term's node produce the result directly. If the term is an operand or already another
+// result, the result becomes a view of it (aten.alias).
 void NodeRewriter::replace_result(ValueId result, TermNumber term) {
   const ValueId value = values_.at(term);
   const auto maker = makers_.find(term);

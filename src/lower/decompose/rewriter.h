@@ -16,28 +16,28 @@
 
 namespace pt2 {
 
-// What is known of a graph while its nodes are replaced in order.
+// The state of a graph while its nodes are replaced in order.
 struct GraphState {
-  // The values of numbers that earlier nodes compute, by expression.
+  // The graph values of the numbers that earlier nodes compute, by expression.
   std::map<const ExprNode*, ValueId> numbers{};
-  // The names of nodes that are not named after their result, and the number behind the next node
-  // of that name: many of one name cost constant time each.
+  // The names of nodes that are not named after their result, with the suffix of the next node of
+  // that name. Many nodes with one name thus cost constant time each.
   std::unordered_map<std::string, size_t> node_names{};
   OtherStrides other_strides{};
 };
 
-// How a formula is told that tensors lie.
+// The strides of operands that a formula sees.
 enum class Lying : uint8_t {
   as_recorded,
-  as_computed,  // where that is known to differ
-  apart,        // those that lie otherwise as if no two dimensions could be merged
+  as_computed,  // the strides that kernels give, where they are known to differ
+  apart,        // for these tensors, strides with gaps between all dimensions
 };
 
 class NodeRewriter {
  public:
-  // The formula is traced under each of `choices` of the program's symbols. All traces must make
-  // the same calls, and every number in them must be an expression of the numbers the node is
-  // given.
+  // The formula is traced under each of `choices`, which assign values to the program's symbols.
+  // All traces must make the same calls. Every number in the traces must be an expression of the
+  // numbers that the node receives.
   NodeRewriter(Graph& graph, NodeId id, const ops::Operator& op, NodeBudget& budget,
                const NumberWriter& writer, GraphState& state)
       : graph_(graph),
@@ -59,11 +59,11 @@ class NodeRewriter {
     std::vector<FormulaCall> calls{};
     bool depends_on_elements = false;
   };
-  // The same value in every trace.
+  // The same value in all traces.
   using Parallel = std::vector<const Value*>;
   struct Source {
     ValueId value;
-    std::optional<int64_t> dim;  // of a tensor's size
+    std::optional<int64_t> dim;  // set if the number is a size of a tensor: its dimension
   };
 
   Result<void> follow(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
@@ -110,9 +110,9 @@ class NodeRewriter {
   Lying lying_ = Lying::as_recorded;
   std::vector<Trace> traces_;
   KnownNumbers known_;
-  std::vector<std::optional<Source>> sources_;  // where each known number comes from
+  std::vector<std::optional<Source>> sources_;  // the source of each known number, if any
   std::map<TermNumber, ValueId> values_;
-  std::map<TermNumber, NodeId> makers_;  // the new node that makes each term
+  std::map<TermNumber, NodeId> makers_;  // the new node that computes each term
   std::vector<NodeId> inserted_;
   std::vector<const ExprNode*> new_numbers_;
 };

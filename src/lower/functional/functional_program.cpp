@@ -1,4 +1,4 @@
-// Functionalizes a program: what its graph writes to inputs becomes a result of the graph.
+// Functionalizes a program: the final value of a written input becomes a result of the graph.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,7 +21,7 @@ Metadata metadata_of_definition(const Graph& graph, ValueId id) {
   return definition.by == Definition::By::node ? graph.node(definition.node).metadata : Metadata{};
 }
 
-// Gives user results that are also written back a copy of their own: readers identify the result
+// Gives user results that are also written back a copy of their own. Readers identify the result
 // that is written back by its name (torch/_export/exported_program.py, _unlift).
 void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
   Graph& graph = program.graph;
@@ -47,7 +47,7 @@ void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& 
   graph.set_outputs(std::move(outputs));
 }
 
-// Whether the signature writes this result back already; that write happens after all others.
+// True if the signature already writes this result back; that write happens after all others.
 bool is_there(const GraphSignature& signature, const OutputSpec& written) {
   return std::ranges::any_of(signature.output_specs, [&](const OutputSpec& each) {
     return each.kind == written.kind && each.target == written.target;

@@ -18,9 +18,9 @@
 namespace pt2 {
 namespace {
 
-// A write through a view of views is done again on each of them.
+// The maximum depth of a chain of views: a write through a view is repeated at every level.
 constexpr size_t kDeepest = 64;
-// It changes nothing that is computed.
+// This in-place operator changes no elements.
 constexpr std::string_view kDetachInPlace = "torch.ops.aten.detach_.default";
 
 class Functionalizer {
@@ -65,21 +65,21 @@ class Functionalizer {
       });
     return out;
   }
-  // Whether a result may share memory with an input or with another result.
+  // True if a result may share memory with an input or with another result.
   bool shares_results() const { return shares_results_; }
 
  private:
-  // A value of the original graph, and which value now stands for it.
+  // A value of the original graph, and the value that now stands for it.
   struct Tracked {
     ValueId current{};
-    ValueId root{};                // whose memory it shows; itself for most
-    ValueId parent{};              // what it is a view of
-    std::optional<NodeId> node{};  // that makes the view
-    size_t item = 0;               // which of the node's results it is
+    ValueId root{};    // the value that owns the memory; for most values the value itself
+    ValueId parent{};  // the value that this is a view of
+    std::optional<NodeId> node{};  // the node that makes the view
+    size_t item = 0;               // the number of the value among the node's results
     View view{};
     size_t depth = 0;
-    uint32_t seen = 0;  // the root's generation that `current` belongs to
-    // Of a root: how often its memory was written to, and who may share it.
+    uint32_t seen = 0;  // the root's generation at which `current` was valid
+    // Roots only: the number of writes to the memory, and the target of a node that may alias it.
     uint32_t generation = 0;
     std::string unclear{};
   };
@@ -107,7 +107,7 @@ class Functionalizer {
   }
   const Node& node() const { return graph_.node(at_); }
 
-  // New nodes come before `before`, or at the end.
+  // Inserts a node before `before`, or at the end of the graph. Returns its only result.
   ValueId insert(Node added, TensorMeta meta, std::string_view name, NodeId from,
                  std::optional<NodeId> before) {
     const ValueId value =
@@ -120,8 +120,8 @@ class Functionalizer {
     return value;
   }
 
-  // What the value is now, viewed again where its memory was written to since. Recursion is bounded
-  // by kDeepest.
+  // Returns the current value of `id`. Views are applied again if their memory was written to
+  // since. kDeepest bounds the recursion.
   ValueId read(ValueId id, std::optional<NodeId> before) {
     const Tracked each = tracked(id);
     const uint32_t generation = tracked(each.root).generation;
@@ -164,7 +164,7 @@ class Functionalizer {
   void visit() {
     const TargetForm form = target_form(node().target);
     if (form == TargetForm::higher_order) return visit_higher_order();
-    // Nothing says what becomes of writes in graphs that such a node is given.
+    // The effect of writes is unknown in graphs that are arguments of such a node.
     bool has_graphs = false;
     for (const NamedArgument& input : node().inputs)
       for_each_subgraph(input.arg, [&](SubgraphId) { has_graphs = true; });
@@ -196,13 +196,13 @@ class Functionalizer {
       graph_.set_node_target(at_, "torch.ops.aten.detach.default");
   }
 
-  // The argument where the value is the result of an in-place write to it; the value elsewhere.
+  // Returns the written argument if `id` is the result of an in-place write, else `id`.
   ValueId itself(ValueId id) const {
     const Tracked& each = tracked(id);
     return id != each.root && each.view.inverse == Inverse::same ? each.parent : id;
   }
 
-  // Its results are views of one of its arguments.
+  // Tracks the node's results as views of one of its arguments.
   void show(const View& view) {
     const auto* argument = node().inputs[view.input].arg.get_if<ValueId>();
     if (argument == nullptr || graph_.value(*argument).tensor() == nullptr) return mark_unclear();
@@ -224,7 +224,7 @@ class Functionalizer {
     if (like.depth > kDeepest) tracked(like.root).unclear = "a view of many views";
   }
 
-  // Its results may share memory with any of its arguments.
+  // Marks all arguments and results of the node: its results may share memory with any argument.
   void mark_unclear() {
     const auto mark = [&](ValueId id) {
       if (graph_.value(id).tensor() != nullptr) tracked(root_of(id)).unclear = node().target;
@@ -246,10 +246,10 @@ class Functionalizer {
     read_inputs();
   }
 
-  // Whether the memory may be written to; reports it where not.
+  // True if the memory may be written to; otherwise reports a failure.
   bool may_write(ValueId id) {
     if (budget_.is_spent()) {
-      if (failures_.empty()) fail_beyond_budget();  // by a pass before this one
+      if (failures_.empty()) fail_beyond_budget();  // an earlier pass has spent the budget
       return false;
     }
     const Tracked& root = tracked(root_of(id));
@@ -295,7 +295,7 @@ class Functionalizer {
     fail(fmt::format("{} writes, and no rule says what {} computes", target_, write.target));
   }
 
-  // Casts a result to the dtype of the memory that it is for; reports it where that is impossible.
+  // Casts a result to the dtype of the written memory. Reports a failure if that is not possible.
   bool fit_result(ValueId value, Dtype stored, Dtype computed) {
     const bool fits = dtype_category(computed) <= dtype_category(stored);
     if (!fits)
@@ -303,7 +303,8 @@ class Functionalizer {
     if (fits && computed != stored) cast_result(value, computed);
     return fits;
   }
-  // The operator gives another dtype than that of the memory that it wrote to.
+  // Inserts a cast after the node: its operator computes another dtype than that of the written
+  // memory.
   void cast_result(ValueId value, Dtype computed) {
     TensorMeta meta = *graph_.value(value).tensor();
     const ScalarType stored =
@@ -327,7 +328,8 @@ class Functionalizer {
       graph_.add_node(std::move(cast));
   }
 
-  // The tensors of an argument, which is one or a list of them; nothing where it is something else.
+  // Returns the tensors of an argument that is a tensor or a list of tensors; nothing for other
+  // arguments.
   std::optional<std::vector<ValueId>> tensors_of(std::string_view name) const {
     const Argument* argument = node().find_input(name);
     if (argument == nullptr || (!argument->is<ValueId>() && !argument->is<ArgumentList>()))
@@ -341,8 +343,9 @@ class Functionalizer {
     return is_all ? std::optional(out) : std::nullopt;
   }
 
-  // Whether it reads memory after it wrote there, or writes there twice. Lists are gone through
-  // item by item; a tensor that is in none goes with each of them.
+  // True if the node reads memory after it writes there, or writes there twice. Item i of a list is
+  // processed together with item i of the other lists, and a tensor outside of lists with every
+  // item.
   bool depends_on_its_writes(const Write& write) const {
     constexpr size_t kNoList = SIZE_MAX;
     using Place = std::pair<const NamedArgument*, size_t>;
@@ -396,7 +399,7 @@ class Functionalizer {
                        .meta = in_memory_of_its_own(*graph_.value(like).tensor())};
       return graph_.add_value(std::move(value)).value();
     };
-    // Statistics of the batch, which only the functional form gives.
+    // The statistics of the batch, which only the functional form returns.
     while (outputs.size() < own_results) {
       const std::vector<ValueId>& like = written[(outputs.size() + 1) % written.size()];
       if (like.empty()) return fail(fmt::format("{} has fewer results than it gives", target_));
@@ -421,7 +424,8 @@ class Functionalizer {
     store_updates(write, updates);
   }
 
-  // Pairs of what was written to and what it becomes, the last results of the node.
+  // `updates` are pairs of a written value and its new value. The new values are the node's last
+  // results.
   void store_updates(const Write& write, std::span<const std::pair<ValueId, ValueId>> updates) {
     const auto computed = dtypes_of_results(graph_, node());
     if (!computed || computed->size() < updates.size()) return fail_without_rule(write);
@@ -439,7 +443,7 @@ class Functionalizer {
     return id != nullptr ? graph_.value(*id).name : "written";
   }
 
-  // From here on the memory that `id` shows holds `value`.
+  // Records that the memory that `id` views now holds `value`.
   void store(ValueId id, ValueId value) {
     std::vector<ValueId> chain = {id};
     while (true) {
@@ -462,13 +466,13 @@ class Functionalizer {
     for (const ValueId each : chain) tracked(each).seen = generation;
   }
 
-  // Views that nobody read again.
+  // Erases inserted nodes whose results have no uses.
   void erase_unused() {
     std::set<ValueId> final_values;
     for (const FunctionalGraph::Mutation& each : mutations()) final_values.insert(each.value);
     std::for_each(inserted_.rbegin(), inserted_.rend(), [&](NodeId id) {
       const ValueId value = *graph_.node(id).outputs[0].get_if<ValueId>();
-      // Nothing uses it, so that erasing cannot fail.
+      // Erasing cannot fail, because the value has no uses.
       if (graph_.uses(value).empty() && !final_values.contains(value)) (void)graph_.erase_node(id);
     });
   }
@@ -480,7 +484,7 @@ class Functionalizer {
   std::vector<Tracked> values_;
   std::vector<NodeId> inserted_;
   NodeId at_{};
-  std::string target_;  // the node's, as it was
+  std::string target_;  // the node's target before the rewriting
   std::optional<NodeId> next_;
   size_t position_ = 0;
   bool shares_results_ = false;

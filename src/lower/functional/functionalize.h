@@ -1,8 +1,8 @@
-// Functionalizes a graph: PyTorch does this while it traces
+// Functionalizes a graph. PyTorch does this while it traces
 // (torch/_subclasses/functional_tensor.py, aten/src/ATen/FunctionalTensorWrapper.cpp); here it is
-// done on the finished graph. An operator that writes becomes the one that computes the same
-// result. Values that share memory with the written one are viewed again before their next use, and
-// a write through a view is repeated on the view's base.
+// done on the finished graph. An operator that writes is replaced by the operator that computes the
+// same result without writing. Values that alias the written value are viewed again before their
+// next use. A write through a view is repeated on the base of the view.
 #ifndef PT2_LOWER_FUNCTIONAL_FUNCTIONALIZE_H
 #define PT2_LOWER_FUNCTIONAL_FUNCTIONALIZE_H
 
@@ -14,7 +14,7 @@
 
 namespace pt2 {
 
-// Whether no operator of the graph or of its nested graphs writes to its arguments, by its
+// True if no operator of the graph or of its nested graphs writes to its arguments, by its
 // signature or otherwise.
 bool is_functional(const Graph& graph);
 
@@ -27,7 +27,7 @@ struct UnfunctionalNode {
 };
 
 struct FunctionalGraph {
-  // An input that is written to, and its final value.
+  // A graph input that is written to, and its final value.
   struct Mutation {
     ValueId input{};
     ValueId value{};
@@ -37,9 +37,9 @@ struct FunctionalGraph {
   std::vector<UnfunctionalNode> failures{};
 };
 
-// Changes `graph` and its nested graphs. The graph's results stay the same; the mutations are not
-// among them. The recorded sizes, strides and dtypes are trusted. Linear in the graph, except that
-// each view of a view counts separately.
+// Changes `graph` and its nested graphs. The graph's results stay the same; they do not include the
+// mutations. The recorded sizes, strides and dtypes are trusted. Linear in the graph, except that
+// each level of a chain of views counts separately.
 FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse, NodeBudget& budget);
 
 }  // namespace pt2

@@ -33,11 +33,11 @@ bool are_moderate(const Sizes& numbers) {
   return std::ranges::all_of(numbers, [](int64_t each) { return each >= 0 && each < kMost; });
 }
 
-// The most results of a split: finding one's place adds up all before it, so the whole is
-// quadratic.
+// The maximum number of results of a split. Finding the start of one piece sums all sizes before
+// it, so the total is quadratic.
 constexpr size_t kMostPieces = 1024;
 
-// Longer expressions, whose trees share branches, are not looked into.
+// Longer expressions, whose trees share branches, are skipped.
 constexpr size_t kMostTerms = 1024;
 
 constexpr size_t kRounds = 2;
@@ -52,9 +52,10 @@ constexpr auto kPrimes = [] {
   return out;
 }();
 
-// The numbers where each symbol is a prime of its own; another one in each round. Polynomials that
-// are equal there are equal everywhere, unless somebody made them to differ elsewhere. Nothing for
-// other expressions, and where primes run out: two symbols of one prime would look equal.
+// Evaluates the numbers with a distinct prime for each symbol, and other primes in each round. Two
+// polynomials that are equal there are equal everywhere, except for ones crafted to differ
+// elsewhere. Nothing for other expressions, and nothing if the primes run out: two symbols with the
+// same prime would look equal.
 std::optional<Sizes> numbers_at(size_t round, const std::vector<SymInt>& numbers) {
   Sizes out;
   for (const SymInt& number : numbers) {
@@ -74,7 +75,7 @@ std::optional<Sizes> numbers_at(size_t round, const std::vector<SymInt>& numbers
   return out;
 }
 
-// A tensor with the recorded sizes and strides, without elements.
+// Returns a tensor with the recorded sizes and strides, without elements.
 std::optional<Tensor> example(const TensorMeta& meta, size_t round) {
   const auto sizes = numbers_at(round, meta.sizes), strides = numbers_at(round, meta.strides);
   if (!sizes || !strides || sizes->size() != strides->size() || !are_moderate(*sizes) ||
@@ -93,9 +94,9 @@ bool is_literal(const TensorMeta& meta) {
   return literals(meta.sizes).has_value() && literals(meta.strides).has_value();
 }
 
-// What `is_view` says of tensors with the sizes and strides of `from`. Where symbols decide, a view
-// is one for all sizes (sizes of 1 only make more tensors views), and what is none may be one for
-// some.
+// Applies `is_view` to tensors with the sizes and strides of `from`. If symbolic sizes give a view
+// at the samples, they give a view for all sizes: sizes of 1 only turn more tensors into views. If
+// they give a copy, other sizes may still give a view, so the answer is unclear.
 Aliasing view_if(const TensorMeta& from, View view, auto&& is_view) {
   for (size_t round = 0; round < kRounds; ++round) {
     const std::optional<Tensor> tensor = example(from, round);
@@ -118,7 +119,7 @@ Aliasing reshaped(const Graph& graph, const Node& node, size_t input) {
   return view_if(*from, {.input = input, .inverse = Inverse::reshape}, is_view);
 }
 
-// Whether the argument is omitted, is None, or equals `value`.
+// True if the argument is omitted, is None, or equals `value`.
 template <class T>
 bool is_absent_or(const Node& node, std::string_view name, T value) {
   const Argument* argument = node.find_input(name);
@@ -127,8 +128,9 @@ bool is_absent_or(const Node& node, std::string_view name, T value) {
   return given != nullptr && *given == value;
 }
 
-// Whether a conversion asks for that dtype, as far as one can see. A record that says otherwise
-// than the node is wrong, and then so may be that of what it converts.
+// True if the conversion's arguments show that it converts to `dtype`, the recorded dtype of its
+// result. False if the record contradicts the node: then the record of the operand cannot be
+// trusted either.
 bool gives_dtype(const Graph& graph, const Node& node, const ops::Operator& op, ScalarType dtype) {
   if (op.signature().find("dtype") != nullptr) {
     const Argument* wanted = node.find_input("dtype");
@@ -186,7 +188,8 @@ Aliasing dropped(const Node& node, size_t input) {
   return *is_training && drops ? its_own() : view_of(input, Inverse::same);
 }
 
-// The argument that a result may view: the first one marked as aliased, else the first tensor.
+// Returns the argument that a result may view: the first one that is marked as aliased, else the
+// first tensor.
 std::optional<size_t> shown_input(const Graph& graph, const Node& node, const ops::Operator& op) {
   for (const ops::Parameter& parameter : op.signature()) {
     if (!parameter.aliased) continue;
@@ -281,7 +284,8 @@ Node move_back(const Node& node, const View& view, ValueId part) {
 struct Piece {
   int64_t dim, start, length;
 };
-// The range that result number `item` covers; each result begins where the one before it ends.
+// Returns the range that result number `item` covers. Each result begins where the previous one
+// ends.
 std::optional<Piece> piece_of(const Graph& graph, const Node& node, size_t item) {
   std::vector<const TensorMeta*> results;
   for (const Argument& output : node.outputs)
@@ -316,7 +320,7 @@ Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& 
   if (op.form != ops::Operator::Form::as_written) return its_own();
   const bool may_show = !op.mutates() && may_share_memory(node);
   if (!node.target.starts_with(kAten)) return may_show ? unclear() : its_own();
-  // All of the below goes by names.
+  // The rules below find arguments by name.
   const bool is_named = std::ranges::none_of(
       node.inputs, [](const NamedArgument& input) { return input.name.empty(); });
   const auto input = is_named ? shown_input(graph, node, op) : std::nullopt;

@@ -24,7 +24,7 @@ bool is_given(const Node& node, std::string_view name) {
   return argument != nullptr && !argument->is<None>();
 }
 
-// What computes the same without writing; empty where nothing does.
+// Returns the operator that computes the same without writing; empty if there is none.
 std::string functional_target(const ops::Operator& op) {
   const std::string_view form = op.def->facts.functional_form;
   return form.empty() ? std::string() : std::string(kAten) + std::string(form);
@@ -63,8 +63,8 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
   return write;
 }
 
-// The functional form gives what the operator gives, and what each argument that it writes to
-// becomes (torchgen/native_function_generation.py).
+// A functional form that returns the results of the operator, followed by the new value of each
+// argument that the operator writes to (torchgen/native_function_generation.py).
 Write updates(const Node& node, const ops::Signature& own, const ops::Signature& functional) {
   Write write{.form = Write::Form::updates, .target = ops::target_of(functional)};
   for (const ops::Parameter& parameter : own)
@@ -84,9 +84,9 @@ void collect_dtypes(const Value& value, std::vector<Dtype>& dtypes) {
 
 Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
   if (aten_name(node.target) == "detach_.default") return {};
-  // A custom operator that gives nothing is there for what it does to its arguments.
+  // A custom operator without results must have effects on its arguments.
   const bool says_so = op ? op.mutates() : name_says_mutable(node.target) || node.outputs.empty();
-  // A form with outs, which has the row of the functional operator, writes to other arguments.
+  // An out= form shares the table row of its functional operator, but writes to other arguments.
   const bool has_row = op && op.form == ops::Operator::Form::as_written;
   if (has_row && !op.def->facts.updates_statistics_if.empty()) return batch_norm(node, op);
   if (!says_so) return {};

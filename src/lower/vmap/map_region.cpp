@@ -1,5 +1,5 @@
-// A vmap region as one node: higher_order.map_impl calls a nested graph, which is the region's
-// body, for each element and stacks what it gives (torch/_higher_order_ops/map.py, map_dense).
+// Writes a vmap region as one node. higher_order.map_impl calls a nested graph, the body of the
+// region, for each element and stacks the results (torch/_higher_order_ops/map.py, map_dense).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ class RegionMapper {
     return std::nullopt;
   }
 
-  // What has nothing to do with the elements stays where it is.
+  // Nodes that do not depend on the elements stay in place.
   Obstacle visit_call(NodeId id) {
     const Node& node = graph_.node(id);
     const bool is_inner = std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
@@ -109,7 +109,7 @@ class RegionMapper {
     if (op && op.mutates())
       return fmt::format("of many elements, or of a symbolic number, that writes with {}",
                          node.target);
-    // Before it maps, map_impl derives the body's gradient from memory that it does not initialise
+    // Before it maps, map_impl derives the body's gradient on uninitialized memory
     // (create_fw_bw_graph).
     if (op && op.custom == nullptr && ops::takes_any_values(*op.def)) return std::nullopt;
     return fmt::format(
@@ -129,7 +129,7 @@ class RegionMapper {
     return inner_.contains(value) ? std::nullopt : take_number(value);
   }
 
-  // map_impl takes tensors alone: a number from outside is computed again inside.
+  // map_impl takes only tensors: a number from outside is computed again in the body.
   Obstacle take_number(ValueId value) {
     constexpr std::string_view kLacks =
         "of many elements, or of a symbolic number, with a number that no tensor has as its "
@@ -160,7 +160,7 @@ class RegionMapper {
     return std::nullopt;
   }
 
-  // The nested graph: (elements…, operands…) -> results.
+  // Builds the nested graph: (elements…, operands…) -> results.
   Obstacle extract() {
     std::vector<NodeId> nodes;
     for (const NodeId id : graph_.nodes())
@@ -203,7 +203,7 @@ class RegionMapper {
     erase(region_.end);
   }
 
-  // Nothing uses its results any more.
+  // The node's results must have no uses left.
   void erase(NodeId id) { (void)graph_.erase_node(id); }
 
   void add_map() {
@@ -229,8 +229,8 @@ class RegionMapper {
       stacked_[results_[i]] = pads ? add_slice(before, stacked[i], results_[i]) : stacked[i];
   }
 
-  // A batch without elements has no result for map_impl, so that one element of zeros is added
-  // where there may be none, and its result taken off again.
+  // True if the batch may be empty. map_impl has no result for an empty batch: one element of zeros
+  // is then appended, and its result is sliced off again.
   bool may_be_empty() const {
     if (!size_.is_symbolic()) return false;
     const RangeConstraint* constraint = find_range(program_, size_.expr());
@@ -280,7 +280,7 @@ class RegionMapper {
                         positional("start", int64_t{0}), positional("end", int64_t{-1})});
   }
 
-  // _remove_batch_dim(value, level, size, dim).
+  // Replaces _remove_batch_dim(value, level, size, dim).
   void give(NodeId id) {
     const Node& node = graph_.node(id);
     const ValueId value = removed(id);
@@ -322,8 +322,9 @@ class RegionMapper {
                    is_known ? std::optional(product) : std::nullopt);
   }
 
-  // In the wanted spelling. Where that is beyond the limits of expressions the number is that of
-  // the program's own operand: it is what a reader may know before it runs, not what it runs.
+  // Writes the expression in the wanted spelling. If it exceeds the limits of expressions, falls
+  // back to its first operand: the number only informs readers of the file and does not affect the
+  // execution.
   SymInt spelled(ExprNode node, std::optional<int64_t> hint) {
     ExprPool& pool = *program_.expressions;
     const Expr fallback = node.args[0];
@@ -341,13 +342,13 @@ class RegionMapper {
   const VmapRegion& region_;
   SymInt size_;
   std::vector<NodeId> calls_, removes_;
-  std::unordered_set<NodeId> numbers_;  // outside, to be computed again inside
+  std::unordered_set<NodeId> numbers_;  // numbers from outside that are computed again in the body
   std::unordered_set<ValueId> inner_;   // values of the body
-  std::map<ValueId, NodeId> mapped_;    // elements, and the nodes that take them
+  std::map<ValueId, NodeId> mapped_;    // elements, and the _add_batch_dim nodes that make them
   std::vector<ValueId> results_;        // values of the body
   std::vector<ValueId> elements_, operands_;
   Graph body_;
-  std::map<ValueId, ValueId> stacked_;  // of results
+  std::map<ValueId, ValueId> stacked_;  // the stacked values of results
 };
 
 }  // namespace

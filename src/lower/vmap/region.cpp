@@ -52,7 +52,8 @@ bool lies_in_order(const TensorMeta& meta) {
   return true;
 }
 
-// Whether the node may draw random numbers. An unknown operator may, unless it only runs graphs.
+// True if the node may draw random numbers. Unknown operators may, unless they only run nested
+// graphs.
 bool may_draw(const Graph& graph, const Node& node) {
   bool runs_graphs = false, draws = false;
   for (const NamedArgument& input : node.inputs)
@@ -68,9 +69,9 @@ bool may_draw(const Graph& graph, const Node& node) {
   return !op || op.may_draw();
 }
 
-// Whether drawing for all elements at once gives what one call with the batch as first dimension
-// gives. This holds for operators that create a tensor of given sizes, and for those that draw one
-// number per element of a tensor that lies in row-major order.
+// True if one call with the batch as first dimension gives what vmap draws for all elements at
+// once. This holds for operators that create a tensor of given sizes, and for operators that draw
+// one number per element of a tensor in row-major order.
 bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& region) {
   const ops::Operator op = ops::find_operator(node.target);
   const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
@@ -131,7 +132,7 @@ class RegionReader {
     if (row != nullptr && row->step != VmapStep::load) return visit_step(node, *row);
     if (row != nullptr) return std::nullopt;
     const bool repeats = region_.repeats(node, graph_);
-    // With randomness="same" a node without batched inputs draws once, as it does without vmap.
+    // With randomness="same", a node without batched inputs draws once, just as without vmap.
     const bool draws = draws_ && may_draw(graph_, node) && (repeats || !draws_the_same_);
     if (draws && (draws_the_same_ || !is_drawn_at_once(graph_, node, region_)))
       return fmt::format("with {}, whose random numbers are drawn for all elements at once",
@@ -178,8 +179,8 @@ class RegionReader {
     return std::nullopt;
   }
 
-  // Whether the dimension that becomes the batch has the recorded size of the batch; the
-  // replacement of the region relies on it.
+  // True if the dimension that becomes the batch has the recorded size of the batch. The
+  // replacement of the region relies on this.
   bool goes_over_batch(const Node& add) const {
     const TensorMeta* meta = graph_.value(*add.inputs[0].arg.get_if<ValueId>()).tensor();
     if (meta == nullptr) return false;
@@ -196,7 +197,7 @@ class RegionReader {
     const bool both = value->is_symbolic() && size.is_symbolic();
     if (both && value->expr() == size.expr()) return true;
     const auto wanted = known_number(*value), found = known_number(size);
-    // Different expressions may be equal by the program's guards, as in a scan of halves.
+    // Different symbolic expressions may be equal by the program's guards, as in a scan of halves.
     if (!wanted || !found) return !both;
     return wanted == found;
   }

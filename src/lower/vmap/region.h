@@ -1,7 +1,7 @@
-// torch.vmap as graphs of 2.13 and later spell it (torch/_functorch/predispatch.py): between
-// _vmap_increment_nesting and _vmap_decrement_nesting, _add_batch_dim(x, dim, level) takes the
-// batch dimension off a tensor, operators see one element, _remove_batch_dim(y, level, size, dim)
-// puts the results together.
+// torch.vmap as graphs of 2.13 and later spell it (torch/_functorch/predispatch.py). A region lies
+// between _vmap_increment_nesting and _vmap_decrement_nesting. In it, _add_batch_dim(x, dim, level)
+// removes the batch dimension from a tensor, operators see one element, and _remove_batch_dim(y,
+// level, size, dim) stacks the results.
 #ifndef PT2_LOWER_VMAP_REGION_H
 #define PT2_LOWER_VMAP_REGION_H
 
@@ -33,19 +33,19 @@ struct VmapRegion {
   Argument size{};
   // Values that differ between the elements of the batch.
   std::unordered_set<ValueId> batched{};
-  // Nodes whose random numbers one call draws for all elements, with the batch as first dimension
-  // (aten/src/ATen/functorch/BatchRulesRandomness.cpp).
+  // Nodes for which one call draws the random numbers of all elements, with the batch as first
+  // dimension (aten/src/ATen/functorch/BatchRulesRandomness.cpp).
   std::unordered_set<NodeId> drawn{};
 
   bool is_batched(const Argument& argument) const;
-  // Whether the node runs for each element: it has a batched input and does more than ask for a
+  // True if the node runs once per element: it has a batched input, and it does not merely query a
   // property that all elements share, such as their size.
   bool repeats(const Node& node, const Graph& graph) const;
 };
 
-// Reads the region from `begin` to `end`, which must contain no other region. Gives a text instead,
-// "a vmap region that …", where the elements cannot be computed one after the other: for example,
-// when random numbers are drawn for all at once. Linear in the region.
+// Reads the region from `begin` to `end`, which must contain no other region. Returns a text
+// instead, "a vmap region that …", if the elements cannot be computed one after another: for
+// example, if random numbers are drawn for all elements at once. Linear in the region.
 struct VmapReading {
   VmapRegion region{};
   std::optional<std::string> obstacle{};
@@ -53,9 +53,9 @@ struct VmapReading {
 VmapReading read_vmap_region(const Graph& graph, NodeId begin, NodeId end,
                              const WrittenMemory& written);
 
-// Replaces the region by a call of higher_order.map_impl. Where map_impl would compute something
-// else, changes nothing and returns a text as above. The graph is the program's or a nested one;
-// `spelling` is that of new expressions. Linear in the graph.
+// Replaces the region by a call of higher_order.map_impl. If map_impl would compute something else,
+// changes nothing and returns a text as above. The graph is the program's graph or a nested one;
+// `spelling` is the spelling of new expressions. Linear in the graph.
 std::optional<std::string> map_vmap_region(const Program& program, ExprSpelling spelling,
                                            Graph& graph, const VmapRegion& region);
 

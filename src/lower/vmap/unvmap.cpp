@@ -1,4 +1,4 @@
-// Removes regions of torch.vmap, which only newer releases and few engines know. The nodes of a
+// Removes regions of torch.vmap, which only newer releases and few engines support. The nodes of a
 // region are repeated for each element of the batch. Large batches, and batches whose size is known
 // only at run time, become a map_impl call.
 #include <fmt/format.h>
@@ -19,14 +19,14 @@
 namespace pt2 {
 namespace {
 
-// Unrolled elements may take one part in kShare of the budget: map_impl is the fallback here, and
-// other passes need the rest.
+// Unrolled regions may take at most 1/kShare of the budget: map_impl is the fallback, and other
+// passes need the rest.
 constexpr uint64_t kShare = 5;
-// The most map_impl calls, and the most nodes that all may look at: making one looks at the whole
-// graph.
+// The maximum number of map_impl calls, and of nodes that all of them together may visit: making
+// one call visits the whole graph.
 constexpr size_t kMaxMaps = 1'000;
 constexpr size_t kMaxLooks = 10'000'000;
-// The depth of nested regions: reading a region includes those nested in it.
+// The maximum depth of nested regions: reading a region includes the regions nested in it.
 constexpr size_t kMaxDepth = 64;
 
 bool has_regions(const Graph& graph) {
@@ -40,7 +40,7 @@ class Unroller {
   Unroller(Graph& graph, const VmapRegion& region, int64_t size)
       : graph_(graph), region_(region), size_(static_cast<size_t>(size)) {}
 
-  // How many nodes of usual size unrolling adds.
+  // Returns how many nodes of usual size unrolling adds.
   uint64_t growth() const {
     uint64_t repeated = 0, results = 0;
     for (const NodeId id : region_.body) {
@@ -55,7 +55,8 @@ class Unroller {
     return repeated * size_ + kNodesOfAResult * results;
   }
 
-  // Whether the batch is empty but some node needs an element to read a shared property from.
+  // True if the batch is empty but some node needs an element, to read a property that all elements
+  // share.
   bool lacks_an_element() const {
     return size_ == 0 && std::ranges::any_of(region_.body, [&](NodeId id) {
              const Node& node = graph_.node(id);
@@ -81,7 +82,7 @@ class Unroller {
   }
 
  private:
-  // Whether the node makes one value for each element.
+  // True if the node makes one value for each element.
   bool is_repeated(NodeId id) const {
     const Node& node = graph_.node(id);
     const VmapStep step = vmap_step(node.target);
@@ -109,7 +110,7 @@ class Unroller {
     for (size_t element = 1; element < size_; ++element) repeat(id, element);
   }
 
-  // _add_batch_dim(x, dim, level): x.select(dim, element).
+  // Replaces _add_batch_dim(x, dim, level) by x.select(dim, element) for each element.
   void split(NodeId id, ValueId whole, int64_t dim) {
     const ValueId first = only_output(graph_.node(id));
     const auto* meta = graph_.value(whole).tensor();
@@ -129,7 +130,7 @@ class Unroller {
     }
   }
 
-  // One call draws for all elements.
+  // Emits one call that draws the random numbers of all elements.
   void draw(NodeId id) {
     Node node = graph_.node(id);
     const TensorMeta meta = *graph_.value(only_output(node)).tensor();
@@ -153,7 +154,7 @@ class Unroller {
     split(id, whole, 0);
   }
 
-  // The metadata of all elements stacked in row-major order.
+  // Returns the metadata of all elements stacked in row-major order.
   TensorMeta whole_meta(TensorMeta meta) const {
     int64_t stride = 1;
     for (const SymInt& size : meta.sizes)
@@ -183,7 +184,7 @@ class Unroller {
     graph_.set_value_meta(value, std::move(meta));
   }
 
-  // A copy of the node for another element than the first.
+  // Returns a copy of the node for an element other than the first.
   NodeId repeat(NodeId id, size_t element) {
     Node node = graph_.node(id);
     node.name.reset();
@@ -221,8 +222,8 @@ class Unroller {
     });
   }
 
-  // _remove_batch_dim(value, level, size, dim). The result keeps its name, which may be that of a
-  // program result.
+  // Replaces _remove_batch_dim(value, level, size, dim). The result keeps its name, which may be
+  // the name of a program result.
   void join(NodeId id) {
     const Node& node = graph_.node(id);
     const ValueId value = *node.inputs[0].arg.get_if<ValueId>();
@@ -245,7 +246,7 @@ class Unroller {
             keyword("device", meta.device), keyword("pin_memory", false)});
   }
 
-  // Keeps the result's strides: later nodes may take views of it.
+  // Stacks the elements. The result keeps its strides, because later nodes may take views of it.
   void stack(NodeId id, const std::vector<ValueId>& elements, const TensorMeta& meta, int64_t dim) {
     const std::vector<int64_t> order = memory_order(meta, dim);
     std::vector<int64_t> others = order;
@@ -276,7 +277,7 @@ class Unroller {
   Graph& graph_;
   const VmapRegion& region_;
   const size_t size_;
-  std::optional<GraphNames> graph_names_;  // set once a nested graph is copied
+  std::optional<GraphNames> graph_names_;  // set when the first nested graph is copied
   NodeId next_{};                          // the node after the visited one
   std::unordered_map<ValueId, std::vector<ValueId>> elements_;
 };
@@ -295,7 +296,7 @@ class VmapRewriter {
   }
 
  private:
-  // Nested graphs are rewritten first, so that the nodes to repeat are few.
+  // Nested graphs are rewritten first, while there are few nodes to repeat.
   void rewrite(Graph& graph, bool is_nested) {
     for (size_t i = 0; i < graph.subgraphs().size(); ++i)
       rewrite(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), true);
@@ -383,8 +384,7 @@ class VmapRewriter {
 
 }  // namespace
 
-// A region that stays is a failure at the node that opens it, but the program still computes the
-// same.
+// A region that remains is a failure at the node that opens it, but the program stays equivalent.
 PassResult unvmap(Program& program, Pipeline& pipeline) {
   return VmapRewriter(program, pipeline).run();
 }

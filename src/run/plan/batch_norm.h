@@ -13,22 +13,23 @@ struct ScaleShift {
   std::vector<double> scale;
   std::vector<double> shift;
 };
-// What the node multiplies channels with and adds to them; nothing where that is not the same in
-// every call, or the node is another one.
+// Returns the scale and shift that the node applies to channels; nullopt if calls decide them, or
+// the node is no such batch normalization.
 std::optional<ScaleShift> scale_and_shift(const Planner& planner, const BoundNode& node);
 
-// What follows the sums of a convolution, one number for each channel of its results: sum * scale +
-// bias. Empty where there is none.
+// Changes of a convolution's sums, with one number for each channel of the results: sum * scale +
+// bias. Empty vectors change nothing.
 struct ChannelChanges {
   std::vector<double> scale;
   std::vector<float> bias;
   const float* bias_or_null() const { return bias.empty() ? nullptr : bias.data(); }
 };
-// The argument `bias` of a convolution. False where it is not the same in every call.
+// Takes the argument `bias` of a convolution. False if calls decide it.
 bool take_bias(const Planner& planner, const BoundNode& node, int64_t channels,
                ChannelChanges& changes);
-// Adds what the nodes behind nodes.back() do to the channels of its results: batch normalization,
-// or one that was taken apart (FrozenBatchNorm2d of detection models).
+// Adds the changes that the nodes after nodes.back() make to the channels of its results: batch
+// normalization, also when taken apart (FrozenBatchNorm2d of detection models). Appends these nodes
+// to `nodes`.
 void fold_changes(const Planner& planner, size_t spatial, int64_t channels, Step::Nodes& nodes,
                   ChannelChanges& changes);
 

@@ -1,5 +1,4 @@
-// What a plan computes once, when it is made; and which calls operators refuse, which is asked
-// then.
+// Constant folding while a plan is made, and the check which nodes their operators refuse.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -12,24 +11,23 @@
 namespace pt2::run {
 namespace {
 
-// Programs that make large tensors of nothing make them at run time, under the account of the call.
-// What weights take comes on top: others of the same sizes may take their place, as in convolutions
-// whose weights are standardized. Large models have no memory to spare for that.
+// Programs that make large tensors from nothing make them at run time, under the account of the
+// call. The bytes of the weights come on top: results of the same sizes may replace them, as in
+// convolutions with standardized weights. Large models have no memory to spare for that.
 constexpr int64_t kMostFoldedBytes = 16 << 20;
 constexpr int64_t kMostOfWeights = 512 << 20;
-constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
+constexpr uint64_t kMostMemory = 256 << 20;  // that kernels use while they run
 constexpr uint64_t kMemoryOfWeight = 2;
 constexpr uint64_t kMostWork = 1 << 29;
 constexpr uint64_t kWorkOfByte = 4;
-// Floats of bytes, which are what the file has of quantized weights, come on top: for each byte of
-// these.
+// Dequantized weights come on top. These limits are for each byte of quantized weights in the file.
 constexpr int64_t kBytesOfLevel = 4;
 constexpr uint64_t kMemoryOfLevel = 32;
 constexpr uint64_t kWorkOfLevel = 256;
 
 bool is_tensor(const Argument& output) { return output.is<ValueId>(); }
 
-// Values of all symbols. Those that no example shows are divisible in one choice, and 1 in the
+// Values for all symbols. A symbol without an example is divisible (64) in one choice and 1 in the
 // other.
 class SymbolChoices {
  public:
@@ -39,8 +37,8 @@ class SymbolChoices {
     choices_ = {hints_, hints_};
   }
 
-  // False where an operator takes tensors of the sizes of either choice. What it would say of
-  // others does not matter: without a step the reference executor asks it.
+  // True if the operator refuses tensors of the sizes of every choice. A wrong answer for other
+  // sizes does no harm: without a step the reference executor asks the operator again.
   bool are_refused(const Graph& graph, const BoundNode& node) {
     check::ShapeCheck check(graph, *node.node, node.op);
     size_t count = 1;
@@ -69,8 +67,8 @@ bool computes_alone(const BoundNode& node) {
          node.batched.empty() && !node.op.may_draw() && !may_write_to_arguments(node);
 }
 
-// A step's kernel computes whatever it is given: what an operator says of its arguments is asked of
-// the very rule that the reference executor asks.
+// A step's kernel does not check its arguments. So each node is checked by the very rule that the
+// reference executor applies.
 NodeSet refused_nodes(const BoundGraph& bound) {
   SymbolChoices choices(*bound.graph);
   NodeSet out;
@@ -138,7 +136,7 @@ void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& 
     for (const Argument& output : node.node->outputs)
       for_each_value(output,
                      [&](ValueId id) { known = known && !plan.written[static_cast<size_t>(id)]; });
-    // An error is one of the call.
+    // An error is left to the call, which reports it.
     if (!known || !executor.run_node(graph, node, constants)) continue;
     count_all();
     const bool fits = bytes + added <= most_bytes;

@@ -1,4 +1,4 @@
-// The values of a running call, and what steps compute them with.
+// The values of a running call, and the services that steps need to compute them.
 #ifndef PT2_RUN_PLAN_FRAME_H
 #define PT2_RUN_PLAN_FRAME_H
 
@@ -13,13 +13,13 @@
 
 namespace pt2::run {
 
-// Images lie channels last in a plan, whatever the program would have them lie in: sizes stay as
-// they are, strides differ. Values of which that holds are `rearranged`; who depends on strides
-// asks for them as_written() first.
+// In a plan images are channels last, whatever layout the program gives them: the sizes are the
+// program's, the strides differ. Such values are `rearranged`. Code that depends on strides must
+// call as_written() first.
 class Frame {
  public:
-  // `written` says of each value whether something may write to its storage. What is launched is
-  // added to the recording, if there is one.
+  // `written` says for each value whether a node may write to its storage. Launches are added to
+  // the recording, if there is one.
   Frame(const Graph& graph, const std::vector<bool>& written, Executor& executor,
         Workspace& workspace, Recording* recording)
       : values(graph.value_count()),
@@ -37,7 +37,7 @@ class Frame {
   kernels::ThreadPool* threads() { return &workspace_.threads; }
   Recording* recording() { return recording_; }
 
-  // Row-major if `strides` is empty; the elements are unspecified.
+  // Returns a tensor with unspecified elements, row-major if `strides` is empty.
   Tensor make(Sizes sizes, Sizes strides = {}, Dtype dtype = Dtype::float32) {
     if (places_results())
       if (std::optional<Tensor> memory = result_memory(sizes, strides, dtype)) return *memory;
@@ -45,9 +45,10 @@ class Frame {
     return memory.tensor(dtype, std::move(sizes), std::move(strides));
   }
 
-  // Whatever reads or writes elements, now and, if the call is recorded, when it is done again. It
-  // holds copies of all it needs, pointers to memory of this call among them. What returns false
-  // has met elements that it is not made for; this is then returned, too.
+  // Runs code that reads or writes elements. If the call is recorded, each repetition runs it
+  // again. `function` holds copies of all it needs, including pointers to memory of this call. A
+  // function that returns false has met elements that it does not handle; launch() then returns
+  // false, too.
   template <class Function>
   bool launch(const Function& function) {
     if constexpr (std::is_void_v<decltype(function())>) {
@@ -62,46 +63,47 @@ class Frame {
     }
   }
 
-  // Bytes that what is launched next holds besides tensors.
+  // Notes bytes that the next launch holds besides tensors.
   void note_kept(uint64_t bytes) {
     if (recording_ != nullptr) recording_->note_kept(bytes);
   }
 
-  // Memory of the caller for results, row-major: the step that makes the value gets it.
+  // Offers row-major memory of the caller for results. The step that makes a value gets its memory.
   void place_results(std::vector<std::pair<ValueId, Tensor>> results) {
     results_ = std::move(results);
   }
   bool places_results() const { return !results_.empty(); }
-  // The value that a step makes, which begins.
+  // Begins a step that makes the value `result`.
   void begin_step(std::optional<ValueId> result) { making_ = result; }
-  // The memory for that, which make() gives no more; nothing where there is none.
+  // Takes the caller's memory for the current step's result, which make() then does not return;
+  // nullopt if there is none.
   std::optional<Tensor> take_place();
 
-  // The operand of a step; null if it is none or no tensor.
+  // Returns the tensor operand of a step; null if it is None or not a tensor.
   const Tensor* tensor(const BoundArgument& argument) const;
-  // The value that the argument is, alone; nothing for constants and lists.
+  // Returns the value if the argument is a single value; nullopt for constants and lists.
   static std::optional<ValueId> value_id(const BoundArgument& argument);
 
   bool is_rearranged(ValueId id) const { return rearranged_[static_cast<size_t>(id)]; }
-  // Whether it may become rearranged: not where a view of it may be written to.
+  // True if the value may become rearranged: no node may write to its storage.
   bool may_rearrange(ValueId id) const { return !written_[static_cast<size_t>(id)]; }
   void set(ValueId id, Tensor tensor, bool rearranged);
   // Gives a rearranged value the strides that it has in the program.
   void as_written(ValueId id);
 
-  // The inputs that may grow, with the room for it; what it is given must outlive the frame.
+  // Declares an input that may grow, and the room for it. `growing` must outlive the frame.
   void let_grow(ValueId input, const GrowingInput& growing) {
     growing_.emplace_back(input, &growing);
   }
-  // Null where the value is none of them.
+  // Returns null if the value is not a growing input.
   const GrowingInput* growing(ValueId id) const;
-  // The value is `tensor`, the beginning of a room: as a result of the call it stays there.
+  // Sets the value to `tensor`, the beginning of a room, where it stays as a result of the call.
   void set_grown(ValueId id, Tensor tensor);
-  // Null where the value is none of these.
+  // Returns null if set_grown() was not called for the value.
   const Tensor* grown(ValueId id) const;
 
  private:
-  // Once for each.
+  // Returns the memory of each result once.
   std::optional<Tensor> result_memory(const Sizes& sizes, const Sizes& strides, Dtype dtype);
 
   const Graph& graph_;

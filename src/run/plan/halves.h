@@ -1,4 +1,4 @@
-// float16 and bfloat16 as floats, and back: what steps compute with, and what they round to.
+// Conversion of float16 and bfloat16 to the floats that steps compute with, and back.
 #ifndef PT2_RUN_PLAN_HALVES_H
 #define PT2_RUN_PLAN_HALVES_H
 
@@ -17,7 +17,8 @@ inline kernels::Rounding rounding_of(Dtype dtype) {
   return dtype == Dtype::bfloat16 ? kernels::Rounding::bfloat16 : kernels::Rounding::none;
 }
 
-// A tensor of halves with elements as floats that lie alike, or row by row; nothing for others.
+// Returns a tensor of halves as floats, in the same layout if it fills a block, else row-major;
+// nullopt for other tensors.
 inline std::optional<Tensor> widened(Frame& frame, const Tensor& tensor) {
   if (!tensor.defined() || !is_half(tensor.dtype()) || tensor.numel() == 0 || !is_aligned(tensor))
     return std::nullopt;
@@ -27,7 +28,7 @@ inline std::optional<Tensor> widened(Frame& frame, const Tensor& tensor) {
                 to = out.data<float>()] { widen_halves(dtype, from, count, to); });
   return out;
 }
-// Floats that fill a block, rounded.
+// Returns floats that fill a block, rounded to the dtype in the same layout.
 inline Tensor narrowed(Frame& frame, const Tensor& tensor, Dtype dtype) {
   Tensor out = frame.make(tensor.sizes(), tensor.strides(), dtype);
   frame.launch([dtype, from = tensor.data<float>(), count = tensor.numel(), to = out.raw_data()] {

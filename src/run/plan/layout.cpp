@@ -18,7 +18,7 @@ void launch_turning(Frame& frame, const kernels::Turning& turning, const Tensor&
   }
   frame.launch([turning, bytes = dtype_size(from.dtype()), in = from.raw_data(),
                 out = to.raw_data(), threads = frame.threads()] {
-    constexpr int64_t kColumns = 64;  // of a task, so that no two write to one cache line
+    constexpr int64_t kColumns = 64;  // of a task, so that no two tasks write to one cache line
     const bool parallel = turning.count * turning.rows * turning.columns >= int64_t{1} << 15;
     const int64_t steps = (turning.columns + kColumns - 1) / kColumns;
     const int64_t tasks =
@@ -35,12 +35,12 @@ void launch_turning(Frame& frame, const kernels::Turning& turning, const Tensor&
   });
 }
 
-// Whether kernels can move the elements as numbers of their size.
+// True if kernels can move the elements as numbers of their size.
 bool are_movable(const Tensor& tensor) {
   return dtype_size(tensor.dtype()) <= 8 && is_aligned(tensor);
 }
 
-// Images [N, C, spatial...] with channels and pixels exchanged: from row-major to channels last, or
+// Exchanges channels and pixels of images [N, C, spatial...]: from row-major to channels last, or
 // back.
 void turn_images(Frame& frame, const Tensor& from, Tensor& to, bool to_channels_last) {
   const int64_t images = from.size(0), channels = from.size(1),
@@ -61,7 +61,7 @@ struct Dim {
   int64_t size, from, to;
 };
 
-// Dimensions of more than one element, those that lie behind one another in both tensors joined.
+// Returns the dimensions of more than one element, merging those that are adjacent in both tensors.
 std::vector<Dim> joined_dims(const Tensor& from, const Tensor& to) {
   std::vector<Dim> out;
   for (int64_t dim = 0; dim < from.dim(); ++dim) {
@@ -76,8 +76,8 @@ std::vector<Dim> joined_dims(const Tensor& from, const Tensor& to) {
   return out;
 }
 
-// To a row-major tensor from one in which the elements of another dimension lie side by side; false
-// for others.
+// Copies to a row-major tensor from one that is contiguous along another dimension; false for
+// others.
 bool copy_turned(Frame& frame, const Tensor& tensor, Tensor& out) {
   std::vector<Dim> dims = joined_dims(tensor, out);
   if (dims.size() < 2 || dims.size() > 3) return false;
@@ -100,7 +100,7 @@ bool copy_turned(Frame& frame, const Tensor& tensor, Tensor& out) {
   return true;
 }
 
-// A tensor whose innermost elements lie side by side; false for others.
+// Copies a tensor that is contiguous along its innermost dimension; false for others.
 bool copy_rows(Frame& frame, const Tensor& tensor, Tensor& out) {
   if (tensor.dtype() != Dtype::float32) return false;
   const auto loops = tile_loops(out.sizes(), out.strides(), std::span(&tensor, 1));
@@ -216,7 +216,7 @@ namespace {
 
 Tensor to_channels_last(Frame& frame, const Tensor& tensor) {
   Tensor out = make_images(frame, tensor.sizes(), tensor.dtype());
-  // Some channels of images that lie so.
+  // The tensor is a slice of the channels of channels-last images.
   if (tensor.stride(1) == 1 && copy_rows(frame, tensor, out)) return out;
   turn_images(frame, to_row_major(frame, tensor), out, true);
   return out;

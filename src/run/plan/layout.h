@@ -1,4 +1,4 @@
-// Tensors of float32 as kernels take them: images channels last, rows side by side.
+// Tensors of float32 as kernels take them: channels-last images, contiguous rows.
 #ifndef PT2_RUN_PLAN_LAYOUT_H
 #define PT2_RUN_PLAN_LAYOUT_H
 
@@ -12,45 +12,47 @@
 
 namespace pt2::run {
 
-// Strides of a dense tensor [N, C, spatial...] whose channels lie side by side.
+// Returns the strides of a dense channels-last tensor [N, C, spatial...].
 Sizes channels_last_strides(const Sizes& sizes);
-// Whether a tensor [N, C, spatial...] lies so without gaps.
+// True if a tensor [N, C, spatial...] is channels last without gaps.
 bool is_channels_last(const Tensor& tensor);
 
-// A dimension of `rank`, counted from the end where it is negative; nothing where there is none of
-// that number. PyTorch gives tensors without dimensions one, which steps leave to the operators.
+// Returns the index of dimension `dim` of `rank`, counted from the end if it is negative; nullopt
+// if it is out of range. PyTorch gives 0-dim tensors one dimension, which steps leave to the
+// operators.
 inline std::optional<size_t> wrapped_dim(int64_t dim, int64_t rank) {
   if (dim < -rank || dim >= rank) return std::nullopt;
   return static_cast<size_t>(dim < 0 ? dim + rank : dim);
 }
 
-// Whether the elements fill one block of memory, in whatever order.
+// True if the elements fill one block of memory, in any order.
 bool fills_block(const Tensor& tensor);
 
-// A new tensor [N, C, spatial...] that lies channels last. Throws std::bad_alloc for sizes that no
-// memory holds.
+// Returns a new channels-last tensor [N, C, spatial...]. Throws std::bad_alloc for sizes that
+// exceed all memory.
 Tensor make_images(Frame& frame, const Sizes& sizes, Dtype dtype = Dtype::float32);
 
-// A tensor in row-major order, itself if it is; the copy is fast for images that lie channels last,
-// and for matrices that are turned.
+// Returns the tensor in row-major order, itself if it is row-major. The copy is fast for
+// channels-last images and for transposed matrices.
 Tensor to_row_major(Frame& frame, const Tensor& tensor);
 
-// How many windows fit that lie `stride` apart; rounded up, the last one begins inside the image or
-// the padding before it (ATen/native/Pool.h pooling_output_shape_pad_lr). 0 if none fits.
+// Returns how many windows `stride` apart fit; 0 if none fits. With `rounds_up`, the last window
+// begins inside the image or the padding before it (ATen/native/Pool.h
+// pooling_output_shape_pad_lr).
 int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
                      bool rounds_up);
 
-// Whether sizes, strides and the like of windows are so small that sizes computed of them cannot
-// overflow; no real program comes near the bound.
+// True if sizes, strides and the like of windows are at least `least`, and so small that sizes
+// computed from them cannot overflow. No real program comes near the bound.
 bool are_window_sizes(const Sizes& numbers, int64_t least);
 
-// A value as dense images, channels last; the frame's own value becomes that, too, so that others
-// who need it find it.
+// Returns a value as dense channels-last images. They replace the frame's value where it may be
+// rearranged, so that later users find them.
 Tensor channels_last_value(Frame& frame, const BoundArgument& argument);
 Tensor channels_last_value(Frame& frame, ValueId id);
 
-// The tensor as `rows` of its last dimension, `stride` apart, each with its elements side by side;
-// nothing where it does not lie so.
+// The tensor as `rows` of its last dimension, `stride` apart, each row contiguous. rows_of()
+// returns nullopt for other layouts.
 struct RowsOf {
   int64_t rows = 0;
   int64_t columns = 0;
@@ -58,9 +60,9 @@ struct RowsOf {
 };
 std::optional<RowsOf> rows_of(const Tensor& tensor);
 
-// How tiles walk through a result that lies densely, and through tensors of their elements that
-// broadcast to its sizes: dimensions in the order of its strides, those that lie behind one another
-// joined. Nothing where these are too many.
+// Loops of tiles over a dense result and over operands that broadcast to its sizes: dimensions in
+// the order of the result's strides, adjacent ones merged. tile_loops() returns nullopt if too many
+// dimensions remain.
 struct TileLoops {
   kernels::TileSizes sizes{1, 1, 1, 1, 1};
   std::vector<kernels::TileOperand> operands;
@@ -69,20 +71,21 @@ std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
                                     std::span<const Tensor> tensors);
 void launch_tiles(Frame& frame, const TileLoops& loops,
                   const std::vector<kernels::TileInstruction>& instructions, Tensor& out);
-// The elements of a dtype as tiles know them; nothing for others.
+// Returns the tile element of a dtype; nullopt if tiles do not take the dtype.
 std::optional<kernels::TileElement> tile_element(Dtype dtype);
-// The tensor's stride along a dimension of the `rank` that it broadcasts to; 0 where it has one
-// element there.
+// Returns the tensor's stride along a dimension of the `rank` that it broadcasts to; 0 if its size
+// there is 1.
 int64_t stride_along(const Tensor& tensor, size_t dim, size_t rank);
 
-// Whether kernels can read the elements as numbers: a file may place a weight at any address.
+// True if kernels can read the elements as numbers. A file may place a weight at an unaligned
+// address.
 inline bool is_aligned(const Tensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.raw_data()) %
              static_cast<uintptr_t>(dtype_size(tensor.dtype())) ==
          0;
 }
 
-// Whether the tensor exists, has elements and is of the dtype.
+// True if the tensor exists, is not empty, has the dtype and is aligned.
 inline bool has_elements(const Tensor* tensor, Dtype dtype) {
   return tensor != nullptr && tensor->defined() && tensor->dtype() == dtype &&
          tensor->numel() > 0 && is_aligned(*tensor);

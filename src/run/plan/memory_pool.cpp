@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr uint64_t kRunsKept = 8;
-// What a storage takes besides its bytes: those of a loop's rounds are mostly that.
+// The memory of a storage besides its bytes. Storages made in a loop's rounds consist mostly of it.
 constexpr size_t kOverhead = 512;
 
 std::byte* allocate_block(size_t bytes) {
@@ -35,15 +35,15 @@ struct MemoryPool::Blocks {
   std::mutex mutex;
   std::multimap<size_t, Free> free;  // by size
   uint64_t free_bytes = 0;
-  uint64_t bytes = 0;  // those in use as well
+  uint64_t bytes = 0;  // of free blocks and of those in use
   uint64_t runs = 0;
-  uint64_t most_used = 0;         // at once, ever
-  uint64_t most_used_in_run = 0;  // since the last run ended
+  uint64_t most_used = 0;         // in use at once, ever
+  uint64_t most_used_in_run = 0;  // in use at once since the last run ended
   bool reuses = true;
   bool keeps_addresses = false;
   std::byte* arena = nullptr;
   size_t arena_size = 0;
-  std::map<size_t, size_t> gaps;  // in the arena: sizes by place
+  std::map<size_t, size_t> gaps;  // in the arena: sizes by offset
 
   ~Blocks() {
     for (const auto& [size, block] : free) free_block(block.data);
@@ -58,7 +58,7 @@ struct MemoryPool::Blocks {
     bytes += size;
     free_bytes += size;
   }
-  // Null where it does not fit.
+  // Returns null if no gap is large enough.
   std::byte* take_from_arena(size_t size) {
     const auto gap =
         std::ranges::find_if(gaps, [=](const auto& each) { return each.second >= size; });
@@ -96,9 +96,10 @@ struct MemoryPool::Blocks {
     most_used = std::max(most_used, most_used_in_run);
   }
 
-  // The smallest free block that holds `bytes` without wasting more than it uses; or a new one,
-  // where blocks that nobody uses and those in use stay below the limit together, and below what
-  // was used at once by the largest run: calls of ever other sizes then take no more than that.
+  // Returns the smallest free block that holds `size` bytes without wasting more than it uses, or a
+  // new block. For a new block, free blocks are dropped until all blocks together stay below the
+  // most that was used at once, and the free ones below the rest of the account. So calls of ever
+  // other sizes take no more than the largest run.
   std::pair<std::byte*, size_t> take(size_t size, const MemoryAccount* account) {
     {
       const std::lock_guard lock(mutex);
@@ -111,8 +112,9 @@ struct MemoryPool::Blocks {
         note_use();
         return out;
       }
-      // Sizes that grow from value to value (what a loop appends to) would each need a block of
-      // their own, between which the heap is left with gaps that are too small for the next.
+      // Sizes that grow from value to value (what a loop appends to) get a larger block. Otherwise
+      // each would need a block of its own, between which the heap has gaps that are too small for
+      // the next one.
       const auto larger = free.lower_bound(size);
       if (reuses && larger != free.begin() && std::prev(larger)->first >= size - size / 8)
         size += size / 8 / kAlignment * kAlignment;
@@ -197,7 +199,7 @@ Tensor MemoryPool::tensor(Dtype dtype, Sizes sizes, Sizes strides) {
   if (strides.empty()) strides = contiguous_strides(sizes);
   Result<Tensor> made = Tensor::view_of(storage(static_cast<size_t>(*numel * dtype_size(dtype))),
                                         dtype, std::move(sizes), std::move(strides), 0);
-  // Sizes around a 0 whose strides no integer holds.
+  // Fails if the sizes contain a 0 and the strides overflow.
   if (!made) throw std::bad_alloc();
   return *std::move(made);
 }

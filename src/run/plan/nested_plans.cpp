@@ -7,7 +7,7 @@
 namespace pt2::run {
 namespace {
 
-// What a round copies, its inputs and results, is less than what looking up its steps costs.
+// Copying at most so many bytes of a round costs less than looking up its steps.
 constexpr int64_t kMostCopied = int64_t{1} << 17;
 
 bool only_computes(const BoundGraph& graph) {
@@ -16,7 +16,7 @@ bool only_computes(const BoundGraph& graph) {
   });
 }
 
-// An entry for each input of the nested graph; none where it is not known.
+// Returns a value for each input of the nested graph; None if it is unknown.
 std::vector<Value> known_inputs(const BoundNode& node, const BoundGraph& graph,
                                 const std::vector<Value>& constants) {
   std::vector<Value> out(graph.graph->inputs().size());
@@ -51,10 +51,10 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
       std::ranges::find(plan_.nested, &graph, [](const auto& each) { return each.first; });
   if (found == plan_.nested.end()) return executor.run(graph, std::move(inputs));
   const Plan& plan = *found->second;
-  // A body may have no step.
+  // Steps check for cancellation, but a body may have no steps.
   PT2_TRY_VOID(executor.check_cancellation());
   if (inputs.size() != plan.given.size()) return executor.run(graph, std::move(inputs));
-  // Where a value is known, the graph is always given this one.
+  // Known inputs are the same in every round, so only the others are looked up.
   std::vector<const Value*> given;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (plan.given[i]) given.push_back(&inputs[i]);

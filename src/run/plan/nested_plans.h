@@ -1,5 +1,5 @@
-// Bodies of loops and branches, run by plans of their own. Rounds of a loop are calls like the ones
-// before them, which are recorded and done again.
+// Bodies of loops and branches, run by plans of their own. Rounds of a loop are alike, so they are
+// recorded and repeated.
 #ifndef PT2_RUN_PLAN_NESTED_PLANS_H
 #define PT2_RUN_PLAN_NESTED_PLANS_H
 
@@ -10,7 +10,7 @@ namespace pt2::run {
 
 class NestedPlans final : public NestedGraphs {
  public:
-  // Of the nested graphs of `plan`. Both must outlive it.
+  // Runs the nested graphs of `plan`. Plan and workspace must outlive it.
   NestedPlans(const Plan& plan, Workspace& workspace) : plan_(plan), workspace_(workspace) {}
 
   Result<std::vector<Value>> run(const BoundGraph& graph, std::vector<Value> inputs,
@@ -21,8 +21,8 @@ class NestedPlans final : public NestedGraphs {
   Workspace& workspace_;
 };
 
-// A plan for each graph nested in the node that changes nothing but its own values. `constants`
-// has the values of the node's graph that are the same in every call.
+// Makes a plan for each graph nested in the node that changes nothing but its own values.
+// `constants` has the values of the node's own graph that are the same in every call.
 void plan_nested_graphs(const BoundNode& node, const std::vector<Value>& constants, Plan& plan);
 
 }  // namespace pt2::run

@@ -1,4 +1,4 @@
-// Weights in the order in which a kernel reads them, made when they are first needed and kept as
+// Weights in the order in which a kernel reads them. They are packed when first needed and kept as
 // long as the plan.
 #ifndef PT2_RUN_PLAN_PACKED_MEMORY_H
 #define PT2_RUN_PLAN_PACKED_MEMORY_H
@@ -18,10 +18,10 @@
 
 namespace pt2::run {
 
-// What a packed copy holds: the weight at `data`, whose sizes, strides and ways to be read are
-// `numbers`, in the order that steps call `order`.
+// Identifies a packed copy: the weight at `data`, its sizes, strides and mode of reading in
+// `numbers`, and the step's name for the order of the copy in `order`.
 struct PackedContents {
-  std::string_view order;  // a literal
+  std::string_view order;  // a string literal
   const void* data = nullptr;
   Sizes numbers;
   auto operator<=>(const PackedContents&) const = default;
@@ -36,11 +36,11 @@ struct PackedFloats {
   std::unique_ptr<float[], Free> memory;
 };
 
-// Bytes that all steps of a plan may hold together.
+// A budget of bytes that all steps of a plan share.
 class Room {
  public:
   explicit Room(int64_t bytes) : left_(bytes) {}
-  // False, and nothing is taken, where there is not enough. Negative bytes are given back.
+  // False, with nothing taken, if the budget is too small. Negative bytes are given back.
   bool take(int64_t bytes) {
     int64_t left = left_.load(std::memory_order_relaxed);
     do {
@@ -53,11 +53,12 @@ class Room {
   std::atomic<int64_t> left_;
 };
 
-// What the steps of a plan hold of weights besides those of the model.
+// The copies of weights that the steps of a plan hold besides the model's own weights.
 class WeightCopies : public Room {
  public:
   using Room::Room;
-  // The one copy of these contents, while any step holds it. For whoever makes the plan.
+  // Returns the one copy of these contents, which lives while any step holds it. Only for use while
+  // the plan is made.
   std::shared_ptr<PackedFloats> find(PackedContents contents) {
     std::weak_ptr<PackedFloats>& kept = packed_[std::move(contents)];
     std::shared_ptr<PackedFloats> found = kept.lock();
@@ -69,8 +70,8 @@ class WeightCopies : public Room {
   std::map<PackedContents, std::weak_ptr<PackedFloats>> packed_;
 };
 
-// A large weight that was packed leaves memory if it lies in a mapped file: whoever reads it again
-// gets it from there.
+// Releases the pages of a large packed weight if it lies in a mapped file. A later read loads them
+// from the file again.
 inline void leave_file(const Tensor& weight) {
   constexpr size_t kLarge = size_t{1} << 20;
   const Storage& file = *weight.storage();
@@ -81,12 +82,12 @@ class PackedMemory {
  public:
   explicit PackedMemory(std::shared_ptr<WeightCopies> copies)
       : copies_(std::move(copies)), floats_(std::make_shared<PackedFloats>()) {}
-  // Shared by the steps that ask for the same, such as the cells of an unrolled loop. Each of them
-  // must keep the weight.
+  // Shares memory among steps that ask for the same contents, such as the cells of an unrolled
+  // loop. Each of these steps must keep the weight.
   PackedMemory(std::shared_ptr<WeightCopies> copies, PackedContents contents)
       : copies_(std::move(copies)), floats_(copies_->find(std::move(contents))) {}
 
-  // `pack` fills that many floats, once for all threads. Null where there is no room for a copy.
+  // Returns `count` floats that `pack` fills once for all threads. Null if the budget has no room.
   template <class Pack>
   const float* get(int64_t count, const Pack& pack) const {
     std::call_once(floats_->once, [&] {
@@ -98,7 +99,7 @@ class PackedMemory {
     });
     return floats_->memory.get();
   }
-  // Where there is none, in `once`, which lasts as long as the caller likes.
+  // If the budget has no room, packs into `once`, whose lifetime the caller controls.
   template <class Pack>
   const float* get(int64_t count, const Pack& pack, std::vector<float>& once) const {
     if (const float* kept = get(count, pack)) return kept;

@@ -14,10 +14,11 @@
 namespace pt2::run {
 namespace {
 
-// What finding operands and making results costs, in elements (Limits::max_work).
+// The cost of finding a step's operands and making its results, in elements (Limits::max_work).
 constexpr uint64_t kStepWork = 512;
 
-// A view that there is of any strides: others take elements in their order, or by their bytes.
+// True if the node is a view that exists for any strides. Other views take elements in their order,
+// or by their bytes.
 bool takes_any_strides(const BoundNode& node) {
   const ops::OpDef* row = own_row(node);
   if (row == nullptr || !row->is_view() || !node.batched.empty()) return false;
@@ -38,9 +39,10 @@ bool takes_any_strides(const BoundNode& node) {
   return false;
 }
 
-// Kernels give results row by row where the program's own may lie otherwise: elementwise ones lie
-// as their operands. A view of that, of other sizes, may then not exist. Gives the viewed value the
-// layout of which every view exists; false where it has that, or may not change.
+// A kernel's result may be row-major where the program's own has another layout: elementwise
+// results have that of their operands. A view to other sizes may then not exist. This function
+// makes the viewed value row-major, for which every view exists. False if it is row-major already,
+// or may not change.
 bool straighten_viewed(Frame& frame, const BoundNode& node) {
   const ops::OpDef* row = own_row(node);
   if (row == nullptr || row->facts.inverse != ops::Inverse::reshape || !node.batched.empty())
@@ -82,8 +84,8 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
   return {};
 }
 
-// What a kernel is given, before it computes: a tensor that is expanded takes no memory, but time.
-// The reference executor counts by itself.
+// Counts a kernel's operands before it computes: an expanded tensor takes no memory, but time. The
+// reference executor does its own counting.
 Result<void> count_operands(Frame& frame, const Step& step) {
   if (step.name() == kReference) return {};
   for (const BoundNode* node : step.nodes()) {
@@ -98,7 +100,7 @@ Result<void> count_operands(Frame& frame, const Step& step) {
   return {};
 }
 
-// `by_kernel` is told whether the step's own kernel did it.
+// Sets `by_kernel` to true if the step's own kernel computed the result.
 Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr) {
   PT2_TRY_VOID(frame.executor().check_cancellation());
   PT2_TRY_VOID(frame.executor().count_work(kStepWork));
@@ -137,7 +139,7 @@ Result<void> timed_step(Frame& frame, const Step& step,
   return {};
 }
 
-// Memory that other calls read is not given to a caller, who may write to it.
+// Copies a value whose memory other calls read, since the caller may write to it.
 Value own(Value value, const std::vector<const Storage*>& shared) {
   if (auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined()) {
     if (std::ranges::find(shared, tensor->storage().get()) != shared.end())
@@ -220,7 +222,8 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
     for_each_value(output, [&](ValueId id) { frame.as_written(id); });
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
     if (recording != nullptr) {
-      // A recording's results are row-major, but for views of state, of which there is none.
+      // A recording's results are row-major. Views of state may not be, but a call that returns
+      // them is not recorded.
       if (const auto* tensor = value.get_if<Tensor>();
           tensor != nullptr && tensor->numel() > 0 && !recording->is_state(*tensor))
         value = Value(to_row_major(frame, *tensor));

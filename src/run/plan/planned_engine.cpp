@@ -25,7 +25,7 @@ namespace {
 
 constexpr unsigned kMostThreads = 1024;
 
-// Passes hand a node's metadata on to the nodes that they make of it.
+// Notes each node's name in its metadata, which passes copy to the nodes that replace it.
 void note_sources(Program& program) {
   for_each_graph(program.graph, [](Graph& graph) {
     for (const NodeId id : graph.nodes()) {
@@ -36,8 +36,8 @@ void note_sources(Program& program) {
   });
 }
 
-// Computes first, and writes to inputs at the end. Nothing where an operator cannot do without
-// writing.
+// Returns the program with all writes to inputs moved to its end. Nothing (nullopt) if an operator
+// has no form without writes.
 std::optional<Program> writing_last(const Program& program, const NodeBudget& budget) {
   Program out = program;
   NodeBudget left = budget;
@@ -56,8 +56,9 @@ std::optional<Program> writing_last(const Program& program, const NodeBudget& bu
   return out;
 }
 
-// Batches are normalized and activated in one go where the statistics are written last. Other
-// state is better written where it lies: a few rows of a cache.
+// True if a node updates the statistics of batch normalization. If these are written last,
+// normalization and activation are one step. Other state, such as a few rows of a cache, is better
+// written in place.
 bool updates_statistics(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
     const ops::Operator op = ops::find_operator(graph.node(id).target);
@@ -65,16 +66,16 @@ bool updates_statistics(const Graph& graph) {
   });
 }
 
-// What is written to inputs.
+// What the program writes to its inputs.
 enum class Writes : uint8_t {
   none,
   small,  // state that costs little to copy
-  large,  // or of unknown sizes
+  large,  // or of unknown size
 };
 
-// Adds the operators of formulas, and other names of operators, that the plan leaves to the
-// reference executor: it may have steps for what they are made of. Returns how many nodes call
-// them.
+// Adds to `targets` the operators that the plan leaves to the reference executor although they are
+// formulas of, or other names for, operators that may have steps. Returns the number of nodes that
+// call them.
 uint64_t add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targets) {
   uint64_t count = 0;
   for (const StepPointer& step : plan.steps) {
@@ -90,7 +91,8 @@ uint64_t add_formulas(const Plan& plan, std::set<std::string, std::less<>>& targ
   return count;
 }
 
-// A call's own inputs are checked, weights are what the file has.
+// True if the weights, which come from the file, have their recorded dtypes. Calls check their own
+// inputs.
 bool weights_have_recorded_dtypes(const EngineSource& source) {
   const std::span<const Argument> inputs = source.program.graph.inputs();
   for (size_t i = 0; i < source.weights.size(); ++i) {
@@ -103,8 +105,8 @@ bool weights_have_recorded_dtypes(const EngineSource& source) {
   return true;
 }
 
-// The program in the form that plans are best made of; nothing where it has that already. What a
-// pass cannot do stays as it is.
+// Returns the program in the form that suits plans best; nullopt if it has that form already. A
+// pass that fails leaves its part of the program unchanged.
 std::optional<Program> prepared(const EngineSource& source, Writes writes) {
   const Program& program = source.program;
   std::optional<Program> out;
@@ -112,12 +114,13 @@ std::optional<Program> prepared(const EngineSource& source, Writes writes) {
   for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast, Pass::inline_regions,
                           Pass::functionalize, Pass::drop_idle}) {
     const Program& now = out ? *out : program;
-    // What is written to inputs would be copied there in the end, however large.
+    // The functional form copies written values back to the inputs at the end, however large they
+    // are.
     if (pass == Pass::functionalize && writes != Writes::none &&
         (writes == Writes::large || !updates_statistics(now.graph)))
       continue;
     const PassInfo& info = pass_info(pass);
-    // What is left by drop_idle is not proven to be idle: it gives no form.
+    // drop_idle may leave idle nodes that it cannot prove idle, so the pass itself gives no form.
     const Form wanted = pass == Pass::drop_idle ? Form::without_idle_nodes : info.gives;
     if (!has_form(now.graph, info.needs) || has_form(now.graph, wanted)) continue;
     if (pass == Pass::drop_idle && !weights_have_recorded_dtypes(source)) continue;
@@ -137,7 +140,7 @@ std::optional<Program> prepared(const EngineSource& source, Writes writes) {
   return out;
 }
 
-// Freed memory lies between what is used, and the allocator keeps it.
+// Returns freed memory to the system. The allocator keeps blocks that lie between used ones.
 void return_free_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
@@ -162,7 +165,7 @@ class PlannedEngine final : public Engine {
     has_state_ = writes != Writes::none;
     lowered_ = prepared(source_, writes);
     PT2_TRY_VOID(bind_and_plan());
-    // What a formula is made of may be formulas again.
+    // A formula may decompose into formulas again.
     constexpr int kMostRounds = 3;
     for (int i = 0; i < kMostRounds && take_apart(); ++i) PT2_TRY_VOID(bind_and_plan());
     return {};
@@ -187,12 +190,12 @@ class PlannedEngine final : public Engine {
   const Engine& reference() const { return *reference_; }
   int available_threads() const { return available_threads_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
-  // Whether calls differ in nothing but the inputs that they bring, and perhaps in state.
+  // True if calls differ only in their inputs and perhaps in state.
   bool may_record() const { return may_record_; }
   bool has_state() const { return has_state_; }
 
-  // A plan that takes nothing of the weights that are `replaced` for granted. Error `limit` where
-  // the copies that steps make of weights need too much memory.
+  // Returns a plan that assumes nothing about the weights marked in `replaced`. Error `limit` if
+  // the steps' copies of weights need too much memory.
   Result<std::shared_ptr<const Plan>> plan_for(const std::vector<bool>& replaced) const {
     std::vector<bool> known(source_.weights.size());
     for (size_t i = 0; i < known.size(); ++i) known[i] = !replaced[i] && !written_[i];
@@ -201,7 +204,7 @@ class PlannedEngine final : public Engine {
     });
   }
 
-  // For each weight: does the call bring another tensor than the model has?
+  // Marks each weight for which the call brings another tensor than the model has.
   std::vector<bool> replaced(std::span<const Value> inputs) const {
     std::vector<bool> out(inputs.size(), false);
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -210,8 +213,8 @@ class PlannedEngine final : public Engine {
     return out;
   }
 
-  // Whether a tensor that the caller brings may be written to under the name of another. A plan may
-  // read the one later than it stands in the program.
+  // True if a written input shares its storage with another input and the caller brings one of the
+  // two. A plan may read the other input later than the program does.
   bool may_overlap(std::span<const Value> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!written_[i] || storage_of(inputs[i]) == nullptr) continue;
@@ -223,7 +226,7 @@ class PlannedEngine final : public Engine {
     return false;
   }
 
-  // Workspaces go from one session to the next, so that a short-lived one finds memory and threads.
+  // Sessions pass workspaces on, so that a short-lived session finds memory and threads.
   std::unique_ptr<Workspace> take_workspace(int threads) const {
     {
       const std::lock_guard lock(mutex_);
@@ -246,15 +249,16 @@ class PlannedEngine final : public Engine {
   const Program& program() const { return lowered_ ? *lowered_ : source_.program; }
 
   Result<void> bind_and_plan() {
-    plan_ = nullptr;  // which refers to what was bound
+    plan_ = nullptr;  // the plan refers to the bound graph
     PT2_TRY(bound_, bind_graph(program().graph, source_.operators));
     PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
     return {};
   }
 
-  // Decomposes the operators of formulas that have no step; false where there is none.
+  // Decomposes the formula operators that have no step; false if there are none.
   bool take_apart() {
-    // A network over packed sequences is a formula, too, of a dozen nodes for each time step.
+    // Limits the nodes made for each formula. A network over packed sequences is a formula of a
+    // dozen nodes for each time step.
     constexpr uint64_t kMostParts = 64;
     OperatorSet kept;
     const uint64_t count = add_formulas(*plan_, kept.all_but);
@@ -269,8 +273,8 @@ class PlannedEngine final : public Engine {
     return true;
   }
 
-  // Weights that get a new value behind the last node, and those that share a storage with one that
-  // is written to, are no constants either: each session has its own.
+  // Marks weights that get a new value after the last node, and weights that share a storage with a
+  // written one. They are not constants either: each session has its own.
   void find_state() {
     for (const GraphOutput& output : source_.outputs)
       if (output.role == GraphOutput::Role::mutation && output.target)
@@ -283,7 +287,8 @@ class PlannedEngine final : public Engine {
       if (storages.contains(storage_of(source_.weights[i]))) written_[i] = true;
   }
 
-  // State that is small enough to be copied twice in each call, and has memory of its own.
+  // Returns `small` for state that is cheap to copy twice in each call and whose tensors each have
+  // a storage of their own.
   Writes writes_of_program() const {
     constexpr int64_t kMostBytes = int64_t{1} << 18;
     if (std::ranges::find(written_, true) == written_.end()) return Writes::none;
@@ -301,10 +306,10 @@ class PlannedEngine final : public Engine {
   }
 
   EngineSource source_;
-  int available_threads_ = kernels::available_threads();  // which reads files
+  int available_threads_ = kernels::available_threads();  // the function reads files
   std::unique_ptr<const Engine> reference_;
   std::vector<bool> written_;
-  std::optional<Program> lowered_;  // the program as plans need it, if that differs
+  std::optional<Program> lowered_;  // the program as plans need it, if it differs from the source
   std::unique_ptr<BoundGraph> bound_;
   std::shared_ptr<const Plan> plan_;
   bool may_record_ = false;
@@ -361,7 +366,7 @@ class PlannedSession final : public EngineSession {
   }
 
  private:
-  // What `body` gives with the inputs in given_; T() where there are no recordings.
+  // Returns the result of `body` with the inputs in given_; T() if there are no recordings.
   template <class T, class F>
   Result<T> with_workspace(std::span<const Value> inputs, const F& body) {
     if (!engine_.may_record() || engine_.has_state()) return T();
@@ -373,7 +378,8 @@ class PlannedSession final : public EngineSession {
     return out;
   }
 
-  // With the inputs in given_.
+  // Runs the recording for the inputs in given_ and copies its results to `outputs`. False if there
+  // is none or the outputs do not fit.
   Result<bool> run_recorded(Workspace& workspace, std::span<Value> outputs,
                             const Cancellation& cancellation) const {
     const Recording* recording = workspace.recordings.recording_for(given_);
@@ -385,7 +391,7 @@ class PlannedSession final : public EngineSession {
           memory->dtype() != result.dtype() || memory->sizes() != result.sizes() ||
           !memory->is_contiguous() || memory->storage()->is_read_only())
         return false;
-      // An error, which the call in full describes.
+      // Two results in one storage are an error, which the full call reports.
       for (size_t j = 0; j < i; ++j)
         if (outputs[j].get_if<Tensor>()->storage() == memory->storage()) return false;
     }
@@ -396,7 +402,8 @@ class PlannedSession final : public EngineSession {
     return true;
   }
 
-  // Computes, or does again what was recorded; the second call with inputs of some sizes is.
+  // Runs the call in full or repeats its recording. The second call with inputs of the same sizes
+  // is recorded.
   Result<std::vector<Value>> run_in(Workspace& workspace, std::vector<Value> inputs,
                                     const EngineCall& call) {
     RecordedCalls* calls = nullptr;
@@ -426,13 +433,14 @@ class PlannedSession final : public EngineSession {
     for (size_t i = 0; i < inputs.size(); ++i)
       if (plan_->changing[i] && !plan_->given[i]) state.push_back(*inputs[i].get_if<Tensor>());
     auto recording = std::make_unique<Recording>(*plan_->graph->graph, calls->bytes, false);
-    workspace.memory = MemoryPool();  // the recording has its own, and later calls need no other
+    workspace.memory = MemoryPool();  // the recording has its own; later calls need no other
     PT2_TRY(std::vector<Value> results,
             plan_->run(std::move(inputs), call, executor, workspace, recording.get()));
     recording->write_back(state);
     calls->refused = !recording->is_usable();
     if (calls->refused) {
-      // Callers get views of the state, which may get a new value behind the last node.
+      // Results that are views of copied state become views of the state itself, which may get a
+      // new value after the last node.
       for (Value& result : results)
         if (const auto* tensor = result.get_if<Tensor>())
           result = Value(recording->of_state(*tensor, state));
@@ -448,8 +456,8 @@ class PlannedSession final : public EngineSession {
   SessionOptions options_;
   int threads_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<bool> replaced_;       // of plan_; empty: none
-  std::vector<const Value*> given_;  // of a call, in memory that is used again
+  std::vector<bool> replaced_;       // weights about which plan_ assumes nothing; empty: none
+  std::vector<const Value*> given_;  // the changing inputs of a call; the memory is reused
 };
 
 std::unique_ptr<EngineSession> PlannedEngine::start_session(const SessionOptions& options) const {

@@ -1,5 +1,5 @@
-// The engine that runs a program by a plan (plan.h), and by the reference executor where somebody
-// wants to see the values of every node.
+// The engine that runs a program by a plan (plan.h). If a caller observes the values of every node,
+// the reference executor runs the program.
 #ifndef PT2_RUN_PLAN_PLANNED_ENGINE_H
 #define PT2_RUN_PLAN_PLANNED_ENGINE_H
 

@@ -17,7 +17,7 @@ constexpr struct {
   std::string_view name;
   std::string_view overload;
   StepPointer (*make)(const Planner& planner, const BoundNode& node);
-  bool takes_halves = false;  // as they are; others find them widened
+  bool takes_halves = false;  // the maker handles halves itself; the others get widened operands
 } kMakers[] = {
     {"aten::linear", "", make_product},
     {"aten::addmm", "", make_product},
@@ -89,7 +89,7 @@ constexpr struct {
     {"aten::rnn_relu_cell", "", make_cell, true},
 };
 
-// The reference kernel of one node.
+// A step without a kernel of its own: the reference kernel computes its single node.
 class ReferenceStep final : public Step {
  public:
   using Step::Step;
@@ -97,11 +97,11 @@ class ReferenceStep final : public Step {
   std::string_view name() const override { return kReference; }
 };
 
-// For each value the nodes that may write to its storage. Weights may share theirs from the
-// beginning.
+// Returns for each value the first and last node that may write to its storage. Weights may share
+// storages from the beginning.
 std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const Value> weights) {
   const Graph& graph = *bound.graph;
-  // A set of values for each storage, as far as one can see: who may alias is in one set.
+  // Disjoint sets of values: values that may share a storage are in the same set.
   std::vector<uint32_t> parent(graph.value_count());
   for (uint32_t i = 0; i < parent.size(); ++i) parent[i] = i;
   const auto root = [&](uint32_t value) {
@@ -123,7 +123,7 @@ std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const 
     if (!writes && !aliases) continue;
     if (node.higher_order == nullptr && node.op.custom == nullptr &&
         (!aliases || node.op.form == ops::Operator::Form::in_place)) {
-      // What it writes to is known, and at most its first argument becomes its result.
+      // The written arguments are known, and the result aliases at most the first argument.
       for (size_t i = 0; i < node.arguments.size(); ++i)
         if (const auto id = Frame::value_id(node.arguments[i]);
             id && may_write_to_argument(node, i)) {
@@ -168,9 +168,9 @@ std::vector<ValueId> values_of(const Step& step) {
   return out;
 }
 
-// What steps may take for weights in other orders: twice what the weights take themselves, so that
-// padding finds room, and many steps with one weight do not. Levels of quantized weights become
-// floats before.
+// Returns the budget for reordered copies of weights: twice the bytes of the weights, so that
+// padding fits, but copies of one weight by many steps do not. Quantized weights (levels) become
+// floats first, so they add to the budget.
 std::shared_ptr<WeightCopies> memory_for_copies(const WeightBytes& bytes) {
   constexpr int64_t kAlways = 16 << 20;
   return std::make_shared<WeightCopies>(kAlways + 2 * bytes.all + 6 * bytes.levels);
@@ -186,11 +186,12 @@ void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
     if (last[id] != nullptr) last[id]->released.push_back(ValueId{static_cast<uint32_t>(id)});
 }
 
-// The elements of a weight.
+// Returns the weight's tensor if kernels can read its elements; null otherwise.
 const Tensor* elements_of(const Value* value) {
   const auto* tensor = value == nullptr ? nullptr : value->get_if<Tensor>();
   if (tensor == nullptr || !tensor->defined() || tensor->numel() == 0) return nullptr;
-  // A few elements can stand for any number of them; copies are to be no larger than the file.
+  // With stride 0 a few elements stand for any number of them. A copy must not be larger than the
+  // file.
   if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
   return is_aligned(*tensor) ? tensor : nullptr;
 }
@@ -241,9 +242,9 @@ Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
 
 namespace {
 
-// A file may have a node without results, with a list for its first one, with more than its
-// operator gives, or with a tensor where its operator takes a number: the reference executor says
-// what that means.
+// A file may have a node without results, with a list as its first result, with more results than
+// its operator returns, or with a tensor where its operator takes a number. The reference executor
+// decides what such a node means.
 bool is_called_as_signed(const Graph& graph, const BoundNode& node) {
   const std::vector<Argument>& outputs = node.node->outputs;
   if (!node.op || outputs.empty() || !outputs[0].is<ValueId>()) return false;
@@ -278,7 +279,7 @@ StepPointer Planner::make_step(const BoundNode& node) {
       widens_ = true;
       StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });
       widens_ = false;
-      // Halves are what that multiplies as well.
+      // The batched product multiplies halves as well, so they are not widened for it.
       if (step != nullptr && step->name() == kBatchProduct) step = make_batch_product(*this, node);
       if (step != nullptr) return taken(std::move(step));
     }
@@ -423,7 +424,7 @@ std::vector<const BoundNode*> Planner::users(const BoundNode& node) const {
     constexpr size_t kMost = 4;
     if (out.size() > kMost) return {};
   }
-  std::ranges::sort(out);  // bound nodes lie in the order of the program
+  std::ranges::sort(out);  // bound nodes lie in program order, so this sorts by position
   return out;
 }
 
@@ -444,7 +445,7 @@ const BoundNode* Planner::only_user_of_first(const BoundNode& node) const {
     only = user;
   }
   if (only == nullptr || !joins(*only)) return nullptr;
-  // Bound nodes lie in the order of the program.
+  // Bound nodes lie in program order, so pointers compare like positions.
   bool are_behind = true;
   for (const NamedArgument& input : node.node->inputs)
     for_each_value(input.arg, [&](ValueId id) {
@@ -565,8 +566,8 @@ bool Planner::takes(const BoundArgument& argument, const BoundNode& producer) {
 
 namespace {
 
-// Each node is computed where the last one of its step stands. Without `joins` each is
-// a step alone, of the reference kernels.
+// Each step runs where its last node stands. Without `joins`, each node is a step of its own that
+// the reference kernels run.
 std::vector<StepPointer> make_steps(Planner& planner, const BoundGraph& graph, bool joins,
                                     const NodeSet& refused, const NodeSet& folded) {
   std::unordered_map<const BoundNode*, StepPointer> steps;
@@ -584,7 +585,7 @@ std::vector<StepPointer> make_steps(Planner& planner, const BoundGraph& graph, b
   if (joins) {
     make_all(nodes.begin(), nodes.end(), &Planner::recompose);
     make_all(nodes.begin(), nodes.end(), &Planner::make_step);
-    // Chains are found from their ends.
+    // Chains are found from their last nodes.
     make_all(nodes.rbegin(), nodes.rend(), &Planner::make_chain);
     make_all(nodes.begin(), nodes.end(), &Planner::make_single);
     make_all(nodes.begin(), nodes.end(), &Planner::make_last);
@@ -621,7 +622,8 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     if (const auto* id = graph.graph->inputs()[i].get_if<ValueId>();
         id != nullptr && known[i] && !plan.written[static_cast<size_t>(*id)])
       constants[static_cast<size_t>(*id)] = weights[i];
-  // Quantized weights become floats only where no product takes them as they are.
+  // The first folding skips nodes that dequantize weights. The second one skips only those whose
+  // quantized weights a product reads directly.
   const bool plans = is_plain && !keeps_strides;
   const WeightBytes bytes = count_bytes(weights);
   NodeSet folded;

@@ -1,4 +1,4 @@
-// What the makers of steps ask of a graph: constant arguments, and which node alone takes a result.
+// Queries of the step makers about a graph: constant arguments, and the only user of a result.
 #ifndef PT2_RUN_PLAN_PLANNER_H
 #define PT2_RUN_PLAN_PLANNER_H
 
@@ -17,11 +17,12 @@
 
 namespace pt2::run {
 
-// Weights of halves as floats, for as long as a plan is made; steps keep what they take.
+// Float32 copies of half-precision weights, held while a plan is made. Steps keep the copies that
+// they use.
 class WidenedWeights {
  public:
   explicit WidenedWeights(std::shared_ptr<WeightCopies> budget) : budget_(std::move(budget)) {}
-  // Null for other dtypes, and where there is no memory left. Stays valid.
+  // Returns null for other dtypes and when the budget has no room. The pointer stays valid.
   const Tensor* find(const Tensor& weight);
 
  private:
@@ -29,8 +30,8 @@ class WidenedWeights {
   std::list<std::pair<Tensor, Tensor>> weights_;
 };
 
-// The nodes that may write to a value's storage first and last; null where none does. Bound nodes
-// lie in the order of the program.
+// The first and last node that may write to a value's storage; null if none does. Bound nodes lie
+// in program order.
 struct StorageWrites {
   const BoundNode* first = nullptr;
   const BoundNode* last = nullptr;
@@ -40,101 +41,106 @@ using NodeSet = std::unordered_set<const BoundNode*>;
 
 class Planner {
  public:
-  // By value: `constants`, none where calls decide, and `writes`.
+  // `constants` and `writes` are indexed by value id. A value that calls decide is None in
+  // `constants`.
   Planner(const BoundGraph& graph, const std::vector<Value>& constants,
           const std::vector<StorageWrites>& writes, std::shared_ptr<WeightCopies> copies);
 
-  // A step for the node and perhaps others, which no other step is made for then; null where there
-  // is none. To be asked in this order, for all nodes each: for what is found from its middle; for
-  // the node and some that follow it; for functions element by element that end at the node; for
-  // one of these alone; for copies that are part of nothing.
+  // Each function returns a step for the node and perhaps for others, which get no other step then;
+  // null if there is none. They must be called in this order, each one for all nodes. recompose()
+  // finds patterns from their middle node. make_step() takes the node and some that follow it.
+  // make_chain() takes elementwise functions that end at the node. make_single() takes one
+  // elementwise function. make_last() takes copies that belong to no other step.
   StepPointer recompose(const BoundNode& node);
   StepPointer make_step(const BoundNode& node);
   StepPointer make_chain(const BoundNode& node);
   StepPointer make_single(const BoundNode& node);
   StepPointer make_last(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
-  // Nodes for which nothing here makes a step.
+  // Excludes nodes: no function here makes a step for them.
   void leave_out(const NodeSet& nodes) { taken_.insert(nodes.begin(), nodes.end()); }
-  // Whether a step is being made for a node alone whose halves are widened before it: it finds
-  // weights widened, and nobody to join.
+  // True while a step is made for a single node whose halves are widened before it. Weights are
+  // then found widened, and no other node can join.
   bool widens() const { return widens_; }
 
-  // The argument of that name; null if the operator has none.
+  // Returns the argument called `name`; null if the operator has none.
   static const BoundArgument* argument(const BoundNode& node, std::string_view name);
-  // What it is in every call; null where that is not known.
+  // Returns the argument's value if it is the same in every call; null otherwise.
   const Value* constant(const BoundArgument* argument) const;
   const Value* constant(const BoundNode& node, std::string_view name) const {
     return constant(argument(node, name));
   }
-  // The same for arguments of one type. Numbers of either kind, and tensors that stand for one, are
-  // numbers; an absent argument is none; tensors have each element for itself.
+  // The same for arguments of one type. Integers, reals and tensors that stand for one number are
+  // numbers. An omitted argument is none. Returned tensors are no larger than their storage.
   bool is_none(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(ValueId value) const;
-  // A weight of any dtype whose elements are no more than the file's.
+  // Returns a constant tensor of any dtype whose elements take no more bytes than its storage.
   const Tensor* elements(const BoundNode& node, std::string_view name) const;
   const Tensor* elements(ValueId value) const;
-  // A weight of halves as floats, kept for others; null where there is no memory for a copy.
+  // Returns a float32 copy of a half-precision weight, shared by all callers; null if the budget
+  // has no room for a copy.
   const Tensor* widened(const Tensor& weight) const { return widened_.find(weight); }
-  // A constant tensor of int64, likewise.
+  // Returns a constant int64 tensor under the same conditions.
   const Tensor* whole_numbers(ValueId value) const;
-  // The weight with its elements in order; nothing where there is no memory for a copy.
+  // Returns the weight in row-major order; nullopt if the budget has no room for a copy.
   std::optional<Tensor> row_major(const Tensor& weight) const;
   const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
-  // For halves as floats, which take twice the memory of a model that may be large.
+  // The budget for float32 copies of halves, which take twice the memory of a possibly large model.
   const std::shared_ptr<WeightCopies>& half_copies() const { return half_copies_; }
-  // For what steps keep of the last call.
+  // The budget for data that steps keep from their last call.
   const std::shared_ptr<Room>& room() const { return room_; }
   std::optional<double> number(const BoundNode& node, std::string_view name) const;
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
   std::optional<Dtype> dtype(const BoundNode& node, std::string_view name) const;
-  // One number stands for `count` equal ones.
+  // A list of one number stands for `count` equal numbers.
   std::optional<Sizes> integers(const BoundNode& node, std::string_view name, size_t count) const;
 
-  // The node that alone takes the first result, and nothing else of the node; null when the result
-  // is a result of the program, may be written to, or has other users.
+  // Returns the only user of the first result. Null if that result is a graph output, may be
+  // written to, or has other users, and null if another result of the node is used.
   const BoundNode* only_user(const BoundNode& node) const;
-  // The node that alone takes the first result, where whoever takes another one stands behind it;
-  // null otherwise.
+  // Returns the only user of the first result, even if other results have users, as long as these
+  // users stand after the returned node; null otherwise.
   const BoundNode* only_user_of_first(const BoundNode& node) const;
-  // Those that take the first result, each once, in the order of the program; empty where
-  // only_user() would not look at them.
+  // Returns the users of the first result, each once, in program order. Empty where only_user()
+  // would return null for one of them, and if there are more than four.
   std::vector<const BoundNode*> users(const BoundNode& node) const;
-  // The node whose first result the argument is; null if there is none.
+  // Returns the node whose first result is the argument; null if there is none.
   const BoundNode* maker(const BoundArgument& argument) const;
-  // The same, where it may become part of a step with its `uses` users: no other step has it.
+  // The same, if the node can join a step with its `uses` users and no other step has it.
   const BoundNode* only_maker(const BoundArgument& argument, size_t uses = 1) const;
-  // The node that makes the argument for `user` alone, of what nobody writes to; null if there is
-  // none, or another step has it. Also while halves are widened.
+  // Returns the node that makes the argument if `user` is its only user, no node writes to its
+  // operands or result afterwards, and no other step has it; null otherwise. Also works while
+  // halves are widened.
   const BoundNode* maker_for(const BoundArgument& argument, const BoundNode& user) const;
-  // The nodes that make floats of quantized weights for products that take these as they are.
+  // Returns the nodes that dequantize weights for products that read the quantized weights
+  // directly.
   NodeSet level_nodes();
-  // What the program records of a tensor; null for others.
+  // Returns the recorded metadata of a tensor; null for other values.
   const TensorMeta* record(const BoundArgument& argument) const;
   const TensorMeta* record(const BoundNode& node) const;
-  // Whether the program records the same sizes of the first result and of an argument.
+  // True if the program records the same sizes for the first result and for the argument.
   bool has_sizes_of(const BoundNode& node, const BoundArgument& argument) const;
-  // Whether the program records that the argument has fewer dimensions than the first result, or
-  // one element along a dimension where that has more.
+  // True if the program records that the argument has fewer dimensions than the first result, or
+  // size 1 in a dimension where the result is larger.
   bool is_broadcast(const BoundNode& node, const BoundArgument& argument) const;
-  // Whether the concatenation alone adds to the value, an input of the graph, and nothing writes to
-  // it or to the result.
+  // True if `value` is a graph input that `concatenation` alone extends, and no node writes to the
+  // value or to the result.
   bool may_grow(ValueId value, const BoundNode& concatenation) const;
-  // Whether nobody takes results behind the first one.
+  // True if no result after the first one is used.
   bool only_first_result_used(const BoundNode& node) const;
-  // Whether a node may be computed later than it stands, with others: nothing that it takes may be
-  // written to in between, and no other step has it.
+  // True if the node may be computed later than it stands, together with others: no node writes to
+  // its operands in between, and no other step has it.
   bool joins(const BoundNode& node) const;
-  // Whether the node's argument is the first result of another.
+  // True if the argument is the first result of `producer`.
   static bool takes(const BoundArgument& argument, const BoundNode& producer);
 
  private:
   StepPointer taken(StepPointer step);
   const Tensor* floats_in(const Value* value) const;
   bool has_lasting_operands(const BoundNode& node) const;
-  // Whether nobody writes to the value's storage once it is made.
+  // True if no node writes to the value's storage after the value is made.
   bool may_join(ValueId value) const;
 
   const BoundGraph& graph_;
@@ -149,78 +155,80 @@ class Planner {
   NodeSet taken_;
 };
 
-// The row of the operators' table that a node calls as it stands there; null for in-place and other
-// forms, custom operators, higher-order ones.
+// Returns the row of the operators' table that a node calls directly; null for in-place and other
+// derived forms, custom operators and higher-order operators.
 const ops::OpDef* own_row(const BoundNode& node);
 bool is_operator(const BoundNode& node, std::string_view name, std::string_view overload = {});
 
-// Whether it is a view into which elements go in their order.
+// True if the node is a view that keeps the order of the elements.
 bool is_reshape(const BoundNode& node);
-// The number that a value is, or that it stands for as a tensor; nothing for others.
+// Returns the number that the value is, or that it stands for as a tensor; nullopt for others.
 std::optional<double> number_of(const Value& value);
 
-// Whether the node computes its results of its arguments and of nothing else, and changes nothing.
+// True if the results depend on the arguments alone and the node has no side effects.
 bool computes_alone(const BoundNode& node);
 
-// Whether the node changes what others compute that stand behind it: regions of autocast, of vmap.
+// True if the node changes how later nodes compute: regions of autocast and of vmap.
 bool opens_region(const BoundNode& node);
 
-// What may follow sums of products before they are stored.
+// Nodes that follow a product and are applied to its sums before these are stored.
 struct Tail {
-  Step::Nodes nodes;                      // behind the one that multiplies
+  Step::Nodes nodes;                      // after the node that multiplies
   const BoundArgument* addend = nullptr;  // added to the sums
   kernels::Activation activation = kernels::Activation::none;
 };
-// Of what follows `node`: an addition, then an activation. With `reshapes`, views that keep the
-// order of elements may lie between them.
+// Matches what follows `node`: an addition, then an activation. With `reshapes`, views that keep
+// the order of the elements may stand between them.
 Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes);
-// An activation of the first result of `node`, and the nodes that compute it in the order of the
-// program. They may take the result more than once, and nobody else does.
+// An activation of the first result of `node`, and the nodes that compute it, in program order.
+// These may use the result more than once; no other node uses it.
 struct ActivationNodes {
   kernels::Activation activation;
   Step::Nodes nodes;
 };
 std::optional<ActivationNodes> match_activation(const Planner& planner, const BoundNode& node);
-// The activation that a node computes; nothing for others.
+// Returns the activation that the node computes; nullopt for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
 
-// Attention around a softmax; null where there is none.
+// Returns an attention step for the pattern around a softmax; null if there is none.
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 
-// What the storages of weights take, each counted once.
+// Bytes of the weights' storages, each storage counted once.
 struct WeightBytes {
   int64_t all = 0;
-  int64_t levels = 0;  // of dtypes of one byte that are numbers
+  int64_t levels = 0;  // dtypes of one byte, except bool
 };
 WeightBytes count_bytes(std::span<const Value> weights);
 
-// Nodes whose operators refuse what the program records of their arguments. Linear.
+// Returns the nodes whose operators refuse the recorded arguments. Linear time.
 NodeSet refused_nodes(const BoundGraph& bound);
 
-// Computes what depends on constants alone: adds to `constants`, by value, and to the plan's.
-// Leaves out nodes that `keeps` is true of. Adds the others to `folded`, which need not run any
-// more; it may have some from an earlier call.
+// Computes nodes that depend on constants alone. Adds the results to `constants`, by value id, and
+// to the plan's constants. Skips nodes for which `keeps` is true. Adds the computed nodes, which
+// calls need not run, to `folded`; it may hold nodes of an earlier call.
 using KeepsNode = std::function<bool(const BoundNode&)>;
 void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& keeps,
                     const WeightBytes& weights, NodeSet& folded);
-// Forgets what folded nodes alone take.
+// Drops the plan's constants that only folded nodes use.
 void finish_constants(Plan& plan, const NodeSet& folded);
 
-// make_plan, into a plan that is empty.
+// make_plan() into an empty plan.
 void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,
                const std::vector<bool>& known);
 
-// The makers, by what their steps compute. Null where the node is not for them.
+// The makers, named after what their steps compute. Each returns null if the node does not fit.
 StepPointer make_product(const Planner& planner, const BoundNode& node);
 using StepMaker = std::function<StepPointer()>;
-// What `make` gives for a node alone, around float16 or bfloat16.
+// Returns the step that `make` makes for a single node, wrapped to widen float16 or bfloat16
+// operands and to round the result.
 StepPointer make_half(const Planner& planner, const BoundNode& node, const StepMaker& make);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 inline constexpr std::string_view kBatchProduct = "batch_product";
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
-// Of levels, with levels or with floats where sums are short; null for others.
+// Takes a convolution of quantized values. Computes with integers, or with floats if sums are
+// short; null for others.
 StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& node);
-// The nodes that make its kernels of levels, in the order of the program.
+// Returns the nodes that dequantize the convolution's kernels, in program order.
 Step::Nodes nodes_of_kernel_levels(const Planner& planner, const BoundNode& node);
 StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_transposed_convolution(const Planner& planner, const BoundNode& node);

@@ -1,4 +1,4 @@
-// Which functions element by element nodes compute.
+// The elementwise functions that nodes compute.
 #ifndef PT2_RUN_PLAN_POINTWISE_H
 #define PT2_RUN_PLAN_POINTWISE_H
 
@@ -12,26 +12,27 @@
 
 namespace pt2::run {
 
-// Of argument 0.
+// Returns the function that the node computes of argument 0; nullopt for others.
 std::optional<kernels::Unary> unary_of(const Planner& planner, const BoundNode& node);
 
-// Of arguments 0 and 1, which may be numbers.
+// A function of arguments 0 and 1, which may be numbers.
 struct BinaryNode {
   kernels::Binary function;
-  double scale = 1;  // of the second operand of a sum
+  double scale = 1;  // factor of the second operand of a sum
   bool swaps = false;
 };
 std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& node);
 
-// What a node makes of its operands.
+// How a node uses the elements of its operands.
 enum class Takes : uint8_t {
-  numbers,   // results of their dtype
-  anything,  // the same in another dtype
-  compared,  // of one dtype, conditions
-  truth,     // whether they are 0
-  mask,      // bools
+  numbers,   // numbers; the result has their dtype
+  anything,  // any elements; the result is the same in another dtype
+  compared,  // elements of one dtype, to compare them
+  truth,     // any elements; each is true unless it is 0
+  mask,      // bools alone
 };
-// Comparisons and logic of two operands: in a chain, and as a kernel for each dtype computes them.
+// A comparison or logical function of two operands: its instruction in a chain, and its kernel for
+// each dtype.
 struct Condition {
   std::string_view name;
   kernels::Binary function;
@@ -40,18 +41,18 @@ struct Condition {
 };
 std::span<const Condition> conditions();
 
-// Argument 0 between bounds.
+// Argument 0 clamped to bounds.
 struct Bounds {
   std::optional<double> low;
   std::optional<double> high;
 };
 std::optional<Bounds> bounds_of(const Planner& planner, const BoundNode& node);
 
-// The dtype that the node gives argument 0, if it does nothing else.
+// Returns the dtype that the node casts argument 0 to; nullopt if it does anything else.
 std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node);
 
-// The number that the argument is in this call; nothing for others, and where it would overflow the
-// dtype: the operator says what that means.
+// Returns the number that the argument is in this call; nullopt for others, and if the number would
+// overflow the dtype: the operator decides what that means.
 std::optional<double> number_in(const Frame& frame, const BoundArgument& argument, Dtype dtype);
 
 }  // namespace pt2::run

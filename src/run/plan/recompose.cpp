@@ -1,4 +1,4 @@
-// Functions that decompositions took apart, found again: attention, and activations that use their
+// Finds functions that decompositions took apart: attention, and activations that use their
 // argument twice.
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,8 @@ bool is_number(const Planner& planner, const BoundNode& node, std::string_view n
   return planner.number(node, name) == wanted;
 }
 
-// clamp(…) to 0 … 6, in one node or two, behind `node`; adds its nodes. Null if there is none.
+// Matches a clamp to 0 … 6 in one or two nodes after `node` and adds them to `nodes`. Returns the
+// last of them; null if there is none.
 const BoundNode* match_clamp_to_6(const Planner& planner, const BoundNode& node,
                                   Step::Nodes& nodes) {
   const BoundNode* first = planner.only_user(node);
@@ -49,7 +50,7 @@ bool is_sixth(const Planner& planner, const BoundNode& node) {
   return is_operator(node, "aten::div", "Tensor") && is_number(planner, node, "other", 6);
 }
 
-// Whether `node` multiplies the results of two others.
+// True if `node` multiplies the results of `a` and `b`.
 bool multiplies(const BoundNode& node, const BoundNode& a, const BoundNode& b) {
   return is_operator(node, "aten::mul", "Tensor") &&
          ((Planner::takes(node.arguments[0], a) && Planner::takes(node.arguments[1], b)) ||
@@ -94,7 +95,7 @@ std::optional<ActivationNodes> match_activation(const Planner& planner, const Bo
 
 namespace {
 
-// What goes back from a softmax to query and key, and on to the result of attention.
+// Matches attention: from a softmax back to query and key, and forward to the result.
 class AttentionMatch {
  public:
   AttentionMatch(const Planner& planner, const BoundNode& softmax) : planner_(planner) {
@@ -106,12 +107,12 @@ class AttentionMatch {
   AttentionArguments arguments{};
   Step::Nodes nodes() const {
     Step::Nodes out = nodes_;
-    std::ranges::sort(out);  // bound nodes lie in the order of the program
+    std::ranges::sort(out);  // bound nodes lie in program order
     return out;
   }
 
  private:
-  // Whether nobody outside takes a result of the nodes but the last one's.
+  // True if no node outside uses a result of the matched nodes, except that of the last one.
   bool is_closed() const {
     const BoundNode* last = *std::ranges::max_element(nodes_);
     return std::ranges::all_of(nodes_, [&](const BoundNode* node) {
@@ -123,7 +124,7 @@ class AttentionMatch {
     });
   }
 
-  // Whether query, key, value and result have as many batches and heads.
+  // True if query, key, value and result have the same batch and head sizes.
   bool are_alike() const {
     const TensorMeta *query = planner_.record(*arguments.query),
                      *key = planner_.record(*arguments.key),
@@ -141,7 +142,7 @@ class AttentionMatch {
     return true;
   }
 
-  // Whether a view leaves the matrices in it as they are, by what the program records of both.
+  // True if the program records the same matrix sizes before and after a view.
   bool keeps_matrices(const BoundNode& view) const {
     const TensorMeta* from = planner_.record(view.arguments[0]);
     const TensorMeta* to = planner_.record(view);
@@ -152,14 +153,14 @@ class AttentionMatch {
            std::equal(from->sizes.end() - 2, from->sizes.end(), to->sizes.end() - 2);
   }
   bool is_view(const BoundNode& node) const {
-    // A copy is as good as what it copies.
+    // A copy counts as a view of its operand.
     if (is_operator(node, "aten::expand") || is_operator(node, "aten::clone"))
       return planner_.has_sizes_of(node, node.arguments[0]);
     return (is_operator(node, "aten::view") || is_operator(node, "aten::reshape")) &&
            keeps_matrices(node);
   }
 
-  // Behind views that only join and repeat leading dimensions: what they are views of.
+  // Returns the value behind views that only join and repeat leading dimensions.
   const BoundArgument& behind_views(const BoundArgument& argument) {
     const BoundArgument* at = &argument;
     while (const BoundNode* made = planner_.only_maker(*at)) {
@@ -170,7 +171,7 @@ class AttentionMatch {
     return *at;
   }
 
-  // Behind a multiplication with a number, which goes into the scale.
+  // Returns the value behind a multiplication by a number, which becomes part of the scale.
   const BoundArgument& behind_scale(const BoundArgument& argument) {
     const BoundNode* made = planner_.only_maker(argument);
     if (made == nullptr) return argument;
@@ -191,7 +192,7 @@ class AttentionMatch {
 
   bool match_scores(const BoundNode& softmax) {
     const BoundArgument* scores = &softmax.arguments[0];
-    // The scores are also looked at by what keeps rows that are all -inf from being NaN.
+    // The scores have a second user if the program keeps rows that are all -inf from being NaN.
     const BoundNode* added = planner_.only_maker(*scores);
     if (added == nullptr) added = planner_.only_maker(*scores, 2);
     if (added == nullptr) return false;
@@ -218,7 +219,7 @@ class AttentionMatch {
     return true;
   }
 
-  // A view with rows and columns exchanged.
+  // True if the node is a view that swaps rows and columns.
   bool turns(const BoundNode& node) const {
     if (is_operator(node, "aten::transpose", "int")) {
       const auto a = planner_.integer(node, "dim0"), b = planner_.integer(node, "dim1");
@@ -255,7 +256,7 @@ class AttentionMatch {
     return true;
   }
 
-  // where(rows that are all -inf, 0, weights): attention gives zeros there anyway.
+  // Matches where(rows that are all -inf, 0, weights). Attention gives zeros there anyway.
   const BoundNode* match_kept_rows(const BoundNode& softmax) {
     const auto users = planner_.users(softmax);
     if (users.size() != 2) return nullptr;

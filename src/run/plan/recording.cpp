@@ -10,13 +10,13 @@
 namespace pt2::run {
 namespace {
 
-// What recordings may hold in a workspace before the older ones go.
+// What the recordings of a workspace may hold before older ones are dropped.
 constexpr uint64_t kMostRecordedBytes = uint64_t{64} << 20;
-// What launches may hold besides the memory of values, such as the results of nodes that are
-// repeated: none of it serves two of them.
+// What launches may hold besides the memory of values, such as results of repeated nodes. Launches
+// share none of it.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
-// Asks for sizes alone, whatever the elements are, and gives no tensor.
+// True if the node looks at sizes alone, not at elements, and returns no tensor.
 bool looks_at_sizes(const BoundNode& node) {
   const ops::OpDef* row = own_row(node);
   if (row == nullptr || !row->facts.looks_at_sizes_alone) return false;
@@ -25,7 +25,7 @@ bool looks_at_sizes(const BoundNode& node) {
       results, [](const ops::ArgumentType& type) { return type.base == ops::BaseType::tensor; });
 }
 
-// The same elements in the same order.
+// True if the node returns the same elements in the same order.
 bool copies_elements(const BoundNode& node) {
   const ops::OpDef* row = own_row(node);
   return is_reshape(node) || is_operator(node, "aten::clone") ||
@@ -33,7 +33,8 @@ bool copies_elements(const BoundNode& node) {
          (row != nullptr && row->facts.sharing == ops::Sharing::where_strides_allow);
 }
 
-// Tensors without elements may have sizes that no row-major copy has.
+// True for row-major tensors with elements. Empty tensors may have sizes that no row-major copy
+// has.
 bool is_recordable(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   return tensor != nullptr && tensor->defined() && tensor->numel() > 0 && tensor->is_contiguous() &&
@@ -46,7 +47,7 @@ bool is_like(const Value& value, const Tensor& recorded) {
          tensor->sizes() == recorded.sizes();
 }
 
-// The tensor is row-major.
+// `to` is row-major.
 void put(const std::byte* from, Tensor to) {
   const auto bytes = static_cast<size_t>(to.nbytes());
   if (bytes > 0) std::memcpy(to.raw_data(), from, bytes);
@@ -95,7 +96,7 @@ bool Recording::note_write(const BoundNode& node, const std::vector<Value>& valu
   const auto id = Frame::value_id(node.arguments[0]);
   const auto* written = id ? values[static_cast<size_t>(*id)].get_if<Tensor>() : nullptr;
   if (written == nullptr) return false;
-  // Other memory may have what the call wrote to it when it is made again.
+  // When the call is repeated, other memory may already hold what it wrote.
   if (!is_state(*written)) return false;
   const auto from_id =
       node.arguments.size() < 2 ? std::nullopt : Frame::value_id(node.arguments[1]);
@@ -183,7 +184,7 @@ Tensor Recording::of_state(const Tensor& tensor, std::span<const Tensor> state) 
 void Recording::add_output(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   if (tensor == nullptr || !is_recordable(value)) return give_up();
-  // The caller would get its own tensor.
+  // The full call would return the caller's own tensor.
   for (const Tensor& input : copies_inputs_ ? std::span<const Tensor>() : std::span(inputs_))
     if (input.storage() == tensor->storage()) return give_up();
   outputs_.push_back(*tensor);

@@ -1,9 +1,9 @@
-// What a call with inputs of some sizes did, to be done again: the kernels in their order with
-// their operands, which lie where they lay. Nothing is looked up, checked or allocated for that.
+// The recording of a call with inputs of some sizes: its kernels in order, with their operands at
+// fixed addresses. Running it again looks up, checks and allocates nothing.
 //
-// A node that the reference executor runs is left out where it makes a view or what sizes and
-// weights alone decide, and is run again otherwise (repeated_node.h). A call cannot be recorded
-// where a node changes something else than state, or draws random numbers.
+// A node that the reference executor runs is left out if it makes a view or if sizes and weights
+// alone decide its result. Otherwise it is run again (repeated_node.h). A call cannot be recorded
+// if a node changes anything but state, or draws random numbers.
 #ifndef PT2_RUN_PLAN_RECORDING_H
 #define PT2_RUN_PLAN_RECORDING_H
 
@@ -23,57 +23,57 @@ namespace pt2::run {
 
 class Recording {
  public:
-  // `bytes`: what such a call uses at once, as far as that is known. `copies_inputs`: a result that
-  // is an input may be a copy of it.
+  // `bytes`: the most memory that such a call uses at once, as far as that is known.
+  // `copies_inputs`: a result that is an input may be a copy of it.
   Recording(const Graph& graph, uint64_t bytes, bool copies_inputs)
       : memory_(MemoryPool::keeping_addresses(bytes + bytes / 8)),
         copies_inputs_(copies_inputs),
         fixed_(graph.value_count(), false) {}
 
-  // The memory of all values of the call, which nobody else takes.
+  // The memory of all values of the call, reserved for this recording.
   MemoryPool& memory() { return memory_; }
 
   void add(std::function<bool()> launch) { launches_.push_back(std::move(launch)); }
-  // `bytes` are held by what is added, besides memory(). Too many of them are a reason to give up.
+  // Notes that additions hold `bytes` besides memory(). Too many bytes make the recording give up.
   void note_kept(uint64_t bytes);
-  // It cannot be done again.
+  // Marks the recording as unusable.
   void give_up() { usable_ = false; }
-  // Not where copying its inputs and results would take longer than making the call in full, which
-  // costs about a microsecond for each launch.
+  // False if copying inputs and results would take longer than the full call, which costs about a
+  // microsecond for each launch.
   bool is_usable() const {
     constexpr int64_t kBytesForLaunch = int64_t{1} << 16;
     const auto launches = static_cast<int64_t>(launches_.size());
     return usable_ && input_bytes_ + output_bytes_ <= (launches + 1) * kBytesForLaunch;
   }
 
-  // A value that is the same in each call with inputs of these sizes.
+  // Marks a value as the same in each call with inputs of these sizes.
   void fix(ValueId id) { fixed_[static_cast<size_t>(id)] = true; }
   bool is_fixed(ValueId id) const { return fixed_[static_cast<size_t>(id)]; }
-  // The reference executor has run the node.
+  // Notes that the reference executor has run the node.
   void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
 
-  // A copy of the tensor, which is row-major, at a place of its own. What is written to a copy of
-  // state becomes the state by write_back.
+  // Returns a copy of the row-major tensor at an address of its own. write_back() copies what was
+  // written to a copy of state to the state.
   Tensor add_input(const Tensor& tensor, bool is_state = false);
   bool is_state(const Tensor& tensor) const;
-  // `state` has the tensors of which there are such copies, in their order.
+  // `state` lists the tensors with such copies, in the order of add_input().
   void write_back(std::span<const Tensor> state) const;
-  // A view of a copy of state as the same view of the state; any other tensor as it is.
+  // Returns a view of a copy of state as the same view of the state; any other tensor unchanged.
   Tensor of_state(const Tensor& tensor, std::span<const Tensor> state) const;
-  // In their order.
+  // Must be called for the results in their order.
   void add_output(const Value& value);
 
-  // Computes with the elements of other inputs of the same sizes. False where these are not what
-  // the kernels take: the call has to be made in full. Error `cancelled`.
+  // Computes with the elements of other inputs of the same sizes. False if the kernels do not
+  // handle these elements: the call must then run in full. Error `cancelled`.
   Result<bool> run(std::span<const Value* const> inputs, const Cancellation& cancellation) const;
 
   // Row-major results; valid until the next run.
   std::span<const Tensor> outputs() const { return outputs_; }
-  // What it holds.
+  // Bytes that the recording holds.
   uint64_t bytes() const { return memory_.bytes() + kept_bytes_; }
 
  private:
-  // False where the node does not write, or to something else than state.
+  // False if the node does not write, or writes to anything but state.
   bool note_write(const BoundNode& node, const std::vector<Value>& values,
                   const Executor& executor);
   // False where the node does not copy its argument.
@@ -83,58 +83,59 @@ class Recording {
   MemoryPool memory_;
   bool copies_inputs_;
   bool usable_ = true;
-  std::vector<bool> fixed_;  // by value
-  std::vector<Value> kept_;  // what launches read besides
+  std::vector<bool> fixed_;  // by value id
+  std::vector<Value> kept_;  // other values that launches read
   uint64_t kept_bytes_ = 0;
   int64_t input_bytes_ = 0;
   int64_t output_bytes_ = 0;
   std::vector<Tensor> inputs_;
-  std::vector<std::byte*> places_;  // of these
-  std::vector<size_t> state_;       // positions among these
+  std::vector<std::byte*> places_;  // addresses of inputs_
+  std::vector<size_t> state_;       // indices of state in inputs_
   std::vector<Tensor> outputs_;
   std::vector<std::function<bool()>> launches_;
   bool repeats_nodes_ = false;
   uint64_t account_limit_ = Limits{}.max_tensor_bytes;
-  // Of the call that runs.
+  // The cancellation of the running call.
   std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
 };
 
-// Of calls with inputs of the same sizes: how often there were some, and the recording of one.
+// For calls with inputs of the same sizes: their number, and the recording of one of them.
 struct RecordedCalls {
   std::vector<Value> inputs;  // tensors without elements
   uint64_t calls = 0;
   uint64_t last_call = 0;
-  uint64_t refusals = 0;  // of the recording
+  uint64_t refusals = 0;  // by the recording
   bool refused = false;
-  uint64_t work = 0;   // that one such call counted (Limits::max_work)
-  uint64_t bytes = 0;  // what the last of them in full used at once
+  uint64_t work = 0;   // of one such call (Limits::max_work)
+  uint64_t bytes = 0;  // most memory that the last full call used at once
   std::unique_ptr<const Recording> recording;
 
-  // The recording was not for these elements. One that refuses often costs more than it saves.
+  // Notes that the recording refused a call's elements. A recording that refuses often costs more
+  // than it saves.
   void note_refusal();
-  // One that moves through much memory takes so long that there is nothing to save, and its
-  // recording would hold all of that.
+  // True if a call uses so much memory that its recording would save no time and would hold all of
+  // that memory.
   bool is_large() const { return bytes > uint64_t{16} << 20; }
 };
 
-// Results of a recording in memory of their own.
+// Returns copies of a recording's results in memory of their own.
 std::vector<Value> copies_of(std::span<const Tensor> results, MemoryPool& memory);
 
-// The last few kinds of calls of a workspace.
+// The last few kinds of calls of a workspace, told apart by the sizes of their inputs.
 class Recordings {
  public:
-  // A call that is done again copies its inputs and its results. Where these are larger (caches of
-  // a decoder, logits of a vocabulary) copying costs more than making the call in full.
+  // A repeated call copies its inputs and results. If these are larger (caches of a decoder, logits
+  // of a vocabulary), copying costs more than the full call.
   static constexpr int64_t kMostCopied = int64_t{4} << 20;
 
-  // The entry for inputs of these sizes; a new one if there is none, in the place of the one that
-  // was not needed for longest. Null for inputs that no recording takes.
+  // Returns the entry for inputs of these sizes. A new entry replaces the least recently used one.
+  // Null for inputs that cannot be recorded.
   RecordedCalls* find(std::span<const Value* const> inputs, int64_t most_bytes = kMostCopied);
-  // The recording for such inputs; null if there is none.
+  // Returns the recording for such inputs; null if there is none.
   const Recording* recording_for(std::span<const Value* const> inputs);
-  // To be called when an entry has got its recording.
+  // Must be called when an entry has got its recording.
   void limit_memory();
-  // What the recordings hold.
+  // Bytes that all recordings hold.
   uint64_t bytes() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace pt2::run {
 namespace {
 
-// What the names of the operators begin with: "aten::gru", "aten::gru_cell".
+// Prefixes of the operators' names: "aten::gru", "aten::gru_cell".
 constexpr struct {
   std::string_view name;
   kernels::Cell cell;
@@ -18,8 +18,8 @@ constexpr struct {
               {"aten::rnn_tanh", kernels::Cell::tanh},
               {"aten::rnn_relu", kernels::Cell::relu}};
 
-// The biases of input and state as a step adds them; both are there, with a number for each gate
-// of each unit.
+// Combines the biases of input and state as a time step adds them. Both are defined, with a number
+// for each gate of each unit.
 void set_biases(Direction& weights, kernels::Cell cell, const Tensor& input, const Tensor& state) {
   const int64_t count = input.numel(), hidden = weights.hidden.size(1);
   weights.bias = Tensor::zeros(Dtype::float32, {count});
@@ -35,7 +35,7 @@ PackedContents contents(std::string_view order, kernels::Cell cell, const Tensor
   return {order, weight.raw_data(), {weight.size(0), weight.size(1), static_cast<int>(cell)}};
 }
 
-// Row-major floats or halves.
+// Returns row-major floats or halves as floats.
 Tensor as_floats(const Tensor& numbers) {
   if (!is_half(numbers.dtype())) return numbers;
   Tensor out = Tensor::zeros(Dtype::float32, numbers.sizes());

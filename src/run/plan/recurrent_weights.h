@@ -1,4 +1,4 @@
-// The weights of recurrent networks as kernels read them.
+// The weights of recurrent networks in the form that kernels read.
 #ifndef PT2_RUN_PLAN_RECURRENT_WEIGHTS_H
 #define PT2_RUN_PLAN_RECURRENT_WEIGHTS_H
 
@@ -8,43 +8,44 @@
 
 namespace pt2::run {
 
-// One direction of one layer; all row-major. Weights may be halves, biases are floats.
+// The weights of one direction of one layer, all row-major. Weights may be halves; biases are
+// floats.
 struct Direction {
   Direction(const std::shared_ptr<WeightCopies>& copies, kernels::Cell cell, Tensor of_input,
             Tensor of_state);
   Tensor input;   // [gates * hidden, features]
   Tensor hidden;  // [gates * hidden, hidden], of the same dtype
-  Tensor bias;    // of both, but for the state's at GRU's last gate; undefined if there are none
-  Tensor candidate_bias;  // that one
+  Tensor bias;    // both added, without the state's at GRU's last gate; undefined if there are none
+  Tensor candidate_bias;  // the state's bias at GRU's last gate
   PackedMemory packed_input;
   PackedMemory packed_hidden;
 };
 
-// The `params` of a direction with so many hidden units that takes `features` numbers: weights of
-// input and state and, where there are four, their biases. Null where they are not known, or have
-// other sizes.
+// Reads the `params` of a direction with `hidden` units and `features` inputs: the weights of input
+// and state and, if there are four params, their biases. Null if they are unknown or have other
+// sizes.
 std::unique_ptr<Direction> read_direction(const Planner& planner, kernels::Cell cell,
                                           std::span<const ValueId> params, int64_t hidden,
                                           std::optional<int64_t> features);
 
-// False where there is no memory for the packed weights.
+// Packs the weights. False if the budget has no room for them.
 bool pack(Frame& frame, kernels::Cell cell, const Direction& direction);
 
-// The gates' sums of `rows` rows of input, of the weights' dtype, which are computed into `sums`.
+// Computes the gates' sums of `rows` input rows, which have the weights' dtype, into `sums`.
 void launch_input(Frame& frame, const Direction& direction, const Tensor& input, int64_t rows,
                   float* sums);
 
-// Gives a recurrence the weights; `room` is that of kernels::rounded_state_size, for halves.
+// Gives a recurrence the weights. `room` has kernels::rounded_state_size elements, for halves.
 void set_weights(const Direction& direction, std::byte* room, kernels::Recurrence& recurrence);
 
-// A state as row-major floats, and floats as a result of a dtype.
+// Return a state as row-major floats, and floats as a result of the dtype.
 Tensor state_as_floats(Frame& frame, const Tensor& state);
 Tensor result_as(Frame& frame, Tensor floats, Dtype dtype);
 
-// Of a node of the planner's table that is a recurrent network, or one step of it.
+// Returns the cell of a node of the planner's table: a recurrent network, or one step of it.
 kernels::Cell cell_of(const BoundNode& node);
 
-// The values that the argument lists, or the one that it is; nothing for others.
+// Returns the values that the argument lists, or its single value; empty for others.
 std::vector<ValueId> items_of(const BoundArgument& argument);
 
 }  // namespace pt2::run

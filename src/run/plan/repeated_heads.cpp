@@ -1,5 +1,5 @@
-// Keys and values that several heads of queries share. Transformers repeats them before it attends
-// (repeat_kv): reshape(expand(unsqueeze(x, 2))). Attention reads each head as often as it is needed
+// Keys and values that several query heads share. Transformers repeats them before attention
+// (repeat_kv): reshape(expand(unsqueeze(x, 2))). The attention step reads each head several times
 // instead.
 #include "run/plan/attention.h"
 
@@ -9,7 +9,7 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
                                                   const BoundArgument& argument) {
   RepeatedHeads out;
   const BoundArgument* at = &argument;
-  // What leaves the tensor as it is may lie between: slices of all of it, copies.
+  // Nodes that leave the tensor unchanged may stand between: slices of all of it, copies.
   const auto step_back = [&](auto&& is_wanted) -> const BoundNode* {
     while (const BoundNode* made = planner.only_maker(*at)) {
       const bool wanted = is_wanted(*made);
@@ -23,7 +23,8 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
     }
     return nullptr;
   };
-  // A view where strides allow it, as they do where nothing is repeated.
+  // A reshape, or an operator that returns a view if strides allow it, as they do if nothing is
+  // repeated.
   const BoundNode* joining = step_back([](const BoundNode& node) {
     const ops::OpDef* row = own_row(node);
     return is_reshape(node) ||
@@ -42,7 +43,7 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
   if (heads == nullptr || repeated == nullptr || joined == nullptr || heads->sizes.size() != 4 ||
       repeated->sizes.size() != 5 || joined->sizes.size() != 4)
     return std::nullopt;
-  // [batch, heads, repeats, rows, elements] of [batch, heads, rows, elements], joined.
+  // [batch, heads, repeats, rows, elements] from [batch, heads, rows, elements], then joined.
   const SymInt& repeats = repeated->sizes[2];
   if (repeats.is_symbolic() || heads->sizes[1].is_symbolic() || joined->sizes[1].is_symbolic() ||
       heads->sizes[1].literal() * repeats.literal() != joined->sizes[1].literal())

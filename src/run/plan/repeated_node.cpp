@@ -16,7 +16,7 @@ void add_storages(const Value& value, std::vector<const Storage*>& storages) {
     storages.push_back(tensor->storage().get());
 }
 
-// Whether each result has a storage of its own.
+// True if each result has a storage of its own.
 bool are_apart(const std::vector<Value>& arguments, const std::vector<Value>& results) {
   std::vector<const Storage*> taken, made;
   for (const Value& argument : arguments) add_storages(argument, taken);
@@ -49,7 +49,7 @@ bool put(const Tensor& from, const Tensor& to) {
   const auto bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0 || (from.raw_data() == to.raw_data() && from.strides() == to.strides()))
     return true;
-  // Numbers may have become part of what follows.
+  // Wrapped numbers must be equal: they may have become part of what follows.
   if (to.is_wrapped_number()) return std::memcmp(from.raw_data(), to.raw_data(), bytes) == 0;
   Tensor place = to;
   if (from.strides() == to.strides())

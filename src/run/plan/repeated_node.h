@@ -1,5 +1,5 @@
-// A node that no kernel computes, in a call that is done again: its operator is called with the
-// arguments that it had, whose elements are other ones then.
+// A node without a kernel in a repeated call: its operator is called again with the recorded
+// arguments, whose elements differ then.
 #ifndef PT2_RUN_PLAN_REPEATED_NODE_H
 #define PT2_RUN_PLAN_REPEATED_NODE_H
 
@@ -11,26 +11,27 @@
 
 namespace pt2::run {
 
-// Whether the node computes its results of its arguments alone, nested graphs and all, and changes
-// nothing.
+// True if the node, nested graphs included, computes its results from its arguments alone and
+// changes nothing.
 bool may_repeat(const BoundNode& node);
-// Whether the node computes of its arguments alone what it writes to the first one, its result.
+// True if the node writes to its first argument, which is its result, and computes what it writes
+// from its arguments alone.
 bool may_write_again(const BoundNode& node);
 
 class RepeatedNode {
  public:
-  // Of a node that may_repeat() or may_write_again(). Nothing where `values`, which has arguments
-  // and results, holds what cannot be copied to where it lay. What the executor is limited to holds
-  // for the later calls.
+  // Takes a node that may_repeat() or may_write_again(). `values` has its arguments and results.
+  // Nothing (nullopt) if a result cannot be copied to its recorded place. The executor's limits
+  // hold for later calls, too.
   static std::optional<RepeatedNode> of(const BoundNode& node, const std::vector<Value>& values,
                                         const Executor& executor);
 
-  // Writes the results to where they lay, unless the node does that itself. False where these have
-  // other sizes, or are other numbers that are no tensors: what follows was made for those that
-  // there were. So are errors.
+  // Writes the results to their recorded places, unless the node writes there itself. False if
+  // tensors have other sizes or if other values differ, for which later launches were not made.
+  // False also for errors.
   bool run(const Cancellation& cancellation) const;
 
-  // Of the results.
+  // Bytes of the results.
   uint64_t bytes() const;
 
  private:

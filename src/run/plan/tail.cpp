@@ -37,7 +37,7 @@ std::optional<Activation> activation_of(const Planner& planner, const BoundNode&
 
 Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes) {
   Tail tail;
-  size_t fused = 0;  // nodes up to the last one that is worth it
+  size_t fused = 0;  // nodes up to the last addition or activation
   for (const BoundNode* last = &node;;) {
     if (auto found = match_activation(planner, *last)) {
       tail.activation = found->activation;
@@ -52,7 +52,8 @@ Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes) {
     if (adds) {
       const BoundArgument &self = next->arguments[0], &other = next->arguments[1];
       const BoundArgument& addend = Planner::takes(self, *last) ? other : self;
-      // Not a number, not twice the same, and nothing that is repeated on the way.
+      // The addend must be a value other than the product itself, and neither operand may
+      // broadcast.
       if (!Frame::value_id(addend) || Planner::takes(addend, *last)) break;
       if (planner.is_broadcast(*next, self) || planner.is_broadcast(*next, other)) break;
       tail.addend = &addend;

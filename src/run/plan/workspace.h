@@ -1,4 +1,4 @@
-// What a call computes in besides its inputs: memory, threads, and what is known of earlier calls.
+// What a call needs besides its inputs: memory, threads and recordings of earlier calls.
 #ifndef PT2_RUN_PLAN_WORKSPACE_H
 #define PT2_RUN_PLAN_WORKSPACE_H
 
@@ -21,10 +21,10 @@ struct Workspace {
   kernels::ThreadPool threads;
   Recordings recordings;
 
-  // What the next calls find.
+  // Bytes kept for the next calls.
   uint64_t bytes() const { return memory.bytes() + recordings.bytes() + nested_bytes_; }
 
-  // Those of the rounds of a nested graph. The ones of another program's plan are dropped.
+  // Returns the recordings of a nested graph's rounds. Those of another program's plan are dropped.
   Recordings& nested_recordings(const std::shared_ptr<const void>& program, const Plan& nested) {
     if (nested_of_ != program) {
       nested_.clear();
@@ -33,7 +33,8 @@ struct Workspace {
     nested_of_ = program;
     return nested_[&nested];
   }
-  // Whether one more of them may hold so much, whatever became of those before.
+  // Counts `bytes` of one more nested recording. False if they exceed the limit, for which earlier
+  // recordings count even if they were dropped.
   bool may_hold_nested(uint64_t bytes) {
     constexpr uint64_t kMost = uint64_t{256} << 20;
     if (bytes > kMost - nested_bytes_) return false;

@@ -7,7 +7,7 @@
 namespace pt2::run {
 namespace {
 
-// The region that torch.autocast(device, dtype, enabled, cache_enabled, ...) opens.
+// Opens the region of torch.autocast(device, dtype, enabled, cache_enabled, ...).
 Result<void> open_region(Executor& executor, const std::vector<Value>& arguments) {
   const auto* device = arguments.size() < 3 ? nullptr : arguments[0].get_if<std::string>();
   const auto* enabled = device == nullptr ? nullptr : arguments[2].get_if<bool>();

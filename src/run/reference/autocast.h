@@ -1,5 +1,5 @@
-// Autocast regions: inside, operators get their floating arguments in another dtype, by the lists
-// of ATen/autocast_mode.cpp for the CPU.
+// Autocast regions: operators inside get their floating-point arguments in another dtype, by the
+// CPU lists of ATen/autocast_mode.cpp.
 #ifndef PT2_RUN_REFERENCE_AUTOCAST_H
 #define PT2_RUN_REFERENCE_AUTOCAST_H
 
@@ -10,8 +10,8 @@
 
 namespace pt2::run {
 
-// Casts by the operator's list; operators on no list get their arguments unchanged. A region is
-// what ops/forms/autocast.h says.
+// Casts `arguments` by the operator's list; operators on no list get their arguments unchanged.
+// Regions are described in ops/forms/autocast.h.
 Result<void> apply_autocast(std::optional<Dtype> region, const ops::Operator& op,
                             std::vector<Value>& arguments);
 

@@ -82,7 +82,7 @@ Result<Value> clone_value(const Value& value) {
   return Value(std::move(out));
 }
 
-// The results of `op` (none for an operator without results), followed by `more`.
+// Returns the results of `op` (None for an operator without results), followed by `more`.
 Result<std::vector<Value>> call_and_append(Executor& executor, const ops::Operator& op,
                                            CallArguments arguments, std::vector<Value> more) {
   PT2_TRY(std::vector<Value> bound, bind_call(op.signature(), std::move(arguments)));
@@ -159,7 +159,7 @@ Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& nod
   return results;
 }
 
-// auto_functionalized(operator, **arguments): the results, then the arguments that were written to.
+// auto_functionalized(operator, **arguments): returns the results, then the written arguments.
 Result<std::vector<Value>> auto_functionalized(Executor& executor, const BoundNode& node,
                                                std::vector<Value> arguments) {
   PT2_TRY_VOID(check_callee(node));
@@ -176,7 +176,8 @@ Result<std::vector<Value>> auto_functionalized(Executor& executor, const BoundNo
   return call_and_append(executor, node.op, std::move(call), std::move(written));
 }
 
-// auto_functionalized_v2(operator, **arguments, _all_bases): the results, then the new bases.
+// auto_functionalized_v2(operator, **arguments, _all_bases): returns the results, then the new
+// bases.
 Result<std::vector<Value>> auto_functionalized_v2(Executor& executor, const BoundNode& node,
                                                   std::vector<Value> arguments) {
   PT2_TRY_VOID(check_callee(node));
@@ -192,7 +193,7 @@ Result<std::vector<Value>> auto_functionalized_v2(Executor& executor, const Boun
   return call_and_append(executor, node.op, std::move(call), *bases);
 }
 
-// out_dtype(operator, dtype, *arguments): computes in a dtype wide enough (out_dtype_fallback).
+// out_dtype(operator, dtype, *arguments): computes in a wide enough dtype (out_dtype_fallback).
 Result<std::vector<Value>> out_dtype(Executor& executor, const BoundNode& node,
                                      std::vector<Value> arguments) {
   PT2_TRY_VOID(check_callee(node));

@@ -182,7 +182,7 @@ class Combine {
 
 }  // namespace
 
-// Positions as the functions below have them.
+// The positions are those of the functions below.
 const ArgumentList* lasting_operands(const BoundNode& node) {
   const std::vector<NamedArgument>& inputs = node.node->inputs;
   const HigherOrderFunction function = node.higher_order->function;
@@ -287,7 +287,7 @@ Result<std::vector<Value>> associative_scan(Executor& executor, const BoundNode&
   const int64_t along = dim == nullptr ? 0 : *dim;
   PT2_TRY(const Elements elements, Elements::of(list_at(arguments, 1), along));
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
-  // Both halves of the tree of pairs are held at once.
+  // Both halves of the tree of pairs are held at the same time.
   MemoryCharge held;
   held.add(2 * kValueBytes * elements.tensor_count() * static_cast<uint64_t>(elements.count()));
   std::vector<std::vector<Value>> rounds;

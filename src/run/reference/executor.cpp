@@ -72,7 +72,7 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
     return ops::operator_error("graph '" + graph.name + "' takes " +
                                std::to_string(graph.inputs().size()) + " inputs, found " +
                                std::to_string(inputs.size()));
-  // A loop's body may have no node.
+  // Checked here as well, because the body of a loop may have no node.
   PT2_TRY_VOID(cancellation_.check());
   std::vector<Value> values(graph.value_count());
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -106,7 +106,7 @@ Result<std::vector<Value>> Executor::run_nested(const BoundNode& node, const Bou
 
 Result<void> Executor::tell(const Graph& graph, const Node& node, const Argument& output,
                             const std::vector<Value>& values) {
-  // What writing down a value with its name costs, in elements.
+  // The cost of recording a value with its name, in elements.
   constexpr uint64_t kObserved = 4096;
   if (const auto* id = output.get_if<ValueId>()) {
     PT2_TRY_VOID(count_work(kObserved));
@@ -200,7 +200,7 @@ Result<void> Executor::count_iterations(int64_t count) {
 
 Result<void> Executor::check_records(const Graph& graph, const BoundNode& node,
                                      const std::vector<Value>& results) const {
-  // Inside autocast and vmap the records are those of other calls.
+  // Inside autocast and vmap, the program's records describe other calls than those made here.
   if (node.op.custom == nullptr || node.higher_order != nullptr || !autocasts_.empty() ||
       !node.batched.empty())
     return {};

@@ -16,12 +16,12 @@
 
 namespace pt2::run {
 
-// The value of an argument, among those of its graph.
+// Returns the value of an argument; `values` are those of its graph.
 Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values);
 
 class Executor;
 
-// Who runs nested graphs: bodies of loops, branches.
+// Runs nested graphs: bodies of loops, branches.
 class NestedGraphs {
  public:
   virtual ~NestedGraphs() = default;
@@ -40,22 +40,23 @@ class Executor {
 
   // `observer` is told every value of every graph; it must outlive the executor.
   void observe(const Observer* observer) { observer_ = observer; }
-  // Null, as at first: the executor itself. So it is under an observer, and where a region of
-  // autocast is open.
+  // Sets what runs nested graphs; null, the default, means this executor. This executor also runs
+  // them under an observer and in an open autocast region.
   void run_nested_by(std::shared_ptr<const NestedGraphs> nested) { nested_ = std::move(nested); }
   const std::shared_ptr<const NestedGraphs>& nested() const { return nested_; }
 
-  // Takes the graph's inputs in order and returns its outputs in order. Errors name the node. Error
-  // `cancelled` before any node, loop round or batch element.
+  // Takes the graph's inputs in order and returns its outputs in order. Errors name the node. May
+  // fail with `cancelled` before any node, loop round or batch element.
   Result<std::vector<Value>> run(const BoundGraph& graph, std::vector<Value> inputs);
 
-  // The same for a nested graph of the node that is running.
+  // The same for a nested graph of the running node.
   Result<std::vector<Value>> run_nested(const BoundNode& node, const BoundGraph& graph,
                                         std::vector<Value> inputs);
 
   // Computes one node's results, taking its arguments from the graph's values.
   Result<std::vector<Value>> compute(const BoundNode& node, const std::vector<Value>& values);
-  // The two halves of that: a node's arguments, and its results, one for each output, of these.
+  // The two halves of compute(): the arguments of a node, and its results, one per output, for
+  // given arguments.
   static Result<std::vector<Value>> arguments_of(const BoundNode& node,
                                                  const std::vector<Value>& values);
   Result<std::vector<Value>> compute_with(const BoundNode& node, std::vector<Value> arguments);
@@ -65,22 +66,22 @@ class Executor {
   // Runs a node: reads its arguments from `values` and stores its results there.
   Result<void> run_node(const Graph& graph, const BoundNode& node, std::vector<Value>& values);
   Result<void> check_cancellation() const { return cancellation_.check(); }
-  // Must be called before loop rounds run. Error `limit` when all loops together run too many.
+  // Must be called before loop rounds run. Error `limit` if all loops together run too many rounds.
   Result<void> count_iterations(int64_t count);
-  // The fixed cost of a node (finding operands, making results), in elements.
+  // The fixed cost of a node (finding operands, storing results), in elements.
   static constexpr uint64_t kNodeWork = 512;
-  // The cost of a value that a nested graph takes or gives.
+  // The cost of a value that a nested graph takes or returns, in elements.
   static constexpr uint64_t kHandedWork = 128;
-  // Must be called before a node runs, and for each of its tensors. Error `limit` beyond
+  // Must be called before a node runs, and for the elements of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);
-  // Those of tensors, and of tensors in lists.
+  // Counts the elements of tensors and of tensors in lists.
   Result<void> count_elements(std::span<const Value> values);
   uint64_t work() const { return work_; }
   const Cancellation& cancellation() const { return cancellation_; }
 
-  // The open regions; the innermost, the last one, applies. A graph must leave them as it found
-  // them.
+  // The open autocast regions; the innermost, which is last, applies. A graph must leave them as it
+  // found them.
   std::vector<std::optional<Dtype>>& autocasts() { return autocasts_; }
 
  private:
@@ -97,8 +98,8 @@ class Executor {
   Cancellation cancellation_;
   const Observer* observer_ = nullptr;
   std::shared_ptr<const NestedGraphs> nested_;
-  std::string path_;  // prefixes the names of the graph that runs
-  // The graph of the node that runs, and how often each of its nested graphs has run.
+  std::string path_;  // prefixes the names of values of the running graph
+  // The graph of the running node, and how often each of its nested graphs has run.
   struct Frame {
     const Graph* graph = nullptr;
     std::map<const BoundGraph*, size_t> runs{};

@@ -6,7 +6,7 @@
 #include "run/reference/executor.h"
 
 namespace pt2::run {
-// For switches without effect here: gradients do not exist, and vmap is resolved when binding.
+// For switches that have no effect here: there are no gradients, and vmap is resolved when binding.
 Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>) {
   return std::vector<Value>{Value()};
 }

@@ -1,5 +1,5 @@
-// How higher-order operators run: those that run nested graphs or call another operator, and the
-// switches of autocast and vmap regions. Each has one row in ir/higher_order.def.
+// Higher-order operators: those that run nested graphs or call another operator, and the switches
+// of autocast and vmap regions. Each has one row in ir/higher_order.def.
 #ifndef PT2_RUN_REFERENCE_HIGHER_ORDER_H
 #define PT2_RUN_REFERENCE_HIGHER_ORDER_H
 
@@ -16,8 +16,8 @@ namespace pt2::run {
 struct BoundNode;
 class Executor;
 
-// `arguments` are those of the node, in order. Nested graphs, and arguments that are no values to
-// compute with, are None there. Returns a result for every output of the node, or one list of them.
+// `arguments` are those of the node, in order; nested graphs and other arguments that are not
+// values are None. Returns one result per output of the node, or one list of the results.
 using HigherOrderFunction = Result<std::vector<Value>> (*)(Executor& executor,
                                                            const BoundNode& node,
                                                            std::vector<Value> arguments);
@@ -25,20 +25,20 @@ using HigherOrderFunction = Result<std::vector<Value>> (*)(Executor& executor,
 struct HigherOrder : HigherOrderRow {
   HigherOrderFunction function = nullptr;
 };
-// Null when the target is no higher-order operator that runs here.
+// Null if the target is not a higher-order operator that runs here.
 const HigherOrder* find_higher_order(std::string_view target);
 std::vector<std::string> higher_order_targets();
 
 // Runs the nested graph at `position` of the node's arguments.
 Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& node, size_t position,
                                         std::vector<Value> inputs);
-// The positional arguments from `first` on. A list is spread out: older releases pass all operands
-// as one list. Keyword arguments are hints for compilers and are dropped.
+// Returns the positional arguments from `first` on. Lists are flattened: older releases pass all
+// operands as one list. Keyword arguments are hints for compilers and are dropped.
 std::vector<Value> operands_from(const BoundNode& node, std::vector<Value> arguments, size_t first);
 
 // control_flow.cpp
-// The list of operands that each call of the node's graphs takes last, unchanged; null where there
-// is none, or only the call shows which it is.
+// Returns the list of operands that every call of the node's graphs takes last and unchanged; null
+// if there is none, or if only the call determines it.
 const ArgumentList* lasting_operands(const BoundNode& node);
 Result<std::vector<Value>> cond(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> while_loop(Executor&, const BoundNode&, std::vector<Value>);
@@ -58,7 +58,7 @@ Result<std::vector<Value>> wrap_with_autocast(Executor&, const BoundNode&, std::
 Result<std::vector<Value>> enter_autocast(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> exit_autocast(Executor&, const BoundNode&, std::vector<Value>);
 
-// higher_order.cpp: operators without effect on the results.
+// higher_order.cpp: operators that do not affect results.
 Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>);
 
 // vmap.cpp

@@ -8,7 +8,7 @@
 namespace pt2::run {
 namespace {
 
-// Computes on the caller's thread, and keeps nothing between calls.
+// Computes on the caller's thread and keeps nothing between calls.
 class ReferenceSession final : public EngineSession {
  public:
   explicit ReferenceSession(const BoundGraph& graph) : graph_(graph) {}
@@ -44,7 +44,7 @@ class ReferenceEngine final : public Engine {
 
  private:
   EngineSource source_;
-  std::optional<Graph> lowered_;  // the graph without dual numbers, if the program's has some
+  std::optional<Graph> lowered_;  // the graph without dual numbers, if the program's graph has any
   std::unique_ptr<BoundGraph> bound_;
 };
 

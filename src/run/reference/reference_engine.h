@@ -1,4 +1,4 @@
-// The engine that runs a program as it is written (executor.h): the referee of the others.
+// The engine that runs a program as it is written (executor.h). Other engines are compared with it.
 #ifndef PT2_RUN_REFERENCE_REFERENCE_ENGINE_H
 #define PT2_RUN_REFERENCE_REFERENCE_ENGINE_H
 

@@ -81,7 +81,7 @@ class LevelFinder {
     return node.levels;
   }
 
-  // As vmap says: "inplace arithmetic(self, *extra_args) is not possible because there exists a
+  // vmap raises: "inplace arithmetic(self, *extra_args) is not possible because there exists a
   // Tensor `other` in extra_args that has more elements than `self`".
   Result<void> check_writes(const BoundNode& node) const {
     if (!node.op || node.higher_order != nullptr || !node.op.mutates()) return {};
@@ -111,9 +111,8 @@ class LevelFinder {
     }
   }
 
-  // An operator runs once for each element if its operands have a batch dimension, and once
   // An operator with batched operands runs once per element, any other operator once. Checks that
-  // the numbers drawn that way are those that `randomness` asks for.
+  // the numbers drawn that way match the `randomness` of the open regions.
   Result<void> check_draws(const BoundNode& node) const {
     const std::string_view wrong = node.batched.empty() ? "different" : "same";
     if (std::ranges::find(randomness_, wrong) == randomness_.end() || !node.op ||
@@ -137,7 +136,7 @@ class LevelFinder {
   std::vector<std::string> randomness_;  // of the open regions, innermost last
 };
 
-// One position in each of several dimensions, counted like an odometer.
+// An index in several dimensions; the last dimension advances first.
 class Position {
  public:
   explicit Position(Sizes sizes) : sizes_(std::move(sizes)), index_(sizes_.size()) {}
@@ -158,7 +157,7 @@ Sizes from(const Sizes& sizes, size_t first) {
   return {sizes.begin() + static_cast<ptrdiff_t>(first), sizes.end()};
 }
 
-// The slice of a batched tensor at one position of the batch.
+// Returns the slice of a batched tensor at one position of the batch.
 Tensor slice(const Tensor& tensor, const Levels& own, const Levels& all, const Position& position) {
   int64_t offset = tensor.storage_offset();
   for (size_t i = 0; i < own.size(); ++i) {
@@ -169,8 +168,8 @@ Tensor slice(const Tensor& tensor, const Levels& own, const Levels& all, const P
                           offset);
 }
 
-// The strides of the batch dimensions when all slices lie evenly in one storage, as the slices of a
-// view or of an in-place result do.
+// Returns the strides of the batch dimensions if all slices are evenly spaced in one storage, like
+// the slices of a view or of an in-place result.
 std::optional<Sizes> common_strides(const std::vector<Tensor>& slices, const Sizes& batch) {
   const Tensor& first = slices.front();
   Sizes strides(batch.size(), 0);
@@ -217,7 +216,7 @@ Result<Value> stack_tensors(const std::vector<Tensor>& slices, const Sizes& batc
   return Value(std::move(out));
 }
 
-// Stacks one result of all elements of the batch into one value.
+// Stacks one result of all batch elements into one value.
 Result<Value> stack_values(const std::vector<Value>& slices, const Sizes& batch) {
   if (slices.front().is<Tensor>()) {
     std::vector<Tensor> tensors;
@@ -267,7 +266,8 @@ Result<Sizes> batch_sizes(const BoundNode& node, const std::vector<Value>& value
   return batch;
 }
 
-// The batch dimensions of a tensor come first; adding and removing one keeps their order.
+// Returns the batched tensor among the arguments. Its batch dimensions come first; adding or
+// removing a batch dimension keeps the order of the others.
 Result<const Tensor*> batch_tensor(const BoundNode& node, const std::vector<Value>& arguments,
                                    size_t count, size_t levels) {
   const auto* tensor = arguments.size() < count ? nullptr : arguments[0].get_if<Tensor>();
@@ -298,7 +298,7 @@ Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& 
   const auto total = checked_numel(batch);
   if (!total) return ops::operator_error("a batch is too large");
   PT2_TRY_VOID(executor.count_iterations(*total));
-  // Each round is a node of its own, which cuts its operands out and puts its results together.
+  // Each round costs as much as a node, plus slicing its operands and stacking its results.
   const uint64_t parts = 1 + node.batched.size() + node.node->outputs.size();
   PT2_TRY_VOID(executor.count_work(
       saturating_product(static_cast<uint64_t>(*total), Executor::kNodeWork * parts)));

@@ -1,7 +1,7 @@
-// torch.vmap, which graphs spell as _add_batch_dim(x, dim, level) … _remove_batch_dim(y, level,
-// size, dim): in between, operators see tensors without the batch dimension. The graph alone tells
-// which values are batched. An operator on batched values runs once per element, which is vmap's
-// definition; there are no batching rules.
+// torch.vmap, which graphs express as _add_batch_dim(x, dim, level) … _remove_batch_dim(y, level,
+// size, dim): in between, operators see tensors without the batch dimension. The graph alone
+// determines which values are batched. An operator on batched values runs once per element, which
+// is vmap's definition; there are no batching rules.
 #ifndef PT2_RUN_REFERENCE_VMAP_H
 #define PT2_RUN_REFERENCE_VMAP_H
 
@@ -9,8 +9,8 @@
 
 namespace pt2::run {
 
-// Fills in `batched` and `levels` of the nodes. Error `invalid`, at the node, where a level is no
-// number, or where a value without batch dimension is written to for each element.
+// Sets `batched` and `levels` of the nodes. Error `invalid`, at the node, if a level is not a
+// number, or if a value without batch dimension is written to for each element.
 Result<void> find_batched_values(BoundGraph& graph);
 
 // Executor::compute for a node with batched inputs: computes it once per element of the batch.

@@ -1,4 +1,4 @@
-// Scaled dot-product attention without ever holding all scores.
+// Scaled dot-product attention that never holds all scores at once.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +31,7 @@ class AttentionStep final : public Step {
         !has_elements(keys, dtype) || !has_elements(values, dtype))
       return false;
     const int64_t groups = groups_of(*queries);
-    constexpr int64_t kMostGroups = 4096;  // each is launched
+    constexpr int64_t kMostGroups = 4096;  // each group is a launch
     if (groups > kMostGroups || !have_same_groups(*queries, *keys) ||
         !have_same_groups(*queries, *values))
       return false;
@@ -70,7 +70,8 @@ class AttentionStep final : public Step {
     }
     shape.scale = static_cast<float>(
         arguments_.scale.value_or(1 / std::sqrt(static_cast<double>(shape.depth))));
-    // In the order of PyTorch's own kernel, in which transposing heads and rows back costs nothing.
+    // The result has the memory order of PyTorch's own kernel, in which transposing heads and rows
+    // back costs nothing.
     Sizes sizes = queries->sizes();
     sizes.back() = shape.value_depth;
     Sizes strides = contiguous_strides(sizes);
@@ -82,7 +83,7 @@ class AttentionStep final : public Step {
     shape.out_batch_stride = group(out, 0).stride(0);
     shape.out_head_stride = rank == 4 ? group(out, 0).stride(1) : 0;
     shape.out_row_stride = group(out, 0).stride(rank - 2);
-    constexpr int64_t kExponential = 32;  // multiply-adds that one takes as long as
+    constexpr int64_t kExponential = 32;  // multiply-adds that take as long as one exponential
     MemoryAccount::count_products({groups, shape.batch, shape.heads, shape.queries, shape.keys,
                                    shape.depth + shape.value_depth + kExponential});
     Tensor scratch = frame.make(
@@ -102,8 +103,8 @@ class AttentionStep final : public Step {
   }
 
  private:
-  // What lies before the last four dimensions, as windows of images do: attention of each is one of
-  // its own.
+  // Returns the number of groups: dimensions before the last four, such as windows of images. Each
+  // group has an attention of its own.
   static int64_t groups_of(const Tensor& tensor) {
     int64_t groups = 1;
     for (int64_t dim = 0; dim + 4 < tensor.dim(); ++dim) groups *= tensor.size(dim);
@@ -149,7 +150,7 @@ class AttentionStep final : public Step {
     return out;
   }
 
-  // What is added to the scores; undefined for masks of other kinds.
+  // Returns the numbers that a mask adds to the scores; undefined for other kinds of masks.
   static Tensor additive(Frame& frame, const Tensor& mask) {
     if (!mask.defined() || mask.numel() == 0 || mask.dim() < 2 || mask.dim() > 4) return {};
     if (mask.dtype() == Dtype::float32) return with_rows(frame, mask);
@@ -163,7 +164,8 @@ class AttentionStep final : public Step {
     return out;
   }
 
-  // False where the mask does not broadcast to the scores, or its rows are no rows of keys.
+  // False if the mask does not broadcast to the scores, or its rows do not have one number for each
+  // key.
   static bool set_mask(const Tensor& mask, int64_t rank, kernels::Attention& shape) {
     const auto stride = [&](int64_t dim_from_end, int64_t wanted) -> std::optional<int64_t> {
       const int64_t dim = mask.dim() - dim_from_end;
@@ -210,7 +212,7 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
       .scale = planner.number(node, "scale"),
   };
   if (!arguments.scale && !planner.is_none(node, "scale")) return nullptr;
-  // An error, which the reference kernel finds.
+  // A mask for causal attention is an error, which the reference kernel reports.
   if (*causal && !planner.is_none(node, "attn_mask")) return nullptr;
   Step::Nodes nodes{&node};
   if (!arguments.grouped && is_public) {
@@ -223,7 +225,7 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
       arguments.repeats = key->repeats;
       nodes.insert(nodes.end(), key->nodes.begin(), key->nodes.end());
       nodes.insert(nodes.end(), value->nodes.begin(), value->nodes.end());
-      std::ranges::sort(nodes);  // bound nodes lie in the order of the program
+      std::ranges::sort(nodes);  // bound nodes lie in program order
     }
   }
   return make_attention_step(std::move(nodes), arguments);

@@ -8,7 +8,8 @@
 namespace pt2::run {
 namespace {
 
-// A number for each channel; `otherwise` for absent ones. Nothing if they are not known.
+// Returns a number for each channel, `otherwise` if the argument is None; nullopt if calls decide
+// it.
 std::optional<std::vector<double>> channel_numbers(const Planner& planner, const BoundNode& node,
                                                    std::string_view name, size_t count,
                                                    double otherwise) {
@@ -70,7 +71,8 @@ class BatchNormStep final : public Step {
   kernels::Activation activation_;
 };
 
-// The number for each channel that a weight broadcasts to images; nothing for other sizes.
+// Returns a number for each channel if the weight broadcasts along the channels of images; nullopt
+// for other sizes.
 std::optional<std::vector<double>> broadcast_numbers(const Tensor& weight, size_t spatial,
                                                      int64_t channels) {
   Sizes sizes = weight.sizes();
@@ -83,7 +85,7 @@ std::optional<std::vector<double>> broadcast_numbers(const Tensor& weight, size_
   return std::vector<double>(row.data<float>(), row.data<float>() + channels);
 }
 
-// What a node does to each channel of the results of `before`; nothing for others.
+// Returns what a node does to each channel of the results of `before`; nullopt for others.
 std::optional<ScaleShift> channel_change(const Planner& planner, const BoundNode& node,
                                          const BoundNode& before, size_t spatial,
                                          int64_t channels) {

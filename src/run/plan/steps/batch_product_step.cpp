@@ -1,5 +1,4 @@
-// Products of matrices that both change from call to call: each right operand is packed where it is
-// used.
+// Products of matrices that both change from call to call: each right operand is packed at its use.
 #include <algorithm>
 
 #include "base/memory_account.h"
@@ -14,15 +13,15 @@
 namespace pt2::run {
 namespace {
 
-// A tensor as matrices: one for each index of `batch`, to which its leading dimensions broadcast.
+// A tensor as matrices, one for each index of `batch`, to which the leading dimensions broadcast.
 struct Matrices {
   Sizes batch;
-  Sizes strides;  // of these
+  Sizes strides;  // of the batch dimensions
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t row_stride = 0;
   int64_t column_stride = 0;
-  int64_t element = 0;  // bytes
+  int64_t element = 0;  // in bytes
   const std::byte* data = nullptr;
 
   Matrices(const Tensor& of, const Sizes& all)
@@ -50,14 +49,14 @@ struct Matrices {
 
 // How matrices are multiplied.
 enum class Way : uint8_t {
-  packed,    // the right one is packed
-  few_rows,  // the right one is read as it lies
-  column,    // the left one, as it lies, with the only column of the right one
+  packed,    // the right matrix is packed
+  few_rows,  // the right matrix is read in place
+  column,    // the left matrix is read in place, with the right one's only column
 };
-// Up to so many rows are few.
+// The largest number of left rows for Way::few_rows.
 constexpr int64_t kRowsToRead = 4;
 
-// One matrix has all threads, several have one each.
+// All threads multiply a single matrix together. Of several matrices, each has one thread.
 template <class Product>
 void multiply_each(const Product& product, kernels::ThreadPool* threads) {
   if (product.count == 1) return product.multiply(0, 0, threads);
@@ -71,7 +70,7 @@ struct BatchProduct {
   Way way;
   int64_t count;  // of matrices
   float* packed;  // a panel for each thread
-  int64_t panel;  // floats of one
+  int64_t panel;  // floats in a panel
   const float* bias;
   float* out;
 
@@ -125,7 +124,8 @@ struct BatchProduct {
   }
 };
 
-// Of halves, which are packed, or read, as they are; sums are rounded some rows at a time.
+// Products of halves, which are packed or read in place as halves. Sums are rounded some rows at a
+// time.
 struct HalfBatchProduct {
   static constexpr int64_t kRowsAtOnce = 256;
 
@@ -134,8 +134,8 @@ struct HalfBatchProduct {
   Way way;
   Dtype dtype;
   int64_t count;  // of matrices
-  float* packed;  // a panel for each thread, or its few rows as floats
-  int64_t panel;  // floats of one
+  float* packed;  // for each thread a panel, or its few rows as floats
+  int64_t panel;  // floats in a panel
   float* sums;    // some rows for each thread
   const float* bias;
   std::byte* out;
@@ -240,12 +240,12 @@ class BatchProductStep final : public Step {
     std::swap(strides.back(), strides[strides.size() - 2]);
     return matrices.with_view(std::move(sizes), std::move(strides), matrices.storage_offset());
   }
-  // Whether a right operand is columns, each alone, whose elements lie side by side.
+  // True if each right operand is a single column of contiguous elements.
   bool is_column(const Tensor& right) const {
     if (is_linear_ || (right.dim() > 1 && right.sizes().back() != 1)) return false;
     return right.stride(right.dim() == 1 ? 0 : right.dim() - 2) == 1;
   }
-  // A vector as the row of a matrix, or as its column.
+  // Returns a left vector as the row of a matrix, a right vector as its column.
   static Tensor as_matrix(const Tensor& tensor, bool is_left) {
     if (tensor.dim() > 1) return tensor;
     Sizes sizes{1, tensor.size(0)}, strides{tensor.size(0), tensor.stride(0)};
@@ -255,20 +255,21 @@ class BatchProductStep final : public Step {
     }
     return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
   }
-  // Whether all matrices are the same one.
+  // True if all matrices are one and the same.
   static bool is_one_matrix(const Tensor& tensor) {
     for (size_t dim = 0; dim + 2 < tensor.sizes().size(); ++dim)
       if (tensor.sizes()[dim] != 1 && tensor.strides()[dim] != 0) return false;
     return true;
   }
-  // All matrices below each other, where they lie evenly; nothing elsewhere.
+  // Returns all matrices stacked into one, if their rows are evenly spaced; nullopt otherwise.
   static std::optional<Tensor> as_one_matrix(const Tensor& tensor) {
     const auto all = rows_of(tensor);
     if (!all) return std::nullopt;
     return tensor.with_view({all->rows, all->columns}, {all->stride, 1}, tensor.storage_offset());
   }
 
-  // One matrix times narrow ones is narrow rows times the matrix turned, which is one product.
+  // One matrix times several narrow ones is a single product: the rows of the transposed narrow
+  // ones times the transposed matrix.
   std::optional<Tensor> multiply_turned(Frame& frame, const Tensor& left,
                                         const Tensor& right) const {
     const auto out = multiply(frame, to_row_major(frame, turned(right)), turned(left), nullptr);
@@ -294,7 +295,7 @@ class BatchProductStep final : public Step {
     Sizes sizes = *batch;
     if (left.dim() > 1) sizes.push_back(a.size(a.dim() - 2));
     if (right.dim() > 1) sizes.push_back(columns);
-    // One right operand for all is used once.
+    // If all matrices share a right operand, their rows are multiplied with it in a single product.
     if (a.dim() > 2 && leading(a) == *batch && is_one_matrix(b)) {
       a = *as_one_matrix(rows_of(a) ? a : to_row_major(frame, a));
       b = b.with_view({b.size(b.dim() - 2), columns}, {b.stride(b.dim() - 2), b.strides().back()},
@@ -302,7 +303,7 @@ class BatchProductStep final : public Step {
       batch->clear();
     }
     const Matrices from(a, *batch), by(b, *batch);
-    // Operands of stride 0 have more elements than memory.
+    // Operands of stride 0 have more elements than memory, so these products may overflow.
     constexpr int64_t kWidestPanel = 64;
     const int64_t panels = kernels::thread_count(frame.threads());
     const auto bound = checked_numel({{from.columns, columns + kWidestPanel, panels}});
@@ -335,7 +336,7 @@ class BatchProductStep final : public Step {
                              .way = way,
                              .dtype = dtype,
                              .count = out.numel() / (from.rows * by.columns)};
-    // Panels begin at whole lines.
+    // Panels begin at multiples of a cache line.
     product.panel = (product.panel_size() + 15) / 16 * 16;
     Tensor packed = frame.make({product.panel * threads});
     Tensor sums = frame.make({product.rows_at_once() * by.columns * threads});

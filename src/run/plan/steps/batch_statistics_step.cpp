@@ -1,5 +1,5 @@
-// Batch normalization in training: with the statistics of the batch, which become part of the
-// running ones.
+// Batch normalization in training: normalizes by the statistics of the batch and updates the
+// running statistics with them.
 #include <cmath>
 
 #include "kernels/images/group_norm.h"
@@ -11,16 +11,17 @@ namespace {
 
 using kernels::RowMoments;
 
-// A number for each channel; null where there is none, or nobody asks.
+// Each pointer leads to one number for each channel. Pointers to absent or unused statistics are
+// null.
 struct Statistics {
   int64_t channels = 0;
-  int64_t count = 0;  // of elements of a channel
+  int64_t count = 0;  // elements in a channel
   double epsilon = 0;
   double momentum = 0;
   const RowMoments* moments = nullptr;
   float* mean = nullptr;  // of the batch
   float* factor = nullptr;
-  const float* old_mean = nullptr;  // running ones, perhaps where the new ones go
+  const float* old_mean = nullptr;  // running ones; the new ones may replace them in place
   const float* old_variance = nullptr;
   float* new_mean = nullptr;
   float* new_variance = nullptr;
@@ -44,7 +45,8 @@ void update(const Statistics& all) {
 
 class BatchStatisticsStep final : public Step {
  public:
-  // Null for running statistics that there are not. `gives_running`: as results, not in place.
+  // Running statistics are null if there are none. `gives_running`: the new ones are results
+  // instead of written in place.
   BatchStatisticsStep(Nodes nodes, const BoundArgument* running_mean,
                       const BoundArgument* running_variance, bool gives_running, double epsilon,
                       double momentum, kernels::Activation activation)
@@ -65,7 +67,7 @@ class BatchStatisticsStep final : public Step {
                           .count = input->numel() / input->size(1),
                           .epsilon = epsilon_,
                           .momentum = momentum_};
-    // One number alone has no variance, which the reference kernel says.
+    // A single element has no variance, which the reference kernel reports.
     if (statistics.count == 1) return false;
     const std::optional<const float*> weight = numbers(frame, first().arguments[1], *input),
                                       bias = numbers(frame, first().arguments[2], *input);
@@ -97,8 +99,8 @@ class BatchStatisticsStep final : public Step {
  private:
   static_assert(sizeof(RowMoments) == 2 * sizeof(double));
 
-  // A number for each channel of the input; null where the argument is none, nothing where it is
-  // something else.
+  // Returns a number for each channel of the input; null if the argument is None, nullopt if it is
+  // anything else.
   static std::optional<const float*> numbers(const Frame& frame, const BoundArgument& argument,
                                              const Tensor& input) {
     if (argument.dynamic == nullptr && argument.constant.is_none())
@@ -109,7 +111,7 @@ class BatchStatisticsStep final : public Step {
     return tensor->data<float>();
   }
 
-  // False where running statistics are not what can be updated.
+  // False if the running statistics cannot be updated.
   bool find_running(Frame& frame, const Tensor& input, Statistics& statistics) const {
     const float** old[] = {&statistics.old_mean, &statistics.old_variance};
     float** now[] = {&statistics.new_mean, &statistics.new_variance};
@@ -121,7 +123,7 @@ class BatchStatisticsStep final : public Step {
       if (gives_running_) continue;
       Tensor tensor = *frame.tensor(*running_[i]);
       if (tensor.storage()->is_read_only()) return false;
-      // Other memory would have the statistics of the call before.
+      // A repeated call would find the statistics of the call before in memory other than state.
       if (frame.recording() != nullptr && !frame.recording()->is_state(tensor))
         frame.recording()->give_up();
       *now[i] = tensor.data<float>();
@@ -129,7 +131,7 @@ class BatchStatisticsStep final : public Step {
     return true;
   }
 
-  // Memory for the results behind the first one.
+  // Makes the results after the first one.
   void make_results(Frame& frame, Statistics& statistics) const {
     float** wanted[] = {&statistics.mean, &statistics.factor, &statistics.new_mean,
                         &statistics.new_variance};

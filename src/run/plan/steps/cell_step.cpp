@@ -1,4 +1,5 @@
-// One step of a recurrent network: a product of the input, then one of the state with the gates.
+// One step of a recurrent network: a product of the input, then a product of the state joined with
+// the gates.
 #include "run/plan/layout.h"
 #include "run/plan/recurrent_weights.h"
 
@@ -33,7 +34,7 @@ class CellStep final : public Step {
     const int64_t gates = weights_->input.size(0);
     Tensor sums = frame.make({batch, gates});
     launch_input(frame, *weights_, lying, batch, sums.data<float>());
-    // The state behind the last step is the state of the only one.
+    // The last state is the output of the only step; the kernel writes both.
     Tensor out = frame.make({batch, hidden}), last = frame.make({batch, hidden});
     const bool is_lstm = cell_ == Cell::lstm;
     Tensor cell = is_lstm ? frame.make({batch, hidden}) : Tensor();

@@ -1,4 +1,4 @@
-// Concatenation of images along their channels, and of others along any dimension.
+// Concatenation of images along their channels, and of other tensors along any dimension.
 #include <cstring>
 #include <utility>
 
@@ -9,7 +9,8 @@
 namespace pt2::run {
 namespace {
 
-// Blocks behind one another to places `pitch` bytes apart. Small ones are moves, no calls.
+// Copies adjacent blocks to places `pitch` bytes apart. Small blocks are moved without calls to
+// memcpy.
 template <size_t N>
 void copy_small_blocks(const std::byte* from, std::byte* to, int64_t count, int64_t pitch) {
   for (int64_t i = 0; i < count; ++i)
@@ -34,7 +35,7 @@ void copy_blocks(const std::byte* from, std::byte* to, int64_t count, int64_t by
 
 class ConcatenationStep final : public Step {
  public:
-  // `stacks`: along a dimension that the parts do not have.
+  // `stacks`: the parts are joined along a new dimension.
   ConcatenationStep(const BoundNode& node, std::vector<ValueId> parts, int64_t dim, bool stacks,
                     bool may_grow)
       : Step({&node}), parts_(std::move(parts)), dim_(dim), stacks_(stacks), may_grow_(may_grow) {}
@@ -75,7 +76,7 @@ class ConcatenationStep final : public Step {
       sizes[static_cast<size_t>(dim)] += part.size(dim);
     }
     if (rearranged && dim != 1) return false;
-    // Blocks of each part lie behind one another, one for each index of what goes around `dim`.
+    // The blocks of each part are adjacent, one for each index of the dimensions around `dim`.
     int64_t around = 1;
     if (rearranged) {
       for (int64_t i = 0; i < rank; ++i) around *= i == 1 ? 1 : sizes[static_cast<size_t>(i)];
@@ -101,7 +102,7 @@ class ConcatenationStep final : public Step {
   }
 
  private:
-  // Writes the parts behind the first one into its room.
+  // Writes the parts after the first one into the first one's room.
   bool grow(Frame& frame, const GrowingInput& growing) const {
     const Tensor& room = growing.room;
     const auto tensor_of = [&](ValueId id) {
@@ -141,7 +142,7 @@ class ConcatenationStep final : public Step {
   std::vector<ValueId> parts_;
   int64_t dim_;
   bool stacks_;
-  bool may_grow_;  // the first part, where a call lets it
+  bool may_grow_;  // the first part may grow if a call lets it
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ struct Padding {
   Sizes after;
 };
 
-// "same": the odd zero goes behind (ATen/native/Convolution.cpp convolution_same).
+// With "same", the odd zero goes to the end (ATen/native/Convolution.cpp convolution_same).
 std::optional<Padding> padding_of(const Planner& planner, const BoundNode& node,
                                   const Tensor& weight, const Sizes& dilation) {
   const Value* given = planner.constant(node, "padding");
@@ -23,7 +23,7 @@ std::optional<Padding> padding_of(const Planner& planner, const BoundNode& node,
   }
   Padding out{Sizes(spatial, 0), Sizes(spatial, 0)};
   if (*word == "valid") return out;
-  // With other strides, "same" is an error.
+  // PyTorch refuses "same" with other strides.
   if (*word != "same" || planner.integers(node, "stride", spatial) != Sizes(spatial, 1))
     return std::nullopt;
   for (size_t i = 0; i < spatial; ++i) {
@@ -35,7 +35,7 @@ std::optional<Padding> padding_of(const Planner& planner, const BoundNode& node,
   return out;
 }
 
-// The zeros that a node puts around an image; nothing where it does something else.
+// Returns the zeros that a node puts around an image; nullopt if the node does anything else.
 std::optional<Padding> zeros_of(const Planner& planner, const BoundNode& node, size_t spatial) {
   const bool is_pad = is_operator(node, "aten::pad");
   if (!is_pad && !is_operator(node, "aten::constant_pad_nd")) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Padding> zeros_of(const Planner& planner, const BoundNode& node, s
   const auto pads = planner.integers(node, "pad", list->size());
   if (!pads) return std::nullopt;
   Padding out{Sizes(spatial, 0), Sizes(spatial, 0)};
-  // The last dimension comes first.
+  // `pads` begins with the last dimension.
   for (size_t i = 0; i < pads->size() / 2; ++i) {
     out.before[spatial - 1 - i] = (*pads)[2 * i];
     out.after[spatial - 1 - i] = (*pads)[2 * i + 1];

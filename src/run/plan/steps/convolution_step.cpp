@@ -1,6 +1,6 @@
-// Convolutions of images and signals with kernels that are the same in every call, with the zeros
-// that are put around their input before, and with the batch normalization behind them folded into
-// the kernels.
+// Convolutions of images and signals with kernels that are the same in every call. Zeros that the
+// program puts around the input become padding, and batch normalization after the convolution is
+// folded into the kernels.
 #include "base/memory_account.h"
 #include "kernels/images/winograd.h"
 #include "run/plan/layout.h"
@@ -10,7 +10,7 @@
 namespace pt2::run {
 namespace {
 
-// Turning so few channels takes longer than reading them where they lie.
+// Rearranging so few channels takes longer than reading them in place.
 constexpr int64_t kFewChannels = 4;
 
 class ConvolutionStep final : public Step {
@@ -85,7 +85,7 @@ class ConvolutionStep final : public Step {
   }
 
  private:
-  // Whether it is some of the channels of images that lie channels last.
+  // True for a slice of the channels of channels-last images.
   static bool is_among_channels(const Tensor& tensor) {
     const Sizes& sizes = tensor.sizes();
     if (tensor.stride(1) != 1 || is_channels_last(tensor)) return false;
@@ -119,8 +119,8 @@ class ConvolutionStep final : public Step {
     });
   }
 
-  // Images with infinite or huge numbers, which Winograd's differences do not take. Few programs
-  // meet any, so the kernels are packed when one does.
+  // Convolves images with infinite or huge numbers, which Winograd's differences do not take. Few
+  // programs meet any, so the kernels are packed when one does.
   void convolve_exceptional(const kernels::Convolution& shape,
                             kernels::ConvolutionOperands operands,
                             kernels::ThreadPool* threads) const {

@@ -1,4 +1,4 @@
-// Elements in another order of memory: clone, contiguous.
+// Row-major copies: clone, contiguous.
 #include <cstring>
 
 #include "run/plan/layout.h"
@@ -32,7 +32,7 @@ class CopyStep final : public Step {
   }
 
  private:
-  bool may_share_;  // memory that is in order already
+  bool may_share_;  // the memory of a row-major operand
 };
 
 }  // namespace
@@ -43,7 +43,7 @@ StepPointer make_copy(const Planner& planner, const BoundNode& node) {
   const auto* format = given == nullptr ? nullptr : given->get_if<MemoryFormat>();
   const bool shares = is_operator(node, "aten::contiguous");
   if (given == nullptr || (format == nullptr && (shares || !given->is_none()))) return nullptr;
-  // To others strides matter.
+  // Other formats depend on strides.
   if (format != nullptr && *format != MemoryFormat::contiguous &&
       (shares || *format != MemoryFormat::preserve))
     return nullptr;

@@ -1,4 +1,4 @@
-// Rows picked by numbers: embedding, index_select, x[numbers].
+// Rows picked by indices: embedding, index_select, x[indices].
 #include "kernels/gather.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
@@ -6,11 +6,11 @@
 namespace pt2::run {
 namespace {
 
-// What tables and indices may be.
+// The tables and indices that an operator takes.
 enum class Lookup : uint8_t {
-  embedding,  // of a matrix, by any indices
-  select,     // by at most one dimension of indices
-  index,      // by any indices
+  embedding,  // a matrix, any indices
+  select,     // any table, at most one dimension of indices
+  index,      // any table, any indices
 };
 
 class GatherStep final : public Step {
@@ -30,7 +30,7 @@ class GatherStep final : public Step {
       return false;
     const bool is_wide = indices->dtype() == Dtype::int64;
     if (!is_wide && indices->dtype() != Dtype::int32) return false;
-    // Rows of a table may lie apart, not what is in them.
+    // Rows of a table may be apart, but each row must be contiguous.
     Sizes row_sizes(table->sizes().begin() + 1, table->sizes().end());
     Sizes row_strides(table->strides().begin() + 1, table->strides().end());
     const Tensor row = table->with_view(row_sizes, std::move(row_strides), table->storage_offset());
@@ -55,7 +55,7 @@ class GatherStep final : public Step {
                          : kernels::gather_rows(gathering, reinterpret_cast<const int32_t*>(place),
                                                 threads);
         });
-    // An index that is none is an error, which the reference kernel describes.
+    // An index out of range is an error, which the reference kernel reports.
     if (!found) return false;
     frame.set(result(), std::move(out), false);
     return true;
@@ -67,7 +67,7 @@ class GatherStep final : public Step {
   Lookup lookup_;
 };
 
-// The only item of the list that is no None, where it is the first one; nothing for others.
+// Returns the first item of the list if all others are None; nullopt otherwise.
 std::optional<ValueId> first_index(const BoundArgument& argument) {
   const auto* list =
       argument.dynamic == nullptr ? nullptr : argument.dynamic->get_if<ArgumentList>();

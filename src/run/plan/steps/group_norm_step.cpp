@@ -8,8 +8,7 @@ namespace {
 
 class GroupNormStep final : public Step {
  public:
-  // A group for each channel where `groups` is 0; weight and bias are undefined where there are
-  // none.
+  // If `groups` is 0, each channel is a group. Weight and bias are undefined if there are none.
   GroupNormStep(Nodes nodes, int64_t groups, Tensor weight, Tensor bias, double epsilon,
                 kernels::Activation activation)
       : Step(std::move(nodes)),
@@ -32,7 +31,7 @@ class GroupNormStep final : public Step {
                             .activation = activation_};
     const bool fits = norm.channels % norm.groups == 0 && has_channels(weight_, norm.channels) &&
                       has_channels(bias_, norm.channels);
-    // One number alone has no variance, which the reference kernel says.
+    // A single element has no variance, which the reference kernel reports.
     if (!fits || (groups_ == 0 && norm.area == 1)) return false;
     const float* weight = weight_.defined() ? weight_.data<float>() : nullptr;
     const float* bias = bias_.defined() ? bias_.data<float>() : nullptr;
@@ -68,7 +67,7 @@ class GroupNormStep final : public Step {
   kernels::Activation activation_;
 };
 
-// Undefined if there is none, nothing if it is not known.
+// Returns a parameter; undefined if there is none, nullopt if it is not known.
 std::optional<Tensor> parameter_of(const Planner& planner, const BoundNode& node,
                                    std::string_view name) {
   if (planner.is_none(node, name)) return Tensor();
@@ -76,7 +75,7 @@ std::optional<Tensor> parameter_of(const Planner& planner, const BoundNode& node
   return found == nullptr ? std::nullopt : planner.row_major(*found);
 }
 
-// Statistics of the input's own, which are stored nowhere.
+// True if the node takes the statistics of its input and stores none.
 bool is_instance_norm(const Planner& planner, const BoundNode& node) {
   return planner.flag(node, "use_input_stats") == true && planner.is_none(node, "running_mean") &&
          planner.is_none(node, "running_var");

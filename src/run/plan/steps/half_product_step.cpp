@@ -1,4 +1,4 @@
-// Products of float16 and bfloat16 with weights that are the same in every call: the weights become
+// Products of float16 and bfloat16 with weights that are the same in every call. Weights become
 // floats in registers, sums are floats, results are rounded once.
 #include <algorithm>
 
@@ -12,12 +12,12 @@
 namespace pt2::run {
 namespace {
 
-// Rows whose sums lie in memory at a time.
+// The number of rows whose sums are in memory at a time.
 constexpr int64_t kRowsAtOnce = 256;
 
 class HalfProductStep final : public Step {
  public:
-  // `of_pixels`: rows are the channels of pixels, which lie side by side then.
+  // `of_pixels`: rows are the channels of pixels, which are contiguous then.
   HalfProductStep(const BoundNode& node, const BoundArgument& input, ProductWeights weights,
                   bool of_pixels, const std::shared_ptr<WeightCopies>& copies)
       : Step({&node}),
@@ -119,7 +119,7 @@ class HalfProductStep final : public Step {
   }
 
   const BoundArgument& input_;
-  int64_t rank_;  // of rows that are no pixels
+  int64_t rank_;  // of the left operand; unused for pixels
   ProductWeights weights_;
   bool of_pixels_;
   PackedMemory packed_;

@@ -1,5 +1,5 @@
-// Steps of float32 for operators on float16 and bfloat16: operands are widened before, the result
-// is rounded behind, as PyTorch's kernels do, which sum in float32, too.
+// Steps of float32 for operators on float16 and bfloat16. Operands are widened before the step and
+// the result is rounded after it. PyTorch's kernels do so and sum in float32, too.
 #include <algorithm>
 
 #include "run/plan/halves.h"
@@ -10,7 +10,7 @@ namespace {
 
 class HalfStep final : public Step {
  public:
-  // `operands` are what the inner step finds in the frame.
+  // `operands` are the values that the inner step reads from the frame.
   HalfStep(Dtype dtype, StepPointer inner, std::vector<ValueId> operands)
       : Step(inner->nodes()),
         dtype_(dtype),
@@ -56,7 +56,7 @@ class HalfStep final : public Step {
   std::vector<ValueId> operands_;
 };
 
-// All but weights that the inner step has taken in when it was made.
+// Returns all operands but the weights that the inner step took when it was made.
 std::vector<ValueId> operands_of(const Planner& planner, const BoundNode& node) {
   constexpr std::string_view kWeights[] = {"weight", "bias", "running_mean", "running_var"};
   const ops::Signature& signature = node.op.signature();

@@ -1,6 +1,6 @@
-// Elements that change their places and nothing else, by rules for each dimension: padding, rolls,
-// flips, repetitions, shuffled pixels and channels, images enlarged by repeating pixels, and
-// elements picked by constant numbers. Images stay channels last.
+// Copies that move elements and change nothing else, by rules for each dimension: padding, rolls,
+// flips, repetition, shuffles of pixels and channels, nearest-neighbor resizing, and indexing by
+// constants. Images stay channels last.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace pt2::run {
 namespace {
 
 using kernels::kNowhere;
-using Places = kernels::MappedCopy::Places;  // by dimension of the result
+using Places = kernels::MappedCopy::Places;  // for each dimension of the result
 
 // Sizes and strides of a tensor.
 struct Shape {
@@ -27,11 +27,11 @@ struct Shape {
   const Sizes& strides;
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
 };
-// Nothing where the operator refuses such sizes, or does something else with them.
+// Returns nullopt if the operator refuses such sizes or treats them in another way.
 using Rule = std::function<std::optional<Places>(const Shape& from)>;
 
-// Where element `position(i)` of a dimension lies; nowhere where that is negative. Empty for
-// dimensions that are too long to be listed.
+// Returns the offset of element `position(i)` for each i; kNowhere for negative positions. Empty
+// for dimensions that are too long to be listed.
 template <class Position>
 std::vector<int64_t> line(int64_t count, int64_t stride, const Position& position) {
   constexpr int64_t kMost = 1 << 22;
@@ -50,12 +50,12 @@ Places unchanged(const Shape& from) {
   return out;
 }
 
-// Beyond these the sizes of a call could overflow; no real program comes near.
+// Larger paddings could overflow the sizes of a call; no real program comes near.
 constexpr int64_t kMostPad = 1 << 20;
 
 enum class Edge : uint8_t { constant, reflected, repeated, circular };
 
-// `pads` are pairs from the last dimension backwards.
+// `pads` holds (before, after) pairs, the last dimension first.
 std::optional<Places> padded(const Shape& from, const Sizes& pads, Edge edge) {
   const size_t count = pads.size() / 2;
   if (pads.size() % 2 != 0 || count > from.sizes.size()) return std::nullopt;
@@ -133,7 +133,8 @@ std::optional<Places> repeated(const Shape& from, const Sizes& times) {
   return out;
 }
 
-// Images in the last three dimensions: channels become pixels between pixels, or the other way.
+// Images are the last three dimensions. Channels become pixels between pixels; with `back`, the
+// reverse.
 std::optional<Places> shuffled_pixels(const Shape& from, int64_t factor, bool back) {
   const size_t rank = from.sizes.size(), c = rank - 3, y = rank - 2, x = rank - 1;
   if (rank < 3 || factor < 1 || factor > kMostPad) return std::nullopt;
@@ -169,7 +170,7 @@ std::optional<Places> shuffled_channels(const Shape& from, int64_t groups) {
   return out;
 }
 
-// Each element of a dimension so many times.
+// Repeats each element of a dimension `times` times.
 std::optional<Places> repeated_elements(const Shape& from, int64_t dim, int64_t times) {
   const auto wrapped = wrapped_dim(dim, from.rank());
   if (!wrapped || times < 1 || times > kMostPad) return std::nullopt;
@@ -181,7 +182,7 @@ std::optional<Places> repeated_elements(const Shape& from, int64_t dim, int64_t 
   return out;
 }
 
-// Pixels repeated or left out: of `sizes`, or of the image's times a scale.
+// Nearest-neighbor resizing to `sizes`, or to the image's sizes times `scales`.
 struct Nearest {
   size_t spatial = 0;
   bool exact = false;
@@ -198,7 +199,7 @@ std::optional<Places> nearest(const Shape& from, const Nearest& how) {
     if (!(wanted >= 1 && wanted < 1 << 24)) return std::nullopt;
     const auto size = static_cast<int64_t>(wanted);
     const auto step = ops::resize_step<float>(in, size, how.scales[i]);
-    // PyTorch has two kernels, which differ where sizes and scales do not fit.
+    // PyTorch has two kernels, which differ if sizes and scales disagree.
     if (step != ops::resize_step<float>(in, size, std::nullopt)) return std::nullopt;
     out[i + 2] = line(size, from.strides[i + 2],
                       [&](int64_t k) { return ops::nearest_element(k, step, in, how.exact); });
@@ -206,7 +207,7 @@ std::optional<Places> nearest(const Shape& from, const Nearest& how) {
   return out;
 }
 
-// Numbers for dimensions first, first + 1, … that broadcast with each other.
+// Index tensors for dimensions first, first + 1, …, which broadcast with each other.
 struct Picks {
   size_t first = 0;
   std::vector<Tensor> numbers;
@@ -228,7 +229,7 @@ std::optional<Places> picked(const Shape& from, const Picks& picks) {
     size_t along = 0;
     for (size_t dim = 0; dim < numbers.sizes().size(); ++dim) {
       if (numbers.sizes()[dim] == 1) continue;
-      // Its numbers are to depend on one dimension of the result.
+      // An index tensor must vary along one dimension of the result only.
       if (numbers.sizes()[dim] != numbers.numel()) return std::nullopt;
       along = dim + (sizes.size() - numbers.sizes().size());
     }
@@ -255,7 +256,7 @@ std::optional<Places> picked(const Shape& from, const Picks& picks) {
 
 class MappedStep final : public Step {
  public:
-  // `filler` is for float32; others are filled with zeros if it is 0.
+  // A nonzero `filler` is for float32; other dtypes are only filled with zeros.
   MappedStep(Nodes nodes, Rule rule, float filler, std::shared_ptr<Room> room)
       : Step(std::move(nodes)), rule_(std::move(rule)), filler_(filler), room_(std::move(room)) {}
 
@@ -284,17 +285,17 @@ class MappedStep final : public Step {
   }
 
  private:
-  // What calls with operands that lie alike have in common.
+  // The prepared copy for operands of one layout, which later calls share.
   struct Copy {
     Sizes from_sizes, from_strides;
-    int64_t bytes;  // of an element
+    int64_t bytes;  // for each element
     bool was_rearranged;
     Sizes sizes;
     bool rearranged;
     kernels::MappedCopy kernel;
   };
 
-  // Null where the operator refuses such sizes, or there are too many.
+  // Returns null if the operator refuses such sizes or they are too large.
   std::shared_ptr<const Copy> copy_of(const Tensor& from, bool was_rearranged) const {
     const int64_t bytes = dtype_size(from.dtype());
     const std::lock_guard lock(mutex_);
@@ -329,7 +330,7 @@ class MappedStep final : public Step {
   std::shared_ptr<Room> room_;
 };
 
-// All integers of a list; nothing where calls decide.
+// Returns all integers of a list; nullopt if calls decide them.
 std::optional<Sizes> list_of(const Planner& planner, const BoundNode& node, std::string_view name) {
   const Value* value = planner.constant(node, name);
   const auto* list = value == nullptr ? nullptr : value->get_if<Value::List>();
@@ -340,7 +341,7 @@ std::optional<Sizes> list_of(const Planner& planner, const BoundNode& node, std:
 struct Found {
   Rule rule;
   float filler = 0;
-  Step::Nodes before{};  // that are part of it
+  Step::Nodes before{};  // earlier nodes that the step includes
 };
 
 std::optional<Found> find_padding(const Planner& planner, const BoundNode& node) {
@@ -429,7 +430,7 @@ std::optional<Found> find_nearest(const Planner& planner, const BoundNode& node)
   return std::nullopt;
 }
 
-// Constant numbers for dimensions beside each other.
+// Matches indexing of adjacent dimensions by constant index tensors.
 std::optional<Found> find_picks(const Planner& planner, const BoundNode& node) {
   if (!is_operator(node, "aten::index", "Tensor") &&
       !is_operator(node, "aten::_unsafe_index", "Tensor"))
@@ -453,7 +454,7 @@ std::optional<Found> find_picks(const Planner& planner, const BoundNode& node) {
   return Found{[picks](const Shape& from) { return picked(from, picks); }};
 }
 
-// Whether a node exchanges dimensions 1 and 2 of `rank`.
+// True if the node swaps dimensions 1 and 2 of a tensor of `rank` dimensions.
 bool exchanges_groups(const Planner& planner, const BoundNode& node, size_t rank) {
   if (is_operator(node, "aten::transpose", "int"))
     return planner.integer(node, "dim0") == 1 && planner.integer(node, "dim1") == 2;
@@ -464,7 +465,7 @@ bool exchanges_groups(const Planner& planner, const BoundNode& node, size_t rank
   return planner.integers(node, "dims", rank) == order;
 }
 
-// view(transpose(view(x))) of images, as models write channel_shuffle.
+// Matches view(transpose(view(x))) of images, as models write channel_shuffle.
 std::optional<Found> find_written_shuffle(const Planner& planner, const BoundNode& node) {
   const auto sizes_of = [&](const BoundNode& view) {
     return list_of(planner, view, Planner::argument(view, "size") == nullptr ? "shape" : "size");

@@ -1,4 +1,4 @@
-// Functions element by element.
+// Elementwise functions, one for each step.
 #include <algorithm>
 #include <array>
 
@@ -129,7 +129,7 @@ class UnaryStep final : public Step {
   }
 
  private:
-  // Of elements with room between them.
+  // Computes operands that do not fill a block of memory.
   bool run_apart(Frame& frame, const Tensor& from) const {
     Tensor out = frame.make(from.sizes());
     Tensor seen = from;
@@ -149,7 +149,8 @@ class UnaryStep final : public Step {
   Unary function_;
 };
 
-// What two operands have in common with the result, from the outermost dimension to the innermost.
+// Sizes, and strides of the result and of two operands, from the outermost dimension to the
+// innermost.
 struct Loop {
   struct Dim {
     int64_t size, out, a, b;
@@ -162,7 +163,7 @@ int64_t stride_of(const Tensor& tensor, int64_t dim, int64_t rank) {
   return own < 0 || tensor.size(own) == 1 ? 0 : tensor.stride(own);
 }
 
-// Dimensions in the order of the result's strides, those that lie behind one another joined.
+// Orders the dimensions by the result's strides and merges adjacent ones.
 Loop make_loop(const Tensor& out, const Tensor& a, const Tensor& b) {
   std::vector<Loop::Dim> dims;
   for (int64_t dim = 0; dim < out.dim(); ++dim)
@@ -208,7 +209,7 @@ class BinaryStep final : public Step {
     if (!is_float(a) || !is_float(b)) return false;
     const auto sizes = ops::broadcast_sizes(std::array{a->sizes(), b->sizes()});
     if (!sizes) return false;
-    // The result lies as the operand that has its sizes.
+    // The result has the layout of the operand that has its sizes.
     const bool like_b = b->sizes() == *sizes && (a->sizes() != *sizes || !fills_block(*a));
     const Tensor& model = like_b ? *b : *a;
     const auto id = Frame::value_id(like_b ? other : self);
@@ -216,7 +217,7 @@ class BinaryStep final : public Step {
         model.sizes() == *sizes && id && frame.is_rearranged(*id) && is_channels_last(model);
     Tensor out = frame.make(*sizes, rearranged ? channels_last_strides(*sizes) : Sizes());
     if (!compute(frame, *a, *b, out)) {
-      // Neighbours in the result are none in an operand, which is copied then.
+      // Neighbours in the result are not adjacent in an operand, which is copied then.
       const auto beside = [&](const Tensor& tensor, const BoundArgument& argument) {
         return rearranged && tensor.sizes() == *sizes ? channels_last_value(frame, argument)
                                                       : to_row_major(frame, tensor);
@@ -265,7 +266,7 @@ class BinaryStep final : public Step {
   }
 
   Binary function_;
-  float alpha_;  // of b, in sums alone
+  float alpha_;  // factor of b, in sums only
 };
 
 }  // namespace
@@ -277,7 +278,7 @@ std::optional<Unary> unary_of(const Planner& planner, const BoundNode& node) {
     if (is_operator(node, row.name))
       return is_double && row.function == Unary::logarithm_of_gamma ? std::nullopt
                                                                     : std::optional(row.function);
-  // Beyond PyTorch's threshold it is x, to the last bit of a float here too.
+  // Beyond PyTorch's threshold softplus(x) is x, here to the last bit of a float, too.
   if (is_operator(node, "aten::softplus"))
     return planner.number(node, "beta") == 1.0 && planner.number(node, "threshold") == 20.0
                ? std::optional(Unary::softplus)

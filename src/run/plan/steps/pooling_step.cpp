@@ -12,7 +12,7 @@ namespace {
 
 using kernels::Pooling;
 
-// Both lie channels last.
+// Images and result are channels last.
 void launch_pooling(Frame& frame, const Pooling& shape, const Tensor& images, Tensor& out) {
   frame.launch(
       [shape, from = images.data<float>(), to = out.data<float>(), threads = frame.threads()] {
@@ -25,11 +25,11 @@ void launch_pooling(Frame& frame, const Pooling& shape, const Tensor& images, Te
       });
 }
 
-// WindowsAlong of a volume are windows of its planes, and then windows of what became of these: the
-// largest of the largest, and the mean of means of equally many.
+// A volume is pooled in its planes, and then the results are pooled along the depth. This gives the
+// largest of the largest elements, and the mean of means of equally many elements.
 class PoolingStep final : public Step {
  public:
-  // `depth` has windows of the height alone.
+  // `depth` has windows along the height alone.
   PoolingStep(const BoundNode& node, size_t spatial, const Pooling& plane, const Pooling& depth,
               bool rounds_up)
       : Step({&node}), spatial_(spatial), plane_(plane), depth_(depth), rounds_up_(rounds_up) {}
@@ -76,7 +76,7 @@ class PoolingStep final : public Step {
   }
 
  private:
-  // One window with everything, of what lies in the order of its dimensions.
+  // Computes the means of a single window over everything, for row-major input.
   void set_means(Frame& frame, const Tensor& from) const {
     Sizes sizes = from.sizes();
     Sizes dims;
@@ -94,7 +94,7 @@ class PoolingStep final : public Step {
     frame.set(result(), std::move(out), false);
   }
 
-  // How many there are; false for none.
+  // Counts the windows; false if there are none.
   bool find_windows(Pooling& shape) const {
     if (shape.adaptive) return true;
     shape.out_height = window_count(shape.in_height, shape.kernel_height, shape.stride_y,
@@ -105,7 +105,7 @@ class PoolingStep final : public Step {
   }
 
   static void pool(Frame& frame, const Pooling& shape, const Tensor& from, const Tensor& to) {
-    // Adaptive windows hardly overlap.
+    // Adaptive windows hardly overlap, so their extra work is not counted.
     if (!shape.adaptive)
       MemoryAccount::count_loops({to.numel(), std::min(shape.kernel_height, shape.in_height),
                                   std::min(shape.kernel_width, shape.in_width)},
@@ -120,7 +120,7 @@ class PoolingStep final : public Step {
   bool rounds_up_;
 };
 
-// The windows along one dimension: of the width, or of the height.
+// The windows along the width or along the height.
 struct WindowsAlong {
   int64_t kernel = 1, stride = 1, dilation = 1, padding = 0;
 };
@@ -176,7 +176,7 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
     const auto found = planner.integers(node, "dilation", spatial);
     if (!found) return nullptr;
     dilation = *found;
-    // A window with gaps may lie beside a small image.
+    // A dilated window may lie beside a small image, wholly in its padding.
     for (size_t i = 0; i < spatial; ++i)
       if (dilation[i] > 1 && (*padding)[i] > 0) return nullptr;
     plane.kind = depth.kind = Pooling::Kind::maximum;

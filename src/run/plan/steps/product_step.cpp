@@ -74,8 +74,8 @@ class ProductStep final : public Step {
   }
 
  private:
-  // `out` as the nodes behind the product see it: views that keep the order of elements. Finds the
-  // addend on the way; nothing where that has other sizes than what it is added to.
+  // Returns `out` as the nodes after the product see it, through views that keep the order of the
+  // elements. Finds the addend on the way; nullopt if its sizes are not those of the sum.
   Result<std::optional<Tensor>> reshaped(Frame& frame, const Tensor& out, Tensor& addend) const {
     Tensor seen = out;
     for (size_t i = product_; i + 1 < numbers_end_; ++i) {
@@ -117,8 +117,9 @@ class ProductStep final : public Step {
     });
   }
 
-  // Small weights with their columns side by side, which spares each of them a sum across lanes;
-  // null for those that lie so, and large ones, for which memory is slower than sums.
+  // Returns small weights with contiguous columns, which spares each column a sum across lanes.
+  // Null if columns are contiguous already, and for large weights, for which memory is slower than
+  // sums.
   const float* turn(Frame& frame) const {
     constexpr int64_t kSmall = 1 << 16;
     if (has_levels_ || weights_.column_stride == 1 || weights_.depth * weights_.columns > kSmall)
@@ -132,7 +133,7 @@ class ProductStep final : public Step {
     });
   }
 
-  // Either kind of product, of what both have alike.
+  // Returns either kind of product with the fields that both have.
   template <class Product>
   Product product_of(const Tensor& input, const RowsOf& rows, const kernels::Epilogue& epilogue,
                      Tensor& out) const {
@@ -148,7 +149,7 @@ class ProductStep final : public Step {
     return product;
   }
 
-  // With the weights as they lie if they are not packed.
+  // Reads the weights in place if they are not packed.
   void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
     MemoryAccount::count_products({out.numel(), weights_.depth});
@@ -237,10 +238,10 @@ class ProductStep final : public Step {
   }
 
   const BoundArgument& input_;
-  LevelTail level_tail_;  // of products of levels
-  size_t numbers_end_;    // of the nodes before it
-  size_t product_;        // which of the nodes multiplies
-  int64_t rank_;          // of its rows
+  LevelTail level_tail_;  // for products of quantized values
+  size_t numbers_end_;    // end of the nodes before level_tail_
+  size_t product_;        // index of the node that multiplies
+  int64_t rank_;          // of its left operand
   ProductWeights weights_;
   bool has_levels_;
   const BoundArgument* addend_;
@@ -261,7 +262,7 @@ StepPointer make_product(const Planner& planner, const BoundNode& node) {
   const Tail tail = match_tail(planner, node, true);
   Step::Nodes nodes = weights->made_by;
   if (weights->rows) nodes.push_back(weights->rows->node);
-  std::ranges::sort(nodes);  // bound nodes lie in the order of the program
+  std::ranges::sort(nodes);  // bound nodes lie in program order
   nodes.push_back(&node);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   LevelTail levels;

@@ -12,7 +12,7 @@ const Tensor* find_halves(const Planner& planner, const BoundNode& node, std::st
   const Tensor* weight = planner.elements(node, name);
   return weight != nullptr && is_half(weight->dtype()) && is_aligned(*weight) ? weight : nullptr;
 }
-// Of float32, which weights of halves are where they are widened, or of halves.
+// Returns a weight of float32 or of halves. While halves are widened, it is float32.
 const Tensor* find_weight(const Planner& planner, const BoundNode& node, std::string_view name) {
   const Tensor* floats = planner.floats(node, name);
   return floats != nullptr ? floats : find_halves(planner, node, name);
@@ -23,10 +23,10 @@ std::string_view weight_name(const BoundNode& node) {
   return is_operator(node, "aten::matmul") ? "other" : "mat2";
 }
 
-// Products of floats with fewer weights are faster with floats.
+// Below this number of weights, products of float rows are faster with float weights.
 constexpr int64_t kFewLevels = 1 << 14;
 
-// A conversion of int8 to floats, exact and without scales.
+// True if the node may convert int8 to floats, which is exact and without scales.
 bool is_conversion(const BoundNode& node) {
   return is_operator(node, "aten::to", "dtype") || is_operator(node, "aten::_to_copy");
 }
@@ -34,7 +34,7 @@ bool is_dequantization(const BoundNode& node) {
   return is_operator(node, "quantized_decomposed::dequantize_per_channel") ||
          is_operator(node, "quantized_decomposed::dequantize_per_tensor");
 }
-// Of a matrix.
+// True if the node transposes a matrix.
 bool is_transposition(const Planner& planner, const BoundNode& node) {
   if (is_operator(node, "aten::t")) return true;
   const TensorMeta* record = planner.record(node);
@@ -45,7 +45,7 @@ bool is_transposition(const Planner& planner, const BoundNode& node) {
   return a && b && *a != *b;
 }
 
-// The scale of each of `count` levels' columns, where none of them has a zero point.
+// Returns the scales of `count` columns of quantized weights; nullopt if one has a zero point.
 std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node, int64_t rank,
                                    int64_t axis, int64_t count) {
   if (planner.dtype(node, "dtype") != Dtype::int8 ||
@@ -79,7 +79,7 @@ std::optional<Tensor> find_factors(const Planner& planner, const BoundNode& node
   return factors;
 }
 
-// Of at least `least` levels.
+// Returns weights of at least `least` int8 elements; nullopt for others.
 std::optional<QuantizedWeights> find_levels(const Planner& planner, const BoundNode& product,
                                             const BoundArgument& weight, int64_t column_dim,
                                             int64_t least) {
@@ -119,7 +119,7 @@ std::optional<QuantizedWeights> find_levels(const Planner& planner, const BoundN
   return out;
 }
 
-// False where there is a bias that is none for these weights.
+// Takes the bias. False if it does not fit the weights.
 bool take_bias(const Planner& planner, const BoundNode& node, std::string_view name,
                ProductWeights& weights) {
   const Tensor* bias = find_weight(planner, node, name);

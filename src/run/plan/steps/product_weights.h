@@ -1,4 +1,4 @@
-// What a product multiplies with, where that is the same in every call.
+// The right operands of products, where these are the same in every call.
 #ifndef PT2_RUN_PLAN_STEPS_PRODUCT_WEIGHTS_H
 #define PT2_RUN_PLAN_STEPS_PRODUCT_WEIGHTS_H
 
@@ -11,22 +11,21 @@
 
 namespace pt2::run {
 
-// Fewer rows read the weights as they lie, which is as fast as memory gives them.
+// Products of at most so many rows read the weights in place, which is as fast as memory allows.
 inline constexpr int64_t kFewRows = 4;
 
-// [depth, columns], its element (k, n) at data + k * depth_stride + n * column_stride.
+// A matrix [depth, columns] with element (k, n) at data + k * depth_stride + n * column_stride.
 struct ProductWeights {
-  Tensor tensor;  // of float32, float16, bfloat16 or, quantized, int8; keeps the data
+  Tensor tensor;  // float32, float16, bfloat16 or, quantized, int8; keeps the data
   int64_t depth = 0;
   int64_t columns = 0;
   int64_t depth_stride = 0;
   int64_t column_stride = 0;
   std::optional<Tensor> bias;     // float32, row-major [columns]
-  std::optional<Tensor> factors;  // of int8, the scales of the columns: as the bias
-  // Those that make the weights of constants, in the order of the program, for this product alone.
+  std::optional<Tensor> factors;  // for int8, the scales of the columns; laid out like the bias
+  // The nodes that make the weights of constants for this product alone, in program order.
   Step::Nodes made_by;
-  // Where the rows that this product takes are levels, too, and nobody else takes their floats:
-  // what makes floats of them.
+  // The dequantization of the product's rows, if only this product uses the resulting floats.
   std::optional<Dequantization> rows;
 
   PackedContents contents(std::string_view order) const {
@@ -34,17 +33,19 @@ struct ProductWeights {
   }
 };
 
-// Those of linear, addmm, mm and matmul; nothing where they are not known, or lie in an unusual
-// way.
+// Returns the weights of linear, addmm, mm or matmul; nullopt if they are unknown or have an
+// unusual layout.
 std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node);
 
-// Those of a convolution with kernels of one pixel, of float16 or bfloat16; nothing for others.
+// Returns the weights of a convolution with one-pixel kernels of float16 or bfloat16; nullopt for
+// others.
 std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node);
 
-// The rows or images of a product, convolutions among them, that are levels for it alone.
+// Returns the dequantization of a product's rows or of a convolution's images, if only this node
+// uses the resulting floats; nullopt otherwise.
 std::optional<Dequantization> quantized_rows(const Planner& planner, const BoundNode& node);
 const BoundArgument& rows_argument(const BoundNode& node);
-// The dims that a product's operands must have; 0 for one that may have any number but none.
+// The ranks that a product's operands must have; 0 for any rank but 0.
 struct ProductRanks {
   int64_t left = 0;
   int64_t right = 0;
@@ -55,27 +56,27 @@ struct ProductRanks {
 };
 ProductRanks product_ranks(const BoundNode& node);
 
-// Levels that a node's weights are made of, with a scale for each column and no zeros.
+// The quantized values of a node's weights, with a scale for each column and no zero points.
 struct QuantizedWeights {
-  Tensor tensor;  // as the node sees it
+  Tensor tensor;  // as the node sees it, transposed if need be
   std::optional<Tensor> factors;
   Step::Nodes made_by;
 };
-// Those of a convolution of quantized images; nothing for others.
+// Returns the weights of a convolution of quantized images; nullopt for others.
 std::optional<QuantizedWeights> find_quantized_kernels(const Planner& planner,
                                                        const BoundNode& node);
 
-// Whether the node makes floats of int8 that a product may rather take.
+// True if the node makes floats of int8 weights that a product may read directly.
 bool makes_floats_of_levels(const BoundNode& node, const std::vector<Value>& constants);
 
-// Whether the weights of such a product are known and of float16 or bfloat16.
+// True if the product's weights are known and of float16 or bfloat16.
 bool has_half_weights(const Planner& planner, const BoundNode& node);
 
-// A product with weights of float16 or bfloat16.
+// Makes a product with weights of float16 or bfloat16.
 StepPointer make_half_product(const Planner& planner, const BoundNode& node,
                               const BoundArgument& input, ProductWeights weights);
 
-// A convolution with such kernels.
+// Makes a convolution with kernels of float16 or bfloat16.
 StepPointer make_half_convolution(const Planner& planner, const BoundNode& node);
 
 }  // namespace pt2::run

@@ -1,4 +1,4 @@
-// Recurrent networks: for each layer one product of the input for all time steps, then the steps.
+// Recurrent networks: for each layer one product of the input for all time steps, then these steps.
 #include "base/memory_account.h"
 #include "run/plan/layout.h"
 #include "run/plan/recurrent_weights.h"
@@ -69,8 +69,8 @@ class RecurrentStep final : public Step {
       frame.set(*id, std::move(tensor), false);
   }
 
-  // The states of all time steps, [time, batch, directions * hidden] or batch first, of the dtype
-  // of the sequence.
+  // Returns the states of all time steps, [time, batch, directions * hidden] or batch first, in the
+  // dtype of the sequence.
   Tensor run_layer(Frame& frame, const Extents& shape, int64_t layer, const Tensor& sequence,
                    const Tensor (&first_states)[2], Tensor (&last_states)[2]) const {
     const int64_t rows = shape.steps * shape.batch;
@@ -118,7 +118,7 @@ class RecurrentStep final : public Step {
   }
 
   Network network_;
-  Directions weights_;  // of layer 0, both directions; of layer 1; and so on
+  Directions weights_;  // layer 0 in all directions; layer 1; and so on
   std::vector<ValueId> states_;
 };
 

@@ -1,5 +1,5 @@
-// Sums, means and extremes over dimensions, of images as they lie, and logarithms of sums of
-// exponentials.
+// Sums, means and extremes over dimensions, in the memory order of images, and logarithms of sums
+// of exponentials.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,8 +34,8 @@ void reduce(Frame& frame, Reduction reduction, const Tensor& from, const Sizes& 
   });
 }
 
-// A copy without gaps or overlaps. Its innermost dimension is one whose elements lie side by side,
-// the longest of them: windows of a signal are copied as whole signals.
+// Returns a copy without gaps or overlaps. Its innermost dimension is the longest of those with
+// contiguous elements: windows of a signal are copied as whole signals.
 Tensor to_block(Frame& frame, const Tensor& tensor) {
   const auto distance = [&](size_t dim) {
     const int64_t stride = tensor.strides()[dim];
@@ -58,13 +58,14 @@ Tensor to_block(Frame& frame, const Tensor& tensor) {
   return copy.with_view(tensor.sizes(), std::move(strides), copy.storage_offset());
 }
 
-// Tensors that broadcast to `out`.
+// Runs instructions on tensors that broadcast to `out`.
 void launch_chain(Frame& frame, std::span<const Tensor> tensors,
                   const std::vector<kernels::TileInstruction>& instructions, Tensor& out) {
   launch_tiles(frame, *tile_loops(out.sizes(), out.strides(), tensors), instructions, out);
 }
 
-// log(sum(exp(x - largest))) + largest, where the largest is no infinity. `from` is row-major.
+// Computes log(sum(exp(x - largest))) + largest, with 0 in place of an infinite largest. `from` is
+// row-major.
 void log_sum_exp(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& out) {
   using kernels::TileSource;
   constexpr TileSource kFirst{}, kSecond{.index = 1}, kTile{.from = TileSource::From::tile};
@@ -92,8 +93,8 @@ void log_sum_exp(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& ou
 
 class ReductionStep final : public Step {
  public:
-  // No dimensions are all; no reduction is log_sum_exp. `rounding` is what sums are rounded to
-  // before they become means.
+  // Empty `dims` mean all dimensions. Without a reduction the step computes log_sum_exp. Sums are
+  // rounded by `rounding` before they become means.
   ReductionStep(const BoundNode& node, std::optional<Reduction> reduction, Sizes dims,
                 bool keeps_dims, kernels::Rounding rounding)
       : Step({&node}),
@@ -112,7 +113,7 @@ class ReductionStep final : public Step {
     const Tensor lying = fills_block(*input) ? *input : to_block(frame, *input);
     const auto reduced = reduced_dims(lying.dim());
     if (!reduced) return false;
-    // As the dimensions lie in memory.
+    // The dimensions in memory order.
     std::vector<size_t> order(lying.sizes().size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(
@@ -140,7 +141,7 @@ class ReductionStep final : public Step {
   }
 
  private:
-  // As PyTorch computes it of halves.
+  // PyTorch computes means of halves this way.
   void mean_of_rounded_sum(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& out) const {
     using kernels::TileSource;
     reduce(frame, Reduction::sum, from, dims, out);
@@ -154,7 +155,7 @@ class ReductionStep final : public Step {
                  out);
   }
 
-  // Of each dimension; nothing where one is none, or is named twice.
+  // Marks the reduced dimensions; nullopt if a dimension is out of range or named twice.
   std::optional<std::vector<bool>> reduced_dims(int64_t rank) const {
     std::vector<bool> out(static_cast<size_t>(rank), dims_.empty());
     for (const int64_t dim : dims_) {
@@ -165,7 +166,7 @@ class ReductionStep final : public Step {
     return out;
   }
 
-  // `out` has the dimensions that are left in the order of memory.
+  // `out` has the remaining dimensions in memory order.
   void set_result(Frame& frame, const Tensor& out, const std::vector<size_t>& order,
                   const std::vector<bool>& reduced) const {
     Sizes sizes, strides;
@@ -216,7 +217,8 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     } else if (!given->is_none()) {
       return nullptr;
     }
-    // Without dimensions PyTorch sums all and leaves all.
+    // With an empty list of dimensions PyTorch's logsumexp sums over all of them but keeps them in
+    // the result.
     if (!row.reduction && dims.empty()) return nullptr;
     const TensorMeta* made = planner.record(node);
     const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();

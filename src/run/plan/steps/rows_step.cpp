@@ -23,7 +23,7 @@ class SoftmaxStep final : public Step {
     const auto wrapped = wrapped_dim(dim_, rank);
     if (!wrapped) return false;
     const auto dim = static_cast<int64_t>(*wrapped);
-    // The channels of rearranged images lie side by side.
+    // The channels of rearranged images are contiguous.
     const bool is_image =
         dim == 1 && rank > 2 && !input->is_contiguous() && is_channels_last(*input);
     Tensor out = is_image ? make_images(frame, input->sizes(), dtype_)
@@ -68,7 +68,7 @@ class SoftmaxStep final : public Step {
 
 class NormStep final : public Step {
  public:
-  // Weight and bias are row-major, and undefined where there are none.
+  // Weight and bias are row-major, and undefined if there are none.
   NormStep(const BoundNode& node, bool subtracts_mean, Sizes normalized, Tensor weight, Tensor bias,
            double epsilon)
       : Step({&node}),
@@ -111,7 +111,7 @@ class NormStep final : public Step {
   double epsilon_;
 };
 
-// The numbers of a weight or bias; undefined if there are none, nothing if they are not known.
+// Returns a weight or bias; undefined if there is none, nullopt if it is not known.
 std::optional<Tensor> row_of(const Planner& planner, const BoundNode& node, std::string_view name,
                              const Sizes& sizes) {
   if (Planner::argument(node, name) == nullptr || planner.is_none(node, name)) return Tensor();
@@ -142,8 +142,8 @@ StepPointer make_norm(const Planner& planner, const BoundNode& node) {
   if (list == nullptr || list->empty() || !planner.only_first_result_used(node)) return nullptr;
   const auto normalized = planner.integers(node, "normalized_shape", list->size());
   const bool is_rms = is_operator(node, "aten::rms_norm");
-  // Without a number, the smallest float that changes 1 (ATen/native/layer_norm.cpp rms_norm), or
-  // half.
+  // Without `eps` PyTorch takes the smallest number that changes 1 (ATen/native/layer_norm.cpp
+  // rms_norm), in float32 or, for halves, in their own dtype.
   if (is_rms && planner.widens() && planner.is_none(node, "eps")) return nullptr;
   const auto epsilon = is_rms && planner.is_none(node, "eps")
                            ? std::optional<double>(std::numeric_limits<float>::epsilon())

@@ -23,18 +23,18 @@ bool is_real(Dtype dtype) {
   return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
 }
 
-// A number as PyTorch makes an element of it.
+// Rounds a number to the dtype, as PyTorch does when it makes an element of it.
 TileSource as_element(Dtype dtype, TileSource source) {
   if (source.from == TileSource::From::number) ops::round_elements(dtype, 1, &source.number);
   return source;
 }
 
-// Whether a number of one dtype may become a float before it becomes one of the other.
+// True if a cast from one dtype to the other may go through a floating-point number.
 bool may_pass_floats(Dtype from, Dtype to) {
   return is_real(from) || dtype_size(from) == 1 || is_real(to) || to == Dtype::bool_;
 }
 
-// Whether the operator gives floats of whole numbers, too.
+// True if the operator returns floats for integers, too.
 bool makes_floats(const BoundNode& node, Unary function) {
   constexpr Unary kOthers[] = {Unary::negate,   Unary::absolute, Unary::square,   Unary::floor,
                                Unary::ceiling,  Unary::round,    Unary::truncate, Unary::sign,
@@ -46,7 +46,7 @@ bool makes_floats(const BoundNode& node, Unary function) {
 }  // namespace
 
 bool TileBuilder::add(const BoundNode& node) {
-  // A record that is missing leaves float32, of nothing else.
+  // Without a record the result counts as float32, and so must its operands.
   const TensorMeta* made = planner_.record(node);
   const auto recorded = made == nullptr ? std::nullopt : made->dtype.dtype();
   node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
@@ -82,7 +82,7 @@ bool TileBuilder::add(const BoundNode& node) {
 }
 
 bool TileBuilder::add_cast(const BoundNode& node) {
-  // What has that dtype already is no copy.
+  // A cast to the operand's own dtype makes no copy.
   const TensorMeta* taken = planner_.record(node.arguments[0]);
   if (taken == nullptr || taken->dtype.dtype() == node_.dtype) return false;
   node_.takes = Takes::anything;
@@ -95,9 +95,9 @@ bool TileBuilder::add_binary(const BoundNode& node, const BinaryNode& binary) {
   node_.subtracts = binary.function == Binary::subtract;
   node_.makes_floats = binary.function == Binary::divide || binary.function == Binary::arctangent;
   TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
-  // PyTorch rounds each of its steps to halves.
+  // PyTorch rounds each intermediate result of this function to halves.
   if (binary.function == Binary::floor_quotient && is_half(node_.dtype)) return false;
-  // Sums, products and quotients of halves take numbers as they are.
+  // Sums, products and quotients of halves take numbers without rounding them first.
   if (binary.function > Binary::divide) {
     a = as_element(node_.dtype, a);
     b = as_element(node_.dtype, b);
@@ -146,7 +146,8 @@ std::optional<std::vector<TileInstruction>> TileBuilder::instructions() const {
     for (const TileSource* source : {&instructions_[i].a, &instructions_[i].b, &instructions_[i].c})
       if (source->from == TileSource::From::tile) last_use[source->index] = i;
   std::vector<TileInstruction> out(instructions_);
-  // As each node would round its result; that of the last one is rounded when it is stored.
+  // Each result is rounded as its node would round it. The last result is rounded when it is
+  // stored.
   for (const Made& made : made_)
     if (made.value.index + 1u < out.size())
       out[made.value.index].rounding = rounding_of(made.dtype);
@@ -205,7 +206,7 @@ bool TileBuilder::add_lerp(const BoundNode& node) {
 bool TileBuilder::add_elu(const BoundNode& node, std::optional<double> alpha,
                           std::optional<double> scale, std::optional<double> input_scale) {
   if (!alpha || !scale || !input_scale) return false;
-  // Both sides are computed of each element: 0 times infinity must be of neither.
+  // Both branches are computed for each element, so neither may multiply 0 by infinity.
   for (const double factor : {*alpha * *scale, *scale, *input_scale})
     if (!std::isfinite(static_cast<float>(factor))) return false;
   const TileSource value = source(node.arguments[0]);
@@ -267,7 +268,7 @@ bool TileBuilder::add_rare(const BoundNode& node) {
     const Value* mode = planner_.constant(node, "rounding_mode");
     const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
     if (text == nullptr || *text != "trunc") return false;
-    // Of a number or a 0-dim divisor the quotient stays a float.
+    // The quotient by a number or by a 0-dim divisor stays a float, unrounded.
     const TensorMeta* divisor = planner_.record(node.arguments[1]);
     const TileSource quotient = emit(Binary::divide, operand(0), operand(1));
     const bool rounds = divisor != nullptr && !divisor->sizes.empty();
@@ -347,7 +348,7 @@ bool TileBuilder::add_normal_distribution(const BoundNode& node) {
 
 bool TileBuilder::add_rounding(const BoundNode& node) {
   const auto decimals = planner_.integer(node, "decimals");
-  constexpr int64_t kMostDecimals = 10;  // whose power is a float
+  constexpr int64_t kMostDecimals = 10;  // powers of ten up to this one are exact floats
   if (!decimals || std::abs(*decimals) > kMostDecimals) return false;
   const TileSource x = source(node.arguments[0]);
   const TileSource ten = number(std::pow(10.0, static_cast<double>(std::abs(*decimals))));
@@ -414,12 +415,12 @@ TileSource TileBuilder::rounded(const TileSource& value) {
 
 bool TileBuilder::finish(const BoundNode& node, const TileSource& value) {
   if (value.from != TileSource::From::tile || !takes_operands_) return false;
-  // Halves alone give halves; numbers without dimensions decide nothing. Of whole numbers alone a
-  // few functions give floats.
+  // Halves result from halves alone. Numbers and 0-dim operands do not decide the dtype. A few
+  // functions return floats for integers alone.
   if (node_.mixes && !node_.takes_floats &&
       (!node_.makes_floats || node_.takes_reals || node_.dtype != Dtype::float32))
     return false;
-  // A chain computes in floats or in double; what it computes in is seen at its ends.
+  // A chain computes in floats or in doubles. Its operands and its result must show which.
   if (node_.is_of_floats && node_.is_of_doubles) return false;
   (node_.is_of_floats ? has_floats_ : has_doubles_) |= node_.is_of_floats || node_.is_of_doubles;
   if (has_doubles_ && (has_floats_ || !shows_doubles())) return false;
@@ -431,9 +432,9 @@ TileSource TileBuilder::source(const BoundArgument& argument, bool is_channels) 
   for (const Made& made : made_)
     if (Planner::takes(argument, *made.node)) {
       note_operand(made.dtype, planner_.record(argument));
-      // Whole numbers are made where results are stored.
+      // Integers are made only when results are stored, so the chain cannot use them.
       takes_operands_ &= is_real(made.dtype) || made.dtype == Dtype::bool_;
-      // Nothing rounds it to floats in a chain that computes in double.
+      // A chain that computes in double does not round this result to float.
       node_.is_of_floats |= is_real(made.dtype) && made.dtype != Dtype::float64;
       return made.value;
     }
@@ -488,7 +489,7 @@ void TileBuilder::note_operand(Dtype dtype, const TensorMeta* record) {
   node_.mixes = true;
   const bool becomes_it =
       node_.dtype == Dtype::float64 || (node_.dtype == Dtype::float32 && dtype != Dtype::float64);
-  // PyTorch refuses differences of bools.
+  // PyTorch refuses to subtract bools.
   takes_operands_ &= becomes_it && node_.is_recorded && !(node_.subtracts && dtype == Dtype::bool_);
 }
 

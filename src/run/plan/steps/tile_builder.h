@@ -1,4 +1,4 @@
-// Nodes that compute element by element as the instructions of one pass over memory.
+// Elementwise nodes as the instructions of one pass over memory.
 #ifndef PT2_RUN_PLAN_STEPS_TILE_BUILDER_H
 #define PT2_RUN_PLAN_STEPS_TILE_BUILDER_H
 
@@ -11,30 +11,30 @@
 
 namespace pt2::run {
 
-// What a step takes. One number for each channel lies along the second dimension of the result.
+// An operand of a step. One number for each channel lies along the second dimension of the result.
 struct TileArgument {
   const BoundArgument* value;
   Dtype dtype;  // of a tensor
   bool is_channels = false;
-  bool is_number = false;  // in every call: the program records no tensor
+  bool is_number = false;  // a number in every call: the program records no tensor
 };
 
-// What nodes compute, as instructions that each have a tile of their own.
+// Translates nodes to instructions, each of which has a tile of its own.
 class TileBuilder {
  public:
   explicit TileBuilder(const Planner& planner) : planner_(planner) {}
 
-  // False where the node is none for tiles, or there are too many operands. Nodes go in the order
-  // of the program.
+  // False if tiles cannot compute the node or there are too many operands. Nodes must be added in
+  // program order.
   bool add(const BoundNode& node);
 
   const std::vector<TileArgument>& operands() const { return operands_; }
-  // Of the last node.
+  // The dtype of the last node.
   Dtype dtype() const { return node_.dtype; }
   bool is_all_float32() const;
 
-  // The instructions with as few tiles as there are values at a time; nothing where these are too
-  // many.
+  // Returns the instructions with as few tiles as values are live at a time; nullopt if these are
+  // too many.
   std::optional<std::vector<kernels::TileInstruction>> instructions() const;
 
  private:
@@ -42,7 +42,7 @@ class TileBuilder {
 
   bool add_binary(const BoundNode& node, const BinaryNode& binary);
 
-  // Activations that the kernels have no function for, and sums of products.
+  // Activations without a function in the kernels, and sums of products.
   bool add_bent(const BoundNode& node);
 
   bool add_leaky_relu(const BoundNode& node);
@@ -52,14 +52,14 @@ class TileBuilder {
   // a + value * b * c.
   bool add_product(const BoundNode& node);
 
-  // As ATen/native/Lerp.h has it, from the end that is nearer.
+  // Interpolates from the nearer end, as ATen/native/Lerp.h does.
   bool add_lerp(const BoundNode& node);
 
   // max(x, 0) * scale + (exp(min(x, 0) * input_scale) - 1) * alpha * scale.
   bool add_elu(const BoundNode& node, std::optional<double> alpha, std::optional<double> scale,
                std::optional<double> input_scale);
 
-  // Comparisons and what they are joined with.
+  // Comparisons, logic, and tests such as isnan.
   bool add_condition(const BoundNode& node);
 
   // Elements of one operand where a condition holds, of the other elsewhere.
@@ -85,18 +85,19 @@ class TileBuilder {
   std::optional<kernels::TileSource> log_sigmoid_gradient(const BoundNode& node);
   std::optional<kernels::TileSource> squared_loss_gradient(const BoundNode& node);
 
-  // max(a, b) + log(1 + exp(-|a - b|)), of base e or 2. Equal infinities have no difference.
+  // max(a, b) + log(1 + exp(-|a - b|)), of base e or 2. Equal infinities have no difference: the
+  // result is the larger operand then.
   bool add_log_of_sum(const BoundNode& node);
 
-  // (erf(x * sqrt(1/2)) + 1) / 2, each of it rounded.
+  // (erf(x * sqrt(1/2)) + 1) / 2, with each intermediate result rounded.
   bool add_normal_distribution(const BoundNode& node);
 
-  // To multiples of a power of ten, which is exact.
+  // Rounds to multiples of a power of ten, which is an exact float.
   bool add_rounding(const BoundNode& node);
 
   bool add_numbers_for_others(const BoundNode& node);
 
-  // x - min(max(x, -lambd), lambd), or x where it is beyond.
+  // softshrink: x - min(max(x, -lambd), lambd). hardshrink: x where |x| exceeds lambd.
   bool add_shrink(const BoundNode& node);
 
   static kernels::TileSource number(double value) {
@@ -118,21 +119,22 @@ class TileBuilder {
                            const kernels::TileSource& a, const kernels::TileSource& b = number(0),
                            double scale = 1);
 
-  // What was emitted last, as a half where the node computes halves.
+  // Rounds the last emitted value to halves if the node computes halves.
   kernels::TileSource rounded(const kernels::TileSource& value);
 
   bool finish(const BoundNode& node, const kernels::TileSource& value);
 
-  // A result of a node before, a number, or an operand of the step.
+  // Returns the source of an argument: the result of an earlier node, a number, or an operand of
+  // the step.
   kernels::TileSource source(const BoundArgument& argument, bool is_channels = false);
 
-  // The node that is being added takes a tensor. It computes as if elements had been floats, where
-  // PyTorch makes them of the result's dtype first.
+  // Notes a tensor operand of the node that is being added. Tiles compute as if its elements were
+  // floats, whereas PyTorch first converts them to the result's dtype.
   void note_operand(Dtype dtype, const TensorMeta* record);
 
   void note_precision(Dtype dtype);
 
-  // Whether the kernel sees that it is to compute in double.
+  // True if the dtypes of the result or of an operand tell the kernel to compute in double.
   bool shows_doubles() const;
 
   struct Made {
@@ -151,16 +153,16 @@ class TileBuilder {
     Takes takes = Takes::numbers;
     std::optional<Dtype> compared;
     bool subtracts = false;
-    bool mixes = false;         // takes elements that become floats of the result's dtype
-    bool takes_floats = false;  // takes dimensions of the result's dtype
+    bool mixes = false;         // takes other elements, which become floats of the result's dtype
+    bool takes_floats = false;  // takes tensors with dimensions of the result's dtype
     bool takes_reals = false;
-    bool makes_floats = false;  // of whole numbers, too
+    bool makes_floats = false;  // for integers, too
     bool is_of_floats = false;
     bool is_of_doubles = false;
-  } node_;  // that is being added
+  } node_;  // the node that is being added
   bool has_floats_ = false;
   bool has_doubles_ = false;
-  bool takes_operands_ = true;  // as far as the program records them
+  bool takes_operands_ = true;  // by the recorded dtypes
 };
 
 }  // namespace pt2::run

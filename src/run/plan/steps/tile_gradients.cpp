@@ -1,5 +1,5 @@
-// Gradients that joint graphs call for functions element by element, as instructions. They compute
-// as ATen/native/cpu/Activation.cpp does, in floats that are rounded once.
+// Gradients of elementwise functions in joint graphs, as instructions. They compute as
+// ATen/native/cpu/Activation.cpp does, in floats that are rounded once.
 #include <numbers>
 
 #include "run/plan/halves.h"
@@ -47,7 +47,7 @@ bool TileBuilder::add_gradient(const BoundNode& node) {
   return false;
 }
 
-// The slope where the function was y: (1 - y) * y.
+// The slope in terms of the function's result y: (1 - y) * y.
 std::optional<TileSource> TileBuilder::sigmoid_gradient(const BoundNode& node) {
   const TileSource gradient = source(node.arguments[0]), y = source(node.arguments[1]);
   return multiply(multiply(gradient, emit(Binary::subtract, number(1), y)), y);
@@ -83,7 +83,7 @@ std::optional<TileSource> TileBuilder::gelu_gradient(const BoundNode& node) {
   const TileSource gradient = source(node.arguments[0]), x = source(node.arguments[1]);
   const TileSource square = emit(Unary::square, x);
   if (*text == "none") {
-    // The normal distribution, and x times its density.
+    // The cumulative normal distribution, and x times its density.
     const TileSource odd =
         emit(Unary::error_function, multiply(x, number(std::numbers::sqrt2 / 2)));
     const TileSource share = multiply(emit(Binary::add, odd, number(1)), number(0.5));
@@ -127,7 +127,7 @@ std::optional<TileSource> TileBuilder::leaky_relu_gradient(const BoundNode& node
   return choose(emit(Binary::greater, x, number(0)), gradient, multiply(gradient, number(*slope)));
 }
 
-// 0 outside of the bounds, and at them.
+// 0 at the bounds and outside of them.
 std::optional<TileSource> TileBuilder::hardtanh_gradient(const BoundNode& node) {
   const auto low = planner_.number(node, "min_val"), high = planner_.number(node, "max_val");
   if (!low || !high) return std::nullopt;
@@ -143,7 +143,7 @@ std::optional<TileSource> TileBuilder::hardsigmoid_gradient(const BoundNode& nod
                 emit(Binary::divide, gradient, number(6)), number(0));
 }
 
-// Halves let the gradient pass where the input is NaN.
+// In halves the gradient passes where the input is NaN.
 std::optional<TileSource> TileBuilder::hardswish_gradient(const BoundNode& node) {
   const TileSource gradient = source(node.arguments[0]), x = source(node.arguments[1]);
   const TileSource slope = emit(Binary::add, emit(Binary::divide, x, number(3)), number(0.5));
@@ -187,7 +187,7 @@ std::optional<TileSource> TileBuilder::log_sigmoid_gradient(const BoundNode& nod
   return emit(Binary::divide, gradient, bottom);
 }
 
-// 2 * (x - y) * gradient, of a mean divided by the number of elements.
+// 2 * (x - y) * gradient; for a mean, divided by the number of elements.
 std::optional<TileSource> TileBuilder::squared_loss_gradient(const BoundNode& node) {
   const auto reduction = planner_.integer(node, "reduction");
   const TensorMeta* made = planner_.record(node);

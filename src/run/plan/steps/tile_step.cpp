@@ -1,4 +1,4 @@
-// Several functions element by element in one pass over memory.
+// Several elementwise functions in one pass over memory.
 #include <algorithm>
 #include <array>
 
@@ -46,7 +46,7 @@ class TileStep final : public Step {
     }
     for (size_t i = 0; i < tensors.size(); ++i)
       if (operands_[i].is_channels && !lay_along_channels(tensors[i], sizes)) return false;
-    // The result lies as the first operand that has its sizes.
+    // The result has the layout of the first operand that has its sizes.
     bool rearranged = false;
     for (size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].sizes() == sizes) {
@@ -72,7 +72,7 @@ class TileStep final : public Step {
   }
 
  private:
-  // Gives numbers for channels the sizes that broadcast to `sizes`; false for others.
+  // Views one number for each channel so that it broadcasts to `sizes`; false for other tensors.
   static bool lay_along_channels(Tensor& numbers, const Sizes& sizes) {
     if (numbers.dim() > 1) return false;
     if (numbers.numel() == 1) {
@@ -87,7 +87,8 @@ class TileStep final : public Step {
     return true;
   }
 
-  // A number of this call as a tensor; nothing for what is neither, or has another dtype.
+  // Returns a tensor operand, or a number of this call as a tensor; nullopt for others and for
+  // other dtypes.
   static std::optional<Tensor> tensor_or_number(Frame& frame, const TileArgument& argument) {
     const Tensor* tensor = frame.tensor(*argument.value);
     if (tensor != nullptr && !tensor->is_wrapped_number())
@@ -102,15 +103,15 @@ class TileStep final : public Step {
     return number;
   }
 
-  // The dimension along which the result's elements lie side by side; the rank if there is none.
+  // Returns the dimension along which the result is contiguous; the rank if there is none.
   static size_t innermost(const Sizes& sizes, const Sizes& strides) {
     for (size_t dim = 0; dim < sizes.size(); ++dim)
       if (sizes[dim] != 1 && strides[dim] == 1) return dim;
     return sizes.size();
   }
 
-  // Whether a photograph's bytes, say, which lie channels last in the program, become images that
-  // do.
+  // True if a float32 result may be channels last because its operands are, such as the bytes of a
+  // photograph that the program stores channels last.
   bool may_lie_channels_last(std::span<const Tensor> tensors, const Sizes& sizes) const {
     if (dtype_ != Dtype::float32) return false;
     const Sizes strides = channels_last_strides(sizes);
@@ -120,7 +121,7 @@ class TileStep final : public Step {
     });
   }
 
-  // Whether neighbours in the result are none in the operand.
+  // True if neighbours in the result are not adjacent in the operand.
   static bool lies_across(const Tensor& tensor, const Sizes& sizes, const Sizes& strides) {
     const size_t inner = innermost(sizes, strides);
     return inner < sizes.size() && stride_along(tensor, inner, sizes.size()) > 1;
@@ -131,7 +132,7 @@ class TileStep final : public Step {
   Dtype dtype_;
 };
 
-// The sizes that the program records are the same, as far as one can see.
+// True if the program records the same sizes for both.
 bool are_alike(const TensorMeta* a, const TensorMeta* b) {
   return a != nullptr && b != nullptr && a->sizes == b->sizes;
 }
@@ -140,7 +141,7 @@ bool are_alike(const TensorMeta* a, const TensorMeta* b) {
 
 StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
   if (TileBuilder builder(planner); !builder.add(node)) return nullptr;
-  // Backwards: whatever only nodes of the step take.
+  // Goes backwards and adds nodes whose results only nodes of the step use.
   Step::Nodes nodes{&node};
   for (size_t i = 0; i < nodes.size() && nodes.size() < kMostNodes; ++i)
     for (const BoundArgument& argument : nodes[i]->arguments) {
@@ -157,7 +158,7 @@ StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
       if (users.empty() || !std::ranges::all_of(users, is_inside)) continue;
       Step::Nodes more = nodes;
       more.push_back(maker);
-      std::ranges::sort(more);  // bound nodes lie in the order of the program
+      std::ranges::sort(more);  // bound nodes lie in program order
       TileBuilder builder(planner);
       if (std::ranges::all_of(more, [&](const BoundNode* each) { return builder.add(*each); }) &&
           builder.instructions())
@@ -166,7 +167,7 @@ StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
   std::ranges::sort(nodes);
   TileBuilder builder(planner);
   for (const BoundNode* each : nodes) builder.add(*each);
-  // One node alone has a step that costs less to run, as a rule.
+  // A single node usually has another step that costs less to run.
   if (nodes.size() < 2 && (make_typed(planner, node) != nullptr ||
                            (builder.is_all_float32() && make_pointwise(planner, node) != nullptr)))
     return nullptr;

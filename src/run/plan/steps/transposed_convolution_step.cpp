@@ -1,5 +1,5 @@
-// Transposed convolutions with kernels that are the same in every call, with what follows them on
-// each channel folded in.
+// Transposed convolutions with kernels that are the same in every call. Later changes of each
+// channel are folded in.
 #include "base/memory_account.h"
 #include "kernels/images/transposed.h"
 #include "run/plan/batch_norm.h"
@@ -11,8 +11,8 @@ namespace {
 
 class TransposedConvolutionStep final : public Step {
  public:
-  // `shape` is without what calls decide; `behind` is what results have behind the last window,
-  // for each spatial dimension. The weight is row-major [in, out / groups, spatial...].
+  // `shape` lacks the sizes that calls decide. `behind` is the length of the results after the last
+  // window, for each spatial dimension. The weight is row-major [in, out / groups, spatial...].
   TransposedConvolutionStep(Nodes nodes, Tensor weight, const kernels::TransposedConvolution& shape,
                             Sizes behind, ChannelChanges changes, kernels::Activation activation,
                             const std::shared_ptr<WeightCopies>& copies)
@@ -62,7 +62,8 @@ class TransposedConvolutionStep final : public Step {
     return true;
   }
 
-  // Where the kernel has a spatial dimension of so many: a signal runs along the height.
+  // Returns which of the kernel's three dimensions is spatial dimension `dim` of `spatial`. The
+  // only dimension of a signal is the height.
   static size_t place(size_t dim, size_t spatial) { return spatial == 1 ? 1 : 3 - spatial + dim; }
 
  private:
@@ -119,7 +120,7 @@ StepPointer make_transposed_convolution(const Planner& planner, const BoundNode&
   Sizes more(spatial);
   for (size_t i = 0; i < spatial; ++i) {
     const size_t dim = TransposedConvolutionStep::place(i, spatial);
-    // The rule of the operator refuses larger ones.
+    // The rule of the operator refuses larger output paddings.
     if ((*behind)[i] >= std::max((*stride)[i], (*dilation)[i])) return nullptr;
     shape.kernel[dim] = weight->sizes()[i + 2];
     shape.stride[dim] = (*stride)[i];

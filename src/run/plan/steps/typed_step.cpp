@@ -1,4 +1,4 @@
-// Comparisons, logic and whole numbers.
+// Comparisons, logic and integer arithmetic.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -20,7 +20,7 @@ using kernels::TypedLoop;
 constexpr struct {
   std::string_view name;
   TypedFunction function;
-  int64_t number = 0;  // the second operand of operators that have one
+  int64_t number = 0;  // the second operand of operators with one argument
 } kFunctions[] = {
     {"aten::add", TypedFunction::add},
     {"aten::sub", TypedFunction::subtract},
@@ -64,8 +64,8 @@ std::optional<TypedElement> element_of(Dtype dtype) {
   return std::nullopt;
 }
 
-// Whether the function takes such elements as PyTorch's operator does, which computes with bits of
-// bools as with truths.
+// True if the function computes with such elements as PyTorch's operator does. PyTorch computes
+// bitwise functions of bools as logic.
 bool takes(TypedFunction function, TypedElement element) {
   if (element == TypedElement::boolean) return !is_arithmetic(function);
   return element != TypedElement::real || !(is_arithmetic(function) || is_logic(function));
@@ -76,7 +76,7 @@ bool is_tensor(const Tensor* tensor) {
          !tensor->is_wrapped_number() && is_aligned(*tensor);
 }
 
-// Nothing where the argument is no whole number in this call.
+// Returns nullopt if the argument is not an integer in this call.
 std::optional<int64_t> whole_number(const Frame& frame, const BoundArgument& argument) {
   const auto id = Frame::value_id(argument);
   if (!id && argument.dynamic != nullptr) return std::nullopt;
@@ -90,10 +90,10 @@ std::optional<int64_t> whole_number(const Frame& frame, const BoundArgument& arg
   return number;
 }
 
-using Number = std::array<std::byte, 8>;  // an element of a dtype
+using Number = std::array<std::byte, 8>;  // the bytes of one element
 
-// A number of this call as an element of the dtype, where PyTorch would not take another one for
-// it.
+// Returns a number of this call as an element of the dtype; nullopt unless PyTorch would use the
+// same number.
 std::optional<Number> number_as(const Frame& frame, const BoundArgument& argument, Dtype dtype) {
   const DtypeCategory category = dtype_category(dtype);
   if (category != DtypeCategory::integer && category != DtypeCategory::floating)
@@ -110,18 +110,18 @@ std::optional<Number> number_as(const Frame& frame, const BoundArgument& argumen
   int64_t stored = 0;
   ops::store_elements(&*whole, 1, dtype, 1, out.data());
   ops::load_elements(out.data(), 1, dtype, 1, &stored);
-  // What does not fit is an error, which the operator describes.
+  // A number that does not fit is an error, which the operator reports.
   return stored == *whole ? std::optional(out) : std::nullopt;
 }
 
-// An operand of this call, and how a loop sees it; null for a number, which is the same everywhere.
+// An operand of this call, and its description in a loop. The tensor is null for a number.
 struct Seen {
   const Tensor* tensor;
   kernels::TypedOperand* operand;
 };
 
-// Sizes and strides of the loop over a row-major result; false where there are too many dimensions
-// even when those that lie behind one another are joined.
+// Sets the sizes and strides of the loop over a row-major result. False if too many dimensions
+// remain when adjacent ones are merged.
 bool set_loop(const Sizes& sizes, std::span<const Seen> operands,
               std::array<int64_t, kernels::kTypedDims>& loop) {
   int place = kernels::kTypedDims;
@@ -145,13 +145,14 @@ bool set_loop(const Sizes& sizes, std::span<const Seen> operands,
   return true;
 }
 
-// How a result lies, and the loop that makes it.
+// The layout of a result.
 struct Layout {
-  Sizes sizes, strides;  // row-major where there are no strides
+  Sizes sizes, strides;  // row-major if `strides` is empty
   bool is_rearranged = false;
 };
-// As the tensors do where these fill blocks of memory in the same way; nothing where there are too
-// many dimensions. The first tensor is the value `first`.
+// Sets up the loop that makes a result. The result has the layout of the tensors if these fill
+// blocks of memory in the same way, else it is row-major. nullopt if there are too many dimensions.
+// `first` is the argument of the first operand.
 std::optional<Layout> lay_out(const Frame& frame, const BoundArgument& first,
                               std::span<const Seen> operands,
                               std::array<int64_t, kernels::kTypedDims>& loop) {
@@ -179,7 +180,7 @@ std::optional<Layout> lay_out(const Frame& frame, const BoundArgument& first,
 
 class TypedStep final : public Step {
  public:
-  // Operands after `arguments` are the number.
+  // The kernel's operands after `arguments` are `number`.
   TypedStep(const BoundNode& node, TypedFunction function, Dtype dtype,
             std::vector<const BoundArgument*> arguments, int64_t number)
       : Step({&node}), function_(function), dtype_(dtype), arguments_(std::move(arguments)) {
@@ -261,7 +262,7 @@ class ConversionStep final : public Step {
   Dtype from_, to_;
 };
 
-// Elements of one tensor or number where a mask is true, of another elsewhere.
+// Elements of one tensor or number where a mask is true, of another where it is false.
 class ChoiceStep final : public Step {
  public:
   ChoiceStep(const BoundNode& node, const BoundArgument& mask, const BoundArgument& chosen,
@@ -359,7 +360,7 @@ StepPointer make_typed(const Planner& planner, const BoundNode& node) {
   const auto element = operand ? element_of(*operand) : std::nullopt;
   if (!result || !element) return nullptr;
   if (const auto cast = cast_of(planner, node))
-    // What has that dtype already is no copy.
+    // A cast to the operand's own dtype makes no copy.
     return cast == result && result != operand && are_whole(*result) && are_whole(*operand)
                ? std::make_unique<ConversionStep>(node, *operand, *result)
                : nullptr;

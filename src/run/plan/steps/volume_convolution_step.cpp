@@ -1,5 +1,5 @@
-// Convolutions of volumes: each slice of a result is a sum of convolutions of the slices that the
-// kernel meets, which are images.
+// Convolutions of volumes: each slice of a result is a sum of image convolutions of the input
+// slices that the kernel covers.
 #include <algorithm>
 
 #include "base/memory_account.h"
@@ -14,19 +14,19 @@
 namespace pt2::run {
 namespace {
 
-// Along each of depth, height and width.
+// Windows along depth, height and width.
 struct Windows {
   Sizes stride, padding, dilation;
 };
 
-// A volume as slices of the input and kernels, behind one another.
+// A convolution of volumes by slices of the input and of the kernels, stored one after another.
 struct Slices {
   kernels::Convolution shape;  // of one slice
   int64_t batch = 0;
   int64_t in = 0, out = 0, kernels = 0;  // along the depth
   int64_t stride = 1, padding = 0, dilation = 1;
   const float* packed = nullptr;
-  float* winograd_scratch = nullptr;  // null where slices are convolved plainly
+  float* winograd_scratch = nullptr;  // null: slices are convolved without Winograd
   const float* bias = nullptr;
   kernels::Activation activation = kernels::Activation::none;
 };
@@ -35,8 +35,8 @@ int64_t packed_slice_size(const kernels::Convolution& shape, bool winograd) {
   return winograd ? kernels::winograd_kernels_size(shape) : kernels::packed_kernels_size(shape);
 }
 
-// One slice of the result, at `to`; its input begins at `from`. False where Winograd's sums are not
-// finite.
+// Computes one slice of the result at `to`; the input volume begins at `from`. False if Winograd's
+// sums are not finite.
 bool convolve_slice(const Slices& all, int64_t slice, const float* from, float* to,
                     kernels::ThreadPool* threads) {
   const kernels::Convolution& shape = all.shape;
@@ -179,7 +179,7 @@ class VolumeConvolutionStep final : public Step {
              packing(shape, winograd, threads));
   }
 
-  // The kernels of each slice for themselves.
+  // Packs the kernels of each slice separately.
   void pack(const kernels::Convolution& shape, bool winograd, float* memory,
             kernels::ThreadPool* threads) const {
     const int64_t each = packed_slice_size(shape, winograd), depth = weight_.size(2);
@@ -200,8 +200,8 @@ class VolumeConvolutionStep final : public Step {
     }
   }
 
-  // What Winograd's differences do not take (winograd.h). Few programs meet any, so the kernels are
-  // packed when one does.
+  // Convolves a slice with numbers that Winograd's differences do not take (winograd.h). Few
+  // programs meet any, so the kernels are packed when one does.
   void convolve_exceptional(Slices slices, int64_t slice, const float* from, float* to,
                             kernels::ThreadPool* threads) const {
     slices.winograd_scratch = nullptr;

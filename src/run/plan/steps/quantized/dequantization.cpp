@@ -15,7 +15,7 @@ double element_of(const Tensor& tensor) {
   ops::load_elements<double>(tensor.raw_data(), 1, tensor.dtype(), 1, &out);
   return out;
 }
-// Scales are floats, zeros whole numbers: doubles hold either.
+// True for a tensor of one number. Scales are floats and zero points integers: doubles hold either.
 bool has_number(const Tensor* tensor) {
   constexpr Dtype kNumbers[] = {Dtype::float32, Dtype::float64, Dtype::int32, Dtype::int64};
   return tensor != nullptr && tensor->defined() && tensor->numel() == 1 && is_aligned(*tensor) &&
@@ -56,7 +56,7 @@ LevelNumbers::Numbers LevelNumbers::Place::read() const {
 }
 
 bool may_multiply(const LevelNumbers::Numbers& numbers, Dtype dtype, const Tensor& scales) {
-  // The largest distance of a level from its zero.
+  // The largest distance of a level from its zero point.
   constexpr float kLargest = 256;
   const float largest = static_cast<float>(numbers.scale) * kLargest;
   const std::span<const float> factors(scales.data<float>(), static_cast<size_t>(scales.numel()));
@@ -88,7 +88,7 @@ std::optional<Dequantization> dequantization_for(const Planner& planner,
                                                  const BoundNode& user) {
   const BoundNode* maker = planner.maker_for(argument, user);
   auto out = maker == nullptr ? std::nullopt : find_dequantization(planner, *maker);
-  // Floats of constant levels are constants, too.
+  // The floats of constant levels are constants, which no step needs to make.
   return out && planner.constant(out->levels) == nullptr ? std::move(out) : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// The numbers that levels of one byte stand for, where one scale and one zero stand for a tensor.
+// Dequantization of one-byte integers (levels) with one scale and one zero point for a tensor.
 #ifndef PT2_RUN_PLAN_STEPS_DEQUANTIZATION_H
 #define PT2_RUN_PLAN_STEPS_DEQUANTIZATION_H
 
@@ -8,7 +8,7 @@
 
 namespace pt2::run {
 
-// Scale and zero of quantize_per_tensor and dequantize_per_tensor, numbers or tensors of one
+// Scale and zero point of quantize_per_tensor and dequantize_per_tensor: numbers, or tensors of one
 // element.
 class LevelNumbers {
  public:
@@ -16,13 +16,13 @@ class LevelNumbers {
     double scale = 1;
     int64_t zero = 0;
   };
-  // Nothing where the node has other arguments than numbers and tensors.
+  // Returns nullopt if they are neither numbers nor tensors.
   static std::optional<LevelNumbers> find(const Planner& planner, const BoundNode& node);
 
-  // Whether they are the same in every call.
+  // The numbers if they are the same in every call.
   const std::optional<Numbers>& fixed() const { return fixed_; }
-  // Where to read a call's numbers, when they are needed: a call that is done again has others in
-  // the same place. Nothing where they are no tensors of one element.
+  // The place of a call's numbers. They are read when needed, since a repeated call has other
+  // numbers in the same place. place() returns nullopt if they are not tensors of one element.
   class Place {
    public:
     Numbers read() const;
@@ -40,16 +40,16 @@ class LevelNumbers {
   const BoundArgument* zero_ = nullptr;
 };
 
-// Of int8 or uint8, whose levels those of a quantized type are.
+// True for int8 and uint8, the dtypes of quantized values.
 inline bool has_levels(Dtype dtype) { return dtype == Dtype::int8 || dtype == Dtype::uint8; }
 inline int64_t least_level(Dtype dtype) { return dtype == Dtype::int8 ? -128 : 0; }
 inline bool is_level(int64_t number, Dtype dtype) {
   return number >= least_level(dtype) && number <= least_level(dtype) + 255;
 }
 
-// Whether products of whole numbers give what those of floats do, with weights of these scales: the
-// zero is a level, which the kernels put around images, and every product of numbers is finite,
-// so that 0 times it is 0.
+// True if integer products give the results of float products, with weights of these scales. The
+// zero point must be a level, since kernels put it around images. Every product must be finite, so
+// that 0 times it is 0.
 bool may_multiply(const LevelNumbers::Numbers& numbers, Dtype dtype, const Tensor& scales);
 
 // A node that makes floats of levels.
@@ -59,11 +59,11 @@ struct Dequantization {
   Dtype dtype = Dtype::uint8;  // of the levels
   LevelNumbers numbers;
 
-  // The levels of a call; null where they are none.
+  // Returns the levels of a call; null if the argument has none.
   const Tensor* find(const Frame& frame) const;
 };
 std::optional<Dequantization> find_dequantization(const Planner& planner, const BoundNode& node);
-// The one that makes an argument for `user` alone.
+// Returns the dequantization that makes an argument for `user` alone.
 std::optional<Dequantization> dequantization_for(const Planner& planner,
                                                  const BoundArgument& argument,
                                                  const BoundNode& user);

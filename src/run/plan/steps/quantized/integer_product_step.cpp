@@ -1,4 +1,4 @@
-// Products of whole numbers of one byte, as torchao writes them, by all threads.
+// Products of one-byte integers, as torchao writes them, by all threads.
 #include "base/memory_account.h"
 #include "kernels/products/integer_products.h"
 #include "run/plan/layout.h"
@@ -22,7 +22,7 @@ class IntegerProductStep final : public Step {
         left->size(1) != right->size(0))
       return false;
     const int64_t rows = left->size(0), columns = right->size(1), depth = left->size(1);
-    // Weights of linear layers lie so, turned.
+    // Transposed weights of linear layers have this layout.
     if (right->stride(0) != 1 || right->stride(1) < depth) return false;
     const Tensor lying = to_row_major(frame, *left);
     Tensor out = frame.make({rows, columns}, {}, Dtype::int32);

@@ -1,13 +1,13 @@
-// Numbers that become levels of a quantized type, levels that become numbers, and both at once, as
-// PT2E writes it around every operator.
+// Quantization of numbers to levels, dequantization, and both in one step, as PT2E writes them
+// around every operator.
 #include "run/plan/layout.h"
 #include "run/plan/steps/quantized/requantization.h"
 
 namespace pt2::run {
 namespace {
 
-// The elements of an argument as they lie, in the order of the program or another one; null where
-// there are gaps among them.
+// An operand that fills a block of memory, in program order or rearranged. The tensor is null if it
+// has gaps.
 struct DenseOperand {
   const Tensor* tensor = nullptr;
   bool is_rearranged = false;

@@ -1,6 +1,6 @@
-// Convolutions of quantized images, which take levels as they are, and give levels where the
-// program makes them of the results: with quantized kernels, or with kernels of floats where sums
-// are short.
+// Convolutions of quantized images. They read the quantized values (levels) directly, and return
+// levels if the program quantizes the results. Kernels are quantized too, or floats where sums are
+// short.
 #include <algorithm>
 
 #include "base/memory_account.h"
@@ -14,7 +14,7 @@
 namespace pt2::run {
 namespace {
 
-// What both kinds share: operands and results of a call.
+// The common part of both steps: operands and results of a call.
 class LevelImagesStep : public Step {
  public:
   struct Parts {
@@ -63,11 +63,11 @@ class LevelImagesStep : public Step {
     return out;
   }
 
-  // How many threads need room for floats that become levels.
+  // Returns the number of threads that need room for floats that become levels.
   int requantizing_threads(Frame& frame) const {
     return levels_.has_levels() ? kernels::thread_count(frame.threads()) : 0;
   }
-  // What either kind of operands has alike.
+  // Returns operands with the fields that both kinds have.
   template <class Kernel>
   Kernel filled(Operands& from, Tensor& scratch) const {
     Kernel to;
@@ -180,7 +180,7 @@ class LevelConvolutionStep final : public LevelImagesStep {
   PackedMemory packed_;
 };
 
-// Groups of few channels have a faster loop with floats.
+// True for groups of few channels, for which a loop with floats is faster.
 bool has_few_channels(const kernels::Convolution& shape) {
   return shape.groups > 1 && shape.in_channels / shape.groups < 16;
 }
@@ -223,7 +223,7 @@ StepPointer make_quantized_convolution(const Planner& planner, const BoundNode& 
     kernels->weight = *std::move(dense);
   }
   nodes.push_back(images->node);
-  std::ranges::sort(nodes);  // bound nodes lie in the order of the program
+  std::ranges::sort(nodes);  // bound nodes lie in program order
   nodes.push_back(&node);
   fold_changes(planner, kernels->weight.sizes().size() - 2, kernels->shape.out_channels, nodes,
                kernels->changes);

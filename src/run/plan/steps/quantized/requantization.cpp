@@ -3,7 +3,8 @@
 namespace pt2::run {
 namespace {
 
-// Of numbers that are the same in every call.
+// Returns the levels that the node rounds to, if its scale and zero point are the same in every
+// call.
 std::optional<kernels::Levels> fixed_levels(const Planner& planner, const BoundNode& node,
                                             Dtype& dtype) {
   const std::optional<Quantization> to = find_quantization(planner, node);
@@ -21,7 +22,7 @@ std::optional<Quantization> find_quantization(const Planner& planner, const Boun
   const auto dtype = planner.dtype(node, "dtype");
   const auto low = planner.integer(node, "quant_min"), high = planner.integer(node, "quant_max");
   if (!dtype || !has_levels(*dtype) || !low || !high || *low > *high) return std::nullopt;
-  // Levels beyond the dtype are an error.
+  // Bounds beyond the dtype are an error.
   if (!is_level(*low, *dtype) || !is_level(*high, *dtype)) return std::nullopt;
   std::optional<LevelNumbers> numbers = LevelNumbers::find(planner, node);
   if (!numbers) return std::nullopt;
@@ -48,7 +49,7 @@ LevelTail match_level_tail(const Planner& planner, const BoundNode& node) {
   LevelTail tail;
   Step::Nodes& nodes = tail.nodes;
   std::vector<kernels::Requantization::Rounding>& roundings = tail.requantization.roundings;
-  size_t end = 0, rounded = 0;  // of the nodes and roundings before the last levels
+  size_t end = 0, rounded = 0;  // of nodes and roundings up to the last levels
   for (const BoundNode* last = &node;;) {
     const BoundNode* to = planner.only_user(*last);
     Dtype dtype{};
