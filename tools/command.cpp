@@ -53,7 +53,7 @@ std::string version() {
                      schema::kNewestVersion % 100);
 }
 
-// Those that stand without a verb.
+// Options that are valid without a verb.
 constexpr std::string_view kOwnOptions[] = {"--help", "--version"};
 
 int unknown_verb(std::span<const std::string> arguments, std::string_view name,
@@ -81,10 +81,11 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
   return kUsage;
 }
 
-// A file may give an operator or a node a name of a million letters, which no reader needs whole.
+// A file may contain names of a million letters for operators or nodes, which no reader needs
+// whole.
 constexpr size_t kMostShownWord = 200, kMostShownLine = 4096;
 
-// What lies between the separators, changed one by one.
+// Applies `change` to each part between separators.
 template <class Change>
 std::string with_parts(std::string_view text, char separator, Change&& change) {
   std::string out;
@@ -97,7 +98,7 @@ std::string with_parts(std::string_view text, char separator, Change&& change) {
   return out;
 }
 
-// A whole message for people.
+// Returns a message with bounded words and lines, safe to print on a terminal.
 std::string shown_message(std::string_view text) {
   const auto shown_word = [](std::string_view word) {
     return bounded(std::string(word), kMostShownWord);
@@ -117,7 +118,7 @@ int report_usage_error(const Verb& verb, std::string_view text, Environment& env
 // Colour codes of ECMA-48 (ISO 6429).
 constexpr std::string_view kColourCodes[] = {"31", "32", "33", "1"};
 
-// With --json the failure is the answer.
+// With --json the error is part of the output.
 void print_json_error(const Error& error, Environment& environment) {
   JsonWriter json;
   json.begin_object();
@@ -192,7 +193,7 @@ const std::string_view kVersion = PT2_VERSION;
 
 Environment standard_environment() {
   prepare_standard_streams();
-  // https://no-color.org, and terminals that know no colours.
+  // https://no-color.org, and terminals without colours.
   const char *no_colour = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
   return {.out = stdout,
           .err = stderr,
@@ -204,7 +205,7 @@ Environment standard_environment() {
 
 int run_command(std::span<const std::string> arguments, Environment& environment) {
   const int code = dispatch(arguments, environment);
-  // A full disk must not look like success.
+  // Reports a full disk, which must not look like success.
   if (std::fflush(environment.out) == 0 && !std::ferror(environment.out)) return code;
   const std::string reason = files::reason();
   print(environment.err, fmt::format("pt2: io: standard output: {}\n", reason));

@@ -1,5 +1,5 @@
-// The frame of the command `pt2`: a table of verbs, where their output goes, what their exit status
-// is. Exit codes: docs/design.md, section 5.
+// The frame of the command `pt2`: the table of verbs, output streams and exit status. Exit codes:
+// docs/design.md, section 5.
 #ifndef PT2_TOOLS_COMMAND_H
 #define PT2_TOOLS_COMMAND_H
 
@@ -17,16 +17,16 @@
 
 namespace pt2::tools {
 
-// Answers go to `out`, everything else to `err`.
+// Results go to `out`, everything else to `err`.
 struct Environment {
   std::FILE* out = nullptr;
   std::FILE* err = nullptr;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  bool plain = false;  // no colours, also on a terminal
+  bool plain = false;  // no colours, even on a terminal
 };
 
-// The standard streams of this process.
+// Returns the standard streams of this process.
 Environment standard_environment();
 
 extern const std::string_view kVersion;
@@ -36,10 +36,10 @@ inline constexpr std::string_view kExitCodes =
 
 enum ExitCode : int { kOk = 0, kDifference = 1, kUsage = 2 };
 
-// What a verb does once its arguments are parsed: its exit code, or the error that ended it.
+// Runs a verb after its arguments are parsed. Returns its exit code, or the error that ended it.
 using Action = std::function<Result<int>(Environment&)>;
 
-// What somebody wants of a file; the help lists verbs by it.
+// The purpose of a verb; the help groups verbs by it.
 enum class Job : uint8_t { look, check, run, change, convert, shell };
 
 struct Verb {
@@ -47,45 +47,45 @@ struct Verb {
   Job job;
   std::string_view summary;   // one line
   std::string_view examples;  // lines "pt2 … # …"
-  // Declares arguments and options; the action keeps what they are parsed into.
+  // Declares arguments and options; the action holds the parsed values.
   Action (*setup)(CommandLine& line);
 };
 
-// In the order of the help: by job.
+// Returns the verbs in the order of the help: by job.
 std::span<const Verb> verbs();
 std::string_view job_name(Job job);  // a heading
 
-// Runs "pt2 ARGUMENTS..."; the exit code.
+// Runs "pt2 ARGUMENTS..." and returns the exit code.
 int run_command(std::span<const std::string> arguments, Environment& environment);
 
 void print(std::FILE* file, std::string_view text);
-// Error `argument` where `output` is one of the files that are read ("-" is standard input): for
-// what is written in another format, which would be all that is left of that file.
+// Error `argument` if `output` is one of the input files ("-" is standard input). For output in
+// another format, which would destroy the input file.
 Result<void> check_not_read(const std::string& output, const std::vector<std::string>& read);
-// Writes the file whole, or leaves what was there. Errors: those of check_not_read, too.
+// Writes the whole file, or leaves the old one unchanged. Errors include those of check_not_read.
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes,
                         const std::vector<std::string>& read);
-// Writes the text to that file, as write_file does, or prints it if `output` is empty. Programs get
-// the exact bytes, people whole lines.
+// Writes the text to the file `output` like write_file, or prints it if `output` is empty. Programs
+// get the exact bytes, terminals whole lines.
 Result<void> write_text(Environment& environment, const std::string& output, std::string text,
                         const std::vector<std::string>& read);
-// Each on its own line of `err`, "pt2: warning: V201 …".
+// Prints each warning on its own line of `err`, "pt2: warning: V201 …".
 void print_warnings(Environment& environment, const Diagnostics& warnings);
 void print_warning(Environment& environment, std::string_view text);
-// How to raise the limits that the message names, "--limit max_entries=N raises it, …"; "" where
-// that is no remedy.
+// Returns how to raise the limits that the message names, "--limit max_entries=N raises it, …"; ""
+// if raising a limit does not help.
 std::string limit_remedy(ErrorCode code, std::string_view message);
-// The caller's mistake.
+// Returns an error of the caller.
 inline Error usage_error(std::string message) {
   return {ErrorCode::argument, std::move(message), ""};
 }
-// "malformed: model.pt2: …", for people: what a file says cannot write to their terminal.
+// Returns "malformed: model.pt2: …", safe to print: text from a file cannot control the terminal.
 std::string error_text(const Error& error);
-// "pt2: malformed: model.pt2: …", for a verb that goes on after it; and that remedy.
+// Prints "pt2: malformed: model.pt2: …" and limit_remedy(), for a verb that continues afterwards.
 void print_error(Environment& environment, const Error& error);
 
 enum class Colour : uint8_t { red, green, yellow, bold };
-// `text` in that colour where answers go to a terminal, plain otherwise.
+// Returns `text` in that colour if results go to a terminal, plain text otherwise.
 std::string coloured(const Environment& environment, Colour colour, std::string_view text);
 
 }  // namespace pt2::tools

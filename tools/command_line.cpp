@@ -20,8 +20,8 @@ namespace pt2::tools {
 namespace {
 
 constexpr size_t kHelpColumn = 26;
-constexpr size_t kMostShown = 40;  // of what was typed
-// CLI11's names of types, which the help leaves out.
+constexpr size_t kMostShown = 40;  // characters of a typed word in messages
+// CLI11's type names, which the help omits.
 constexpr std::string_view kUnsaid[] = {"TEXT", "FLOAT", "UINT", "INT"};
 
 template <class T>
@@ -35,7 +35,7 @@ struct ValueOf<std::optional<T>> {
 template <class T>
 constexpr bool is_whole = std::is_integral_v<typename ValueOf<T>::Type>;
 
-// CLI11 lets -1 and 99999999999999999999 wrap.
+// Checks the range, because CLI11 lets -1 and 99999999999999999999 wrap.
 template <class T>
 std::string check_whole(const std::string& text) {
   typename ValueOf<T>::Type value{};
@@ -54,20 +54,20 @@ std::string check_number(const std::string& text) {
   return decimal_value(text) ? "" : fmt::format("found '{}', expected a number", text);
 }
 
-// " from 0 to 1", " from 0 on", or nothing.
+// Returns " from 0 to 1", " from 0 on", or "".
 std::string range_text(double least, double most) {
   if (std::isfinite(most)) return fmt::format(" from {} to {}", least, most);
   return std::isfinite(least) ? fmt::format(" from {} on", least) : "";
 }
 
-// Those that the help calls so are names of files.
+// Arguments with these names in the help are file names.
 constexpr std::string_view kFileArguments[] = {"FILE", "TEXT", "TENSORS"};
 
 std::string check_file_name(const std::string& name) {
   return name.empty() ? "the name of the file is empty" : "";
 }
 
-// "a, b or c".
+// Returns "a, b or c".
 std::string alternatives(const std::vector<std::string>& words) {
   std::string out;
   for (size_t i = 0; i < words.size(); ++i)
@@ -79,7 +79,7 @@ void require(const std::string& name, const Result<void>& taken) {
   if (!taken) throw CLI::ValidationError(name, taken.error().message);
 }
 
-// "-o FILE", "--ids LIST", "FILE".
+// Returns "-o FILE", "--ids LIST" or "FILE".
 std::string usage_of(const CLI::Option& option) {
   if (option.get_positional()) return option.get_single_name();
   const std::vector<std::string>& letters = option.get_snames();
@@ -113,10 +113,10 @@ Option& Option::one_of(const std::vector<std::string>& values) {
 Option& Option::range(double least, double most) {
   const auto check = [least, most](const std::string& text) -> std::string {
     const std::optional<double> value = decimal_value(text);
-    if (value && *value >= least && *value <= most) return "";  // NaN is neither
+    if (value && *value >= least && *value <= most) return "";  // false for NaN
     return fmt::format("found '{}', expected a number{}", text, range_text(least, most));
   };
-  // Comes before the check of the type, which would tell of another range.
+  // A transform runs before the type check, which would report another range.
   option_->transform(CLI::Validator(check, ""));
   return *this;
 }
@@ -143,7 +143,7 @@ Option& Option::excludes(const Option& other) {
 
 CommandLine::CommandLine(std::string_view name, std::string_view summary, std::string_view footer)
     : app_(std::make_unique<CLI::App>(std::string(summary), std::string(name))) {
-  app_->allow_windows_style_options(false);  // a name that begins with '/' is a file everywhere
+  app_->allow_windows_style_options(false);  // "/name" is a file everywhere
   app_->get_formatter()->column_width(kHelpColumn);
   app_->set_help_flag("-h,--help", "this text");
   app_->get_formatter()->label("REQUIRED", "");
@@ -171,7 +171,7 @@ template Option CommandLine::add_option(const std::string&, std::optional<std::s
 template Option CommandLine::add_option(const std::string&, int64_t&, const std::string&);
 template Option CommandLine::add_option(const std::string&, uint64_t&, const std::string&);
 template Option CommandLine::add_option(const std::string&, unsigned&, const std::string&);
-#if SIZE_MAX < UINT64_MAX && ULONG_MAX == SIZE_MAX  // size_t is none of the others
+#if SIZE_MAX < UINT64_MAX && ULONG_MAX == SIZE_MAX  // size_t is a type of its own
 template Option CommandLine::add_option(const std::string&, unsigned long&, const std::string&);
 template Option CommandLine::add_option(const std::string&, std::optional<unsigned long>&,
                                         const std::string&);
@@ -202,7 +202,7 @@ Option CommandLine::add_repeatable(const std::string& names, Take take, const st
 }
 
 Option CommandLine::add_flag(const std::string& names, bool& value, const std::string& text) {
-  // CLI11 takes --json=3 for --json, and hands a flag without a value over as "true".
+  // CLI11 accepts --json=3 as --json, and passes "true" for a flag without a value.
   const auto check = [](const std::string& given) {
     return given == "true"
                ? std::string()
@@ -232,7 +232,7 @@ std::string CommandLine::help() const {
   return text + "\n";
 }
 
-// CLI11 says "NAME is required".
+// Converts CLI11's message "NAME is required".
 Error CommandLine::missing(std::string_view message) const {
   const std::string name(message.substr(0, message.find(' ')));
   const CLI::Option* option = app_->get_option_no_throw(name);
@@ -244,7 +244,7 @@ Error CommandLine::missing(std::string_view message) const {
           ""};
 }
 
-// CLI11 says "Could not convert: NAME = VALUE". Every other value is checked before.
+// Converts CLI11's message "Could not convert: NAME = VALUE". All other values are checked earlier.
 Error CommandLine::flag_with_value(std::string_view message) const {
   constexpr std::string_view kBefore = "Could not convert: ", kBetween = " = ";
   const size_t sign = message.find(kBetween);
@@ -257,7 +257,7 @@ Error CommandLine::flag_with_value(std::string_view message) const {
           ""};
 }
 
-// CLI11 says "NAME: 1 required TYPE missing", or "NAME: At Most 1 required but received 2".
+// Converts CLI11's "NAME: 1 required TYPE missing" or "NAME: At Most 1 required but received 2".
 Error CommandLine::wrong_count(std::string_view message) const {
   const std::string name(message.substr(0, message.find(':')));
   const CLI::Option* option = app_->get_option_no_throw(name);
@@ -268,7 +268,7 @@ Error CommandLine::wrong_count(std::string_view message) const {
           fmt::format("{}: its value is missing, expected {}", name, option->get_type_name()), ""};
 }
 
-// The first argument that belongs to nothing.
+// Reports the first argument that no option or position takes.
 Error CommandLine::unexpected() const {
   std::vector<std::string> names;
   for (const OptionText& each : options())
@@ -284,7 +284,7 @@ Error CommandLine::unexpected() const {
             ""};
   }
   const std::string typed = option->substr(0, option->find('='));
-  // Any two letters are near each other.
+  // Does not guess for single letters: any two are close.
   const bool is_letter = typed.size() == 2;
   const std::string meant =
       is_letter ? "" : nearest_name(typed, names, [](const std::string& name) -> std::string_view {
@@ -305,7 +305,7 @@ Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> argument
   } catch (const CLI::ExtrasError&) {
     return unexpected();
   } catch (const CLI::RequiredError& error) {
-    // What nobody knows is named before what is missing.
+    // An unknown option is reported before a missing argument.
     if (std::ranges::any_of(app_->remaining(), is_option)) return unexpected();
     return missing(error.what());
   } catch (const CLI::ConversionError& error) {

@@ -1,4 +1,4 @@
-// One execution of a program, as run and trace make it.
+// One execution of a program, as in the verbs run and trace.
 #ifndef PT2_TOOLS_EXECUTION_H
 #define PT2_TOOLS_EXECUTION_H
 
@@ -24,15 +24,16 @@ struct Execution {
   unsigned threads = 0;
 };
 
-// The options --engine and --threads; `both`, where a verb can compare engines, is --engine both.
+// Adds the options --engine and --threads. `both`, for verbs that can compare engines, receives
+// --engine both.
 void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads,
                         bool* both = nullptr);
-// The options --seed, --ops and --model.
+// Adds the options --seed, --ops and --model.
 void add_execution_options(CommandLine& line, Execution& execution);
 
 struct PreparedCall {
   Model model;
-  CallInputs inputs;  // those given, or the file's own samples
+  CallInputs inputs;  // the given inputs, or the file's own samples
 };
 // Errors: those of open_package, load_operators, Model::from_package, read_inputs.
 Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment);

@@ -26,7 +26,7 @@ bool has_ending(const fs::path& path, std::span<const std::string_view> endings)
   return std::ranges::any_of(endings, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-// What the kernel shows as files has no end, and reading it may block.
+// True for folders whose files the kernel generates: they may be endless, and reading may block.
 bool is_made_by_kernel(const fs::path& folder) {
   constexpr std::string_view kFolders[] = {"/dev", "/proc", "/sys"};
   std::error_code unknown;
@@ -34,8 +34,8 @@ bool is_made_by_kernel(const fs::path& folder) {
   return std::ranges::find(kFolders, real.generic_string()) != std::end(kFolders);
 }
 
-// The files of one folder and the folders in it. Links to folders are not followed: they may lead
-// in a circle. False where the folder cannot be read to its end.
+// Lists the files of one folder and its subfolders. Does not follow links to folders, which may
+// form cycles. False if the folder cannot be read completely.
 bool list_one(const fs::path& folder, std::span<const std::string_view> endings,
               std::vector<std::string>& files, std::vector<fs::path>& folders) {
   std::error_code failed, gone;

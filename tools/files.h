@@ -1,4 +1,4 @@
-// Verbs that take many files: folders opened, files done side by side.
+// For verbs that take many files: expands folders and processes files in parallel.
 #ifndef PT2_TOOLS_FILES_H
 #define PT2_TOOLS_FILES_H
 
@@ -13,18 +13,18 @@
 
 namespace pt2::tools {
 
-// The files named, and for each folder the files below it that have one of the endings, in the
-// order of their names. Links to folders, and what the kernel shows as files (/proc), are left out;
-// folders that cannot be read are a warning. Error `argument` when a folder has none; what does not
-// exist is kept, so that whoever opens it says so.
+// Returns the named files, and for each folder the files below it with one of the endings, sorted
+// by name. Skips links to folders, and files that the kernel generates (/proc); warns of unreadable
+// folders. Error `argument` if a folder has no such files. Keeps nonexistent names, so that opening
+// them reports the error.
 Result<std::vector<std::string>> list_files(std::span<const std::string> names,
                                             std::span<const std::string_view> endings,
                                             Environment& environment);
 // Files of exported programs.
 inline constexpr std::string_view kProgramEndings[] = {".pt2"};
 
-// Calls `work(i)` for all i below `count`, in several threads where there are several files. On a
-// terminal a line of `err` says how far it is.
+// Calls `work(i)` for all i below `count`, in several threads if there are several files. Shows the
+// progress in a line of `err` on a terminal.
 void for_each_file(size_t count, Environment& environment, const std::function<void(size_t)>& work);
 
 }  // namespace pt2::tools

@@ -25,12 +25,12 @@ struct ProgramSummary {
   uint64_t file_bytes = 0;
   std::vector<ModelValue> inputs;
   std::vector<ModelValue> outputs;
-  // Where it is a language model; else why it is none.
+  // The roles of a language model, or the reason why it is not one.
   std::optional<decode::ProgramRoles> roles;
   std::string no_roles;
   size_t weights = 0;
   uint64_t weight_bytes = 0;
-  // In memory already for programs before it.
+  // Weights that are already in memory for earlier programs.
   size_t shared = 0;
   uint64_t shared_bytes = 0;
 };
@@ -82,8 +82,7 @@ Result<FolderSummary> summarise(const Source& source, Environment& environment) 
   return out;
 }
 
-// Lines of a table; what follows one another with one role and type, as the entries of a cache, is
-// one line.
+// Adds lines to a table. Adjacent cache entries with the same type take one line.
 void add_values(TextTable& table, std::string_view kind, const std::vector<ModelValue>& values,
                 const std::vector<decode::Role>& roles) {
   for (size_t i = 0; i < values.size();) {

@@ -1,4 +1,4 @@
-// What `pt2 info` says of a folder that an exporter of language models wrote.
+// The output of `pt2 info` for a folder of an exporter of language models.
 #ifndef PT2_TOOLS_FOLDER_H
 #define PT2_TOOLS_FOLDER_H
 
@@ -9,10 +9,10 @@
 
 namespace pt2::tools {
 
-// The path of the program that `source` chooses in its folder. Error `argument` when there is none
-// of that name, or it names none.
+// Returns the path of the program that `source` chooses in its folder. Error `argument` if no
+// program has that name, or if `source` names none.
 Result<std::string> program_in_folder(const Source& source);
-// Programs, what their inputs and outputs are for, caches, weights in common, settings.
+// Shows programs, the roles of their inputs and outputs, caches, shared weights and settings.
 Result<int> show_folder(const Source& source, bool json, Environment& environment);
 
 }  // namespace pt2::tools

@@ -42,7 +42,7 @@ inline void write_texts(JsonWriter& json, std::string_view key,
   json.end_array();
 }
 
-// An array of objects: `write` writes the members of each.
+// Writes an array of objects; `write` writes the members of each.
 template <class Range, class Write>
 void write_objects(JsonWriter& json, std::string_view key, const Range& items, Write&& write) {
   json.key(key);
@@ -55,7 +55,7 @@ void write_objects(JsonWriter& json, std::string_view key, const Range& items, W
   json.end_array();
 }
 
-// A whole answer: one object on one line.
+// Returns a whole answer: one object on one line.
 template <class Write>
 std::string json_object(Write&& write) {
   JsonWriter json;

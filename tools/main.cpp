@@ -9,8 +9,8 @@
 
 namespace {
 
-// What a call frees stays with the process, where the next call finds it: pages that go to the
-// system and come back cost more than many kernels (docs/guides/calls.md).
+// Keeps freed memory in the process for the next call: returning pages to the system and getting
+// them back costs more than many kernels (docs/guides/calls.md).
 void keep_freed_memory() {
 #if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -1,4 +1,4 @@
-// The module hierarchy of a program, for people and as JSON.
+// The module hierarchy of a program, as text and as JSON.
 #ifndef PT2_TOOLS_MODULES_H
 #define PT2_TOOLS_MODULES_H
 
@@ -13,16 +13,16 @@
 
 namespace pt2::tools {
 
-// A tree with a line for each module: class, calls, nodes, elements of its parameters. Sums include
-// submodules.
+// Returns a tree with a line for each module: class, calls, nodes, number of parameter elements.
+// Sums include submodules.
 std::string modules_text(const Program& program, const ProgramStats& stats);
-// The member "modules".
+// Writes the member "modules".
 void write_modules(JsonWriter& json, const Program& program);
 
-// "parameters", "buffers" and "constants".
+// Returns the statistics for "parameters", "buffers" and "constants".
 std::array<std::pair<std::string_view, const HeldStats*>, 3> held_by_name(
     const ProgramStats& stats);
-// A member of each of these names.
+// Writes a member for each of these names.
 void write_held(JsonWriter& json, const ProgramStats& stats);
 
 }  // namespace pt2::tools

@@ -65,7 +65,7 @@ std::string did_you_mean(std::string_view name) {
 bool matches(std::string_view name, std::string_view pattern) {
   constexpr size_t kNone = std::string_view::npos;
   size_t at = 0, next = 0;
-  size_t star = kNone, begin = 0;  // the last *, and where what follows it was tried
+  size_t star = kNone, begin = 0;  // the last *, and where the text after it was tried
   while (at < name.size()) {
     if (next < pattern.size() && pattern[next] == '*') {
       star = next++;

@@ -1,4 +1,4 @@
-// Names that people type wrong.
+// Matching of mistyped names.
 #ifndef PT2_TOOLS_NAMES_H
 #define PT2_TOOLS_NAMES_H
 
@@ -7,11 +7,11 @@
 
 namespace pt2::tools {
 
-// Levenshtein's distance: how many letters to add, drop or change.
+// Returns the Levenshtein distance: the number of letters to insert, delete or replace.
 size_t distance(std::string_view a, std::string_view b);
 
-// The nearest of `names` (each projected to text), or "" when none is near; of those equally near,
-// one that begins as typed.
+// Returns the nearest of `names` (each projected to text), or "" if none is near. Of equally near
+// names, prefers one that begins with the typed text.
 template <class Names, class Text>
 std::string nearest_name(std::string_view typed, const Names& names, Text&& text) {
   std::string best;
@@ -28,14 +28,14 @@ std::string nearest_name(std::string_view typed, const Names& names, Text&& text
   return best;
 }
 
-// "; did you mean 'run'?", to follow what was typed; "" for no name.
+// Returns "; did you mean 'run'?", to follow the typed word; "" for an empty name.
 std::string did_you_mean(std::string_view name);
 
-// Whether all of `name` is what `pattern` says, where * is any text and ? any character. Takes
-// name.size() * pattern.size() steps at most.
+// True if `pattern` matches the whole `name`; * is any text and ? any character. Takes at most
+// name.size() * pattern.size() steps.
 bool matches(std::string_view name, std::string_view pattern);
 
-// The verb that does what another tool's word, or a longer one, asks for; "" when there is none.
+// Returns the verb for another tool's word or a longer word; "" if there is none.
 std::string_view verb_that_means(std::string_view word);
 
 }  // namespace pt2::tools

@@ -1,4 +1,4 @@
-// Libraries of custom operators. Only the command line can name one; a file never does.
+// Libraries of custom operators. Only the command line can name a library; a file cannot.
 #ifndef PT2_TOOLS_PLUGINS_H
 #define PT2_TOOLS_PLUGINS_H
 
@@ -11,7 +11,7 @@
 
 namespace pt2::tools {
 
-// The option --ops.
+// Adds the option --ops.
 Option add_ops_option(CommandLine& line, std::vector<std::string>& libraries);
 // Errors: those of load_plugin.
 Result<CustomOperators> load_operators(std::span<const std::string> libraries);

@@ -14,13 +14,13 @@
 namespace pt2::tools {
 namespace {
 
-// "a -> b", or what both are, or the only one.
+// Returns "a -> b", or one text if both are equal or one is empty.
 std::string change_text(std::string_view before, std::string_view after) {
   if (before.empty() || before == after) return printable(after);
   return printable(after.empty() ? std::string(before) : fmt::format("{} -> {}", before, after));
 }
 
-// Of other types, or of NaN, no distance is known.
+// Omits the distance for different types and for NaN, which have none.
 std::string comparison_text(const Comparison& comparison) {
   const std::string text = comparison.equal() ? "equal" : printable(comparison.difference, 400);
   if (!comparison.equal() && comparison.largest_error == 0) return text;
@@ -102,7 +102,7 @@ void write_difference(JsonWriter& json, const RunDifference& difference) {
   write_integer(json, "not_compared", difference.unpaired);
 }
 
-// What observes a run is told of every node, so that no plan is made.
+// Loads the reference engine: an observer must see every node, so no plan is made.
 Result<Model> load(const Source& source, const RunDiffOptions& options, Environment& environment) {
   PT2_TRY(CustomOperators operators, load_operators(options.libraries));
   PT2_TRY(Package package, open_package(source, environment));

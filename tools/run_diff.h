@@ -1,4 +1,4 @@
-// pt2 diff --run: where the results of two programs part.
+// pt2 diff --run: finds where the results of two programs diverge.
 #ifndef PT2_COMMAND_RUN_DIFF_H
 #define PT2_COMMAND_RUN_DIFF_H
 
@@ -17,11 +17,11 @@ struct RunDiffOptions {
   std::vector<std::string> libraries;
   uint64_t seed = 0;
 };
-// The options --run, --input, --seed and --ops.
+// Adds the options --run, --input, --seed and --ops.
 void add_run_diff_options(CommandLine& line, RunDiffOptions& options);
 
-// Runs both on the inputs given by the names of the first, else on its sample inputs, else on
-// random ones, and prints what differs. The programs take them by position.
+// Runs both programs and prints the differences. Inputs are named as in the first program; without
+// given inputs, uses its sample inputs or random ones. Both programs take them by position.
 Result<int> diff_runs_of(const Source& before, const Source& after, const RunDiffOptions& options,
                          bool as_json, Environment& environment);
 

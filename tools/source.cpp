@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kStandardInput = "/dev/stdin";
 
-// Error `argument` for a folder, of which only some verbs know what to do with it.
+// Error `argument` for a folder, which only some verbs accept.
 Result<void> check_is_file(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(path, unknown)) return {};

@@ -10,7 +10,7 @@
 namespace pt2::tools {
 namespace {
 
-// Counts characters, not bytes: continuation bytes of UTF-8 have no width.
+// Counts characters, not bytes: UTF-8 continuation bytes have no width.
 size_t width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -72,7 +72,7 @@ std::string changed_bytes_text(uint64_t before, uint64_t after) {
   std::string share;
   if (before > 0) {
     const double change = 100 * (static_cast<double>(after) / static_cast<double>(before) - 1);
-    // Without a sign where the digits shown are zeros.
+    // Omits the sign if the printed digits are zeros.
     share = std::abs(change) < 0.05 ? ", 0.0 %" : fmt::format(", {:+.1f} %", change);
   }
   return fmt::format("{} (before {}{})", bytes_text(after), bytes_text(before), share);

@@ -1,4 +1,4 @@
-// Text in aligned columns; what a file says cannot leave its cell.
+// Text in aligned columns; text from a file cannot leave its cell.
 #ifndef PT2_TOOLS_TABLE_H
 #define PT2_TOOLS_TABLE_H
 
@@ -19,7 +19,7 @@ class TextTable {
   explicit TextTable(std::vector<Column> columns, std::string_view indent = "")
       : columns_(std::move(columns)), indent_(indent) {}
 
-  // Cells that are missing at the end stay empty.
+  // Missing cells at the end stay empty.
   void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   // Every line ends in a line break and has no trailing blanks.
@@ -31,11 +31,11 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "1 tensor", "2 tensors".
+// Returns "1 tensor", "2 tensors".
 std::string counted(uint64_t count, std::string_view noun);
-// "98.3 KB", for people; powers of 1000.
+// Returns "98.3 KB"; units are powers of 1000.
 std::string bytes_text(uint64_t bytes);
-// "130.2 KB (before 130.4 KB, -0.1 %)".
+// Returns "130.2 KB (before 130.4 KB, -0.1 %)".
 std::string changed_bytes_text(uint64_t before, uint64_t after);
 
 }  // namespace pt2::tools

@@ -203,7 +203,7 @@ constexpr Verb kVerbs[] = {
 };
 
 #ifdef PT2_VERBS
-// Of a build with these alone the linker leaves out what the others need.
+// In a build with only these verbs, the linker omits the code of the others.
 constexpr std::string_view kChosen[] = {PT2_VERBS};
 constexpr auto kHere = [] {
   std::array<Verb, std::size(kChosen)> here{};

@@ -1,4 +1,4 @@
-// One function per verb, in the file of its name; those for the shell are in tools/shell.
+// One function per verb, in the file of its name; the verbs for the shell are in tools/shell.
 #ifndef PT2_TOOLS_VERBS_H
 #define PT2_TOOLS_VERBS_H
 

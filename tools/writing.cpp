@@ -26,8 +26,8 @@ namespace {
 
 constexpr size_t kShownLines = 20;
 
-// The contents as a file would have them. The file has lost its name before anybody reads it, so
-// that nothing stays behind.
+// Saves the contents and opens the file. Removes the file's name right after opening, so that
+// nothing stays behind.
 Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
                                                      const PackageContents& contents) {
   namespace fs = std::filesystem;
@@ -41,7 +41,7 @@ Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
   fs::remove(path, ignored);
   if (!saved) return saved.error();
   if (!trial) return std::move(trial).error();
-  // Windows removes no file that is mapped.
+  // Windows cannot remove a mapped file, so it is removed again after closing.
   const auto close = [path](const Package* opened) {
     delete opened;
     std::error_code unknown;
@@ -50,7 +50,8 @@ Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
   return std::shared_ptr<const Package>(new Package(*std::move(trial)), close);
 }
 
-// Inputs and outputs are matched by their place: an edit may have renamed them.
+// Compares results for the same inputs. Matches inputs and outputs by position: an edit may have
+// renamed them.
 Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Package>& package,
                         const std::shared_ptr<const Package>& trial, const std::string& name,
                         Environment& environment) {
@@ -60,7 +61,7 @@ Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Pack
   PT2_TRY(const CallInputs inputs, sample_or_random_inputs(before, name, 0, environment));
   const auto run = [&](const Model& model) {
     std::vector<Value> values = inputs.values;
-    for (Value& value : values)  // to which the program may write
+    for (Value& value : values)  // the program may write to its inputs
       if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
         value = tensor->clone();
     return Session(model, inputs.session()).run(values);

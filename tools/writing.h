@@ -1,4 +1,4 @@
-// Verbs that write a changed file: what they check first, and what they say afterwards.
+// For verbs that write a changed file: checks before writing, and the report afterwards.
 #ifndef PT2_TOOLS_WRITING_H
 #define PT2_TOOLS_WRITING_H
 
@@ -20,44 +20,44 @@ struct Writing {
   bool check = false;
   bool json = false;
 };
-// The options -o, --check and --json.
-// -o of a verb that writes a .pt2; "-" becomes the path of standard output.
+// Adds option -o of a verb that writes a .pt2; "-" becomes the path of standard output.
 Option add_written_option(CommandLine& line, std::string& output,
                           const std::string& text =
                               "the .pt2 file to write; may be the one that is "
                               "read;\n- is standard output");
-// Error `argument` where standard output is a terminal, which would show the bytes of a file.
+// Error `argument` if standard output is a terminal, which would show the bytes of a file.
 Result<void> check_takes_bytes(const Environment& environment);
-// Errors: those of save_package; `argument` where a terminal would show the bytes, or the name is
-// that of another format.
+// Errors: those of save_package; `argument` if a terminal would show the bytes, or if the file name
+// is that of another format.
 Result<void> save_written(const PackageContents& contents, const std::string& output,
                           const Environment& environment);
+// Adds the options -o, --check and --json.
 void add_writing_options(CommandLine& line, Writing& writing);
-// An option of a verb with several actions, and those that it is for.
+// An option of a verb with several actions, and the actions that use it.
 struct ActionOption {
   bool is_given = false;
   std::string_view name;
   std::vector<std::string_view> actions;
 };
-// Error `argument` for one that is given and is not for `action`, which would do nothing with it.
+// Error `argument` for a given option that `action` would ignore.
 Result<void> check_options_of(std::string_view action, const std::vector<ActionOption>& options);
 
-// 0 for what has none, as a pipe.
+// Returns 0 for a file without a size, such as a pipe.
 uint64_t size_of(const std::string& path);
-// /dev/stdout, for example: then a report would end up in the archive.
+// True for /dev/stdout, for example: then a report would end up in the archive.
 bool is_written_to(const std::string& path, std::FILE* stream);
 
-// What `written` breaks that `package` does not: a fault of this library, so that nothing is
-// written. Findings that were there before are the user's to know.
+// Returns the rules that `written` breaks and `package` does not. These are faults of libpt2, so
+// nothing must be written. Earlier findings are the user's responsibility.
 Result<std::vector<Diagnostic>> new_findings(const Package& package, const SavedProgram& written,
                                              const Limits& limits);
-// True where no program of the contents breaks anything new; what does is said of `program_name`.
+// True if no program of the contents has new findings; otherwise reports them for `program_name`.
 Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
                       std::string_view program_name, Environment& environment);
 
-// Writes the contents, made of `package` by the changes of `lines`, and says so. Nothing is written
-// where a program breaks a rule that it did not break before (exit 3), or, with --check, gives
-// other results than before for its sample inputs, or for random ones (exit 1).
+// Writes the contents, which `package` became by the changes in `lines`, and reports the changes.
+// Writes nothing if a program breaks a new rule (exit 3). With --check, also writes nothing if
+// results change for the sample inputs, or for random inputs (exit 1).
 Result<int> write_changed(const Writing& writing, const Package& package,
                           const PackageContents& contents, const std::vector<std::string>& lines,
                           Environment& environment);

@@ -1,4 +1,4 @@
-// The rules as text to read, made from their table so that it is never out of date.
+// Documents the rules from their table, so that the text is always up to date.
 #ifndef PT2_ANALYSIS_DOCUMENT_H
 #define PT2_ANALYSIS_DOCUMENT_H
 
@@ -6,7 +6,7 @@
 
 namespace pt2 {
 
-// Markdown: a table of the rules for each hundred of numbers.
+// Returns Markdown: a table of rules for each hundred of numbers.
 std::string document_rules();
 
 }  // namespace pt2

@@ -28,7 +28,7 @@ std::string_view table_name(ValueKind kind) {
   return "";
 }
 
-// The names that torch/fx/graph.py, _Namespace.create_name keeps unchanged.
+// True for names that torch/fx/graph.py, _Namespace.create_name keeps unchanged.
 bool is_identifier(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   return std::ranges::all_of(name, [](char c) {
@@ -97,7 +97,7 @@ class GraphChecks {
   }
 
   // torch/_export/serde/serialize.py, deserialize_outputs: a node with one value takes the value's
-  // name, any other node keeps its own name beside those of its values. If the name is already
+  // name; any other node keeps its own name beside those of its values. If the name is already
   // taken, torch/fx/graph.py, _Namespace.create_name, chooses another.
   void check_own_name(const Node& node, size_t position) {
     const auto* single = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
@@ -132,7 +132,8 @@ class GraphChecks {
     }
   }
 
-  // Calls usually have few arguments, which are compared; the many of a hostile file are hashed.
+  // True if an earlier argument has the same name. Calls usually have few arguments, which are
+  // compared; the many arguments of a hostile file are hashed.
   bool is_repeated(const std::vector<NamedArgument>& inputs, size_t index) {
     const std::string& name = inputs[index].name;
     if (name.empty()) return false;

@@ -1,4 +1,4 @@
-// Nested graphs against the operators that run them (torch/_higher_order_ops).
+// Checks nested graphs against the operators that run them (torch/_higher_order_ops).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Passed operands_from(const Node& node, size_t first) {
   return passed;
 }
 
-// A range, because writers leave out the None elements of a list.
+// Returns a range, because writers leave out the None elements of a list.
 Operands results_of(const Node& node) {
   Operands count;
   for (const Argument& output : node.outputs) {
@@ -51,8 +51,8 @@ Operands results_of(const Node& node) {
   return count;
 }
 
-// Whether both may be records of one tensor. Symbols are not compared: a nested graph may have its
-// own. A value without a record has no dtype.
+// True if both may describe the same tensor. Symbols are not compared: a nested graph may have its
+// own symbols. A value without a record has no dtype.
 bool may_be_one(const TensorMeta& a, const TensorMeta& b) {
   if (!a.dtype.dtype() || !b.dtype.dtype()) return true;
   const auto may_be_equal = [](const SymInt& x, const SymInt& y) {
@@ -102,7 +102,7 @@ class HigherOrderChecks {
     }
   }
 
-  // What the records say at each place, where it is certain which operand an input is.
+  // Compares the records of operands and inputs, if it is certain which operand an input receives.
   void check_inputs(const HigherOrderRow& row, std::span<const Argument* const> operands,
                     const Graph& nested, const std::string& where) {
     if (operands.size() != nested.inputs().size()) return;

@@ -24,7 +24,7 @@ bool is_source_fn_stack(std::string_view text) {
   }
 }
 
-// The fault of one metadata text, and the rule that it breaks; nothing when the text is right.
+// Returns the fault of one metadata text and the rule that it breaks; nothing if the text is right.
 std::optional<std::pair<Rule, std::string>> fault_of(const Node& node, std::string_view key,
                                                      std::string_view text) {
   if (text.empty()) return std::nullopt;
@@ -71,7 +71,7 @@ class MetadataChecks {
 
   const ProgramPlace& place_;
   Diagnostics& findings_;
-  std::map<std::string_view, std::string_view> good_;  // by key, the text that was right last
+  std::map<std::string_view, std::string_view> good_;  // for each key the last text that was right
 };
 
 }  // namespace

@@ -72,8 +72,8 @@ class PayloadChecks {
            (spec.kind == InputKind::buffer && spec.persistent == false);
   }
 
-  // Whether the tensor is among the payloads of the other kind, or (a non-persistent buffer) among
-  // both.
+  // True if the tensor is only among the payloads of the other kind, or if a non-persistent buffer
+  // is among both.
   bool is_misplaced(const InputSpec& spec, const PayloadTensor* payload) const {
     const bool constant = belongs_to_constants(spec);
     const PayloadKind other = constant ? PayloadKind::weight : PayloadKind::constant;
@@ -120,7 +120,7 @@ class PayloadChecks {
     for (const PayloadTensor& tensor : payloads_.tensors()) ++names_of_group[tensor.storage_group];
     for (const PayloadTensor& tensor : payloads_.tensors()) {
       if (used_names_.contains(tensor.name)) continue;
-      // In files of 2.5 to 2.7 the inputs of tied weights share one name. There are then as many
+      // In files of 2.5 to 2.7 the inputs of tied weights share one name. Such a group has as many
       // inputs as names, although not every name has an input.
       const auto specs = specs_of_group_.find(tensor.storage_group);
       if (specs != specs_of_group_.end() && specs->second >= names_of_group[tensor.storage_group])

@@ -11,7 +11,7 @@
 
 namespace pt2 {
 
-// Where a program lies; its parts begin the `where` of findings.
+// The place of a program, with which the `where` of findings begins.
 struct ProgramPlace {
   std::string file;     // "model.pt2"
   std::string program;  // "model.pt2!models/model.json:"

@@ -55,7 +55,7 @@ int output_rank(OutputKind kind) {
   return 0;
 }
 
-// Whether the spec is a tuple of a tuple and a dict: the positional and the keyword arguments.
+// True if the spec is a tuple of a tuple and a dict: the positional and the keyword arguments.
 bool is_arguments_form(const TreeSpec& spec) {
   return spec.type == "builtins.tuple" && spec.children.size() == 2 &&
          spec.children[0].type == "builtins.tuple" && spec.children[1].type == "builtins.dict";
@@ -93,7 +93,7 @@ class SignatureChecks {
     findings_.add(rule, fmt::format("{}.graph_module{}", place_.program, where), std::move(text));
   }
 
-  // False when the counts differ: one spec too few or too many shifts all that follow.
+  // False if the counts differ: a missing or additional spec shifts all specs after it.
   template <class Spec>
   bool check_names(const std::vector<Spec>& specs, std::span<const Argument> arguments,
                    std::string_view what, NameRules rules) {
@@ -128,7 +128,7 @@ class SignatureChecks {
                       value_kind_name(value.kind())));
   }
 
-  // Tied weights may share a name (2.5 to 2.7).
+  // Inputs of tied weights may share a name (2.5 to 2.7).
   void check_input_targets() {
     std::map<std::string_view, const InputSpec*> seen;
     const std::vector<InputSpec>& specs = program_.signature.input_specs;
@@ -212,7 +212,8 @@ class SignatureChecks {
           fmt::format("found {} leaves, expected {}, one for each user {}", leaf_count(*spec),
                       expected, what));
     }
-    // In version 1, a call without keyword arguments has the positional arguments alone.
+    // In version 1, the in_spec of a call without keyword arguments is that of the positional
+    // arguments.
     if (field == "in_spec" && program_.schema_version.major > 1 && !is_arguments_form(*spec))
       add(Rule::in_spec_form, where, "found something other than a tuple of a tuple and a dict");
   }

@@ -77,7 +77,8 @@ class SymbolChecks {
     return entry->second;
   }
 
-  // An expression can be as long as the file and have as many findings as it has symbols.
+  // The texts are bounded: an expression can be as long as the file and have as many findings as
+  // symbols.
   const std::string& shown(Expr expr) {
     auto [entry, is_new] = shown_.try_emplace(expr.operator->());
     if (is_new) entry->second = printable(print_expr(expr));

@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// The places where torch/_export/serde/serialize.py looks for operators: its own packages, and
+// True if torch/_export/serde/serialize.py can find the operator: it searches its own packages, and
 // extensions.
 bool names_operator(std::string_view target) {
   if (target_form(target) == TargetForm::extension) return true;

@@ -26,7 +26,7 @@ void verify_payloads(const Archive& archive, const ProgramSource& source, const 
   const Payloads payloads = read_payloads(archive, source, program, issues);
   const bool readable = issues.empty();
   findings.append(std::move(issues));
-  // Payloads that could not be read would be reported again, as missing.
+  // Skip payloads that could not be read: they would be reported again, as missing.
   if (readable) check_payloads(program, payloads, place, findings);
   check_embedded_pickles(program, place.program, archive.limits(), findings);
   Diagnostics known;  // reported by check_pickles
@@ -46,7 +46,8 @@ void verify_graphs(const Program& program, const ProgramPlace& place, Diagnostic
     options.operators(program, place.program, findings);
 }
 
-// What reading a file finds where ranges lie; of a program in memory nobody has.
+// Reports empty ranges. Reading a file reports them at their places; nothing does for a program in
+// memory.
 void check_ranges(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
   for (const RangeConstraint& constraint : program.range_constraints) {
     if (!constraint.range.is_empty()) continue;

@@ -22,7 +22,7 @@ constexpr int kMaxMajor = 8;
 // torch::serialize::kMinSupportedFileFormatVersion and kMaxSupportedFileFormatVersion.
 constexpr int kMinFileVersion = 1;
 constexpr int kMaxFileVersion = 10;
-// Version and byte order records are a few bytes; more is not one.
+// Version and byte order records have only a few bytes.
 constexpr uint64_t kMaxTextRecord = 64;
 
 std::optional<int> leading_number(std::string_view text) {
@@ -39,12 +39,14 @@ std::string_view first_component(std::string_view name) {
   return slash == name.npos ? std::string_view() : name.substr(0, slash);
 }
 
-// That is decoded: programs, and what says where their tensors lie.
+// True for records that are decoded as JSON: programs, and configs that tell where their tensors
+// lie.
 bool is_json(Role role) {
   return role == Role::program || role == Role::weights_config || role == Role::constants_config;
 }
 
-// Payloads are left to check_all_crcs; the pickle inside a torch.save record has a CRC of its own.
+// True if reading a record checks its CRC. check_all_crcs checks payloads; the pickle inside a
+// torch.save record has a CRC of its own.
 bool is_checked_when_read(Role role) {
   switch (role) {
     case Role::program:
@@ -90,14 +92,14 @@ Result<Archive> Archive::open(const std::string& path, const Limits& limits) {
           MappedFile::open(path, limits.max_stream_bytes));
   PT2_TRY(Archive archive, open_bytes(file->bytes(), file, path, limits));
   archive.file_ = file;
-  // Standard input and other devices have no files beside them.
+  // Standard input and other devices have no neighbouring files.
   if (path.starts_with("/dev/")) return archive;
   const std::string folder = std::filesystem::path(path).parent_path().string();
   archive.folder_ = folder.empty() ? "." : folder;
   return archive;
 }
 
-// JSON that is no known document remains a foreign file.
+// Returns nothing for JSON of an unknown kind: it is a foreign file.
 std::optional<Archive> Archive::open_document(std::span<const std::byte> bytes,
                                               std::shared_ptr<const void> owner, std::string name,
                                               const Limits& limits) {
@@ -154,7 +156,8 @@ Error Archive::not_a_zip(Error error, std::span<const std::byte> bytes) const {
   return this->error(ErrorCode::malformed, fmt::format("not a .pt2 file: it is {}", what));
 }
 
-// Root folder and era. The root is the first entry's first folder, as in PyTorchStreamReader.
+// Finds the root folder and the era. The root is the first folder in the first entry's name, as in
+// PyTorchStreamReader.
 void Archive::find_layout() {
   const std::span<const Entry> entries = zip_.entries();
   for (const LayoutRow& row : layout_rows()) {
@@ -269,7 +272,7 @@ Result<void> Archive::check_package() {
   return {};
 }
 
-// Compiled code without a program is named, whether the package is sound or not.
+// Reports an archive that holds only compiled code, whether the package is sound or not.
 Result<void> Archive::check_content() {
   Result<void> checked = check_package();
   if (!models_.empty()) return checked;
@@ -317,7 +320,7 @@ Result<void> Archive::check_payloads() const {
 void Archive::collect_warnings() {
   for (const std::string& model : models_) {
     const std::string inputs = record_name(Role::sample_inputs, model);
-    // PyTorch loads no container, whether it has sample inputs or not.
+    // PyTorch loads no containers, so their sample inputs do not matter.
     if (era_ != Era::flat && find(inputs) == nullptr && !names_its_payloads(model))
       warnings_.add(Rule::missing_sample_inputs, name_,
                     fmt::format("the archive has no record {}", printable(inputs)));
@@ -385,8 +388,9 @@ Result<void> Archive::check_json_ratio(std::string_view name) const {
                name);
 }
 
-// Real JSON deflates by up to fifty times, so what all may take is not decided by their deflated
-// bytes alone. Each gets its part of that.
+// Returns the factor by which the limits of each JSON record shrink. Real JSON deflates by up to
+// fifty times, so all records together may always take kAlwaysDecoded bytes. Each record gets its
+// share of the total.
 double Archive::json_growth() const {
   constexpr double kAlwaysDecoded = 128 << 20;
   const auto ratio = static_cast<double>(limits_.max_program_ratio);

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kLanes = 8;
 constexpr size_t kBlock = kLanes * sizeof(__m256i);
 
-// x^n modulo the CRC's polynomial; in both, bit 63 - i is the coefficient of x^i.
+// x^n modulo the CRC's polynomial. Bit 63 - i of the result is the coefficient of x^i.
 constexpr uint64_t power_of_x(size_t n) {
   uint32_t power = 1u << 31;
   for (size_t i = 0; i < n; ++i) power = (power >> 1) ^ (power & 1) * 0xEDB88320;

@@ -72,8 +72,8 @@ Result<void> FileSink::write_from(const Origin& origin, std::span<const std::byt
   return {};
 }
 
-// Where the system's copy fails or would be slower, reading and writing takes over, and reports the
-// error.
+// Reads and writes the bytes where the system's copy fails or would be slower. Reading and writing
+// report the error.
 Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte> bytes) {
   bytes = bytes.subspan(
       files::copy_shared(origin.descriptor(), origin.offset_of(bytes), descriptor_, bytes.size()));

@@ -13,8 +13,8 @@ struct Magic {
   std::string_view what;
 };
 
-// Files that people pass to a program that expects a .pt2. Where one mark contains another, the
-// longer one comes first.
+// Files that people pass to a program that expects a .pt2. If one mark contains another, the longer
+// mark comes first.
 // clang-format off
 constexpr Magic kMagics[] = {
     {0, "version https://git-lfs"sv, "a Git LFS pointer; git lfs pull downloads the file"},

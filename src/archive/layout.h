@@ -1,4 +1,4 @@
-// The table of records: which names each era knows and what they are for.
+// The table of records: the names that each era knows, and their roles.
 #ifndef PT2_ARCHIVE_LAYOUT_H
 #define PT2_ARCHIVE_LAYOUT_H
 
@@ -30,12 +30,12 @@ struct LayoutRow {
   Role role;
 };
 std::span<const LayoutRow> layout_rows();
-// `pattern` with `name` in place of its star.
+// Returns `pattern` with `name` in place of its star.
 std::string expand_pattern(std::string_view pattern, std::string_view name);
 
-// The name of the program that PyTorch takes the record for, none if for no program. It takes every
-// record of the folder for one, and the last five bytes of its name for ".json"
-// (torch/export/pt2_archive/_package.py, _load_exported_programs).
+// Returns the name of the program that PyTorch loads from the record; nothing if it loads none.
+// PyTorch takes every record of the folder for a program, and the last five bytes of its name for
+// ".json" (torch/export/pt2_archive/_package.py, _load_exported_programs).
 std::optional<std::string_view> model_loaded_from(std::string_view relative_name);
 
 }  // namespace pt2

@@ -68,7 +68,8 @@ class HashSetOrder {
 
   uint32_t head() const { return static_cast<uint32_t>(hashes_.size()); }
 
-  // buckets_[b] is the element before the bucket's first; `head()` before the list's first.
+  // buckets_[b] is the element before the bucket's first element; head() if that is the list's
+  // first.
   void insert(uint32_t element) {
     uint32_t& before = buckets_[hashes_[element] % buckets_.size()];
     if (before != kNone) {

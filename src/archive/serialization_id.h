@@ -13,7 +13,7 @@ namespace pt2 {
 
 class SerializationId {
  public:
-  // The next entry of the archive; its name begins with the root folder.
+  // Adds the next entry of the archive; its name begins with the root folder.
   void add(std::string_view name, uint64_t size, uint32_t crc);
   std::string text() const;
 

@@ -28,7 +28,7 @@ Result<void> StringSink::write(std::span<const std::byte> bytes) {
 
 Result<void> StringSink::finish() { return {}; }
 
-// Smaller pieces are copied, which costs less than a part of their own.
+// Smaller pieces are copied: a copy costs less than a part of its own.
 constexpr size_t kSmallPart = 4096;
 
 Result<void> PartsSink::write(std::span<const std::byte> bytes) {

@@ -18,8 +18,8 @@ bool leads_to(const std::string& name, int descriptor) {
   return named && opened && named->is_same_file(*opened);
 }
 
-// Only the holder of a temporary file's lock may rename or remove the file. So as long as this
-// function holds the lock, the name leads to the same file.
+// Removes the file if no process holds its lock. Only the holder of a temporary file's lock may
+// rename or remove it, so the name leads to the same file while this function holds the lock.
 void remove_if_abandoned(const std::string& name) {
   const int descriptor = files::open_itself(name);
   if (descriptor < 0) return;
@@ -56,7 +56,8 @@ Result<void> UnfinishedFile::open_with_name() {
   return make_name([this](const std::string& name) {
     const int descriptor = files::create(name);
     if (descriptor < 0) return false;
-    // Until it was locked, another process could take the file for abandoned and lock or remove it.
+    // Before the lock is taken, another process may take the file for abandoned and lock or remove
+    // it.
     const bool is_locked = files::lock(descriptor) || errno != EWOULDBLOCK;
     if (is_locked && leads_to(name, descriptor)) {
       descriptor_ = descriptor;

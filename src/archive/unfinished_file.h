@@ -1,9 +1,9 @@
-// A file that gets its name when it is complete. Until then it has none, where the file system can
-// do so (O_TMPFILE), and a killed process leaves nothing behind. Elsewhere, and for the moment of
-// replacing another file, it is called ".pt2-0.tmp" or the next number in the same folder, and its
-// writer holds a lock (flock) on it. A process that needs such a name removes a file whose lock
-// nobody holds. So at most one file stays behind for each process that was killed at the same time,
-// and only until the next write.
+// A file that gets its name when it is complete. If the file system can create files without a name
+// (O_TMPFILE), a killed process leaves nothing behind. Elsewhere, and while the file replaces
+// another, its name is ".pt2-0.tmp" or the next free number in the same folder, and its writer
+// holds a lock (flock) on it. A process that needs such a name removes a file that nobody locks. So
+// at most one file stays behind for each process that was killed at the same time, and only until
+// the next write.
 #ifndef PT2_ARCHIVE_UNFINISHED_FILE_H
 #define PT2_ARCHIVE_UNFINISHED_FILE_H
 
@@ -16,9 +16,9 @@ namespace pt2 {
 
 class UnfinishedFile {
  public:
-  // A file for `path`, which is a regular file or absent, and no link. The new file has the
-  // permissions of the old one, and its owner where the system allows. Error `io`. Tests ask for a
-  // temporary name even where none is needed.
+  // Creates a file for `path`, which is a regular file or absent, and no link. The new file gets
+  // the permissions of the old one, and its owner if the system allows. Error `io`. Tests pass
+  // false to force a temporary name.
   static Result<std::unique_ptr<UnfinishedFile>> create(std::string path,
                                                         bool may_have_no_name = true);
   ~UnfinishedFile();
@@ -27,7 +27,7 @@ class UnfinishedFile {
 
   int descriptor() const { return descriptor_; }
   // Gives the file its name. A file that replaces another is synced to disk first, so that even a
-  // power failure leaves one of the two; a new file is left to the system, as `cp` does. Error
+  // power failure leaves one of the two. A new file is left to the system, as `cp` does. Error
   // `io`.
   Result<void> publish();
 
@@ -42,7 +42,7 @@ class UnfinishedFile {
 
   std::string path_;
   std::string folder_;
-  std::string name_{};  // the temporary one; "" while there is none
+  std::string name_{};  // the temporary name; "" if there is none
   int descriptor_ = -1;
   bool replaces_ = false;
 };

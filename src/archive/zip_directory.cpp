@@ -18,7 +18,7 @@ struct Directory {
   uint64_t entries = 0;
   uint64_t offset = 0;
   uint64_t size = 0;
-  // Where the first end record starts: right behind the directory.
+  // The start of the first end record, directly after the directory.
   uint64_t end = 0;
 };
 
@@ -42,8 +42,8 @@ T peek(Bytes bytes, uint64_t position) {
   return ByteCursor(bytes, position).read<T>();
 }
 
-// The last end record of the file. A comment of up to 65535 bytes may follow it, or appended bytes
-// of the same length.
+// Finds the last end record of the file. A comment of up to 65535 bytes, or as many appended bytes,
+// may follow it.
 Result<EndRecord> find_end(Bytes bytes) {
   constexpr uint64_t kSearched = kEndBytes + 0xFFFF;
   const uint64_t first = bytes.size() > kSearched ? bytes.size() - kSearched : 0;
@@ -69,7 +69,7 @@ Result<EndRecord> find_end(Bytes bytes) {
   return fault(ErrorCode::malformed, "found no zip end record: not a zip file", 0);
 }
 
-// The ZIP64 end record that a locator in front of the end record points to; nothing when there is
+// Reads the ZIP64 end record to which a locator before the end record points; nothing if there is
 // no locator.
 Result<std::optional<Directory>> read_end64(Bytes bytes, const EndRecord& end) {
   const std::optional<Directory> none;
@@ -105,7 +105,7 @@ Result<std::optional<Directory>> read_end64(Bytes bytes, const EndRecord& end) {
   return std::optional(directory);
 }
 
-// Both end records must give the same directory, as some readers look at only one of them.
+// True if both end records give the same directory: some readers use only one of them.
 bool agree(const EndRecord& end, const Directory& directory) {
   return (end.entries == kCountIn64 || end.entries == directory.entries) &&
          (end.directory_size == kIn64 || end.directory_size == directory.size) &&
@@ -160,7 +160,7 @@ Result<Directory> locate_directory(Bytes bytes, const Limits& limits, Diagnostic
   return directory;
 }
 
-// What central and local headers both say of an entry.
+// The fields that central and local headers share.
 struct Header {
   uint16_t flags = 0;
   uint16_t method = 0;
@@ -170,7 +170,7 @@ struct Header {
   uint64_t offset = 0;
 };
 
-// Replaces the numbers that did not fit by those of the ZIP64 extra field, which holds only these
+// Replaces numbers that did not fit by those of the ZIP64 extra field, which holds only these
 // numbers, in this order.
 Result<void> apply_extra64(Bytes extra, Header& header) {
   ByteCursor fields(extra);
@@ -248,7 +248,7 @@ Result<void> check_name(std::string_view name, const Limits& limits) {
   return {};
 }
 
-// Numbers of a directory record, or nothing when it is cut off.
+// The fields of a directory record. read_record returns nothing if the record is cut off.
 struct DirectoryRecord {
   Header header;
   std::string_view name;

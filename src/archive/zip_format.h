@@ -1,5 +1,5 @@
-// The numbers of the zip format (PKWARE APPNOTE 6.3) that reader and writer share, and what a name
-// may be.
+// The numbers of the zip format (PKWARE APPNOTE 6.3) that reader and writer share, and the rules
+// for names.
 #ifndef PT2_ARCHIVE_ZIP_FORMAT_H
 #define PT2_ARCHIVE_ZIP_FORMAT_H
 
@@ -39,22 +39,22 @@ inline constexpr uint16_t kFlagMaskedHeader = 0x2000;
 inline constexpr uint16_t kStored = 0;
 inline constexpr uint16_t kDeflated = 8;
 
-// What is wrong with an entry name, "" when nothing: the name would leave the folder that it is
-// unpacked into, or programs read it differently. PyTorch's reader checks none of this; its writer
-// refuses the same names (miniz).
+// Returns what is wrong with an entry name, "" if nothing: the name would leave the folder that it
+// is unpacked into, or programs read it differently. PyTorch's reader checks none of this; its
+// writer refuses the same names (miniz).
 std::string_view name_fault(std::string_view name);
-// The same of a name that somebody gives to a new file: nor that of a folder, nor one with
-// characters that cannot be printed, which files that are read may have.
+// The same for the name of a new file. It must not be that of a folder either, nor have unprintable
+// characters; files that are read may have such names.
 std::string_view new_file_name_fault(std::string_view name);
 
-// The order of names without the case of ASCII letters, by which PyTorch's reader finds entries
+// Orders names without regard to the case of ASCII letters, as PyTorch's reader finds entries
 // (miniz, mz_zip_reader_locate_file).
 struct LessButForCase {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const;
 };
-// An entry whose name is that of another in this sense; null when there is none. What is wrong
-// about it is kOtherCaseFault.
+// Returns an entry whose name equals another in this order; null if there is none. The fault is
+// kOtherCaseFault.
 const Entry* find_other_case(std::span<const Entry> entries);
 inline constexpr std::string_view kOtherCaseFault =
     "another entry has this name but for the case of letters, which PyTorch's reader does not look "

@@ -27,7 +27,7 @@ std::string_view name_fault(std::string_view name) {
   if (name.find('\0') != name.npos) return "has a zero byte";
   if (name.find('\\') != name.npos) return "has a backslash";
   if (name.front() == '/') return "is absolute";
-  // One '/' at the end is how a folder has an entry of its own.
+  // The entry of a folder ends with one '/'.
   for (size_t start = 0; start < name.size();) {
     const size_t slash = name.find('/', start);
     const size_t end = slash == name.npos ? name.size() : slash;

@@ -45,7 +45,7 @@ bool is_ascii(std::string_view text) {
 }
 
 constexpr uint64_t kAlignment = 64;
-// DOS date 1980-01-01, the earliest there is; PyTorch's writer leaves even that out.
+// DOS date 1980-01-01, the earliest possible date; PyTorch's writer writes 0 instead.
 constexpr uint16_t kEpochDate = 0x0021;
 
 // The numbers that differ between the two writers.
@@ -54,8 +54,8 @@ struct StyleRow {
   uint16_t needed;
   uint16_t date;
   uint32_t attributes;
-  // The first number that goes to the ZIP64 extra field or end record. Python's zipfile starts at
-  // signed 32 bits.
+  // The smallest number that goes to the ZIP64 extra field or end record. Python's zipfile starts
+  // at signed 32 bits.
   uint64_t first_64;
   bool always_end64;
   uint16_t end64_version;
@@ -89,8 +89,8 @@ std::string torch_extra64(uint64_t size, uint64_t offset, uint64_t first_in_64) 
       .take();
 }
 
-// Field "FB" fills up to a multiple of 64, counted from the file's start
-// (caffe2/serialize/inline_container.cc, getPadding).
+// Returns the extra field "FB", which fills the header up to a multiple of 64 bytes from the file's
+// start (caffe2/serialize/inline_container.cc, getPadding).
 std::string torch_padding(uint64_t header_end) {
   const uint64_t start = header_end + 4;
   const uint64_t count = (kAlignment - start % kAlignment) % kAlignment;
@@ -101,7 +101,7 @@ std::string torch_padding(uint64_t header_end) {
       .take();
 }
 
-// How much of a large record is in memory at a time, so that a file of many gigabytes is written
+// The bytes of a large record that are in memory at a time: a file of many gigabytes is written
 // from its mapped pages in little memory.
 constexpr size_t kWrittenChunk = size_t{32} << 20;
 // The pages of smaller records may stay in memory.
@@ -257,8 +257,8 @@ Result<void> ZipWriter::begin(std::string_view name, uint64_t size, uint32_t crc
   return write(local_header(written_.back()));
 }
 
-// Python's headers have the checksum in front of the content. A checksum that an archive states
-// saves reading the record twice.
+// Computes the checksum for Python's headers, which precede the content. A checksum in the original
+// archive saves reading the record twice.
 Result<uint32_t> ZipWriter::crc_before(std::span<const Record> parts) const {
   uint32_t crc = 0;
   for (const Record& part : parts) {
@@ -280,7 +280,7 @@ Result<uint32_t> ZipWriter::crc_before(std::span<const Record> parts) const {
 
 Result<uint32_t> ZipWriter::write_part(std::span<const std::byte> bytes) {
   const Entry* entry = origin_ ? origin_->entry_of(bytes) : nullptr;
-  // The consumer of the sink's result reads the bytes later and compares them then.
+  // The consumer of the sink's result reads the bytes later and checks them then.
   if (entry != nullptr && sink_.remembers(bytes)) {
     PT2_TRY_VOID(sink_.write_lasting(bytes));
     return entry->crc;
@@ -300,7 +300,8 @@ Result<uint32_t> ZipWriter::write_and_sum(std::span<const std::byte> bytes) {
   return crc;
 }
 
-// Summing takes half as long as copying, so in a thread of its own it takes no extra time.
+// Computes the checksum in a thread of its own: it takes half as long as the copy, so it costs no
+// extra time.
 Result<uint32_t> ZipWriter::copy_and_sum(std::span<const std::byte> bytes) {
   Result<uint32_t> crc = 0u;
   std::thread summing([&] { crc = origin_->crc(bytes); });

@@ -12,7 +12,7 @@
 namespace pt2 {
 
 std::string encode_base64(std::span<const std::byte> bytes);
-// Nothing when the text is not base64.
+// Nothing if the text is not base64.
 std::optional<std::vector<std::byte>> decode_base64(std::string_view text);
 
 }  // namespace pt2

@@ -1,5 +1,6 @@
-// Bounds-checked reading of little-endian numbers. Failure sticks: once a read passes the end,
-// every read gives zeros and `failed` is true, so a whole header is read first and tested once.
+// Bounds-checked reading of little-endian numbers. A failure is permanent: after a read past the
+// end every read returns zeros and `failed` is true, so a caller reads a whole header and tests
+// once.
 #ifndef PT2_BASE_BYTE_CURSOR_H
 #define PT2_BASE_BYTE_CURSOR_H
 

@@ -1,4 +1,4 @@
-// PT2_CHECK: our own invariants. A failure is a bug of this library, so it stops the process, in
+// PT2_CHECK checks invariants of this library. A failure is a bug here, so it stops the process, in
 // release builds too.
 #ifndef PT2_BASE_CHECK_H
 #define PT2_BASE_CHECK_H
@@ -7,7 +7,7 @@
 
 namespace pt2 {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
-// The mistake of a program that uses the library, in a function that cannot fail.
+// Reports a mistake of a program that uses the library, in a function that cannot return an error.
 [[noreturn]] void misused(std::string_view text);
 }  // namespace pt2
 

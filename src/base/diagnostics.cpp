@@ -46,7 +46,7 @@ std::string_view level_name(Level level) {
 }
 
 std::string NodePlace::text() const {
-  // An assertion has no result to be named after, and older schemas have no node names.
+  // An assertion has no result that could name it, and older schemas have no node names.
   std::string out = name.empty() ? target : "%" + name + " (" + target + ")";
   if (!module_path.empty()) out += " of " + module_path;
   if (!source_line.empty()) out += " at " + source_line;
@@ -61,7 +61,8 @@ std::string Diagnostic::line() const {
   return printable_line(out);
 }
 
-// A name or an expression can be as long as the file, and be in the findings of all its nodes.
+// The texts are bounded: a name or an expression can be as long as the file, and occur in the
+// findings of all its nodes.
 void Diagnostics::add(Rule rule, std::string where, std::string text) {
   add(rule, Error{ErrorCode::invalid, std::move(text), std::move(where)});
 }

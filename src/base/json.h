@@ -1,6 +1,6 @@
-// Small JSON documents as values, and JSON text out. The export schema has its own decoder
-// (schema_json.h); this is for the rest: safetensors headers, recorded calls, tree specs, members
-// that nobody knows.
+// Small JSON documents as values, and a writer of JSON text. The export schema has its own decoder
+// (schema_json.h). This one reads the rest: safetensors headers, recorded calls, tree specs,
+// unknown members.
 #ifndef PT2_BASE_JSON_H
 #define PT2_BASE_JSON_H
 
@@ -33,13 +33,14 @@ struct JsonValue {
   bool is_array() const { return kind == Kind::array; }
   bool is_object() const { return kind == Kind::object; }
 
-  // The member of an object; null when there is none or this is no object. Linear in the members.
+  // Returns the member of an object; null if there is none or this is no object. Linear in the
+  // members.
   const JsonValue* find(std::string_view key) const;
 
-  // These fail as `malformed`, naming what was found; add the place with at().
+  // These fail as `malformed`, naming what was found; the caller adds the place with at().
   Result<int64_t> get_int() const;
   Result<double> get_float()
-      const;  // any number; NaN and infinities too where parse_json let them in
+      const;  // any number; NaN and infinities too if parse_json accepted them
   Result<bool> get_bool() const;
   Result<std::string_view> get_string() const;
 };
@@ -54,13 +55,13 @@ std::string_view json_kind_name(JsonValue::Kind kind);
 struct JsonOptions {
   uint32_t max_depth = 512;
   bool allow_non_finite = false;  // Python's bare NaN, Infinity and -Infinity, as numbers
-  size_t before = 0;              // bytes of the whole before the text, for places in messages
+  size_t before = 0;              // bytes of the file before the text, for places in messages
 };
 
-// One JSON text, whole: trailing text, duplicate keys, invalid UTF-8, wrong escapes and non-JSON
-// numbers fail as `malformed` with a `where` such as ".a[3]"; nesting beyond max_depth as `limit`.
-// Lone surrogates become the three bytes that UTF-8 forbids (see unescape_json). Linear in the
-// text.
+// Parses one whole JSON text. Trailing text, duplicate keys, invalid UTF-8, wrong escapes and
+// non-JSON numbers fail as `malformed` with a `where` such as ".a[3]"; nesting beyond max_depth
+// fails as `limit`. Lone surrogates become the three bytes that UTF-8 forbids (see unescape_json).
+// Linear in the text.
 Result<JsonValue> parse_json(std::string_view text, const JsonOptions& options = {});
 
 enum class JsonStyle : uint8_t {
@@ -70,7 +71,7 @@ enum class JsonStyle : uint8_t {
 };
 
 // Writes JSON text from begin to end, and adds commas, colons and indentation itself. The caller
-// must nest correctly: begin_object, then key and value in turn, then end_object.
+// must nest correctly: begin_object, then alternating keys and values, then end_object.
 class JsonWriter {
  public:
   explicit JsonWriter(JsonStyle style = JsonStyle::python, bool ascii = true)
@@ -81,7 +82,7 @@ class JsonWriter {
   void begin_array() { open('['); }
   void end_array() { close(']'); }
   void key(std::string_view name);
-  void raw_key(std::string_view between_quotes);  // as spelled
+  void raw_key(std::string_view between_quotes);  // already escaped
   void string(std::string_view text);
   void integer(int64_t value);
   void number(double value);  // Python's spelling; non-finite values as bare NaN and Infinity

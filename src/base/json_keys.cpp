@@ -3,7 +3,8 @@
 namespace pt2 {
 namespace {
 
-// The index of the quote that ends the string which begins behind `at`; npos when there is none.
+// Returns the index of the quote that ends the string whose first quote is at `at`; npos if there
+// is none.
 size_t end_of_string(std::string_view json, size_t at) {
   for (size_t i = at + 1; i < json.size(); ++i) {
     if (json[i] == '\\')

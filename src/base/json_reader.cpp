@@ -11,12 +11,13 @@ namespace pt2 {
 namespace {
 
 constexpr size_t kExcerptBytes = 40;
-// For this many keys a set is faster than comparing each key with all others.
+// From this number of keys on, a set is faster than comparing each key with all others.
 constexpr size_t kManyKeys = 16;
-// A text of brackets alone must not take more memory than it has bytes.
+// A text of only brackets must not take more memory than it has bytes.
 constexpr size_t kMostBrackets = 4096;
 
-// What Windows programs make of JSON; JSON has no byte order mark and is UTF-8 (RFC 8259, 8.1).
+// Names an encoding that Windows programs give to JSON. JSON has no byte order mark and is UTF-8
+// (RFC 8259, 8.1).
 std::string_view foreign_encoding(std::string_view text) {
   using namespace std::string_view_literals;
   if (text.starts_with("\xef\xbb\xbf"sv)) return "the JSON text begins with a byte order mark";
@@ -26,8 +27,7 @@ std::string_view foreign_encoding(std::string_view text) {
   return "";
 }
 
-// Where a string is wrong: it begins, and it has a control character or, at the end of the text, no
-// end.
+// A wrong string: where it begins, and where it has a control character or the text ends.
 struct WrongString {
   size_t begin = 0;
   size_t at = 0;
@@ -46,10 +46,10 @@ std::optional<WrongString> find_wrong_string(std::string_view text) {
   return begin ? std::optional(WrongString{*begin, text.size()}) : std::nullopt;
 }
 
-// Where a bracket closes another than the innermost one that is open, or the text goes on after the
+// A wrong bracket: the text closes another bracket than the innermost open one, goes on after the
 // outermost was closed, or ends while one is open.
 struct WrongBracket {
-  std::optional<size_t> begin;  // of what is open
+  std::optional<size_t> begin;  // the open bracket
   size_t at = 0;
 };
 std::optional<WrongBracket> find_wrong_bracket(std::string_view text) {

@@ -1,5 +1,5 @@
-// simdjson's on-demand documents with this library's errors: what parse_json and the schema decoder
-// share. Only the two files that walk JSON include this.
+// simdjson's on-demand documents with this library's errors, shared by parse_json and the schema
+// decoder. Only the two files that walk JSON include this.
 #ifndef PT2_BASE_JSON_READER_H
 #define PT2_BASE_JSON_READER_H
 
@@ -16,7 +16,7 @@ namespace pt2 {
 
 namespace ondemand = simdjson::ondemand;
 
-// An open JSON text. It stays where it is, because the document points into it.
+// An open JSON text. It cannot be moved, because the document points into it.
 class JsonText {
  public:
   JsonText() = default;
@@ -24,17 +24,17 @@ class JsonText {
   JsonText& operator=(const JsonText&) = delete;
 
   // Copies the text, between `brackets` if there are two, with the padding that simdjson reads
-  // beyond its end; finds invalid UTF-8 and open strings. `before`: bytes of the file before it,
-  // for the places that errors name.
+  // beyond its end. Finds invalid UTF-8 and open strings. `before`: the number of bytes of the file
+  // before the text, for places in errors.
   Result<void> open(std::string_view text, std::string_view brackets = "", size_t before = 0);
-  // simdjson's error code as an Error of this library, with the byte at which reading ended where
-  // that says something.
+  // Returns simdjson's error code as an Error of this library, with the byte at which reading ended
+  // if that is informative.
   Error error(simdjson::error_code code);
-  // To be called after the root has been read to its end: fails when text follows.
+  // Call it after the root has been read to its end. Fails if more text follows.
   Result<void> check_end();
 
   std::string_view text() const { return text_; }
-  // Of the file, for a place in text().
+  // Returns the byte of the file for a place in text().
   size_t byte_of(const char* where) const {
     return static_cast<size_t>(where - text_.data()) - opening_ + before_;
   }
@@ -52,28 +52,29 @@ class JsonText {
 };
 
 Error malformed(std::string message);
-// Of the string whose first quote is at `begin`: the place of its last, or the text's end.
+// Returns the position of the last quote of the string whose first quote is at `begin`, or the
+// text's end.
 size_t json_string_end(std::string_view text, size_t begin);
 // "expected an int, found "abc"".
 Error mismatch(std::string_view expected, std::string_view found_token);
 
-// The characters of a scalar: `"abc"`, `12`, `true`; blanks behind it are cut off.
+// Returns the characters of a scalar, `"abc"`, `12` or `true`, without trailing blanks.
 inline std::string_view scalar_token(ondemand::value& value) {
   std::string_view token = value.raw_json_token();
   while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
   return token;
 }
 
-// Every string must be taken by this, not skipped: simdjson skips `"a": 1` as one value where only
-// `"a"` is allowed. Returns the text between the quotes.
+// Every string must be taken with this function, not skipped: simdjson skips `"a": 1` as one value
+// where only `"a"` is allowed. Returns the text between the quotes.
 inline std::string_view take_string(ondemand::value& value) {
   std::string_view token = scalar_token(value);
   (void)value.get_raw_json_string().error();
   return token.substr(1, token.size() - 2);
 }
 
-// The text between the quotes of a key; simdjson's stage 1 has made sure that the closing quote
-// exists.
+// Returns the text between the quotes of a key. simdjson's stage 1 guarantees that the closing
+// quote exists.
 inline std::string_view key_between_quotes(simdjson::ondemand::raw_json_string key) {
   const char* begin = key.raw();
   const char* end = begin;
@@ -81,10 +82,10 @@ inline std::string_view key_between_quotes(simdjson::ondemand::raw_json_string k
   return {begin, static_cast<size_t>(end - begin)};
 }
 
-// A key that occurs twice, if any. Reorders nothing.
+// Returns a key that occurs twice, if any. Does not reorder `keys`.
 std::optional<std::string_view> find_duplicate(const std::vector<std::string_view>& keys);
 
-// A shortened copy for messages, without binary junk and megabytes of text.
+// Returns a shortened copy for messages, without binary bytes and megabytes of text.
 std::string excerpt(std::string_view token);
 
 }  // namespace pt2

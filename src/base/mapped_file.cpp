@@ -91,8 +91,8 @@ Result<void> MappedFile::map(int descriptor, uint64_t size, uint64_t max_stream_
   return {};
 }
 
-// In pieces that go as they are joined: a buffer that grows would be there twice. The largest have
-// the size from which on every allocator gives memory back to the system.
+// Reads in pieces that are freed as they are joined: a buffer that grows would exist twice. The
+// largest pieces have a size that every allocator returns to the system.
 Result<void> MappedFile::read_all(int descriptor, uint64_t max_bytes) {
   constexpr size_t kSmallest = size_t{1} << 16, kLargest = size_t{32} << 20;
   struct Piece {

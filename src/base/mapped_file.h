@@ -1,5 +1,5 @@
-// A file's bytes without reading them: pages arrive when touched. What cannot be mapped (a pipe,
-// /dev/stdin) is read.
+// A file's bytes without reading them: pages are loaded when touched. A file that cannot be mapped
+// (a pipe, /dev/stdin) is read into memory.
 #ifndef PT2_BASE_MAPPED_FILE_H
 #define PT2_BASE_MAPPED_FILE_H
 
@@ -17,26 +17,26 @@ namespace pt2 {
 
 class MappedFile {
  public:
-  // Error `io` with the path and the system's reason. An empty file maps to no bytes. As with every
-  // mapping, a file that another process shortens meanwhile ends the process with SIGBUS: replace
-  // files by renaming. A pipe or device, which cannot be mapped, is read: error `limit` beyond
+  // Error `io` with the path and the system's reason. An empty file maps to no bytes. If another
+  // process shortens a mapped file, the system ends this process with SIGBUS: replace files by
+  // renaming. A pipe or device, which cannot be mapped, is read: error `limit` beyond
   // `max_stream_bytes`.
   static Result<std::shared_ptr<const MappedFile>> open(
       const std::string& path, uint64_t max_stream_bytes = Limits{}.max_stream_bytes);
-  // A mapping of `bytes` zeros, which takes address space but no memory even when read. Error
-  // `limit` when there is not that much address space.
+  // Maps `bytes` zeros, which take address space but no memory, even when read. Error `limit` if
+  // there is not that much address space.
   static Result<std::shared_ptr<const MappedFile>> zeros(size_t bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // A new descriptor of the mapped file, for the caller to close; -1 where the path by now leads to
-  // another file, or the bytes were read. Descriptors are not kept, because thousands of packages
-  // may be open at once.
+  // Returns a new descriptor of the mapped file, for the caller to close; -1 if the path leads to
+  // another file by now, or if the bytes were read. Descriptors are not kept, because thousands of
+  // packages may be open at once.
   int reopen() const;
-  // Takes the pages of `part` from this process; they come back, from the system's cache as a rule,
-  // when touched. Does nothing where `part` lies elsewhere, or was read.
+  // Removes the pages of `part` from this process. They return when touched, usually from the
+  // system's cache. Does nothing if `part` lies elsewhere or was read.
   void release(std::span<const std::byte> part) const;
 
  private:
@@ -51,8 +51,8 @@ class MappedFile {
   bool mapped_ = false;
 };
 
-// Releases the pages of bytes that will not be read again soon; they come back from the file when
-// touched. Bytes outside of mapped files stay as they are.
+// Releases the pages of bytes that will not be read again soon; they return from the file when
+// touched. Does nothing for bytes outside of mapped files.
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace pt2

@@ -1,8 +1,8 @@
-// The memory that one call may hold at a time, counted where it is taken: by storages and by the
-// working memory of kernels. The account belongs to the thread, so that functions far below the
-// call need no parameter for it, which one of them could forget to pass on. Exceeding it throws
-// std::bad_alloc, as if the machine had no more memory; the caller (ops::call, Session::run) turns
-// that into an error `limit`. The same for the work that a kernel is about to do.
+// The memory that one call may hold at a time, counted by storages and by the working memory of
+// kernels. The account belongs to the thread, so functions far below the call need no parameter for
+// it. Exceeding it throws std::bad_alloc, as if the machine had no more memory; the caller
+// (ops::call, Session::run) turns that into an error `limit`. The account also bounds the work that
+// kernels are about to do.
 #ifndef PT2_BASE_MEMORY_ACCOUNT_H
 #define PT2_BASE_MEMORY_ACCOUNT_H
 
@@ -22,7 +22,7 @@
 
 namespace pt2 {
 
-// Thrown where a call would compute more than it may.
+// Thrown if a call would compute more than it may.
 struct WorkExceeded {};
 
 class MemoryAccount {
@@ -31,7 +31,7 @@ class MemoryAccount {
   // it instead of accounts of their own.
   explicit MemoryAccount(uint64_t limit, uint64_t max_work = UINT64_MAX, bool spans_calls = false)
       : limit_(limit), max_work_(max_work), spans_calls_(spans_calls) {}
-  // Throws std::bad_alloc, and counts nothing, when it would be too much.
+  // Throws std::bad_alloc, and counts nothing, if the bytes exceed the limit.
   void take(uint64_t bytes);
   void give_back(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t left() const;
@@ -42,23 +42,23 @@ class MemoryAccount {
   // alive.
   static std::shared_ptr<MemoryAccount> current();
 
-  // Work, in elements, that the sizes of a node's operands and results do not show: operators that
-  // run inside of others, products, windows. To be called before it is done. Throws WorkExceeded
-  // when it would be too much. Nothing happens outside of a call.
+  // Counts work, in elements, that the sizes of a node's operands and results do not show:
+  // operators that run inside of others, products, windows. Call it before the work is done. Throws
+  // WorkExceeded if the work exceeds the limit. Does nothing outside of a call.
   static void count_work(uint64_t elements);
-  // What was counted so, for every call of the thread's account.
+  // Returns the work counted by count_work for all calls of the thread's account.
   static uint64_t inner_work();
 
-  // How many steps of an innermost loop take as long as an element, which is about a nanosecond.
+  // Steps of an innermost loop that take as long as an element, which is about a nanosecond.
   static constexpr uint64_t kScalarSteps = 2;
   static constexpr int64_t kLanes = 16;
-  // Counts multiply-adds of floats in loops of these extents inside of each other. Kernels compute
-  // `lanes` results side by side, if there are as many.
+  // Counts multiply-adds of floats in nested loops of these extents. Kernels compute `lanes`
+  // results side by side, if there are as many.
   static void count_products(std::initializer_list<int64_t> extents, int64_t lanes = kLanes) {
     constexpr uint64_t kVectors = 4;
     count_loops(extents, kVectors * static_cast<uint64_t>(std::clamp(lanes, int64_t{1}, kLanes)));
   }
-  // The same for any loops.
+  // Counts any nested loops.
   static void count_loops(std::initializer_list<int64_t> extents, uint64_t steps_for_element);
 
   // "max_tensor_bytes and max_tensor_ratio allow (1000 bytes)", for the current account.
@@ -97,7 +97,7 @@ class MemoryCharge {
   }
   MemoryCharge(const MemoryCharge&) = delete;
   MemoryCharge& operator=(const MemoryCharge&) = delete;
-  // Throws std::bad_alloc when it would be too much.
+  // Throws std::bad_alloc if the bytes exceed the limit.
   void add(uint64_t bytes) {
     if (account_ == nullptr) return;
     account_->take(bytes);

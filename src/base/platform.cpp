@@ -21,7 +21,7 @@
 #endif
 
 #if defined(__APPLE__)
-extern "C" double lgamma_r(double, int*);  // declared by math.h only beside other extensions
+extern "C" double lgamma_r(double, int*);  // math.h declares it only with other extensions
 #endif
 
 namespace pt2 {
@@ -35,7 +35,7 @@ std::optional<double> decimal_value(std::string_view text) {
 }
 #else
 std::optional<double> decimal_value(std::string_view text) {
-  // strtod takes spaces, '+' and "0x" in front, and the decimal point of the user's language.
+  // strtod accepts leading spaces, '+' and "0x", and uses the decimal point of the user's locale.
   const std::string_view unsigned_text = text.substr(text.starts_with('-') ? 1 : 0);
   const char first = unsigned_text.empty() ? ' ' : unsigned_text.front();
   const bool is_plain = (first >= '0' && first <= '9') || first == '.' || first == 'i' ||
@@ -63,7 +63,7 @@ std::optional<double> decimal_value(std::string_view text) {
 double log_gamma(double x) {
   if (std::isinf(x)) return HUGE_VAL;
 #if defined(_WIN32)
-  return std::lgamma(x);  // which has no global variable there
+  return std::lgamma(x);  // sets no global variable there
 #else
   int sign = 0;
   return ::lgamma_r(x, &sign);

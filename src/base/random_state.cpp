@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// The members of CPUGeneratorImplState that are used here, as places in its bytes.
+// Byte offsets of members of CPUGeneratorImplState.
 constexpr size_t kLeft = 8, kSeeded = 12, kNext = 16, kTable = 24, kNormal = 5024,
                  kHasNormal = 5040;
 
@@ -41,7 +41,7 @@ Result<RandomState> RandomState::read(std::span<const std::byte> bytes) {
         fmt::format("the generator's state has {} bytes, expected {}", bytes.size(), kBytes));
   const auto left = load<int32_t>(bytes, kLeft);
   const auto next = load<uint64_t>(bytes, kNext);
-  // With one number left the table is mixed anew before the next is taken.
+  // With one number left, the generator mixes the table anew before it takes the next number.
   const bool is_used_up = left == 1;
   const bool fits = left > 1 && left <= static_cast<int32_t>(kWords) &&
                     next == kWords + 1 - static_cast<uint64_t>(left);

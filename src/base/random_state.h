@@ -14,20 +14,20 @@
 
 namespace pt2 {
 
-// The class of a torch.Generator that a program holds. Its object's state is a tensor of
+// The class of a torch.Generator that a program holds. The state of its object is a tensor of
 // RandomState::kBytes bytes, which is as mutable as the program's buffers.
 inline constexpr std::string_view kGeneratorClass = "torch._C.Generator";
 
 class RandomState {
  public:
-  // What torch.Generator.get_state() gives, in bytes.
+  // The size of the state that torch.Generator.get_state() returns, in bytes.
   static constexpr size_t kBytes = 5056;
 
   explicit RandomState(uint64_t seed);
-  // Error `invalid` for bytes that Generator.set_state refuses or that would lead it out of its
-  // table.
+  // Error `invalid` for a state that Generator.set_state refuses, or that would make it read beyond
+  // its table.
   static Result<RandomState> read(std::span<const std::byte> bytes);
-  // Into bytes that were read; the seed there stays.
+  // Writes into bytes that were read before; keeps the seed there.
   void write(std::span<std::byte> bytes) const;
 
   uint32_t next32();
@@ -35,16 +35,17 @@ class RandomState {
     const uint64_t high = next32();
     return high << 32 | next32();
   }
-  // Uniform in [0, 1): with 53 bits, or with `digits` of at most 24 bits.
+  // Returns a number uniform in [0, 1) of 53 bits, or of `digits` bits (at most 24).
   double uniform() { return static_cast<double>(next64() & ((1ull << 53) - 1)) / 0x1p53; }
   float uniform_float(int digits) {
     return static_cast<float>(next32() & ((1u << digits) - 1)) / static_cast<float>(1u << digits);
   }
-  // Mean 0, deviation 1. Numbers are drawn in pairs; the second is kept for the next call.
+  // Returns a number of mean 0 and deviation 1. Numbers are drawn in pairs; the second is kept for
+  // the next call.
   double normal();
   bool bernoulli(double p) { return uniform() < p; }
-  // Uniform in [0, range); range must not be 0. From 2^28 on, 64 bits are drawn: with 32 bits the
-  // remainder would be too uneven (ATen/core/DistributionsHelper.h
+  // Returns a number uniform in [0, range); range must not be 0. From 2^28 on it draws 64 bits:
+  // with 32 bits the remainder would be too uneven (ATen/core/DistributionsHelper.h
   // uniform_int_from_to_distribution).
   uint64_t below(uint64_t range) { return (range >= 1ull << 28 ? next64() : next32()) % range; }
 
@@ -54,7 +55,8 @@ class RandomState {
   RandomState() = default;
   void mix();
 
-  // MT19937: numbers are made of the words from used_ on; when none is left, all are mixed anew.
+  // MT19937: numbers come from the words from used_ on; when none is left, all words are mixed
+  // anew.
   std::array<uint32_t, kWords> words_{};
   size_t used_ = kWords;
   std::optional<double> next_normal_;

@@ -54,15 +54,15 @@ class Square {
   typedef Element Row __attribute__((vector_size(16)));
   using Places = std::make_integer_sequence<int, kSide>;
 
-  // Of each row half of the elements, from kBegin on.
+  // Interleaves half of the elements of both rows, from kBegin on.
   template <int kBegin, int... I>
   static Row interleave(Row a, Row b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, b, (kBegin + I / 2 + I % 2 * kSide)...);
   }
 };
 
-// Rows and columns in blocks of whole cache lines: `row` is the dim in which the source is dense,
-// `column` the target. More lines at a time would take each other's place where rows are as long as
+// Copies rows and columns in blocks of whole cache lines: the source is dense in `row`, the target
+// in `column`. More lines at a time would evict each other from the cache if the length of rows is
 // a power of two.
 template <size_t N>
 void copy_plane(const Dim& row, const Dim& column, const std::byte* from, std::byte* to) {
@@ -91,10 +91,11 @@ void copy_plane(const Dim& row, const Dim& column, const std::byte* from, std::b
     }
 }
 
-// One element `count` times.
+// Writes one element `count` times.
 template <size_t N>
 void fill_line(const std::byte* from, int64_t count, std::byte* to) {
-  // Whole elements of any size; what is copied again stays in the first cache.
+  // kFirst is a multiple of every element size. The bytes that are copied repeatedly stay in the L1
+  // cache.
   constexpr size_t kFirst = 256, kAtOnce = 8192;
   std::byte first[kFirst];
   const auto bytes = static_cast<size_t>(count) * N;
@@ -117,7 +118,7 @@ void copy_line(const Dim& dim, const std::byte* from, std::byte* to) {
   for (int64_t i = 0; i < dim.size; ++i) copy_element<N>(from + i * dim.from, to + i * dim.to);
 }
 
-// The outer dims, one after another; the last one or two are a line or a plane.
+// Loops over the outer dims; the last one or two dims are a line or a plane.
 template <size_t N>
 void copy_dims(const Dim* dims, size_t outer, bool is_plane, const std::byte* from, std::byte* to) {
   if (outer == 0)
@@ -126,8 +127,8 @@ void copy_dims(const Dim* dims, size_t outer, bool is_plane, const std::byte* fr
     copy_dims<N>(dims + 1, outer - 1, is_plane, from + i * dims[0].from, to + i * dims[0].to);
 }
 
-// Without dims of size 1, from the largest step in the target to the smallest, and with dims that
-// both memories hold as one made one.
+// Returns the dims without those of size 1, sorted from the largest stride in the target to the
+// smallest. Adjacent dims are merged if they form one dim in both memories.
 std::vector<Dim> simplified(const Sizes& sizes, int64_t element_size, const Sizes& from_strides,
                             const Sizes& to_strides) {
   std::vector<Dim> dims;
@@ -149,8 +150,8 @@ std::vector<Dim> simplified(const Sizes& sizes, int64_t element_size, const Size
 
 template <size_t N>
 void copy(std::vector<Dim> dims, const std::byte* from, std::byte* to) {
-  // The dim in which the source is dense goes next to the last one, in which the target is. Lines
-  // of one element are filled.
+  // Moves the dim in which the source is dense next to the last dim, in which the target is dense.
+  // A line that repeats one element is filled instead.
   const auto dense = std::ranges::find(dims, static_cast<int64_t>(N), &Dim::from);
   const bool is_plane = dims.size() > 1 && dense < dims.end() - 1 && dims.back().from != 0;
   if (is_plane) std::rotate(dense, dense + 1, dims.end() - 1);

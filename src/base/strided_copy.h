@@ -1,4 +1,4 @@
-// Elements of one layout in memory to another.
+// Copies elements from one memory layout to another.
 #ifndef PT2_BASE_STRIDED_COPY_H
 #define PT2_BASE_STRIDED_COPY_H
 
@@ -14,7 +14,7 @@ namespace pt2 {
 void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from,
                   const Sizes& from_strides, std::byte* to, const Sizes& to_strides);
 
-// Whether the elements fill a block without gaps or overlap, in some order of the dimensions.
+// True if the elements fill a block without gaps or overlap, in some order of the dimensions.
 bool is_dense(const Sizes& sizes, const Sizes& strides);
 
 }  // namespace pt2

@@ -19,11 +19,11 @@ static_assert(std::endian::native == std::endian::little,
               "elements are used as they lie in files, which is little-endian");
 
 constexpr size_t kAlignment = 64;
-// What a storage takes besides its bytes: small ones are mostly that.
+// The memory of a storage besides its bytes: most of the memory of a small storage.
 constexpr size_t kOverhead = 256;
 
-// One past the largest element index that sizes and strides reach, from offset 0; nothing on
-// overflow.
+// Returns one past the largest element index that sizes and strides reach, from offset 0; nothing
+// on overflow.
 std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   int64_t last = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -37,8 +37,8 @@ std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const in
   return last;
 }
 
-// Whether sizes times strides stay so far from overflow that views of views need no checks, even
-// where another size is 0 and nothing bounds them.
+// True if sizes times strides are so far from overflow that views of views need no checks. A size
+// of 0 counts as 1: it does not bound the strides of other dims.
 bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   int64_t sum = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -56,7 +56,7 @@ void refuse_negative_sizes(const char* function, Dtype dtype, const Sizes& sizes
             " with a negative size: " + pt2::type_text(dtype, sizes));
 }
 
-// The bits of dtypes that C++ has no type for.
+// True if `wanted` is the integer dtype for the bits of a `dtype` without a C++ type.
 bool holds_bits_of(Dtype dtype, Dtype wanted) {
   switch (dtype) {
     case Dtype::float16:
@@ -105,17 +105,17 @@ struct Block {
   std::byte* data;
 };
 
-// Aligned and zero; null memory when there is none.
+// Returns aligned, zeroed memory; null if there is none.
 Block zeroed_block(size_t bytes) {
 #ifdef PT2_EXACT_STORAGES
-  // A sanitizer takes what lies around the bytes in the same block for the tensor's own.
+  // With padding in the block, a sanitizer would accept accesses outside the bytes.
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, bytes) != 0) return {nullptr, nullptr};
   if (memory != nullptr && bytes > 0) std::memset(memory, 0, bytes);
   return {memory, static_cast<std::byte*>(memory)};
 #else
-  // calloc takes large blocks from the system, which has them zeroed and gives memory only to what
-  // is touched.
+  // calloc gets large blocks from the system, which provides zeroed pages only when they are
+  // touched.
   void* memory = std::calloc(bytes + kAlignment, 1);
   if (memory == nullptr) return {nullptr, nullptr};
   const size_t padding = kAlignment - reinterpret_cast<uintptr_t>(memory) % kAlignment;
@@ -158,7 +158,8 @@ Sizes contiguous_strides(std::span<const int64_t> sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    // What no memory holds wraps around here and is refused where it is allocated or viewed.
+    // A stride too large for 64 bits wraps around here; allocating or viewing such sizes is
+    // refused.
     stride = static_cast<int64_t>(static_cast<uint64_t>(stride) *
                                   static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)));
   }

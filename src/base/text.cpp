@@ -61,7 +61,7 @@ struct CodePoint {
 // The code point at the start of `text`, surrogates included. A byte that begins no code point
 // stands for itself, so that any bytes can be printed as a JSON string.
 CodePoint next_code_point(std::string_view text) {
-  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // less is overlong
+  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // a smaller value is overlong
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint32_t lead = byte(0);
   const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
@@ -76,22 +76,22 @@ CodePoint next_code_point(std::string_view text) {
 }
 
 bool is_printable(CodePoint at) {
-  if (at.value >= 0x20 && at.value < 0x7F) return true;  // nearly all of most files
+  if (at.value >= 0x20 && at.value < 0x7F) return true;  // fast path: nearly all of most files
   struct Span {
     uint32_t first, last;
   };
   constexpr Span kHidden[] = {
       {0x00, 0x1F},     {0x7F, 0x9F},      // control characters
       {0x061C, 0x061C}, {0x200E, 0x200F},  // marks of direction
-      {0x2028, 0x202E}, {0x2066, 0x2069},  // line breaks; more of direction
+      {0x2028, 0x202E}, {0x2066, 0x2069},  // line breaks and marks of direction
       {0xD800, 0xDFFF},                    // surrogates
   };
-  if (at.size == 1 && at.value >= 0x80) return false;  // no character
+  if (at.size == 1 && at.value >= 0x80) return false;  // a byte that is no character
   return std::ranges::none_of(
       kHidden, [&](const Span& span) { return at.value >= span.first && at.value <= span.last; });
 }
 
-// Windows takes them for devices in any folder, with any ending and in any case.
+// True for names of Windows devices, which it finds in any folder, with any ending and in any case.
 bool is_windows_device(std::string_view name) {
   constexpr std::string_view kDevices[] = {"con", "prn", "aux", "nul", "conin$", "conout$"};
   std::string stem(name.substr(0, name.find('.')));
@@ -417,7 +417,7 @@ bool is_identifier(std::string_view text) {
 }
 
 bool is_file_name(std::string_view name) {
-  constexpr size_t kMostBytes = 240;  // systems allow 255, of which an ending takes some
+  constexpr size_t kMostBytes = 240;  // systems allow 255 bytes; an ending needs some
   // Windows drops dots and blanks at the end.
   if (name.empty() || name.size() > kMostBytes || name.ends_with('.') || name.ends_with(' '))
     return false;

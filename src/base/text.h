@@ -1,5 +1,5 @@
-// Numbers and strings as text: Python's spellings, because the files were written by Python and
-// must come back byte for byte. Nothing here depends on the locale.
+// Numbers and strings as text, in Python's spelling: Python wrote the files, and they must be
+// reproduced byte for byte. Nothing here depends on the locale.
 #ifndef PT2_BASE_TEXT_H
 #define PT2_BASE_TEXT_H
 
@@ -13,7 +13,7 @@
 
 namespace pt2 {
 
-// How infinities and NaN are spelled: repr(float) says inf, json.dumps says Infinity.
+// The spelling of infinities and NaN: repr(float) writes inf, json.dumps writes Infinity.
 enum class NonFinite : uint8_t { python, json };
 
 // Python's repr(float): the shortest digits that read back as the same number, fixed notation where
@@ -24,7 +24,7 @@ std::string print_float(double value, NonFinite non_finite = NonFinite::python);
 void append_int(std::string& out, int64_t value);
 
 // Accepts only a JSON number: no sign but '-', no leading zero, no blanks, no "inf". Nothing for
-// other texts, and for a number that does not fit (a float that overflows, or a non-zero one that
+// other texts, and for a number that does not fit (a float that overflows, or a non-zero float that
 // underflows to zero).
 std::optional<double> parse_float(std::string_view text);
 std::optional<int64_t> parse_int(std::string_view text);
@@ -34,42 +34,42 @@ std::optional<double> parse_non_finite(std::string_view text);
 
 // Appends `text` as a JSON string with its quotes, as json.dumps does; with `ascii`, everything
 // beyond ASCII becomes \uXXXX. Bytes ED A0..BF xx, which unescape_json makes of lone surrogates,
-// become their escapes again in both cases.
+// become escapes again with and without `ascii`.
 void append_json_string(std::string& out, std::string_view text, bool ascii = true);
 std::string print_json_string(std::string_view text);
 
 // "f32[2, 3]".
 std::string type_text(Dtype dtype, std::span<const int64_t> sizes);
 
-// Python's repr of a name, which holds no backslash and not both quotes.
+// Returns Python's repr of a name, which must hold no backslash and not both kinds of quotes.
 std::string print_python_string(std::string_view name);
 
 struct Unescaped {
   std::string text;
-  // The surrogate is then in `text` as the three bytes that UTF-8 forbids, so that nothing is lost.
+  // `text` then holds the surrogate as the three bytes that UTF-8 forbids, so that nothing is lost.
   bool has_lone_surrogate = false;
   bool is_usual = true;  // the escapes are those that append_json_string writes
 };
-// The text of a JSON string given without its quotes; nothing when an escape is wrong. Bytes
-// outside escapes are copied unchecked.
+// Returns the text of a JSON string given without its quotes; nothing if an escape is wrong. Does
+// not check bytes outside escapes.
 std::optional<Unescaped> unescape_json(std::string_view between_quotes);
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// ASCII letters, digits and '_', no digit first.
+// True for ASCII letters, digits and '_' that do not begin with a digit.
 bool is_word(std::string_view text);
-// A name in Python: a word that is no keyword.
+// True for a name in Python: a word that is no keyword.
 bool is_identifier(std::string_view text);
-// A name that leads nowhere else than to a file of the folder itself, on any system.
+// True if the name denotes a file in the same folder on every system.
 bool is_file_name(std::string_view name);
 
-// `text` between the tags of HTML or SVG, or in an attribute's double quotes: no character of it is
-// markup, and those that XML forbids are '?'.
+// Escapes `text` for HTML or SVG, between tags or in an attribute's double quotes. No character of
+// it remains markup; characters that XML forbids become '?'.
 std::string escape_markup(std::string_view text);
 
-// Strict UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
+// True for strict UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text);
-// How many bytes from the start are whole, valid characters; for messages.
+// Returns how many bytes from the start are whole, valid characters; for messages.
 size_t valid_utf8_prefix(std::string_view text);
 
 }  // namespace pt2

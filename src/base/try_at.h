@@ -1,5 +1,4 @@
-// PT2_TRY for walking a structure: the step where reading failed goes in front of the error's own
-// place.
+// PT2_TRY for walking a structure: puts the step where reading failed before the error's place.
 #ifndef PT2_BASE_TRY_AT_H
 #define PT2_BASE_TRY_AT_H
 

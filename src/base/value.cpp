@@ -26,8 +26,8 @@ T convert(const std::variant<bool, int64_t, double, std::complex<double>>& data)
 double Scalar::to_double() const { return convert<double>(data_); }
 
 int64_t Scalar::to_int() const {
-  // Converting a float out of range is undefined in C++. x86 gives the smallest integer, which is
-  // also what PyTorch shows.
+  // Converting a float out of range is undefined in C++. x86 gives the smallest integer, and so
+  // does PyTorch.
   if (data_.index() >= 2) {
     const double value = convert<double>(data_);
     return value >= -0x1p63 && value < 0x1p63 ? static_cast<int64_t>(value) : INT64_MIN;

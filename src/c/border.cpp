@@ -14,19 +14,19 @@ constexpr const char* kNames[] = {"ok",       "io",          "corrupt", "malform
                                   "invalid",  "unsupported", "limit",   "cancelled",
                                   "argument", "no_memory",   "internal"};
 
-// The codes of C are those of C++ from 1 on.
+// The error codes of C are those of C++ plus 1.
 static_assert(PT2_IO == 1 + static_cast<int>(ErrorCode::io));
 static_assert(PT2_LIMIT == 1 + static_cast<int>(ErrorCode::limit));
 static_assert(PT2_ARGUMENT == 1 + static_cast<int>(ErrorCode::argument));
 
-// More is no struct of options, but memory that was never set.
+// A larger size belongs to no struct of options, but to memory that was never set.
 constexpr size_t kMaxStruct = 4096;
 
 }  // namespace
 
 pt2_error* no_memory() noexcept { return &kNoMemory; }
 
-// It may quote a file, and whoever prints it looks at none of its bytes.
+// The text may quote a file, and callers print it as it is, so unprintable characters are escaped.
 pt2_error* make_error(int32_t code, std::string_view text, std::string_view where) noexcept {
   try {
     const std::string message = printable_message(text), place = printable_line(where);
@@ -53,7 +53,7 @@ pt2_error* make_error(const Error& error) noexcept {
 
 Error take_error(pt2_error* error) {
   const std::unique_ptr<pt2_error, void (*)(pt2_error*)> owner(error, pt2_error_free);
-  // C++ has no code for the last two.
+  // C++ has no codes for PT2_NO_MEMORY and PT2_INTERNAL.
   const ErrorCode code = error->code >= PT2_IO && error->code <= PT2_ARGUMENT
                              ? static_cast<ErrorCode>(error->code - 1)
                              : ErrorCode::invalid;

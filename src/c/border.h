@@ -1,5 +1,5 @@
-// What every function of the C interface passes on its way in and out: errors as handles, options
-// by their size, texts by pointer and length.
+// Conventions of all functions of the C interface: errors as handles, options by their size, texts
+// by pointer and length.
 #ifndef PT2_C_BORDER_H
 #define PT2_C_BORDER_H
 
@@ -15,14 +15,14 @@
 #include "pt2/limits.h"
 #include "pt2/result.h"
 
-// `text` ends with the message, and is kept in `storage` with the place before it, so that each
-// part ends with a zero.
+// `storage` holds the place, a zero, and `text`, which ends with the message. So `place`, `text`
+// and `message` each end with a zero.
 struct pt2_error {
   int32_t code = PT2_INTERNAL;
   std::string_view message{};
   std::string_view place{};
   std::string_view text{};
-  std::string* storage = nullptr;  // null: static
+  std::string* storage = nullptr;  // null for a static error
 };
 
 struct pt2_text {
@@ -31,18 +31,18 @@ struct pt2_text {
 
 namespace pt2::c {
 
-// Never fails: where there is no memory for it, a static error that says so.
+// Never fails: returns a static error if there is no memory.
 pt2_error* make_error(int32_t code, std::string_view message, std::string_view place) noexcept;
 pt2_error* make_error(const Error& error) noexcept;
 pt2_error* no_memory() noexcept;
-// Takes an error that a callback gave.
+// Converts an error that a callback returned, and frees it.
 Error take_error(pt2_error* error);
 
 inline Error argument_error(std::string message) {
   return {ErrorCode::argument, std::move(message), ""};
 }
 
-// Runs what may fail in any way; nothing gets past it but the answer.
+// Runs `body` and turns every error and exception into a handle.
 template <class F>
 pt2_error* guarded(F&& body) noexcept {
   try {
@@ -57,7 +57,7 @@ pt2_error* guarded(F&& body) noexcept {
   }
 }
 
-// For a parameter that must be there: PT2_TRY_VOID(expect(out, "out")).
+// Error `argument` if a required parameter is null: PT2_TRY_VOID(expect(out, "out")).
 Result<void> expect(const void* pointer, const char* name);
 
 inline const char* give(std::string_view text, size_t* length) {
@@ -68,7 +68,8 @@ inline const char* give(std::string_view text, size_t* length) {
 // Error `argument` for a null pointer with a length.
 Result<std::string_view> read_text(const char* text, size_t length, const char* name);
 
-// Defaults for null. A struct may be longer than this version knows if the rest is zero.
+// Reads the options that this version knows; null gives the defaults (read_options). A struct may
+// be longer if the rest is zero.
 Result<void> read_struct(const void* given, void* out, size_t known);
 template <class T>
 Result<T> read_options(const T* given) {
@@ -77,7 +78,7 @@ Result<T> read_options(const T* given) {
   if (given != nullptr) PT2_TRY_VOID(read_struct(given, &out, sizeof(T)));
   return out;
 }
-// Writes an answer, as much of it as the caller's version knows.
+// Writes a whole answer. Error `argument` if the caller's struct is smaller.
 template <class T>
 Result<void> answer(T filled, T* out) {
   PT2_TRY_VOID(expect(out, "out"));
@@ -87,10 +88,10 @@ Result<void> answer(T filled, T* out) {
   return {};
 }
 
-// "max_work=1000,max_json_depth=64".
+// Parses "max_work=1000,max_json_depth=64".
 Result<Limits> read_limits(const char* text, size_t length);
 
-// Tells a caller once that memory is not used any more.
+// Calls the caller's release function once, when the memory is not used any more.
 class Releaser {
  public:
   Releaser() = default;
@@ -99,7 +100,7 @@ class Releaser {
   ~Releaser() {
     if (release_ != nullptr) release_(user_);
   }
-  // From here on; until then what was to be released stays the caller's.
+  // Releases from here on. Before the call, the memory stays the caller's.
   void set(pt2_release release, void* user) {
     release_ = release;
     user_ = user;

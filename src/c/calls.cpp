@@ -29,7 +29,7 @@ void Call::set_deadline(std::chrono::nanoseconds timeout) {
 }
 
 void Call::ask_at_steps(const pt2_call_options& options) {
-  // One stop for both who may ask for it.
+  // Both the caller's stop handle and the step function request this stop.
   auto source = std::make_shared<std::stop_source>();
   if (options.stop != nullptr) forward_.emplace(options.stop->source.get_token(), Forward{source});
   options_.stop = source->get_token();

@@ -1,4 +1,4 @@
-// What calls of sessions and decoders share: their options, and that a handle serves one at a time.
+// Shared by calls of sessions and decoders: their options, and one call at a time for each handle.
 #ifndef PT2_C_CALLS_H
 #define PT2_C_CALLS_H
 
@@ -17,7 +17,7 @@ namespace pt2::c {
 
 Result<void> check_threads(uint32_t threads);
 
-// Runs `body` unless another call uses the handle, which has a flag `busy`.
+// Runs `body`; error `argument` if another call uses the handle, which has a flag `busy`.
 template <class Handle, class F>
 Result<void> with_handle(Handle* handle, const char* name, F&& body) {
   PT2_TRY_VOID(expect(handle, name));
@@ -30,7 +30,7 @@ Result<void> with_handle(Handle* handle, const char* name, F&& body) {
   return body();
 }
 
-// A call's options, and what gives it up.
+// The options of a call, and the ways to stop it.
 class Call {
  public:
   static Result<void> read(const pt2_call_options* given, Call& out);

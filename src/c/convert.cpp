@@ -3,7 +3,7 @@
 
 namespace pt2::c {
 
-// A blocker with the texts that C borrows.
+// A blocker with the texts that C callers borrow.
 struct Reason {
   Blocker blocker;
   std::string first_release;

@@ -95,7 +95,7 @@ Result<Tensor> tensor_of(std::span<const int64_t> ids) {
 Result<void> with_decoder(pt2_decoder* decoder, auto&& body) {
   return with_handle(decoder, "decoder", [&] { return body(decoder->decoder); });
 }
-// For what computes: `body` gets the options of the call, too.
+// For calls that compute: `body` also gets the options of the call.
 Result<void> with_call(pt2_decoder* decoder, const pt2_call_options* options, auto&& body) {
   return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
     Call call;

@@ -1,6 +1,6 @@
-// The part of DLPack's binary interface (major version 1) that crosses our border:
-// https://dmlc.github.io/dlpack/latest/c_api.html. Names are its own, so that a caller's dlpack.h
-// means the same types.
+// The part of DLPack's binary interface (major version 1) that the C interface uses:
+// https://dmlc.github.io/dlpack/latest/c_api.html. Names are DLPack's own, so that a caller's
+// dlpack.h means the same types.
 #ifndef PT2_C_DLPACK_ABI_H
 #define PT2_C_DLPACK_ABI_H
 
@@ -37,7 +37,7 @@ struct DLManagedTensorVersioned {
   uint64_t flags;
   DLTensor dl_tensor;
 };
-// Up to version 0.8, which older producers still give.
+// The form up to version 0.8, which older producers still use.
 struct DLManagedTensor {
   DLTensor dl_tensor;
   void* manager_ctx;

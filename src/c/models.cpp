@@ -51,7 +51,7 @@ std::vector<std::string> state_names(const Program& program) {
 }
 
 Result<void> set_state(Session& session, std::string_view name, const Tensor& source) {
-  // Compared first: a state that is asked for to be written gets memory of its own.
+  // Compared before mutable_state is called, which gives the state memory of its own.
   const Tensor* target = session.state(name);
   if (target != nullptr && (source.dtype() != target->dtype() || source.sizes() != target->sizes()))
     return Error{ErrorCode::argument,

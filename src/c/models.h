@@ -1,4 +1,4 @@
-// Models as C has them, with the texts and numbers that it borrows.
+// Models of the C interface, with the texts and numbers that callers borrow.
 #ifndef PT2_C_MODELS_H
 #define PT2_C_MODELS_H
 
@@ -9,17 +9,17 @@
 
 namespace pt2::c {
 
-// Sizes of an input or output: -1 and a range where they vary.
+// Sizes of an input or output: -1 and a range for a size that varies.
 struct PlaceSizes {
   Sizes sizes{};
   Sizes minimum{};
   Sizes maximum{};
 };
 PlaceSizes place_sizes(const Program& program, const ModelValue& value);
-// FQNs of parameters, buffers and constants.
+// Returns the FQNs of parameters, buffers and constants.
 std::vector<std::string> state_names(const Program& program);
-// Copies elements into a parameter, buffer or constant of the session. Error `argument`: there is
-// none, or of another dtype or other sizes.
+// Copies elements into a parameter, buffer or constant of the session. Error `argument` if there is
+// none, or if its dtype or sizes differ.
 Result<void> set_state(Session& session, std::string_view name, const Tensor& source);
 
 }  // namespace pt2::c

@@ -6,7 +6,7 @@
 namespace pt2::c {
 namespace {
 
-// A kernel of C, called with handles of its arguments.
+// A kernel of the C interface, called with handles of its arguments.
 struct Kernel {
   pt2_kernel kernel = nullptr;
   size_t result_count = 0;

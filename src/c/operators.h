@@ -1,4 +1,4 @@
-// Custom operators as C has them.
+// Custom operators of the C interface.
 #ifndef PT2_C_OPERATORS_H
 #define PT2_C_OPERATORS_H
 

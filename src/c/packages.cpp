@@ -16,7 +16,7 @@ void log_warnings(const Package& package, const pt2_load_options& options) {
   }
 }
 
-// For functions that make a text of one program: make(package, name of the program).
+// For functions that make a text for one program: make(package, name of the program).
 template <class F>
 pt2_error* give_text(const pt2_package* package, const char* program, size_t length, pt2_text** out,
                      F make) noexcept {

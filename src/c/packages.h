@@ -1,4 +1,4 @@
-// Opened files as C has them.
+// Opened files of the C interface.
 #ifndef PT2_C_PACKAGES_H
 #define PT2_C_PACKAGES_H
 
@@ -12,13 +12,13 @@ struct pt2_package {
 
 namespace pt2::c {
 
-// What is opened: a file, or bytes in memory.
+// The source to open: a file, or bytes in memory.
 struct Source {
-  std::string_view name{};  // of a file, its path
+  std::string_view name{};  // a file's path, or the name of the bytes
   const void* bytes = nullptr;
   size_t byte_count = 0;
   bool in_memory = false;
-  // Of the bytes; told to release them only once opening has succeeded.
+  // The owner of the bytes. Its release function is set only after opening has succeeded.
   std::shared_ptr<Releaser> owner{};
 };
 Result<Source> file_source(const char* path, size_t length);

@@ -3,7 +3,7 @@
 namespace pt2::c {
 namespace {
 
-// DLPack's code of each dtype; its bits are those of an element.
+// Returns DLPack's code of the dtype; its bits are the size of an element.
 uint8_t dlpack_code(Dtype dtype) {
   switch (dtype) {
     case Dtype::uint8:
@@ -42,7 +42,8 @@ uint8_t dlpack_code(Dtype dtype) {
   return 0;
 }
 
-// Elements from the first to behind the last; nothing when sizes or strides do not make a tensor.
+// Returns the number of elements from the first to the last; nothing if sizes or strides do not
+// make a tensor.
 std::optional<uint64_t> reach(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   if (!checked_numel(sizes)) return std::nullopt;
   int64_t last = 0;
@@ -60,7 +61,7 @@ std::optional<uint64_t> reach(std::span<const int64_t> sizes, std::span<const in
 }
 
 constexpr int32_t kMaxDims = 64;
-// Lists are copied with all that is in them.
+// Limits of lists, which are copied with all that they contain.
 constexpr uint32_t kMaxListDepth = 100;
 constexpr uint64_t kMaxListItems = 1'000'000;
 
@@ -98,7 +99,7 @@ Result<Tensor> over_dlpack(const DLTensor& tensor, bool read_only,
                      read_only, std::move(owner));
 }
 
-// Shares ownership of a DLPack tensor; nothing is deleted if what follows fails.
+// Shares ownership of a DLPack tensor. On failure the deleter is not called.
 template <class Managed>
 Result<Tensor> share_dlpack(Managed* managed, bool read_only) {
   struct Owner {
@@ -223,7 +224,7 @@ Result<const T*> get(const pt2_value* value, const char* wanted, const void* out
   return found;
 }
 
-// Copies a plain value to where the caller wants it.
+// Copies a plain value to `out`.
 template <class T, class Out>
 pt2_error* get_plain(const pt2_value* value, const char* wanted, Out* out) noexcept {
   return guarded([&]() -> Result<void> {

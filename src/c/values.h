@@ -1,4 +1,4 @@
-// Values and tensors as C has them.
+// Values and tensors of the C interface.
 #ifndef PT2_C_VALUES_H
 #define PT2_C_VALUES_H
 
@@ -11,7 +11,7 @@
 
 struct pt2_value {
   pt2::Value value;
-  // Of a list: how deep lists lie in it, and how many values all of them hold.
+  // Of a list: the depth of nested lists, and the number of values in all of them.
   uint32_t depth = 0;
   uint64_t items = 1;
 };
@@ -21,24 +21,24 @@ namespace pt2::c {
 pt2_dtype to_c(Dtype dtype);
 std::optional<Dtype> from_c(pt2_dtype dtype);
 
-// A tensor over the view's memory. Errors `argument`: a dtype that does not exist, sizes that are
-// negative or overflow, no memory where there are elements, elements that are not aligned.
+// Returns a tensor over the view's memory. Errors `argument`: a dtype that does not exist, sizes
+// that are negative or overflow, null memory for elements, elements that are not aligned.
 Result<Tensor> read_view(const pt2_tensor_view* view, std::shared_ptr<const void> owner);
-// Pointers live as long as the tensor stays where it is.
+// The pointers are valid while the tensor stays at its address.
 pt2_tensor_view view_of(const Tensor& tensor);
 
-// The tensor shares the memory of `managed`, whose deleter is called when the last user is gone;
-// not if this fails.
+// Returns a tensor that shares the memory of `managed`, whose deleter is called after the last use;
+// it is not called if this fails.
 Result<Tensor> from_dlpack(DLManagedTensorVersioned* managed);
 Result<Tensor> from_dlpack(DLManagedTensor* managed);
-// `Managed` is either of the two. Never fails but by std::bad_alloc.
+// `Managed` is either of the two. Fails only with std::bad_alloc.
 template <class Managed>
 Managed* to_dlpack(Tensor tensor);
 
-// An owned handle; throws std::bad_alloc alone.
+// Returns an owned handle; throws only std::bad_alloc.
 pt2_value* make_value(Value value);
 
-// Handles that are freed with it; whoever takes one leaves NULL in its place.
+// Handles that are freed with this object. Code that takes a handle leaves NULL in its place.
 class OwnedValues {
  public:
   explicit OwnedValues(size_t count) : values_(count) {}

@@ -5,7 +5,7 @@
 
 struct pt2_findings {
   pt2::Diagnostics diagnostics;
-  std::vector<std::string> rules;  // "V103", one a finding
+  std::vector<std::string> rules;  // "V103", one for each finding
 };
 
 namespace pt2::c {

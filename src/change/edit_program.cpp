@@ -65,7 +65,7 @@ ArgumentSpec spec_of(const Graph& graph, ValueId id) {
   return spec;
 }
 
-// PyTorch writes a truth value among the results of a program, and then cannot load it.
+// PyTorch writes a program that returns a truth value, but cannot load it.
 Result<void> check_result(const GraphValue& value) {
   if (value.kind() != ValueKind::sym_bool) return {};
   return Error{ErrorCode::unsupported,
@@ -132,7 +132,8 @@ class Extractor {
     return {};
   }
 
-  // What begins and ends a level of vmap or jvp gives nothing that could be needed.
+  // A part with a piece of a vmap or jvp is refused. The nodes that begin and end a level give no
+  // values, so no value of the part needs them, and they would be missing.
   Result<void> check_levels() const {
     for (const NodeId id : nodes_)
       if (graph_.node(id).target.starts_with("torch._functorch.predispatch."))
@@ -144,13 +145,13 @@ class Extractor {
     return {};
   }
 
-  // A node that is left out must not be one that changes what a kept node reads.
+  // A node outside of the part must not change memory that a node of the part reads.
   Result<void> check_writes(const std::vector<ValueId>& starts) const {
     if (!writes(graph_)) return {};
     constexpr size_t kNever = SIZE_MAX;
     const std::vector<uint32_t> classes = memory_classes(graph_);
     const auto class_of = [&](ValueId id) { return classes[static_cast<size_t>(id)]; };
-    // By class: when the part gets hold of the memory, and when it last looks at it.
+    // By memory class: when the part first holds the memory, and when it last reads it.
     std::vector<size_t> held_from(classes.size(), kNever), used_until(classes.size(), 0);
     std::map<NodeId, size_t> places;
     for (const NodeId id : graph_.nodes()) places.emplace(id, places.size() + 1);
@@ -215,7 +216,7 @@ class Extractor {
     program_.signature.input_specs = std::move(specs);
     erase_unused_values();
     make_root_call(names, ends.size());
-    program_.guards_code.clear();  // of inputs that may be gone
+    program_.guards_code.clear();  // guards may name inputs that are gone
     return {};
   }
 
@@ -231,8 +232,8 @@ class Extractor {
     graph_.is_single_tensor_return = false;
   }
 
-  // From the last to the first, so that nothing that is erased is still used. The node of a value
-  // that is given from now on goes too.
+  // Erases from the last node to the first, so that no erased value has uses. Also erases the node
+  // of a value that becomes an input.
   Result<void> erase_the_rest(const std::set<ValueId>& given) {
     std::vector<NodeId> order(graph_.nodes().begin(), graph_.nodes().end());
     std::ranges::reverse(order);
@@ -277,7 +278,7 @@ class Extractor {
   std::set<NodeId> nodes_;
 };
 
-// What is given at the end is what the memory holds then.
+// A result is read at the end, so no node may write to its memory after it was computed.
 Result<void> check_not_written_later(const Graph& graph, ValueId value) {
   if (!writes(graph)) return {};
   const std::vector<uint32_t> classes = memory_classes(graph);
@@ -299,7 +300,7 @@ Result<void> check_not_written_later(const Graph& graph, ValueId value) {
   return {};
 }
 
-// By node id: whether the call of a module has it.
+// Returns for each node id whether the call of a module contains the node.
 Result<std::vector<bool>> nodes_of_call(const Program& program, std::string_view name) {
   const ModuleHierarchy hierarchy = module_hierarchy(program);
   for (size_t i = 0; i < hierarchy.modules.size(); ++i)
@@ -324,7 +325,8 @@ struct Cut {
   std::vector<std::string> from, to;
 };
 
-// What the nodes of a module take from others, weights aside, and what others take from them.
+// Returns the values that the nodes of a module take from other nodes, without weights, and the
+// values that other nodes take from them.
 Result<Cut> cut_of(const Program& program, std::string_view module) {
   const Graph& graph = program.graph;
   PT2_TRY(const std::vector<bool> is_inside, nodes_of_call(program, module));
@@ -355,15 +357,15 @@ Result<Cut> cut_of(const Program& program, std::string_view module) {
   return cut;
 }
 
-// Arguments of an operator that is in no table cannot be checked against its signature: a constant
-// of another kind than the one that is there is refused.
+// Arguments of an operator that is in no table cannot be checked against its signature, so a
+// constant must be of the same kind as the old argument.
 bool is_of_kind(const Argument& argument, const Argument& old) {
   const auto *list = argument.get_if<ArgumentList>(), *old_list = old.get_if<ArgumentList>();
   if (list != nullptr && old_list != nullptr) return list->kind == old_list->kind;
   return old.is<None>() || old.is<ValueId>() || argument.variant.index() == old.variant.index();
 }
 
-// A whole number where the old argument has floats is one.
+// Converts integers to floats where the old argument has floats.
 void take_floats(Argument& argument, const Argument& old) {
   const auto* whole = argument.get_if<int64_t>();
   if (whole != nullptr && old.is<double>()) argument = Argument(static_cast<double>(*whole));
@@ -376,7 +378,7 @@ void take_floats(Argument& argument, const Argument& old) {
   for (Argument& item : list->items) take_floats(item, Argument(0.0));
 }
 
-// Text may stand without quotes where the argument is text now.
+// Text needs no quotes if the old argument is text.
 Result<Argument> read_argument(const Program& program, const Argument& old, std::string_view text) {
   if (old.is<std::string>() && text != "none" && !text.starts_with('"'))
     return Argument(std::string(text));
@@ -385,7 +387,7 @@ Result<Argument> read_argument(const Program& program, const Argument& old, std:
   return argument;
 }
 
-// Guards name inputs as the caller does, L['x'].
+// Guards use the caller's names of inputs, L['x'].
 void rename_in_guards(Program& program, std::string_view old_name, std::string_view name) {
   for (const char quote : {'\'', '"'}) {
     const std::string from = fmt::format("L[{0}{1}{0}]", quote, old_name);
@@ -396,7 +398,7 @@ void rename_in_guards(Program& program, std::string_view old_name, std::string_v
   }
 }
 
-// Where a dict holds a leaf of a result, its key is the result's name.
+// If a dict holds the leaf of a result, the key is the result's name.
 Result<void> rename_key(TreeSpec& spec, size_t leaf, std::string_view name) {
   for (size_t i = 0; i < spec.children.size(); ++i) {
     TreeSpec& child = spec.children[i];

@@ -19,21 +19,21 @@
 namespace pt2 {
 namespace {
 
-// Sizes under which the operators are asked: two decide a*n + b, a third must agree.
+// The number of sizes tried for each operator: two determine a*n + b, the third must agree.
 constexpr size_t kTrials = 3;
 
-// Sizes of the range under which each operator is asked again: all of a short range. Of a longer
-// one the smallest and the largest, because what an operator refuses is mostly refused there: sizes
-// that divide nothing or are too small.
+// The number of smallest sizes of the range for which each operator is checked again: all sizes of
+// a short range. Of a longer range the largest size is checked too. Operators mostly refuse sizes
+// at the ends: sizes that divide nothing or are too small.
 constexpr int64_t kSmallest = 128;
 
 // The most integers of one call that are tried as the size to follow, each under all trials: a list
-// of sizes has one for each dim, and PyTorch's operators keep dims in 64 bits.
+// of sizes has one integer for each dim, and PyTorch's operators keep dims in 64 bits.
 constexpr int kMostTries = 64;
 
-// The most parts of expressions, all new strides together: the stride of each dim is the product of
-// all sizes after it, so that a file's text grows with the square of the dims. Strides of programs
-// with thousands of nodes have some ten thousand.
+// The most parts of the expressions of all new strides together. The stride of each dim is the
+// product of all sizes after it, so the text of a file grows with the square of the dims. Programs
+// with thousands of nodes need some ten thousand parts.
 constexpr size_t kMostParts = ExprPool::kMaxSize;
 
 std::vector<int64_t> sizes_to_ask(const SymRange& range) {
@@ -116,7 +116,7 @@ class DimFreer {
     return ask_again(id);
   }
 
-  // Whether what was recorded is right, and nothing refused, also at the sizes between the trials.
+  // Checks, also for sizes between the trials, that the record is right and nothing is refused.
   Result<void> ask_again(NodeId id) {
     const Node& node = graph_.node(id);
     const ops::Operator op = ops::find_operator(node.target);
@@ -143,7 +143,7 @@ class DimFreer {
     return trials;
   }
 
-  // view(x, [4, 10]) holds the old size; [-1, 10] means the same and fits every size.
+  // view(x, [4, 10]) contains the old size; [-1, 10] means the same and fits every size.
   Result<Trials> with_free_argument(NodeId id, Error first) {
     const std::vector<NamedArgument> inputs = graph_.node(id).inputs;
     int tries = 0;
@@ -231,7 +231,7 @@ class DimFreer {
     return {};
   }
 
-  // a*n + b.
+  // Returns the expression a*n + b that fits the sizes.
   Result<SymInt> fitted(NodeId id, const std::vector<int64_t>& sizes) {
     const int64_t run = trials_[1] - trials_[0];
     int64_t rise = 0, start = 0, b = 0, third = 0;
@@ -252,8 +252,8 @@ class DimFreer {
     return spelled_size(program_, simple, a * old_size_ + b);
   }
 
-  // Dense tensors stay dense, in their order of dims; others keep their strides, also those that a
-  // file gives another number of.
+  // Recomputes the strides of a dense tensor in its order of dims. Other tensors keep their
+  // strides, also if a file records the wrong number of strides.
   Result<void> follow_strides(TensorMeta& meta, const std::vector<SymInt>& old_sizes) {
     if (meta.strides.size() != old_sizes.size()) return {};
     std::vector<size_t> order(meta.strides.size());
@@ -303,14 +303,14 @@ class DimFreer {
   const Expr symbol_;
   const int64_t old_size_;
   const std::vector<int64_t> asked_;
-  const SymbolBindings others_;  // as they were while exporting
+  const SymbolBindings others_;  // hints of the other symbols, from the export
   std::vector<int64_t> trials_;
-  std::vector<bool> depends_;  // by value id: a size of it is the symbol's
+  std::vector<bool> depends_;  // by value id: true if a size of it depends on the symbol
   std::map<std::pair<const ExprNode*, const ExprNode*>, Expr> products_;
-  size_t parts_ = 0;  // of the products
+  size_t parts_ = 0;  // of all products
 };
 
-// The pool keeps what no size has any more: symbols of edits that failed.
+// True if a size of the graph has the symbol. The pool also keeps symbols of edits that failed.
 bool has_symbol(const Graph& graph, SymbolId symbol) {
   const auto is_in = [&](const auto& number) {
     return number.is_symbolic() && std::ranges::count(free_symbols(number.expr()), symbol) > 0;
@@ -370,7 +370,7 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
                              print(range), size.literal()),
                  ""};
   Program changed = program;
-  // As PyTorch calls sizes, those that may be 0 too.
+  // PyTorch creates the symbols of sizes with these assumptions, also if they may be 0.
   const Expr made = changed.expressions->symbol(symbol, "positive=True, integer=True");
   PT2_TRY_VOID(DimFreer(changed, made, size.literal(), range).run(id, dim));
   PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol));

@@ -13,7 +13,7 @@
 namespace pt2 {
 namespace {
 
-// Records of several files side by side; those of one name must be the same.
+// Adds records of another file; records of the same name must have the same contents.
 Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile> added) {
   std::map<std::string_view, const SavedFile*> known;
   for (const SavedFile& record : records) known.emplace(record.name, &record);

@@ -70,7 +70,7 @@ class DimFixer {
   static double value_of(const Number& number, double) { return to_double(number); }
   static bool value_of(const Number& number, bool) { return to_double(number) != 0; }
 
-  // Of a computed float or bool.
+  // Substitutes the symbol in a computed float or bool.
   template <class T>
   Result<Symbolic<T>> fixed(const Symbolic<T>& value) {
     if (!value.is_symbolic()) return value;
@@ -112,7 +112,7 @@ class DimFixer {
 
   Program& program_;
   const std::pair<SymbolId, Expr> replacements_[1];
-  const SymbolBindings hints_;  // of the symbols that stay
+  const SymbolBindings hints_;  // hints of the symbols that stay
 };
 
 Result<Expr> symbol_of(const Program& program, std::string_view input, size_t dim) {
@@ -198,7 +198,7 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
   PT2_TRY(const Expr symbol, symbol_of(program, input, dim));
   PT2_TRY_VOID(check_not_empty(range));
   const RangeConstraint* constraint = find_range(program, symbol);
-  // Nobody has looked at what the program does beyond.
+  // The export did not examine the program outside of its range.
   if (constraint != nullptr &&
       ((constraint->range.min && (!range.min || *range.min < *constraint->range.min)) ||
        (constraint->range.max && (!range.max || *range.max > *constraint->range.max))))

@@ -9,11 +9,11 @@
 namespace pt2 {
 namespace {
 
-// What nodes say of where they come from: paths of somebody's machine, and names of modules, which
-// stay, because people find their way by them.
+// Metadata that is removed. It tells where a node comes from, with paths of somebody's machine. The
+// names of modules stay, because people find their way by them.
 constexpr std::string_view kTraces[] = {"stack_trace", "from_node", "source_fn_stack", "custom"};
 
-// Of one graph, without those nested in it; the bytes that went.
+// Strips one graph, without its nested graphs; returns the number of bytes removed.
 size_t strip_traces(Graph& graph) {
   size_t bytes = 0;
   for (const NodeId id : graph.nodes()) {
@@ -35,7 +35,7 @@ bool is_weight(InputKind kind) {
          kind == InputKind::constant_tensor;
 }
 
-// Inputs of the graph that stand for weights and that nothing uses or writes.
+// Removes graph inputs of weights that nothing uses or writes. True if there were any.
 bool drop_unused_inputs(Program& program) {
   const std::set<std::string> written = written_targets(program);
   std::vector<Argument> inputs;
@@ -101,8 +101,8 @@ class Stripper {
     shrink_storages();
   }
 
-  // A storage is written whole, also where what is left is a part of it: then the part gets its
-  // own.
+  // A storage is written whole. If its only tensor uses a part of it, the tensor gets a storage of
+  // its own.
   void shrink_storages() {
     std::map<const Storage*, std::vector<SavedTensor*>> groups;
     for_each_tensor(saved_, [&](SavedTensor& each) {
@@ -122,7 +122,7 @@ class Stripper {
     }
   }
 
-  // Releases from 2.8 on refuse a file without the record; an empty one is none.
+  // Empties the record: releases from 2.8 on refuse a file without it.
   void strip_example_inputs() {
     if (saved_.sample_inputs.bytes.empty()) return;
     lines_.push_back(fmt::format("{}: {} bytes of example inputs", saved_.name,

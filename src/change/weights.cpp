@@ -21,7 +21,7 @@ Error refused(std::string text, const std::string& name) {
   return {ErrorCode::argument, std::move(text), name};
 }
 
-// What a loader makes of it depends on more than its elements.
+// False if the loaded tensor depends on more than its elements.
 bool is_plain(const SavedTensor& saved) {
   return saved.tensor.defined() && saved.pickled.empty() && !saved.is_fake;
 }
@@ -42,7 +42,7 @@ class WeightSetter {
       PT2_TRY_VOID(check(*found->second, tensor));
       given.insert(name);
     }
-    for (const auto& [name, saved] : known)  // the others are not in what weights_of gives, either
+    for (const auto& [name, saved] : known)  // weights_of does not return other tensors either
       if (!partial && is_plain(*saved) && !given.contains(name))
         return refused("no tensor is given for this weight; --partial keeps such weights", name);
     return replace(known);
@@ -61,7 +61,7 @@ class WeightSetter {
         saved.name);
   }
 
-  // Views of one storage go on being views of one: each writes its elements into a copy of it.
+  // Views of one storage stay views of one storage: the elements are written into one copy of it.
   ChangeLines replace(const std::map<std::string, SavedTensor*>& known) {
     ChangeLines lines;
     std::map<const Storage*, std::vector<SavedTensor*>> views;
@@ -88,7 +88,7 @@ class WeightSetter {
     return lines;
   }
 
-  // list_elements has bounded both, which have the same sizes.
+  // list_elements has bounded both tensors, and they have the same sizes.
   static bool same_elements(const Tensor& a, const Tensor& b) {
     const Tensor left = a.contiguous(), right = b.contiguous();
     return std::memcmp(left.raw_data(), right.raw_data(), static_cast<size_t>(left.nbytes())) == 0;
@@ -112,7 +112,7 @@ Tensor cast(const Tensor& tensor, Dtype dtype) {
   return out;
 }
 
-// The graph's record of the weight in its new dtype, and a node that casts it back for all users.
+// Records the weight's new dtype in the graph, and adds a node that casts it back for all users.
 void cast_back(Program& program, const InputSpec& spec, Dtype stored, ScalarType computed) {
   Graph& graph = program.graph;
   const ValueId weight = *graph.find_value(spec.arg.name);
@@ -144,8 +144,9 @@ SpecsByTarget specs_by_target(const std::vector<InputSpec>& specs) {
   return out;
 }
 
-// Operators may write to buffers without saying so (batch_norm of a program in training), so that
-// these are neither cast nor made one.
+// True for a buffer, and for a tensor without an input. Operators may write to buffers without
+// declaring it (batch_norm of a program in training), so buffers are never cast, and are only
+// shared under the same name.
 bool is_buffer(const SpecsByTarget& specs, const std::string& name) {
   const auto spec = specs.find(name);
   return spec == specs.end() || spec->second->kind == InputKind::buffer;
@@ -155,7 +156,7 @@ bool is_floating(Dtype dtype) {
   return dtype_category(dtype) == DtypeCategory::floating && dtype_size(dtype) >= 2;
 }
 
-// Equal for tensors that show the same bytes where their storages hold the same.
+// Tensors with equal keys show the same bytes if their storages hold the same bytes.
 std::string content_key(const SavedTensor& saved) {
   const Tensor& tensor = saved.tensor;
   const Storage& storage = *tensor.storage();
@@ -176,8 +177,8 @@ NamedTensors plain_tensors(SavedProgram& saved) {
   return out;
 }
 
-// Lists the tensors of a program whose elements will be read. A file may let a few bytes stand for
-// more of them than any memory holds.
+// Lists the tensors of a program whose elements will be read, and bounds the elements. In a file a
+// few bytes may stand for more elements than any memory holds.
 Result<void> list_elements(SavedProgram& saved) {
   PT2_TRY_VOID(list_tensors(saved));
   return check_elements(plain_tensors(saved));
@@ -215,7 +216,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   PT2_TRY(Program program, decode_saved(changed));
   const std::set<std::string> written = written_targets(program);
   ChangeLines lines;
-  std::map<const Storage*, std::map<std::string, Tensor>> done;  // views of one stay one
+  std::map<const Storage*, std::map<std::string, Tensor>> done;  // casts equal views only once
   const std::vector<InputSpec> all_specs = program.signature.input_specs;
   const SpecsByTarget specs = specs_by_target(all_specs);
   for_each_tensor(changed, [&](SavedTensor& saved) {
@@ -251,7 +252,7 @@ Result<ChangeLines> share_weights(PackageContents& contents) {
     const SpecsByTarget specs = specs_by_target(program.signature.input_specs);
     for_each_tensor(saved, [&](SavedTensor& each) {
       if (!is_plain(each) || each.tensor.numel() == 0 || written.contains(each.name)) return;
-      // Programs do not run on one another's buffers: there the name decides.
+      // Programs do not run on one another's buffers, so buffers must have the same name.
       std::string key = content_key(each);
       if (is_buffer(specs, each.name)) key += " " + each.name;
       auto& candidates = known[key];

@@ -20,14 +20,14 @@ std::string shape_text(const InputShape& input) {
   return type_text(shape.dtype, shape.sizes);
 }
 
-// Null for tensors and other types.
+// The input as a T; null for tensors and other types.
 template <class T>
 const T* get_if(const InputShape& input) {
   const auto* value = std::get_if<const Value*>(&input);
   return value ? (*value)->get_if<T>() : nullptr;
 }
 
-// A size that has to hold once every symbol is known.
+// A recorded size to compare once every symbol is known.
 struct PendingSize {
   const SymInt* expected;
   int64_t found;
@@ -35,8 +35,8 @@ struct PendingSize {
   size_t dim;
 };
 
-// Tracing takes every size for 2 or more, so PyTorch lets calls have sizes 0 and 1 where the bound
-// is no higher (torch/_export/utils.py, _check_symint).
+// True if a call may have this value. Tracing assumes that every size is 2 or more, so PyTorch also
+// accepts sizes 0 and 1 if the lower bound is at most 2 (torch/_export/utils.py, _check_symint).
 bool is_allowed(const SymRange& range, int64_t value) {
   constexpr int64_t kLeast = 2;
   const bool is_excused = range.min && *range.min <= kLeast && value >= 0 && value < *range.min;
@@ -48,7 +48,7 @@ class InputCheck {
   InputCheck(const Program& program, std::span<const std::string> names)
       : program_(program), names_(names) {}
 
-  // `record` is null where the graph says nothing of the input.
+  // `record` is null if the graph records nothing about the input.
   Result<void> check(size_t index, const ArgumentSpec& spec, const GraphValue* record,
                      const InputShape& input) {
     using Kind = ArgumentSpec::Kind;
@@ -107,7 +107,8 @@ class InputCheck {
 
   Result<void> compare(const PendingSize& pending) const {
     const Result<int64_t> expected = evaluate(*pending.expected, bindings_);
-    // What no input gives, such as u0 or one half of a product, cannot be checked from outside.
+    // A symbol that no input determines, such as u0 or one factor of a product, cannot be checked
+    // from outside.
     if (!expected || *expected == pending.found) return {};
     const Expr expr = pending.expected->expr();
     const std::string why = expr ? where_bound(expr) : std::string();
@@ -116,7 +117,7 @@ class InputCheck {
                                                std::to_string(*expected) + why);
   }
 
-  // A symbol that inputs give only as a*s + b: PyTorch solves for it (try_solve, same place).
+  // Solves for a symbol that inputs give only as a*s + b, as PyTorch does (try_solve, same file).
   Result<void> solve(const PendingSize& pending) {
     const Expr expr = pending.expected->expr();
     const std::vector<SymbolId> symbols = expr ? free_symbols(expr) : std::vector<SymbolId>();
@@ -243,7 +244,8 @@ std::optional<Number> property_of(const GuardSource& source, const InputShape& i
   return dim < dims.size() ? std::optional<Number>(dims[dim]) : std::nullopt;
 }
 
-// The strides of this call, where a copy can have them: every element has a place of its own.
+// Returns the recorded strides under this call's symbols. Nothing if a copy cannot have them: two
+// elements would share a place.
 std::optional<Sizes> own_places(const Sizes& sizes, const std::vector<SymInt>& recorded,
                                 const SymbolBindings& symbols) {
   if (recorded.size() != sizes.size()) return std::nullopt;
@@ -310,14 +312,16 @@ Result<void> InputConditions::check_guards(std::span<const InputShape> inputs) c
       return input ? property_of(source, inputs[*input]) : std::nullopt;
     };
     Result<void> checked = check_guard(guard.guard, lookup);
-    // A guard on what is no input of this call, or too large to compute, cannot be checked.
+    // A guard cannot be checked if its source is no input of this call, or if it is too large to
+    // compute.
     if (!checked && checked.error().code == ErrorCode::argument)
       return at(std::move(checked).error(), "inputs");
   }
   return {};
 }
 
-// Of the inputs whose layout guards speak of; without symbols the contiguous layout.
+// Returns layouts of the inputs whose strides or offsets guards use; contiguous ones without
+// symbols.
 std::vector<InputLayout> InputConditions::find_layouts(std::span<const InputShape> inputs,
                                                        const SymbolBindings* symbols) const {
   using Property = GuardSource::Property;

@@ -118,7 +118,7 @@ class OperatorChecks {
     const size_t before = findings_.all().size();
     check_arguments(node, op.signature(), position);
     check_results(node, op.signature(), position);
-    // The rule can only be asked about arguments that fit the signature.
+    // Shape rules require arguments that fit the signature.
     if (findings_.all().size() == before) shapes_.add(graph, position, node, op);
   }
 
@@ -148,7 +148,7 @@ class OperatorChecks {
     }
   }
 
-  // Compares kinds alone: a tensor may have any sizes, a number any value.
+  // Compares only kinds: a tensor may have any sizes, a number any value.
   Result<void> check_type(const ops::Parameter& parameter, const Argument& argument) {
     auto value = representative(argument);
     // The type of a custom object or of a future dtype is unknown here.
@@ -186,7 +186,8 @@ class OperatorChecks {
 
   void check_results(const Node& node, const ops::Signature& signature, size_t position) {
     if (omits_none_ && node.outputs.size() < signature.return_count) return;
-    // What is written is the result; some releases of a package give it back as well, some do not.
+    // A mutable custom operator may have no outputs: the written argument is its result. Some
+    // releases of a package also return it, some do not.
     if (node.outputs.empty() && signature.is_mutable() && !is_own_namespace(node.target)) return;
     if (node.outputs.size() != signature.return_count)
       return add(Rule::result_count, placed_->node_place(position) + ".outputs",
@@ -221,8 +222,8 @@ class OperatorChecks {
   TextMap<std::string_view, ops::Operator> operators_;
 };
 
-// A part that could not be read is a placeholder in the graph. Sizes computed from a placeholder
-// would only repeat the first finding.
+// True if every part under `place` was read. A part that could not be read is a placeholder in the
+// graph, and sizes computed from it would only repeat the first finding.
 bool was_read_whole(const Diagnostics& findings, const std::string& place) {
   return std::ranges::none_of(findings.all(), [&](const Diagnostic& finding) {
     return finding.rule >= Rule::undefined_value && finding.rule <= Rule::misplaced_argument &&

@@ -50,7 +50,7 @@ Result<ConversionTarget> schema_target(std::string_view text) {
   if (release == nullptr)
     return argument(
         fmt::format("no release writes schema version {}, or a newer {}.x", text, major));
-  // The newest of the releases that write the same schema.
+  // Several releases may write the same schema: take the newest.
   for (const Release& each : releases())
     if (each.schema == release->schema) release = &each;
   return ConversionTarget{release, schema};
@@ -85,7 +85,7 @@ Result<void> check_source(const Archive& archive) {
   return {};
 }
 
-// Converts one package; used once.
+// Converts one package. An object is used once.
 class PackageConverter {
  public:
   PackageConverter(const Package& package, const ConvertOptions& options, Conversion& out)
@@ -124,11 +124,11 @@ class PackageConverter {
           std::ranges::find(out_.rewritten, kRewrites[i].name) == out_.rewritten.end())
         out_.rewritten.push_back(kRewrites[i].name);
     }
-    // The file's own text may hold what this library does not write again.
+    // Keep the file's own text: it may hold data that this library does not write.
     if (!changed && is_there_already(*original)) return {};
     const auto add = [&](Blocker blocker) { converter.block(std::move(blocker)); };
-    // A rewriting that leaves a function's nodes in place has already added the blocker that says
-    // why.
+    // A rewriting that leaves a function's nodes in place has already added a blocker with the
+    // reason.
     std::set<std::string> explained;
     for (const Blocker& blocker : converter.blockers)
       if (blocker.kind == BlockerKind::function) explained.insert(blocker.node.target);

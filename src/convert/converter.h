@@ -1,4 +1,4 @@
-// Shared by the parts of convert: a program on its way from one release to another.
+// The state that the parts of convert share: a program that is converted between releases.
 #ifndef PT2_CONVERT_CONVERTER_H
 #define PT2_CONVERT_CONVERTER_H
 
@@ -24,23 +24,23 @@ class Converter {
             LoadPayloads load);
 
   Program program;
-  const Release& source;  // the release that wrote it
-  const int from;         // its schema version
+  const Release& source;  // the release that wrote the program
+  const int from;         // the program's schema version
   const ConversionTarget target;
   const int to;  // target.schema
-  // By name: constants that schema 1 moved out of the program, and those that it moved into the
-  // program.
+  // Constants, by name: those that a conversion from schema 1 moves out of the program, and those
+  // that a conversion to schema 1 moves into it.
   std::vector<SavedTensor> added_constants{};
   std::vector<std::string> removed_constants{};
   bool changed = false;  // set by a rewriting that changed something
   Pipeline pipeline;     // shared by the rewritings that are passes
 
-  // Whether the conversion crosses a version on the way up, or on the way down.
+  // True if the conversion crosses `version` upwards, or downwards.
   bool rises_to(int version) const { return from < version && version <= to; }
   bool falls_below(int version) const { return to < version && version <= from; }
   Result<std::shared_ptr<const Payloads>> payloads() const { return load_payloads_(); }
-  // Adds to the blockers, or to the losses if the options accept this loss; true in the latter
-  // case.
+  // Adds the blocker to `lost` if the options accept its loss, else to `blockers`. True if
+  // accepted.
   bool block(Blocker blocker);
 
   std::vector<Blocker> blockers{};
@@ -51,11 +51,11 @@ class Converter {
   LoadPayloads load_payloads_;
 };
 
-// What torch.export says of a node of the outermost module: the module alone, as another node's
-// stack names it. Empty where no node has one. O(nodes).
+// Returns the metadata that torch.export gives to a node of the outermost module: only that module,
+// as the stack of another node names it. Empty if no node has such a stack. O(nodes).
 Metadata root_metadata(const Graph& graph);
 
-// The first release that is `number` or later; null where there is none yet.
+// Returns the first release that is `number` or later; null if there is none.
 const Release* release_from(int number);
 
 // The rewritings, one for each row of rewrites.def.

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kAssert = "torch.ops.aten._assert_scalar.default";
 
-// The Python function that computes an operation of an expression. For more than two operands it is
-// applied repeatedly.
+// The Python function that computes an operation of an expression. It is applied repeatedly if
+// there are more than two operands.
 struct FunctionRow {
   ExprOp op;
   std::string_view target;
@@ -52,8 +52,8 @@ class GuardAsserter {
         guard_(guard),
         place_(place) {}
 
-  // Whether every source and operator is available from `first_release` on, so that emitting cannot
-  // fail there.
+  // True if every source and operator of the guard is available from first_release() on: emit()
+  // cannot fail in such a release.
   bool can_say(const FindOperand& find) {
     for (const GuardSource& source : guard_.sources) {
       const auto operand = find(source);
@@ -82,7 +82,7 @@ class GuardAsserter {
 
   int first_release() const { return first_release_; }
 
-  // Each part is the result of one node at most.
+  // Each part becomes at most one node.
   uint64_t most_nodes() const { return parts_.size() + 1; }
 
   void emit() {
@@ -111,7 +111,8 @@ class GuardAsserter {
     };
   }
 
-  // Whether the target or a later release has the function.
+  // Raises first_release_ to the first release that has the function. False if first_release_ is
+  // then later than the last release that has it.
   bool exists(std::string_view target) {
     const Lifetime* lifetime = find_operator_lifetime(target);
     if (lifetime == nullptr) return true;
@@ -119,18 +120,18 @@ class GuardAsserter {
     return lifetime->includes(first_release_);
   }
 
-  // What a node computes: an operation on its first operands, a + b of a + b + c.
+  // The value of one node: an operation on its first operands, for example a + b of a + b + c.
   struct Part {
     Expr expr;  // in the program's symbols, simplified
     const SpelledExpr* spelled = nullptr;
     std::optional<Number> hint{};
   };
-  using PartKey = std::pair<const ExprNode*, size_t>;  // the operation, how many operands
+  using PartKey = std::pair<const ExprNode*, size_t>;  // the operation and the number of operands
 
   static PartKey key(Expr expr) { return {expr.operator->(), expr->args.size()}; }
 
-  // parse_guard bounds the depth. Each part is made of the one before it, because a file may have a
-  // sum of as many terms as it likes.
+  // Recursive: parse_guard bounds the depth. Each part is computed from the part before it, because
+  // a file may have a sum of any number of terms.
   bool can_compute(Expr expr) {
     if (parts_.contains(key(expr))) return true;
     if (expr->op == ExprOp::integer) {
@@ -177,7 +178,8 @@ class GuardAsserter {
     return number ? std::optional(*std::move(number)) : std::nullopt;
   }
 
-  // Spells the expression as the target does. False where that exceeds the limits of expressions.
+  // Spells the expression as the target release does. False if the spelling exceeds the limits of
+  // expressions.
   bool spell(PartKey part, Expr in_program, std::optional<Number> hint) {
     constexpr int kFirstWithSrepr = 802;
     const auto simple = simplify(pool_, in_program);
@@ -185,7 +187,8 @@ class GuardAsserter {
     const auto spelling =
         converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
     const std::string text = print_expr(expr, spelling);
-    // Each partial result of a long sum spells all terms so far: quadratic without this bound.
+    // Each partial sum spells all terms so far, so a long sum takes quadratic space without this
+    // bound.
     constexpr size_t kMaxSpelledGrowth = 64;
     spelled_bytes_ += text.size();
     if (spelled_bytes_ > kMaxSpelledGrowth * (guard_.text.size() + kMaxSpelledGrowth)) return false;
@@ -240,7 +243,8 @@ class GuardAsserter {
     return Argument(id);
   }
 
-  // "sym_size_int" of torch.ops.aten.sym_size.int, "eq" of _operator.eq, as torch.fx names them.
+  // Names values as torch.fx does: "sym_size_int" for torch.ops.aten.sym_size.int, "eq" for
+  // _operator.eq.
   static std::string base_name(std::string_view target) {
     if (!target.starts_with(kAten)) return std::string(target.substr(target.rfind('.') + 1));
     std::string name(target.substr(kAten.size()));
@@ -269,8 +273,8 @@ class GuardAsserter {
   const AssertionPlace& place_;
   Expr condition_;
   std::map<SymbolId, Source> operands_;
-  std::vector<std::pair<SymbolId, Expr>> known_;  // of symbolic sources, in the program's symbols
-  std::vector<std::pair<SymbolId, Expr>> literals_;  // of the others
+  std::vector<std::pair<SymbolId, Expr>> known_;     // symbolic sources, in the program's symbols
+  std::vector<std::pair<SymbolId, Expr>> literals_;  // the other sources
   SymbolBindings hints_;
   int first_release_ = converter_.target.release->number;
   size_t spelled_bytes_ = 0;

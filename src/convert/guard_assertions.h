@@ -1,4 +1,4 @@
-// Guards as assertion nodes, for releases whose schema has no field for guards.
+// Writes guards as assertion nodes, for releases whose schema has no field for guards.
 #ifndef PT2_CONVERT_GUARD_ASSERTIONS_H
 #define PT2_CONVERT_GUARD_ASSERTIONS_H
 
@@ -21,18 +21,18 @@ struct GuardOperand {
 };
 using FindOperand = std::function<std::optional<GuardOperand>(const GuardSource&)>;
 
-// Where new nodes go: before a given node or at the end. `metadata` is that of every new node:
-// torch.export.unflatten demands a module of each.
+// The place of new nodes: before a given node or at the end. Every new node gets `metadata`:
+// torch.export.unflatten requires a module for each node.
 struct AssertionPlace {
   std::optional<NodeId> before{};
   Metadata metadata{};
 };
 
-// Inserts nodes into the program's graph that raise an error where the guard does not hold, as
-// PyTorch's own deferred assertions do (torch/fx/passes/runtime_assert.py). Returns null then;
-// otherwise changes nothing and returns the first release that can take the guard: one with its
-// operators, or with a field for guards. Fails where the nodes are more than the budget of all
-// passes allows. O(n log n) in the guard.
+// Inserts nodes into the program's graph that raise an error if the guard does not hold, as
+// PyTorch's own deferred assertions do (torch/fx/passes/runtime_assert.py). Returns null on
+// success. Otherwise changes nothing and returns the first release that can take the guard: one
+// with the needed operators, or with a field for guards. Error if the nodes exceed the budget of
+// all passes. O(n log n) in the guard.
 Result<const Release*> assert_guard(Converter& converter, const Guard& guard,
                                     const FindOperand& find, const AssertionPlace& place);
 

@@ -6,8 +6,9 @@
 namespace pt2 {
 namespace {
 
-// Of a condition: at least 0 where it holds, below 0 elsewhere; and at least 0 where Python comes
-// to its end without a division by 0, if it has one that could be.
+// Two expressions about a condition. `holds` is >= 0 exactly where the condition holds. `ends` is
+// >= 0 exactly where Python evaluates the condition without dividing by zero; it is absent if no
+// division can fail.
 struct Margin {
   Expr holds;
   std::optional<Expr> ends{};
@@ -23,7 +24,8 @@ class Margins {
   }
 
  private:
-  // Of the condition, or of its opposite. `is_reached`: whatever its symbols are.
+  // Returns the margin of the condition (`wanted`) or of its negation. `is_reached`: Python
+  // evaluates the condition whatever the values of its symbols are.
   std::optional<Margin> find(Expr condition, bool wanted, bool is_reached) {
     if (condition->op == ExprOp::logical_not) return find(condition->args[0], !wanted, is_reached);
     if (condition->op == ExprOp::logical_and || condition->op == ExprOp::logical_or)
@@ -36,7 +38,8 @@ class Margins {
     return holds ? std::optional(Margin{*holds, ends}) : std::nullopt;
   }
 
-  // Python goes on behind an item of an `or` where it does not hold, of an `and` where it does.
+  // Python evaluates the next operand of an `or` only if this one is false, of an `and` only if
+  // this one is true.
   std::optional<Margin> of_several(Expr condition, bool wanted, bool is_reached) {
     const bool is_or = (condition->op == ExprOp::logical_or) == wanted;
     std::vector<Margin> items;
@@ -75,8 +78,9 @@ class Margins {
     }
   }
 
-  // The expression, in which divisors that could be 0 where Python does not get to are at least 1;
-  // `ends` becomes what says that they are none the less. Nothing where one could be negative.
+  // Returns the expression with every divisor that may be 0, and that Python may skip, replaced by
+  // max(divisor, 1). Adds to `ends` that these divisors are positive. nullopt if such a divisor
+  // could be negative.
   std::optional<Expr> with_divisors(Expr expr, bool is_reached, std::optional<Expr>& ends) {
     if (expr->args.empty()) return expr;
     std::vector<Expr> args;
@@ -107,7 +111,7 @@ class Margins {
     return wanted ? make(ExprOp::minimum, above(a, b), above(b, a))
                   : make(ExprOp::maximum, beyond(a, b), beyond(b, a));
   }
-  // a - b, and a - b - 1: at least 0 where a >= b, where a > b.
+  // above is a - b, >= 0 where a >= b. beyond is a - b - 1, >= 0 where a > b.
   Expr above(Expr a, Expr b) {
     if (b == pool_.integer(0)) return a;
     return make(ExprOp::add, a, make(ExprOp::multiply, pool_.integer(-1), b));
@@ -118,11 +122,11 @@ class Margins {
 
   ExprPool& pool_;
   const LeastValue& least_;
-  std::set<const ExprNode*> reached_;  // divisors that are divided by in any case
+  std::set<const ExprNode*> reached_;  // divisors that Python divides by in any case
 };
 
-// The number times the divisor, where that is exact and lies among the whole numbers that floats
-// have all of.
+// Returns number * divisor if the divisor is a power of two and the product is below 2**53, so that
+// floats represent all integers of that size.
 std::optional<double> scaled(Expr number, Expr divisor) {
   const auto* by =
       divisor->op == ExprOp::integer ? std::get_if<int64_t>(&divisor->number) : nullptr;
@@ -146,7 +150,7 @@ Expr without_division(ExprPool& pool, Expr comparison) {
   const bool rounds_down =
       comparison->op == ExprOp::less_equal || comparison->op == ExprOp::greater;
   const double whole = rounds_up ? std::ceil(*limit) : std::floor(*limit);
-  // A fraction equals no whole number; nobody writes that.
+  // A fraction never equals an integer. No guard compares them for equality.
   if (!rounds_up && !rounds_down && whole != *limit) return comparison;
   return pool.intern({.op = comparison->op,
                       .args = {division->args[0], pool.integer(static_cast<int64_t>(whole))}});
@@ -164,7 +168,7 @@ Expr without_divisions(ExprPool& pool, Expr condition) {
 }
 
 std::optional<Expr> as_comparison(ExprPool& pool, Expr condition, const LeastValue& least) {
-  // What says that Python ends repeats what it ends with: twice as much for each nested condition.
+  // `ends` repeats the conditions that it depends on: the size doubles with each nested condition.
   constexpr size_t kMostGrowth = 16;
   const auto margin = Margins(pool, least).find(condition);
   if (!margin || (*margin)->size > kMostGrowth * condition->size) return std::nullopt;

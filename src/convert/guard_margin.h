@@ -1,5 +1,5 @@
-// Guards that join several comparisons, as one: releases up to 2.8 read no `and`, `or` or `not` of
-// conditions.
+// Writes a guard that joins several comparisons as one comparison: releases up to 2.8 read no
+// `and`, `or` or `not` of conditions.
 #ifndef PT2_CONVERT_GUARD_MARGIN_H
 #define PT2_CONVERT_GUARD_MARGIN_H
 
@@ -10,18 +10,20 @@
 
 namespace pt2 {
 
-// The condition with comparisons of a whole number divided by a power of two as comparisons of that
-// number: `s0 / 1024 <= 1.5` is s0 <= 1536, rounded or not. No release before 2.9 has `/` here.
+// Replaces a comparison of an integer divided by a power of two by a comparison of the integer. `s0
+// / 1024 <= 1.5` becomes s0 <= 1536, whether or not the quotient is rounded. No release before 2.9
+// has `/` here.
 Expr without_divisions(ExprPool& pool, Expr condition);
 
-// The least value that an expression can have, as far as it is known.
+// Returns the least value that an expression can have; nothing if that is unknown.
 using LeastValue = std::function<std::optional<int64_t>(Expr)>;
 
-// A comparison that holds where the condition does, of a number that the comparisons in it are away
-// from failing: `a >= 1 or b >= 2` is max(a - 1, b - 2) >= 0. Comparisons are of integers. Python
-// leaves out what an `or` no longer needs, and nodes compute all of it; where Python would divide
-// by 0 the comparison does not hold or fails as well. Nothing where a divisor that Python may leave
-// out could be negative, or the number is many times as long as the condition. Linear in the tree.
+// Returns a comparison of integers, margin >= 0, that holds where the condition does. The margin
+// tells how far the condition is from failing: for `a >= 1 or b >= 2` it is max(a - 1, b - 2).
+// Python skips operands that an `or` does not need, but nodes compute all of them; where Python
+// would divide by 0, the new comparison does not hold or fails as well. Nothing if a divisor that
+// Python may skip could be negative, or if the margin is many times as long as the condition.
+// Linear in the tree.
 std::optional<Expr> as_comparison(ExprPool& pool, Expr condition, const LeastValue& least);
 
 }  // namespace pt2

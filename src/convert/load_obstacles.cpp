@@ -13,14 +13,15 @@
 namespace pt2 {
 namespace {
 
-// Layouts only grow: a release opens its own and those before it.
+// Later layouts include the earlier ones: a release opens its own layout and all before it.
 bool opens(const Release& release, Era era) { return era <= release.era; }
 
-// The obstacles that the container alone shows.
+// Returns the obstacle that the container alone shows.
 std::optional<Blocker> container_obstacle(const Package& package, int schema,
                                           const Release& release) {
   Blocker blocker{.kind = BlockerKind::container};
-  // 2.1 and 2.2 compare the whole number, later ones the major version (torch/export/__init__.py).
+  // 2.1 and 2.2 compare the whole version, later releases the major version
+  // (torch/export/__init__.py).
   if (schema / 100 != release.schema / 100) {
     blocker.text =
         fmt::format("schema version {}, where it reads {}.x", schema / 100, release.schema / 100);
@@ -39,8 +40,8 @@ std::optional<Blocker> container_obstacle(const Package& package, int schema,
   return blocker;
 }
 
-// What makes releases refuse one program of the file, as it is. The container's obstacles leave
-// nothing to say about the rest.
+// Collects what makes releases refuse one program of the file as it is. A release that refuses the
+// container is not checked further.
 class LoadChecks {
  public:
   LoadChecks(const Package& package, const Program& program, std::vector<LoadObstacles>& out) {
@@ -80,7 +81,7 @@ class LoadChecks {
     for (const LoadObstacles* each : to_) checks_.emplace_back(*each->release);
   }
 
-  // False where only the whole text can be read.
+  // False if the reader can only read the whole text.
   bool check_pieces(schema::PieceReader& reader) {
     schema::ExportedProgram outline = reader.take_outline();
     for (WrittenSchemaCheck& each : checks_) each.check_outline(outline);

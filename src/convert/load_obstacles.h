@@ -1,4 +1,4 @@
-// Why releases cannot load a file as it is, of programs of any length.
+// Reasons why releases cannot load a file as it is, for programs of any length.
 #ifndef PT2_CONVERT_LOAD_OBSTACLES_H
 #define PT2_CONVERT_LOAD_OBSTACLES_H
 
@@ -6,7 +6,7 @@
 
 namespace pt2 {
 
-// As load_obstacles of pt2/conversion.h, with the programs' text in pieces of another size.
+// Like load_obstacles in pt2/conversion.h, but reads the programs' text in pieces of `piece_bytes`.
 Result<std::vector<LoadObstacles>> load_obstacles(const Package& package, size_t piece_bytes);
 
 }  // namespace pt2

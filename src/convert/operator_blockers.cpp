@@ -1,4 +1,4 @@
-// Operators, functions and sizes that a release does not take.
+// Operators, functions and sizes that a release does not accept.
 #include "convert/operator_blockers.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ const Release* first_with(const Lifetime& lifetime, int release) {
   return release < lifetime.first ? release_from(lifetime.first) : nullptr;
 }
 
-// Python functions that deserialize_node accepts in these releases and later, besides those on
+// Python functions that deserialize_node accepts from release `first` on, besides the functions on
 // symbolic numbers (torch/_export/serde/serialize.py, _is_allowed_unsafe_export_callable and
 // related functions; torch/_export/verifier.py).
 struct CallableRow {
@@ -42,13 +42,14 @@ constexpr CallableRow kCallables[] = {
     {208, "torch.autograd.grad_mode."},
 };
 
-// The remaining nodes of a vmap region, for which the region's first node reports the blocker.
+// True for the remaining nodes of a vmap region. The blocker is reported at the region's first
+// node.
 bool belongs_to_vmap(std::string_view target) {
   const VmapStep step = vmap_step(target);
   return step == VmapStep::add || step == VmapStep::remove || step == VmapStep::end;
 }
 
-// Results of operators like topk are named tuples, whose class 2.3 to 2.14 cannot name.
+// Operators like topk return named tuples, whose class 2.3 to 2.14 cannot name.
 bool knows_return_types(const Release& release) {
   return release.number <= 202 || release.number >= 215;
 }
@@ -64,8 +65,8 @@ void check_tree_classes(const Program& program, const Release& release, const Ad
            .first = &newest_release()});
 }
 
-// Up to 2.6 the reader looks up every input by name, but symbolic numbers have none; in 2.1
-// constants have none either.
+// Up to 2.6 the reader looks up every input by name, but symbolic numbers have no name there; in
+// 2.1 constants have none either.
 void check_inputs(const PlacedGraph& placed, const Release& release,
                   const std::function<void(Blocker)>& add) {
   constexpr int kFirstWithSymbols = 207;
@@ -100,7 +101,7 @@ void check_outputs(const Program& program, const Release& release,
   }
 }
 
-// 2.1 saves what it cannot load (torch/_export/serde/serialize.py, _dict_to_dataclass).
+// 2.1 saves signatures that it cannot load (torch/_export/serde/serialize.py, _dict_to_dataclass).
 void check_module_calls(const Program& program, const Release& release, const AddBlocker& add) {
   constexpr int kFirstWithSignatures = 202;
   if (release.number >= kFirstWithSignatures) return;
@@ -112,8 +113,9 @@ void check_module_calls(const Program& program, const Release& release, const Ad
            .first = release_from(kFirstWithSignatures)});
 }
 
-// Result kinds for which the signature of 2.1 (lists of names) has no list; and tokens, which came
-// between schema 5.1 and 5.3. check_schema reports the other kinds.
+// Kinds of results that the signature of a release cannot express: 2.1 (lists of names) has no list
+// for the first two, and tokens came between schema 5.1 and 5.3. check_schema reports the other
+// kinds.
 struct ResultKindRow {
   OutputKind kind;
   std::string_view text;
@@ -139,8 +141,9 @@ void check_result_kinds(const Program& program, const Release& release, const Ad
   }
 }
 
-// Up to 2.7 the reader makes every tensor, which asks whether a size is 0. Symbols are 2 or more
-// then, and what elements determine has no example: the answer must follow from the ranges.
+// Sizes for which a reader cannot decide whether they are 0. Up to 2.7 the reader makes every
+// tensor and asks that question. Symbols are 2 or more then, and data-dependent sizes have no
+// example, so the answer must follow from the ranges.
 class UndecidedSizes {
  public:
   UndecidedSizes(const Program& program, const AddBlocker& add)
@@ -173,7 +176,7 @@ class UndecidedSizes {
   static constexpr int kFirstWithout = 208;
 
  private:
-  // Each expression once. A symbol by itself is taken to be a size of 2 or more.
+  // Checks each expression once. The reader assumes that a size that is a lone symbol is 2 or more.
   bool is_undecided(Expr expr) {
     if (expr.is_symbol() || !seen_.insert(expr.operator->()).second) return false;
     const std::vector<SymbolId> symbols = free_symbols(expr);
@@ -199,7 +202,7 @@ void check_sizes(const Program& program, const Release& release, const AddBlocke
 }  // namespace
 
 std::optional<ConstantResult> constant_result(const Argument& output) {
-  // torch.export.save writes it all the same.
+  // torch.export.save writes a str although no release loads it.
   constexpr int kNoRelease = std::numeric_limits<int>::max();
   if (output.wrapper != Argument::Wrapper::plain) return std::nullopt;
   if (output.is<None>()) return ConstantResult{"None", 204};

@@ -1,4 +1,4 @@
-// Operators, functions and sizes that a release does not take.
+// Operators, functions and sizes that a release does not accept.
 #ifndef PT2_CONVERT_OPERATOR_BLOCKERS_H
 #define PT2_CONVERT_OPERATOR_BLOCKERS_H
 
@@ -9,8 +9,8 @@
 
 namespace pt2 {
 
-// A constant among a graph's results, and the first release whose reader accepts it there (beyond
-// all releases where none does). Nothing for results that every release accepts
+// A constant among a graph's results, and the first release whose reader accepts it there (a number
+// beyond all releases if none does). Nothing for results that every release accepts
 // (torch/_export/serde/serialize.py, deserialize_graph_output).
 struct ConstantResult {
   std::string_view text;  // "a constant bool"

@@ -23,7 +23,7 @@ struct NameRow {
   std::string_view new_name;
 };
 
-// Sorted by target, then argument, as the script prints them.
+// Sorted by target, then argument: the generating script prints them in this order.
 constexpr OperatorRow kOperators[] = {
 #define PT2_OPERATOR_SPAN(first, last, target) {target, {first, last}},
 #include "convert/operator_history.def"

@@ -10,8 +10,8 @@
 namespace pt2 {
 namespace {
 
-// What `import torch` registers in 2.6 to 2.15 (torch._C._jit_get_all_schemas). Names that begin
-// with '_' belong to PyTorch's own parts.
+// Namespaces that `import torch` registers in 2.6 to 2.15 (torch._C._jit_get_all_schemas). Names
+// that begin with '_' belong to parts of PyTorch.
 constexpr std::string_view kOfPyTorch[] = {"aten",
                                            "c10d",
                                            "cuda",

@@ -1,4 +1,4 @@
-// Operators that PyTorch has only once another package has been imported.
+// Operators that PyTorch only has after the import of another package.
 #ifndef PT2_CONVERT_PACKAGE_OPERATORS_H
 #define PT2_CONVERT_PACKAGE_OPERATORS_H
 
@@ -9,7 +9,7 @@
 
 namespace pt2 {
 
-// Each target once, in alphabetical order. Linear in the nodes.
+// Returns each such target once, in alphabetical order. Linear in the nodes.
 std::vector<std::string> package_operators(const Program& program);
 
 }  // namespace pt2

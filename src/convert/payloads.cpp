@@ -32,7 +32,7 @@ Result<void> unpack(SavedTensors& tensors, std::vector<SavedObject>& objects,
   return {};
 }
 
-// Layouts before 2.9 have one torch.save file for all tensors of a payload.
+// Layouts before 2.9 store all tensors of a payload in one torch.save file.
 void check_packed(const SavedTensors& tensors, const AddBlocker& add) {
   const auto* list = std::get_if<std::vector<SavedTensor>>(&tensors);
   if (list == nullptr) return;
@@ -52,8 +52,8 @@ void check_packed(std::span<const SavedObject> objects, const AddBlocker& add) {
            .first = find_release("2.9")});
 }
 
-// Why a record that belongs to no program cannot keep its name in another layout; nothing where it
-// can.
+// Returns why a record that belongs to no program cannot keep its name in another layout; nothing
+// if it can.
 std::optional<Blocker> record_obstacle(const SavedFile& file, Era from, Era to) {
   const Role before = classify_record(from, file.name).role;
   const Role after = classify_record(to, file.name).role;
@@ -120,7 +120,7 @@ Result<void> convert_payloads(PackageContents& contents, Era era, const AddBlock
 Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor>& added,
                             const std::vector<std::string>& removed) {
   if (added.empty() && removed.empty()) return {};
-  // Schema 1 keeps the constants in the program's JSON; they are in `added`.
+  // The constants of schema 1 are in the program's JSON and come in `added`.
   if (const auto* record = std::get_if<Record>(&program.constants)) {
     PT2_TRY(UnpackedPayloads unpacked, unpack_torch_save(*record));
     if (!unpacked.refused.empty()) return unpacked.refused.front();

@@ -1,4 +1,4 @@
-// The payloads of a package in the layout of another release.
+// Converts the payloads of a package to the layout of another release.
 #ifndef PT2_CONVERT_PAYLOADS_H
 #define PT2_CONVERT_PAYLOADS_H
 

@@ -16,7 +16,7 @@ constexpr Release kReleases[] = {
 #include "pt2/releases.def"
 };
 
-// The release number of "2.15.0+cu132"; 0 when the text does not begin like a version.
+// Returns the release number of a version such as "2.15.0+cu132"; 0 if the text is no version.
 int release_number(std::string_view text) {
   int major = 0, minor = 0;
   const char* end = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Assertions of several conditions at once.
+// Splits assertions of several conditions.
 #include <algorithm>
 #include <set>
 
@@ -16,7 +16,7 @@ bool is_condition(const Graph& graph, const Argument& argument) {
   return id != nullptr && graph.value(*id).kind() == ValueKind::sym_bool;
 }
 
-// The node that joins two conditions to this value; null where it is no such node's.
+// Returns the node that joins two conditions into this value; null if another node defines it.
 const Node* joining_node(const Graph& graph, ValueId id) {
   const Definition& definition = graph.value(id).definition;
   if (definition.by != Definition::By::node) return nullptr;
@@ -27,7 +27,7 @@ const Node* joining_node(const Graph& graph, ValueId id) {
   return joins ? &node : nullptr;
 }
 
-// The conditions that all hold where the value does, in the order in which they are computed.
+// Returns the conditions whose conjunction is the value, in the order of computation.
 Result<std::vector<ValueId>> conditions_of(const Graph& graph, ValueId joint, NodeBudget& budget) {
   std::vector<ValueId> found, left = {joint};
   std::set<ValueId> seen;
@@ -45,7 +45,7 @@ Result<std::vector<ValueId>> conditions_of(const Graph& graph, ValueId joint, No
   return found;
 }
 
-// The node itself asserts the last of its conditions, new ones before it the others.
+// The node itself asserts the last condition; new nodes before it assert the others.
 Result<void> split_assertion(Converter& converter, Graph& graph, NodeId id) {
   if (graph.node(id).target != kAssertScalar) return {};
   std::vector<NamedArgument> inputs = graph.node(id).inputs;
@@ -67,7 +67,7 @@ Result<void> split_assertion(Converter& converter, Graph& graph, NodeId id) {
   return {};
 }
 
-// Joints that nobody uses any more, those of joints after them first.
+// Erases joining nodes without uses, in reverse order because joining nodes use earlier ones.
 void erase_unused_joints(Converter& converter, Graph& graph) {
   std::vector<NodeId> joints;
   for (const NodeId id : graph.nodes())

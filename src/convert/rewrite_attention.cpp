@@ -1,5 +1,5 @@
-// Attention on the CPU: up to 2.2 aten._scaled_dot_product_flash_attention, later an operator of
-// its own.
+// Renames attention on the CPU: aten._scaled_dot_product_flash_attention up to 2.2, an operator of
+// its own in later releases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr std::string_view kOld = "torch.ops.aten._scaled_dot_product_flash_atte
 constexpr std::string_view kNew =
     "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default";
 
-// The old operator's results that the new one lacks: their indices and dtypes. They carry no
+// A result of the old operator that the new one lacks: its index and dtype. These results carry no
 // information on the CPU. Results 4 and 5 are numbers, which files do not list.
 struct OldResult {
   int index;
@@ -60,7 +60,7 @@ bool raise(Graph& graph, NodeId id) {
   graph.set_node_inputs(id, std::move(inputs));
   graph.set_node_outputs(id, std::move(outputs));
   graph.set_node_target(id, std::string(kNew));
-  // These values have neither a maker nor a user any more.
+  // No node defines or uses these values.
   for (const ValueId value : gone) (void)graph.erase_value(value);
   return true;
 }

@@ -1,4 +1,4 @@
-// Constants among inputs and arguments that a release does not accept as they are.
+// Rewrites constants among inputs and arguments that a release does not accept.
 #include <cmath>
 #include <complex>
 
@@ -11,8 +11,8 @@
 namespace pt2 {
 namespace {
 
-// The overload that takes a tensor where this one takes a number (aten.add.Tensor for
-// aten.add.Scalar); none when there is no such overload.
+// Returns the overload that takes a tensor where this one takes a number (aten.add.Tensor for
+// aten.add.Scalar), or no operator if there is none.
 ops::Operator tensor_overload(std::string_view target) {
   constexpr std::string_view kScalar = ".Scalar";
   if (!target.ends_with(kScalar)) return {};
@@ -49,9 +49,10 @@ class ComplexScalarRewriter {
   }
 
  private:
-  // The dtype in which a 0-dim tensor promotes its operands as the number does: that of the result
-  // (c10/core/ScalarType.h; aten/src/ATen/native/TypeProperties.cpp, result_type). A comparison's
-  // result is never complex, so comparisons with complex numbers stay.
+  // Returns the dtype of the result if it is complex: a 0-dim tensor of this dtype promotes the
+  // other operands as the number does (c10/core/ScalarType.h;
+  // aten/src/ATen/native/TypeProperties.cpp, result_type). A comparison's result is never complex,
+  // so comparisons with complex numbers stay.
   std::optional<Dtype> result_dtype(const Node& node) const {
     const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     const TensorMeta* meta = id ? graph_.value(*id).tensor() : nullptr;
@@ -67,8 +68,8 @@ class ComplexScalarRewriter {
               {positional("real", real), positional("imag", imaginary)});
   }
 
-  // PyTorch makes a number that is too large for elements infinite in a product, and refuses it in
-  // `scalar_tensor`.
+  // In a product PyTorch makes a number infinite that overflows the dtype; `scalar_tensor` refuses
+  // such a number. So the overflow happens here.
   ValueId make_part(double number, Dtype dtype, NodeId before) {
     double stored = number;
     ops::round_elements(dtype, 1, &stored);

@@ -1,4 +1,4 @@
-// Symbolic sizes and their ranges: spelling, names, bounds.
+// Rewrites symbolic sizes and their ranges: spelling, names, bounds.
 #include <limits>
 #include <unordered_map>
 
@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// Replaces every symbolic number of a program by what `respell` makes of its expression.
+// Replaces every symbolic number of a program by the result of `respell` for its expression.
 class ExpressionEditor {
  public:
   using Respell = std::function<Result<const SpelledExpr*>(const SpelledExpr&)>;
@@ -57,9 +57,9 @@ class ExpressionEditor {
   bool changed_ = false;
 };
 
-// The assumptions of a symbol in its spelling. str writes none; srepr writes those with which the
-// shape environment creates the symbol (torch/fx/experimental/symbolic_shapes.py, create_symbol,
-// create_unbacked_symint).
+// Returns the assumptions in the spelling of a symbol. str writes none. srepr writes those with
+// which the shape environment creates the symbol (torch/fx/experimental/symbolic_shapes.py,
+// create_symbol, create_unbacked_symint).
 std::string_view assumptions_of(std::string_view symbol) {
   if (symbol.starts_with("zf") || symbol.starts_with("zuf")) return "real=True";
   return symbol.starts_with("s") ? "positive=True, integer=True" : "integer=True";
@@ -67,8 +67,9 @@ std::string_view assumptions_of(std::string_view symbol) {
 
 constexpr int64_t kClamped = std::numeric_limits<int64_t>::max() - 1;
 
-// Up to 2.3 input sizes must be 2 or more: the reader asks whether a size is 0 or 1 and fails when
-// that is undecided (torch/fx/experimental/symbolic_shapes.py, evaluate_expr).
+// Blocks a range of an input size below 2, or raises its lower bound to 2 if that loss is accepted.
+// The reader up to 2.3 asks whether a size is 0 or 1, and fails if the range does not decide that
+// (torch/fx/experimental/symbolic_shapes.py, evaluate_expr).
 void keep_from_small_sizes(Converter& converter, RangeConstraint& constraint) {
   constexpr int64_t kSmallest = 2;
   const Expr key = constraint.key->expr;
@@ -81,7 +82,7 @@ void keep_from_small_sizes(Converter& converter, RangeConstraint& constraint) {
     constraint.range.min = kSmallest;
 }
 
-// i0 -> u0: a letter and a number.
+// True if the name is the letter followed by digits, such as i0 or u0.
 bool is_numbered(std::string_view name, char letter) {
   return name.size() > 1 && name[0] == letter &&
          name.find_first_not_of("0123456789", 1) == std::string_view::npos;

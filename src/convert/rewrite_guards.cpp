@@ -1,4 +1,4 @@
-// Guards as the release that loads the program can check them.
+// Rewrites guards to a form that the release that loads the program can check.
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
@@ -10,7 +10,8 @@
 namespace pt2 {
 namespace {
 
-// The guard's text for the input alone: "L['flat_args'][2]" of "L['flat_args'][2].size()[0]".
+// Returns the part of the guard's text that names the input: "L['flat_args'][2]" of
+// "L['flat_args'][2].size()[0]".
 std::string_view input_text(const GuardSource& source) {
   using Property = GuardSource::Property;
   const std::string_view text = source.symbol->name;
@@ -43,7 +44,7 @@ class GuardReader {
         specs_(program.signature.user_inputs()),
         ranges_(program.range_constraints) {}
 
-  // Whether the recorded sizes and the ranges of their symbols already imply the guard.
+  // True if the recorded sizes and the ranges of their symbols already imply the guard.
   bool is_implied(const Guard& guard) const {
     std::vector<std::pair<SymbolId, Expr>> replacements;
     for (const GuardSource& source : guard.sources) {
@@ -57,7 +58,7 @@ class GuardReader {
     return decide(pool_, simple ? *simple : *condition, ranges_) == true;
   }
 
-  // Nothing where the program's tables hold nothing that a call must agree with.
+  // Nothing if the program's tables record no number that a call must agree with.
   std::optional<GuardOperand> operand(const GuardSource& source) const {
     const ArgumentSpec* spec = input(source);
     if (spec == nullptr || spec->is_constant()) return std::nullopt;
@@ -66,9 +67,9 @@ class GuardReader {
     return number ? std::optional(GuardOperand{*id, *number}) : std::nullopt;
   }
 
-  // The guard's text with the paths of the inputs that it names: only the newest readers understand
-  // flat positions and elements of *args, and none understands elements of **kwargs. Nothing where
-  // an input has no path that is sure to be understood.
+  // Returns the guard's text with its inputs named by paths. Only the newest readers understand
+  // flat positions and elements of *args, and none understands elements of **kwargs. Nothing if an
+  // input has no path that every reader is sure to understand.
   std::optional<std::string> with_paths(const Guard& guard) const {
     std::string text = guard.text;
     for (const GuardSource& source : guard.sources) {
@@ -96,8 +97,8 @@ class GuardReader {
     return found ? expression_of(found->number, pool_) : Expr();
   }
 
-  // No reader checks the strides and offsets of inputs, so the recorded ones say nothing of a
-  // call's.
+  // Readers do not check the strides and offsets of inputs, so the recorded ones prove nothing
+  // about a call.
   static std::optional<SymInt> property(const GraphValue& value, const GuardSource& source) {
     if (const auto* number = std::get_if<SymInt>(&value.meta))
       return source.property == GuardSource::Property::value ? std::optional(*number)
@@ -126,7 +127,7 @@ Result<void> rewrite_guards(Converter& converter) {
   if (program.guards_code.empty()) return {};
   const bool has_field = converter.to >= kFirstWithGuards;
   const GuardReader reader(program);
-  // After the nodes of earlier guards, before all other nodes.
+  // New nodes go after the nodes of earlier guards and before all other nodes.
   const auto nodes = program.graph.nodes();
   const AssertionPlace front{.before = nodes.empty() ? std::nullopt : std::optional(nodes.front()),
                              .metadata = root_metadata(program.graph)};

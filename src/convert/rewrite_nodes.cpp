@@ -1,4 +1,4 @@
-// Nodes: targets, arguments, results.
+// Rewrites of nodes: their targets, arguments and results.
 #include <algorithm>
 #include <iterator>
 
@@ -23,32 +23,32 @@ bool is_higher_order(std::string_view target) {
   return target_form(target) == TargetForm::higher_order;
 }
 
-// A target that releases up to `until` spelled differently.
+// A target that releases up to `until` spell `old_name`.
 struct TargetName {
   int until;
   std::string_view old_name;
   std::string_view new_name;
 };
 constexpr TargetName kTargetNames[] = {
-    // Higher-order operators were named by the module of their class (serialize_operator).
+    // Old releases named higher-order operators by the module of their class (serialize_operator).
     {201, "torch.ops.map_impl", "torch.ops.higher_order.map_impl"},
     {204, "torch._higher_order_ops.wrap.wrap_with_set_grad_enabled",
      "torch.ops.higher_order.wrap_with_set_grad_enabled"},
     {204, "torch._higher_order_ops.auto_functionalize.auto_functionalized",
      "torch.ops.higher_order.auto_functionalized"},
     {204, "torch._higher_order_ops.effects.with_effects", "torch.ops.higher_order.with_effects"},
-    // 2.7 saves math.trunc and cannot load it (deserialize_operator does not know module math). On
-    // a SymFloat torch.sym_int does the same (torch/__init__.py, sym_int).
+    // 2.7 saves math.trunc but cannot load it: deserialize_operator does not know module math. For
+    // a SymFloat torch.sym_int computes the same (torch/__init__.py, sym_int).
     {207, "torch.sym_int", "math.trunc"},
 };
 
 // The rename is one-way: torch.sym_int covers more than math.trunc, and every release knows it.
 bool is_equal_only_downwards(const TargetName& row) { return row.new_name == "math.trunc"; }
 
-// The kind that the reader of a file without kinds infers from the parameter (serialize.py,
-// deserialize_inputs, the branch for kind None).
+// Returns the kind that a reader infers from the parameter if the file records no kinds
+// (serialize.py, deserialize_inputs, the branch for kind None).
 ArgumentKind kind_of(const ops::Parameter& parameter) {
-  // An argument whose name is a Python keyword cannot be given by name.
+  // Python cannot pass an argument by name if the name is a Python keyword.
   const bool positional =
       (!parameter.has_default && !parameter.keyword_only) || parameter.name == "from";
   return positional ? ArgumentKind::positional : ArgumentKind::keyword;
@@ -75,7 +75,7 @@ bool are_values(std::span<const NamedArgument> inputs) {
                              [](const NamedArgument& input) { return input.arg.is<ValueId>(); });
 }
 
-// (graph, count, *operands) -> (graph, mapped, others).
+// Converts (graph, count, *operands) to (graph, mapped, others).
 bool split_map_operands(std::vector<NamedArgument>& inputs) {
   if (inputs.size() < 2) return false;
   const auto* count = inputs[1].arg.get_if<int64_t>();
@@ -107,7 +107,7 @@ bool join_map_operands(std::vector<NamedArgument>& inputs) {
   return true;
 }
 
-// The tensors of [as_tensors [...]]; null for anything else.
+// Returns the tensors of the only output, [as_tensors [...]]; null for other outputs.
 const ArgumentList* only_list(const Node& node) {
   if (node.outputs.size() != 1) return nullptr;
   const auto* list = node.outputs[0].get_if<ArgumentList>();
@@ -121,8 +121,8 @@ bool are_tensors(const Graph& graph, std::span<const Argument> outputs) {
   });
 }
 
-// Newer writers record whether a single output is a value or a tuple of one (Node's
-// is_hop_single_tensor_return); older ones write as_tensors for the tuple.
+// Newer writers record in is_hop_single_tensor_return whether a single output is a value or a tuple
+// of one value. Older writers write as_tensors for the tuple.
 bool raise_results(Graph& graph, NodeId id, int from, int to) {
   const Node& node = graph.node(id);
   if (node.outputs.size() != 1 || node.is_hop_single_tensor_return) return false;
@@ -158,7 +158,7 @@ bool lower_results(Graph& graph, NodeId id, int to) {
   return changes;
 }
 
-// Whether the call computes nothing and has no results.
+// True if the call computes nothing and has no results.
 bool is_empty_region(const Graph& graph, const Node& node) {
   const HigherOrderRow* row = find_higher_order_operator(node.target);
   if (row == nullptr || !row->has(HigherOrderRow::kSetsMode) || !node.outputs.empty()) return false;
@@ -180,8 +180,8 @@ bool erase_empty_regions(Graph& graph) {
   return changed;
 }
 
-// Whether the call asks for a dtype or a truth value and does nothing else. Without a value as its
-// result nobody can use the answer.
+// True if the call only asks for a dtype or a truth value. No node can use the answer if the result
+// is not a value.
 bool is_unanswered_query(const Node& node) {
   if (node.outputs.size() != 1 || !node.outputs[0].is<None>()) return false;
   const ops::Operator op = ops::find_operator(node.target);
@@ -189,8 +189,7 @@ bool is_unanswered_query(const Node& node) {
          op.def->facts.undecomposed == ops::Undecomposed::gives_numbers;
 }
 
-// Whether the recorded metadata already proves what the argument of _assert_tensor_metadata
-// asserts.
+// True if the recorded metadata already proves the argument `asserted` of _assert_tensor_metadata.
 bool holds(const NamedArgument& asserted, const TensorMeta& meta) {
   if (asserted.arg.is<None>()) return true;
   if (const auto* device = asserted.arg.get_if<Device>())
@@ -275,8 +274,8 @@ Result<void> rewrite_argument_names(Converter& converter) {
 
 Result<void> rewrite_metadata_assertions(Converter& converter) {
   constexpr std::string_view kAssert = "torch.ops.aten._assert_tensor_metadata.default";
-  // The kernel for traced tensors compares the device with "meta": the program runs and cannot be
-  // decomposed or exported again.
+  // Up to this release the kernel for traced tensors compares the device with "meta": the program
+  // runs, but it can be neither decomposed nor exported again.
   constexpr int kLastWithMetaDevice = 207;
   const int release = converter.target.release->number;
   for_each_node(converter, [&](Graph& graph, NodeId id) {
@@ -372,7 +371,8 @@ Result<void> rewrite_absent_results(Converter& converter) {
     std::vector<Argument> outputs = graph.node(id).outputs;
     const size_t before = outputs.size();
     if (up) {
-      // Only trailing results can be absent: the position of any other absent result would be lost.
+      // Only trailing results can be absent: a file cannot record the position of another absent
+      // result.
       while (outputs.size() < op.signature().return_count) outputs.emplace_back(None{});
     } else {
       while (!outputs.empty() && outputs.back().is<None>()) outputs.pop_back();

@@ -26,7 +26,7 @@ std::string_view refusal(InputKind kind) {
   return "";
 }
 
-// The inputs that must not be written to, by value, each with the reason.
+// Returns the inputs that the program must not write to, each with the reason.
 Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter& converter) {
   const Program& program = converter.program;
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
@@ -45,7 +45,7 @@ Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter&
   return refused;
 }
 
-// Whether a region of another mode takes a symbolic number as an input.
+// True if a region of another gradient or autocast mode takes a symbolic number as an input.
 bool has_number_region(const Program& program) {
   return std::ranges::any_of(placed_graphs(program), [&](const PlacedGraph& placed) {
     if (placed.caller == nullptr) return false;
@@ -58,7 +58,7 @@ bool has_number_region(const Program& program) {
   });
 }
 
-// Rewrites the functions of torch.func that are nodes from 2.13 on.
+// Rewrites functions of torch.func that are nodes only from 2.13 on.
 void rewrite_functions(Converter& converter, Pass pass) {
   const Release* first = find_release("2.13");
   if (converter.target.release->number >= first->number) return;
@@ -84,8 +84,8 @@ Result<void> rewrite_vmap(Converter& converter) {
   return {};
 }
 
-// A region that stays is a higher-order operator that the release lacks; check_operators reports
-// it.
+// A region that stays in place is a higher-order operator that the release lacks; check_operators
+// reports it.
 Result<void> rewrite_gradient_regions(Converter& converter) {
   constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
   const int release = converter.target.release->number;
@@ -96,8 +96,8 @@ Result<void> rewrite_gradient_regions(Converter& converter) {
   return {};
 }
 
-// Regions of autocast that are off, around rotary embeddings and quantizers, take sizes where these
-// are dynamic.
+// Disabled autocast regions, around rotary embeddings and quantizers, take sizes as inputs if the
+// sizes are dynamic.
 Result<void> rewrite_number_regions(Converter& converter) {
   constexpr int kFirstWithNumbers = 207;
   if (converter.target.release->number >= kFirstWithNumbers ||
@@ -113,7 +113,7 @@ Result<void> rewrite_number_regions(Converter& converter) {
   return {};
 }
 
-// For releases that only have the dialect ATEN.
+// Functionalizes the program for releases that only have the dialect ATEN.
 Result<void> rewrite_functional_form(Converter& converter) {
   constexpr int kFirstWithTraining = 205;
   if (converter.target.release->number >= kFirstWithTraining ||

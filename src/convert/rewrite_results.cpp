@@ -1,4 +1,4 @@
-// Constants among the results of a program.
+// Rewrites constants among the results of a program.
 #include "convert/converter.h"
 #include "convert/operator_blockers.h"
 #include "convert/operator_history.h"
@@ -6,7 +6,7 @@
 namespace pt2 {
 namespace {
 
-// A call on constants that Python evaluates to the constant itself, with its own type.
+// A call on constants that Python evaluates to the constant itself, with the same type.
 struct Computation {
   std::string_view target;
   std::string_view name;  // as torch.fx calls the node
@@ -33,8 +33,8 @@ bool has(const Release& release, std::string_view target) {
   return lifetime == nullptr || lifetime->includes(release.number);
 }
 
-// Every value is a symbolic int: the readers accept no other symbolic number among the results, and
-// ask its node only for the value.
+// The value is recorded as a symbolic int whatever its type: readers accept no other symbolic
+// number among the results, and only ask the node for its value.
 ValueId add_computation(Graph& graph, const Computation& computation) {
   const auto* flag = computation.inputs[0].arg.get_if<bool>();
   const auto* number = computation.inputs[0].arg.get_if<int64_t>();

@@ -1,4 +1,4 @@
-// What surrounds the graph: inputs and their payloads, tree specs, dialect, versions.
+// Rewrites of what surrounds the graph: inputs and their payloads, tree specs, dialect, versions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TensorMeta meta_of(const PayloadTensor& payload) {
   return meta;
 }
 
-// Puts the inputs (and their specs) for which `wanted` holds at the front, or at the end.
+// Moves the inputs (and their specs) for which `wanted` holds before all others.
 template <class Wanted>
 void partition_inputs(Program& program, Wanted wanted) {
   std::vector<InputSpec>& specs = program.signature.input_specs;
@@ -60,7 +60,7 @@ void partition_inputs(Program& program, Wanted wanted) {
 bool is_constant(const InputSpec& spec) { return spec.kind == InputKind::constant_tensor; }
 bool is_for_user(const InputSpec& spec) { return spec.kind == InputKind::user_input; }
 
-// Inputs with payloads, as torch/_export has had them since 2.2.
+// Turns embedded constants into inputs with payloads, the form of torch/_export since 2.2.
 Result<void> unpack_constants(Converter& converter) {
   Program& program = converter.program;
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
@@ -117,8 +117,8 @@ bool is_pair_of_args(const TreeSpec& spec) {
          spec.children[0].kind == TreeKind::tuple && spec.children[1].kind == TreeKind::dict;
 }
 
-// The context of a dataclass: up to 2.2 a JSON list [type, fields, fields that are None], later the
-// text of the last two.
+// Rewrites the context of a dataclass. Up to 2.2 it is a JSON list [type, fields, fields that are
+// None]; in later releases it is the JSON text of the last two.
 bool rewrite_dataclass(TreeSpec& spec, bool up) {
   const auto context = parse_json(spec.context);
   if (!context) return false;
@@ -164,7 +164,7 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
   JsonWriter object;
   object.begin_object();
   object.key("class_name");
-  // The target needs a Python identifier: collections.namedtuple makes the class from it.
+  // The target release needs a Python identifier: collections.namedtuple makes the class from it.
   object.string(text->substr(text->rfind('.') + 1));
   object.key("fields");
   object.begin_array();
@@ -175,14 +175,14 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
   return true;
 }
 
-// From 2.4 until schema 8.5 the file names the class alone; the class knows its fields. Since 8.5
-// the program lists the fields.
+// True if the file does not list the fields of a named tuple. From 2.4 until schema 8.5 the file
+// records only the class, which knows its fields. Since 8.5 the program lists the fields.
 bool lacks_fields(const TreeSpec& spec) {
   const auto context = parse_json(spec.context);
   return spec.keys.size() != spec.children.size() && context && context->get_string();
 }
 
-// parse_tree_spec bounds the depth.
+// Recursive: parse_tree_spec bounds the depth.
 bool rewrite_classes(TreeSpec& spec, Converter& converter, std::vector<NamedTupleFields>& names) {
   bool changed = false;
   const bool up = converter.to > converter.from;
@@ -284,7 +284,7 @@ Result<void> rewrite_buffers(Converter& converter) {
 Result<void> rewrite_dialect(Converter& converter) {
   constexpr int kFirstWithTraining = 205;
   Program& program = converter.program;
-  // 2.1 lists no verifiers; later readers look up those listed.
+  // 2.1 lists no verifiers; later readers look up the listed verifiers.
   if (program.verifiers.empty() && converter.rises_to(200)) {
     program.verifiers = {"ATEN"};
     converter.changed = true;

@@ -24,7 +24,7 @@ using schema::Type;
 constexpr std::string_view kOutermostGraph = ".graph_module.graph";
 constexpr std::string_view kNodes = "nodes", kValues = "tensor_values";
 
-// ", which came with RELEASE"; empty for members that no known release has.
+// Returns ", which came with RELEASE"; an empty text for members that no known release has.
 std::string since_text(const Release* first) {
   return first == nullptr ? std::string()
                           : fmt::format(", which came with {}", release_name(*first));
@@ -40,7 +40,7 @@ class SchemaWalk {
         add_(add),
         path_(std::move(path)) {}
 
-  // Is told when the walk comes to a table of the outermost graph.
+  // Called when the walk reaches a member of the outermost graph.
   std::function<void(std::string_view member)> on_table;
 
   void walk_item(size_t index, const Type& type, void* value) {
@@ -148,8 +148,8 @@ class SchemaWalk {
     if (!as_written_ && (!has_unknown || release_.refuses_unknown_fields)) *type.trace(value) = {};
   }
 
-  // Newer readers ignore unknown fields. Their meaning is lost all the same, unless the file is
-  // only checked as it is.
+  // Newer readers ignore unknown fields. A conversion reports them all the same, because their
+  // meaning is lost; a check of the file as it is does not.
   void check_field(const Type& type, const Member& member) {
     if (as_written_ && !release_.refuses_unknown_fields) return;
     const Release* first = first_release_with(member.since);
@@ -226,7 +226,7 @@ void WrittenSchemaCheck::check_values(schema::Dict<schema::TensorMeta>& values) 
 }
 
 std::vector<Blocker> WrittenSchemaCheck::take() {
-  // The later place first, so that the earlier one stays where it is.
+  // Inserts at the later place first, so that the earlier place stays valid.
   Table* const tables[] = {&nodes_, &values_};
   const bool nodes_last = nodes_.place > values_.place;
   for (Table* table : {tables[nodes_last ? 0 : 1], tables[nodes_last ? 1 : 0]})

@@ -1,5 +1,5 @@
-// What a call of a language model is about beside its tokens: how many sequences there are, and
-// what all of them look at.
+// The arguments of a language model call beside its tokens: the number of sequences, and the inputs
+// that all of them share.
 #ifndef PT2_DECODE_BATCH_H
 #define PT2_DECODE_BATCH_H
 
@@ -12,12 +12,12 @@
 namespace pt2::decode {
 
 struct Batch {
-  int64_t size = 1;  // sequences
-  // How many tokens of each, the first ones, count for nothing; empty: none.
+  int64_t size = 1;  // number of sequences
+  // How many tokens at the beginning of each sequence are padding; empty: none.
   std::vector<int64_t> padding{};
-  // By the names of inputs.
+  // Given tensors by input name.
   NamedTensors given{};
-  // What the encoder made of it, by the names of its outputs, and which of its tokens there are.
+  // The encoder's results by output name, and the mask of its tokens.
   NamedTensors encoded{};
   Tensor encoded_mask{};
 
@@ -26,11 +26,11 @@ struct Batch {
   }
 };
 
-// Tokens of all sequences, equally many of each: those of the first one first.
+// The same number of tokens for each sequence; the tokens of the first sequence come first.
 struct StepTokens {
   std::span<const int64_t> ids;
-  int64_t count = 0;     // of each sequence
-  int64_t position = 0;  // how many came before
+  int64_t count = 0;     // for each sequence
+  int64_t position = 0;  // number of earlier tokens
 };
 
 }  // namespace pt2::decode

@@ -9,7 +9,7 @@
 namespace pt2::decode {
 namespace {
 
-// Rooms of small caches are no smaller, so that the first tokens cause no move each.
+// Small caches reserve at least this much room, so that the first tokens do not each cause a move.
 constexpr int64_t kLeastRoom = 64;
 
 Tensor beginning_of(const Tensor& room, size_t dim, int64_t size) {
@@ -18,8 +18,8 @@ Tensor beginning_of(const Tensor& room, size_t dim, int64_t size) {
   return room.with_view(std::move(sizes), room.strides(), room.storage_offset());
 }
 
-// Where in the room the value begins; nothing where it is not a part of it along `dim`. A window of
-// the latest tokens begins later each time.
+// Returns the offset of the value in the room along `dim`; nullopt if the value is not such a part
+// of the room. A window of the latest tokens begins later each time.
 std::optional<int64_t> place_in(const Tensor& room, const Tensor& value, size_t dim) {
   if (!room.defined() || value.storage() != room.storage() || value.dtype() != room.dtype() ||
       value.strides() != room.strides())

@@ -14,9 +14,9 @@ std::optional<int64_t> int_member(const JsonValue& state, std::string_view name)
 CacheLayer layer_of(const JsonValue& state) {
   CacheLayer out{.window = int_member(state, "sliding_window"),
                  .length = int_member(state, "max_cache_len")};
-  // Static sliding windows alone count the tokens in a number beside the tensor. All that fit can
-  // be taken back where the window is no shorter than what was to be generated: such a layer looks
-  // at every token.
+  // Only static sliding windows count their tokens in a number beside the tensor. If all tokens can
+  // be removed again (_is_croppable), the window is at least as long as the planned generation, so
+  // the layer attends to every token.
   const auto tokens = int_member(state, "cumulative_length_int");
   if (!tokens || !out.length) return out;
   out.moves_up = *tokens >= *out.length;
@@ -30,7 +30,7 @@ class ContextWalk {
  public:
   explicit ContextWalk(std::vector<CacheLeaf>& leaves) : leaves_(leaves) {}
 
-  // `value` is the flattened form of what is at `path`; its depth is bounded by parse_json.
+  // Visits the flattened form of the object at `path`; parse_json bounds the depth of `value`.
   void visit(const JsonValue& value, const std::string& path) {
     if (value.is_array()) return visit_items(value.items, path);
     if (!value.is_object()) return;
@@ -62,7 +62,7 @@ class ContextWalk {
     for (const JsonMember& member : members)
       visit(member.value, path.empty() ? member.key : path + "." + member.key);
   }
-  // Pairs of key and value, of a dict whose keys are no texts.
+  // Visits [key, value] pairs, the form of a dict whose keys are not strings.
   void visit_pairs(const std::vector<JsonValue>& pairs, const std::string& path) {
     for (const JsonValue& pair : pairs)
       if (pair.is_array() && pair.items.size() == 2)
@@ -75,7 +75,7 @@ class ContextWalk {
     for (CacheLeaf& leaf : leaves_) {
       if (!leaf.path.starts_with(path + ".")) continue;
       leaf.layer = layer;
-      // DynamicSlidingWindowLayer keeps its window's size as a tensor, too.
+      // DynamicSlidingWindowLayer also holds its window size as a tensor.
       if (leaf.path == path + "._sliding_window_tensor") leaf.initial = layer.window;
     }
   }
@@ -93,7 +93,7 @@ void append_leaves(const TreeSpec& spec, std::vector<CacheLeaf>& out) {
   const bool is_flat = leaves.size() == spec.children.size();
   if (spec.kind == TreeKind::registered && is_flat) {
     Result<JsonValue> context = parse_json(spec.context, {.allow_non_finite = true});
-    // The context is JSON, or a text that is.
+    // The context is JSON, or a JSON string that contains JSON.
     if (context && context->is_string())
       context = parse_json(context->text, {.allow_non_finite = true});
     if (context) ContextWalk(leaves).visit(*context, "");

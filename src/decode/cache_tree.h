@@ -1,5 +1,5 @@
-// What the leaves of a cache are called. Transformers flattens the objects of its caches to lists
-// of tensors; the JSON of their tree says what each was (exporter_dynamo.py, _flatten_to_context).
+// Names of the leaves of a cache. Transformers flattens its cache objects to lists of tensors; the
+// JSON of their tree describes the original objects (exporter_dynamo.py, _flatten_to_context).
 #ifndef PT2_DECODE_CACHE_TREE_H
 #define PT2_DECODE_CACHE_TREE_H
 
@@ -11,12 +11,12 @@
 
 namespace pt2::decode {
 
-// What the tree tells of one layer (transformers/cache_utils.py).
+// The description of one layer in the tree (transformers/cache_utils.py).
 struct CacheLayer {
-  std::optional<int64_t> window{};  // how many tokens it looks at, the newest among them; none: all
-  std::optional<int64_t> length{};  // how many its tensors have room for; none: they grow
-  // The program was exported with a full window of fixed length: keys and values move up by the new
-  // ones, which are last. Otherwise it writes each behind the one before.
+  std::optional<int64_t> window{};  // how many of the newest tokens it attends to; none: all
+  std::optional<int64_t> length{};  // how many tokens its tensors hold; none: they grow
+  // True if the program was exported with a full window of fixed length: keys and values move up,
+  // and the new ones are last. Otherwise the program writes each after the previous one.
   bool moves_up = false;
 
   bool operator==(const CacheLayer&) const = default;
@@ -24,11 +24,11 @@ struct CacheLayer {
 
 struct CacheLeaf {
   std::string path{};                 // "layers[0].keys"
-  std::optional<int64_t> initial{};   // what it is before the first token, where that is not zero
-  std::optional<CacheLayer> layer{};  // that it belongs to
+  std::optional<int64_t> initial{};   // the value before the first token, if it is not zero
+  std::optional<CacheLayer> layer{};  // the layer of the leaf
 };
 
-// One for each leaf of `spec`; those whose place the tree does not tell have an empty path.
+// Returns one entry for each leaf of `spec`; the path is empty if the tree does not tell the place.
 std::vector<CacheLeaf> cache_leaves(const TreeSpec& spec);
 
 }  // namespace pt2::decode

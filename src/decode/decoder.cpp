@@ -24,17 +24,17 @@ struct Decoder::State {
   Limits limits;
   unsigned threads = 0;
   std::optional<Model> encoder;
-  std::optional<ProgramStep>
-      first;  // for the tokens that come before all others, if one is for them
-  std::optional<ProgramStep> next;  // always there
-  std::vector<size_t> sources;      // outputs of the first that the next one's cache begins with
+  std::optional<ProgramStep> first;  // for a batch's first tokens; absent if no program is for them
+  std::optional<ProgramStep> next;   // always present
+  std::vector<size_t> sources;       // outputs of `first` with the first cache values of `next`
   Batch batch;
   Cache cache;
-  std::vector<std::vector<int64_t>> history;  // of stateless programs, of each sequence
+  std::vector<std::vector<int64_t>> history;  // of each sequence, for stateless programs
   int64_t position = 0;
   uint64_t shared_bytes = 0;
 
-  // Of as many tokens for each sequence of the batch; the scores are [sequences, vocabulary].
+  // Runs the same number of tokens for each sequence of the batch. Returns scores [sequences,
+  // vocabulary].
   Result<Tensor> feed(std::span<const int64_t> ids, const CallOptions& options);
   Result<Tensor> feed_checked(std::span<const int64_t> ids, const CallOptions& options);
   Result<Tensor> feed_first(const StepTokens& tokens, const CallOptions& options);
@@ -42,13 +42,13 @@ struct Decoder::State {
   Result<Tensor> feed_all(const StepTokens& tokens, const CallOptions& options);
   void reset();
   std::vector<std::string> encoder_inputs() const;
-  // Of all programs.
+  // Returns the names for all programs.
   std::vector<std::string> given_names() const;
-  // How many of so many sequences go together.
+  // Returns how many of `count` sequences can run together.
   int64_t sequences_at_once(int64_t count) const;
   bool knows_padding() const;
-  // Fills `out` with what follows each prompt, of which `number` is the first one's; false where a
-  // callback ended it.
+  // Fills `out` with the continuation of each prompt; `number` is the index of the first prompt.
+  // False if a callback ended the generation.
   Result<bool> generate(std::span<const std::vector<int64_t>> prompts, size_t number,
                         const GenerateOptions& options, std::span<Generated> out);
   std::optional<Error> unknown_token(std::span<const int64_t> ids) const;
@@ -61,7 +61,7 @@ constexpr int64_t kDefaultNewTokens = 64;
 struct NamedModel {
   std::string name;
   std::shared_ptr<const Package> package;
-  std::string model;  // of the package
+  std::string model;  // name within the package
 };
 
 Result<std::shared_ptr<const Package>> open_package(const std::string& path, const Limits& limits) {
@@ -69,7 +69,7 @@ Result<std::shared_ptr<const Package>> open_package(const std::string& path, con
   return std::make_shared<const Package>(std::move(package));
 }
 
-// The programs of a folder or a file.
+// Opens the programs of a folder or a file.
 Result<std::vector<NamedModel>> open_programs(const std::string& path,
                                               const DecoderOptions& options,
                                               ExportedFolder& folder) {
@@ -168,7 +168,7 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
     return ProgramStep::make(std::move(model), named.name, settings);
   };
   auto state = std::make_unique<State>();
-  // Most tokens are the second program's, which reads the weights as they lie in its file.
+  // Loads `next` first: it runs for most tokens, and its weights are used directly from its file.
   PT2_TRY(state->next, load_step(*next));
   if (first != nullptr) {
     PT2_TRY(state->first, load_step(*first));
@@ -297,7 +297,7 @@ Result<Tensor> Decoder::State::feed(std::span<const int64_t> ids, const CallOpti
   int64_t left = static_cast<int64_t>(ids.size()) / batch.size;
   int64_t done = 0;
   std::vector<int64_t> columns;
-  // The next tokens of each sequence.
+  // Returns the next `count` tokens of each sequence.
   const auto take = [&](int64_t count) {
     columns.clear();
     for (int64_t i = 0; i < batch.size; ++i) {
@@ -316,7 +316,7 @@ Result<Tensor> Decoder::State::feed(std::span<const int64_t> ids, const CallOpti
     const int64_t count = first->first_tokens(left, *next);
     if (count > 0) {
       Result<Tensor> logits = feed_first(take(count), options);
-      // Its guards say more about sizes than their ranges do; the other program may take them.
+      // Guards may restrict sizes more than the ranges do; the other program may accept the tokens.
       const bool is_refused = !logits && logits.error().code == ErrorCode::argument;
       if (!is_refused && (!logits || count == left)) return logits;
       if (!is_refused) go_on(count);
@@ -331,8 +331,8 @@ Result<Tensor> Decoder::State::feed(std::span<const int64_t> ids, const CallOpti
   }
 }
 
-// Some programs embed more tokens than they have scores for, so that only a call that failed says
-// that an id is wrong.
+// Some programs embed more tokens than they have scores for, so an id is reported as wrong only
+// after a failed call.
 std::optional<Error> Decoder::State::unknown_token(std::span<const int64_t> ids) const {
   const std::optional<int64_t> size = next->vocabulary();
   if (!size) return std::nullopt;
@@ -397,8 +397,8 @@ Result<void> check_sampling(const Sampling& sampling) {
                ""};
 }
 
-// The tokens of prompts of a batch, each behind so much padding that all are as long as the
-// longest; `sequences` may be more than there are prompts.
+// Returns the prompts of a batch, each after padding to the length of the longest. The batch may
+// have more sequences than prompts: these repeat the last prompt.
 std::vector<int64_t> pad(std::span<const std::vector<int64_t>> prompts, Batch& batch) {
   size_t longest = 0;
   for (const std::vector<int64_t>& each : prompts) longest = std::max(longest, each.size());
@@ -408,7 +408,7 @@ std::vector<int64_t> pad(std::span<const std::vector<int64_t>> prompts, Batch& b
         prompts[std::min(static_cast<size_t>(i), prompts.size() - 1)];
     const size_t padding = longest - prompt.size();
     batch.padding.push_back(static_cast<int64_t>(padding));
-    // Hidden by the mask, whatever it is.
+    // The mask hides padding, so any id will do.
     out.insert(out.end(), padding, 0);
     out.insert(out.end(), prompt.begin(), prompt.end());
   }
@@ -442,7 +442,7 @@ Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prom
   while (std::ranges::find(ended, false) != ended.end()) {
     ids.resize(static_cast<size_t>(batch.size));
     for (size_t i = 0; i < prompts.size(); ++i) {
-      // A text that has ended goes on with its last token, which nobody looks at.
+      // A sequence that has ended repeats its last token; its scores are ignored.
       if (ended[i]) continue;
       ids[i] = samplers[i].draw(logits.as<float>().subspan(i * count, count));
       out[i].tokens.push_back(ids[i]);

@@ -14,7 +14,7 @@ const Tensor* find_tensor(const NamedTensors& tensors, std::string_view name) {
   return found == tensors.end() ? nullptr : &found->second;
 }
 
-// All ones, of the sizes of the first tensor that is given: [sequences, tokens].
+// Returns a mask of ones with the sizes of the first given tensor: [sequences, tokens].
 Result<Tensor> whole_mask(const ModelValue& mask, const Batch& batch) {
   const auto dtype = mask.tensor->dtype.dtype();
   if (!dtype || mask.tensor->sizes.size() != 2 || batch.given.empty() ||
@@ -39,7 +39,7 @@ Result<void> encode(const Model& encoder, unsigned threads, const CallOptions& o
     } else if (input.tensor != nullptr && is_mask(input)) {
       PT2_TRY(value, whole_mask(input, batch));
     } else {
-      continue;  // a constant; what is missing order_inputs tells
+      continue;  // a constant; order_inputs reports missing inputs
     }
     if (is_mask(input)) batch.encoded_mask = value;
     inputs.emplace_back(input.name, Value(std::move(value)));

@@ -1,4 +1,5 @@
-// The program of an encoder-decoder that reads what the decoder then looks at, once for all tokens.
+// The encoder of an encoder-decoder program pair. It runs once; the decoder uses its results for
+// all tokens.
 #ifndef PT2_DECODE_ENCODER_H
 #define PT2_DECODE_ENCODER_H
 
@@ -9,11 +10,11 @@
 
 namespace pt2::decode {
 
-// What the program is called.
+// The program's name.
 constexpr std::string_view kEncoder = "encoder";
 
-// Runs it on what `batch` has of its inputs, and writes what is encoded into `batch`. Errors:
-// `argument` for an input that is not given, those of Session::run.
+// Runs the encoder on the inputs in `batch`, and writes the results into `batch`. Errors:
+// `argument` for an input that is not given; those of Session::run.
 Result<void> encode(const Model& encoder, unsigned threads, const CallOptions& options,
                     Batch& batch);
 

@@ -12,10 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a manifest and of settings: a large one is somebody's mistake.
+// For manifests and settings: a larger file is a mistake.
 constexpr size_t kMostJsonBytes = 16 << 20;
 
-// The JSON of a file in the folder; nothing when there is no such file.
+// Returns the JSON of a file in the folder; nullopt if the file does not exist.
 Result<std::optional<JsonValue>> read_json(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<JsonValue>();
@@ -36,7 +36,7 @@ Result<std::optional<JsonValue>> read_json(const fs::path& path) {
   return std::optional(*std::move(json));
 }
 
-// A member that may be absent or null.
+// Returns the value of a member; nullopt if it is absent or null.
 template <class T>
 Result<std::optional<T>> optional_member(const JsonValue& json, std::string_view key,
                                          Result<T> (JsonValue::*get)() const) {
@@ -90,7 +90,7 @@ Result<void> list_programs(const fs::path& folder, ExportedFolder& out) {
   return {};
 }
 
-// Settings that change tokens, and the values with which they change none.
+// Settings that change tokens, and their values that change nothing.
 struct Unfollowed {
   std::string_view name;
   double neutral;
@@ -125,7 +125,7 @@ void find_ignored(const JsonValue& json, GenerationSettings& out) {
       out.ignored.emplace_back(name);
 }
 
-// transformers.GenerationConfig: what is absent or null has its default.
+// Imitates transformers.GenerationConfig: absent or null members have their defaults.
 Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
   PT2_TRY(const auto samples, optional_member(json, "do_sample", &JsonValue::get_bool));
   if (samples == true) {
@@ -149,7 +149,7 @@ Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
   return {};
 }
 
-// Reads what a file of the folder holds, if it is there.
+// Reads the content of a file in the folder, if the file exists.
 template <class Read>
 Result<bool> read_part(const fs::path& path, const Read& read) {
   PT2_TRY(const std::optional<JsonValue> json, read_json(path));

@@ -1,4 +1,4 @@
-// The folders that the exporter of Transformers writes (transformers/exporters/base.py,
+// Folders written by the exporter of Transformers (transformers/exporters/base.py,
 // ExportedModel.save_pretrained): programs, a manifest that names them, settings of the model and
 // of generation.
 #ifndef PT2_DECODE_EXPORTED_FOLDER_H
@@ -14,26 +14,26 @@ namespace pt2::decode {
 
 struct FolderProgram {
   std::string name{};          // "prefill"
-  std::string path{};          // of the file
-  std::string architecture{};  // "LlamaForCausalLM"; empty where the manifest does not say
+  std::string path{};          // path of the file
+  std::string architecture{};  // "LlamaForCausalLM"; empty if the manifest does not say
 };
 
 struct ExportedFolder {
   std::string format{};  // "dynamo"; empty without a manifest
   std::vector<FolderProgram> programs{};
   GenerationSettings settings{};
-  // Of config.json.
+  // From config.json.
   std::optional<std::string> model_type{};
   std::optional<int64_t> sliding_window{};
 };
 
-// Whether `path` is a folder.
+// True if `path` is a folder.
 bool is_folder(const std::string& path);
 
-// Without a manifest the programs are the folder's .pt2 files, by the names of the files. Opens no
-// program. Errors: `io`; `malformed` for JSON that is none or is not what these files hold;
-// `invalid` for a manifest that names a file outside the folder; `argument` where there is no
-// program; `unsupported` for other formats (onnx, openvino, executorch).
+// Without a manifest the programs are the folder's .pt2 files, named after the files. Opens no
+// program. Errors: `io`; `malformed` for invalid JSON or unexpected content; `invalid` for a
+// manifest that names a file outside the folder; `argument` if there is no program; `unsupported`
+// for other formats (onnx, openvino, executorch).
 Result<ExportedFolder> read_exported_folder(const std::string& path);
 
 }  // namespace pt2::decode

@@ -11,7 +11,7 @@ struct KnownName {
   Role role;
 };
 // Arguments of forward in Transformers ("past_key_values" or "cache_params", in later releases
-// "cache"), ExecuTorch's recipes and torchtune.
+// "cache"), in ExecuTorch's recipes and in torchtune.
 constexpr KnownName kInputs[] = {
     {"decoder_input_ids", Role::ids},
     {"input_ids", Role::ids},
@@ -36,7 +36,8 @@ constexpr KnownName kOutputs[] = {
     {"cache", Role::cache},
 };
 
-// "past_key_values" of "past_key_values[3]"; of "args[0]", which has no name, nothing.
+// Returns "past_key_values" for "past_key_values[3]". Returns "args" for "args[0]", which has no
+// name of its own.
 std::string_view root_of(std::string_view name) {
   if (!name.empty() && name.front() == '.') name.remove_prefix(1);
   return name.substr(0, name.find_first_of(".["));
@@ -46,8 +47,9 @@ std::optional<Role> known(std::span<const KnownName> names, std::string_view nam
   return found == names.end() ? std::nullopt : std::optional(found->role);
 }
 
-// What an input is for in a program whose tokens are called `ids`: beside "decoder_input_ids",
-// "input_ids" and "attention_mask" are the encoder's (T5ForConditionalGeneration.forward).
+// Returns the role of an input in a program whose tokens are called `ids`. Beside
+// "decoder_input_ids", "input_ids" and "attention_mask" belong to the encoder
+// (T5ForConditionalGeneration.forward).
 Role input_role(std::string_view name, std::string_view ids) {
   constexpr std::string_view kDecoder = "decoder_";
   const Role role = known(kInputs, name).value_or(Role::given);
@@ -56,7 +58,7 @@ Role input_role(std::string_view name, std::string_view ids) {
   return role == Role::mask ? Role::given_mask : role;
 }
 
-// Of the first name for token ids that an input has.
+// Returns the first known name of token ids that an input has.
 std::string_view name_of_ids(std::span<const ModelValue> inputs) {
   for (const KnownName& each : kInputs)
     for (const ModelValue& input : inputs)
@@ -69,7 +71,7 @@ bool is_of(DtypeCategory category, const ModelValue& value) {
   return dtype && dtype_category(*dtype) == category;
 }
 
-// The one dimension whose size a step changes.
+// Returns the only dimension whose size a step changes.
 std::optional<size_t> growing_dim(const ModelValue& before, const ModelValue& after) {
   if (before.tensor == nullptr || after.tensor == nullptr ||
       before.tensor->sizes.size() != after.tensor->sizes.size())
@@ -83,7 +85,7 @@ std::optional<size_t> growing_dim(const ModelValue& before, const ModelValue& af
   return out;
 }
 
-// A step's own outputs are the next values of its inputs.
+// Binds a step's outputs to the inputs that they replace in the next step.
 void bind_cache(std::span<const ModelValue> inputs, std::span<const ModelValue> outputs,
                 ProgramRoles& out) {
   const Result<std::vector<size_t>> sources = match_caches(out.cache_outputs, out.cache);
@@ -95,7 +97,7 @@ void bind_cache(std::span<const ModelValue> inputs, std::span<const ModelValue> 
   }
 }
 
-// Of the tensors that are a cache: names, and what they begin as.
+// Returns names and initial values for the tensors that are a cache.
 std::vector<CacheLeaf> input_leaves(const run::CallingConvention& convention) {
   std::vector<CacheLeaf> out;
   for (const CallArgument& argument : convention.arguments)
@@ -104,7 +106,7 @@ std::vector<CacheLeaf> input_leaves(const run::CallingConvention& convention) {
   return out;
 }
 
-// One for each of the caller's outputs; gradients are no leaves of the result.
+// One leaf for each of the caller's outputs; gradients are not leaves of the result.
 std::vector<CacheLeaf> output_leaves(const run::CallingConvention& convention) {
   std::vector<CacheLeaf> out = cache_leaves(convention.result);
   out.resize(convention.outputs.size());
@@ -175,7 +177,7 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ModelValue& input = inputs[i];
     Role role = input.tensor == nullptr ? Role::constant : input_role(input.name, ids_name);
-    // A program of one argument, whatever its name, which takes tokens and gives scores.
+    // The only argument of a program that takes tokens and returns scores, under any name.
     if (role == Role::given && inputs.size() == 1 && is_of(DtypeCategory::integer, input))
       role = Role::ids;
     if (role == Role::ids) {
@@ -194,7 +196,7 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
     out.outputs.push_back(outputs[i].tensor == nullptr ? Role::other : role);
     if (out.outputs.back() == Role::logits && !logits) logits = i;
   }
-  // Of a program that returns a tuple, scores come first and caches behind them.
+  // In a program that returns a tuple, scores come first and caches follow.
   if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0])) {
     logits = 0;
     out.outputs[0] = Role::logits;
@@ -215,7 +217,8 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   out.ids = *ids;
   out.logits = *logits;
   std::vector<CacheLeaf> taken = input_leaves(convention), given = output_leaves(convention);
-  // A first step that takes no cache gives one; what others give is behind the step already.
+  // A first step without an input cache returns one. Other programs return the cache after the
+  // step, with the same layers.
   out.layers = layers_of(taken);
   if (out.layers.empty()) out.layers = layers_of(given);
   for (size_t i = 0; i < inputs.size(); ++i)

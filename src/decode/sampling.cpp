@@ -7,12 +7,12 @@
 namespace pt2 {
 namespace {
 
-// A score that comparing can order.
+// Maps NaN to -infinity, so that scores are ordered.
 float ordered(float logit) { return std::isnan(logit) ? -INFINITY : logit; }
 
 }  // namespace
 
-// SplitMix64: a seed is a state.
+// SplitMix64, which accepts any seed as its state.
 double Sampler::uniform() {
   state_ += 0x9e3779b97f4a7c15;
   uint64_t mixed = state_;
@@ -34,7 +34,7 @@ int64_t Sampler::draw(std::span<const float> logits) {
   const int64_t best = *std::ranges::min_element(order, is_better);
   if (sampling_.temperature <= 0) return best;
 
-  // TopKLogitsWarper: tokens as likely as the last of them stay.
+  // Imitates TopKLogitsWarper: tokens as likely as the last of the top k stay.
   if (sampling_.top_k > 0 && static_cast<size_t>(sampling_.top_k) < order.size()) {
     const auto last = order.begin() + (sampling_.top_k - 1);
     std::ranges::nth_element(order, last, is_better);
@@ -50,7 +50,7 @@ int64_t Sampler::draw(std::span<const float> logits) {
     weights.push_back(
         std::exp((ordered(logits[static_cast<size_t>(token)]) - highest) / sampling_.temperature));
   double sum = std::reduce(weights.begin(), weights.end());
-  // TopPLogitsWarper: the first one stays whatever it has.
+  // Imitates TopPLogitsWarper: the first token always stays.
   if (sampling_.top_p < 1) {
     const double wanted = sampling_.top_p * sum;
     double before = 0;

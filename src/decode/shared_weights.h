@@ -1,5 +1,5 @@
-// Programs exported from one model have its weights each. Those of equal content are taken from one
-// of the files only, so that memory holds them once.
+// Shares weights between programs exported from one model, which each have a copy of the weights.
+// Weights with equal content come from one file only, so memory holds them once.
 #ifndef PT2_DECODE_SHARED_WEIGHTS_H
 #define PT2_DECODE_SHARED_WEIGHTS_H
 
@@ -13,12 +13,13 @@ namespace pt2::decode {
 
 class SharedWeights {
  public:
-  // Weights are offered in the order of the files.
+  // Adds a file. find() searches files in the order of add().
   void add(std::shared_ptr<const Payloads> payloads) { files_.push_back(std::move(payloads)); }
-  // A weight of an earlier file with this name, dtype, sizes and elements; an undefined tensor
-  // where there is none. Reads the elements of both, the later one's pages are given back.
+  // Returns the weight of an earlier file with the same name, dtype, sizes, strides, offset and
+  // storage bytes; an undefined tensor if there is none. Reads both storages; releases the pages of
+  // the later one.
   Tensor find(const PayloadTensor& weight);
-  // Of what was found, each storage once.
+  // Returns the bytes of the shared storages; each storage counts once.
   uint64_t shared_bytes() const { return shared_bytes_; }
 
  private:

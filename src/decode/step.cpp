@@ -14,8 +14,8 @@ Error at_input(std::string text, const ModelValue& input) {
   return {ErrorCode::unsupported, std::move(text), "input '" + input.name + "'"};
 }
 
-// [sequences, tokens], or without sequences, with one row for all of them, or with one token of
-// each.
+// Returns [sequences, tokens]. For a program without that rank or size: one row for all sequences,
+// or one token for each sequence.
 Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> values,
                          int64_t sequences) {
   const TensorMeta& meta = *input.tensor;
@@ -31,7 +31,7 @@ Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> value
           .with_view({is_one_row ? 1 : sequences, is_one_token ? 1 : count}, {count, 1}, 0);
   Sizes sizes = rows.sizes();
   if (rank < 2) sizes.erase(sizes.begin(), sizes.end() - static_cast<ptrdiff_t>(rank));
-  // Positions of images and texts, [3, sequences, tokens], are the same for texts.
+  // Positions for images and texts, [3, sequences, tokens], are the same for texts in all 3 rows.
   if (rank == 3)
     sizes.insert(sizes.begin(), meta.sizes[0].is_symbolic() ? 1 : meta.sizes[0].literal());
   if (const auto numel = checked_numel(sizes); !numel || *numel > (int64_t{1} << 32))
@@ -42,7 +42,8 @@ Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> value
   return out;
 }
 
-// Which keys count, as bools, as integers, or as what is added to scores where `is_added`.
+// Returns a mask of the attended keys, as bools or integers; as a summand of the scores if
+// `is_added`.
 Tensor mask_of(Dtype dtype, Sizes sizes, std::span<const uint8_t> keeps, bool is_added) {
   Tensor out = Tensor::zeros(dtype, sizes);
   if (!is_added) {
@@ -59,21 +60,21 @@ bool is_added(Dtype dtype, size_t rank) {
   return dtype_category(dtype) == DtypeCategory::floating && rank == 4;
 }
 
-// A size that the program fixes, or that follows from other inputs; else `otherwise`.
+// Returns a size that the program fixes or that follows from other inputs; else `otherwise`.
 int64_t size_of(const SymInt& size, const SymbolBindings& symbols, int64_t otherwise) {
   const Result<int64_t> known = evaluate(size, symbols);
   return known ? *known : otherwise;
 }
 
-// The sizes that a dimension may have.
+// Returns the range of a dimension's size.
 SymRange range_of(const SymInt& size, const Program& program) {
   if (!size.is_symbolic()) return {size.literal(), size.literal()};
   const RangeConstraint* found = find_range(program, size.expr());
   return found == nullptr ? SymRange{} : found->range;
 }
 
-// The result of an encoder that an input stands for: of the same name, "last_hidden_state" of
-// "encoder_outputs.last_hidden_state"; else the first of numbers.
+// Returns the encoder's result for an input. Matches by name, "last_hidden_state" for
+// "encoder_outputs.last_hidden_state"; else takes the first result if it is floating point.
 const Tensor* find_encoded(const ModelValue& input, const NamedTensors& encoded) {
   const auto is_called = [&](const auto& each) {
     return input.name == each.first || input.name.ends_with("." + each.first);
@@ -98,7 +99,7 @@ ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& se
       roles_(std::move(roles)),
       settings_(settings),
       session_(model_, {.threads = settings.threads}) {
-  // A cache that is given and that no input takes is of no use.
+  // An output cache without a matching input is unused.
   stateless_ = roles_.cache.empty() && model_.shared()->written_storages().empty();
 }
 
@@ -132,7 +133,7 @@ std::optional<int64_t> ProgramStep::window_of(const ModelValue& mask) const {
   const auto slides = [](const CacheLayer& layer) { return layer.window.has_value(); };
   const auto layer = std::ranges::find_if(roles_.layers, slides);
   const bool all_slide = layer != roles_.layers.end() && std::ranges::all_of(roles_.layers, slides);
-  // Where layers differ each kind has a mask.
+  // If layers differ, each kind has its own mask.
   if (!all_slide && mask.name.find("sliding") == mask.name.npos) return std::nullopt;
   return layer == roles_.layers.end() ? settings_.sliding_window : layer->window;
 }
@@ -158,9 +159,9 @@ int64_t ProgramStep::first_tokens(int64_t count, const ProgramStep& next) const 
   const std::vector<SymInt>& sizes = model_.inputs()[roles_.ids].tensor->sizes;
   const SymRange range = sizes.empty() ? SymRange{1, 1} : range_of(sizes.back(), model_.program());
   if (range.max) count = std::min(count, *range.max);
-  // Exporters take every size for two or more.
+  // Exporters mark a size that may be any as 2 or more.
   const int64_t least = range.min.value_or(0) <= 2 || range.min == range.max ? 1 : *range.min;
-  // A window that moves up has the latest tokens last, and one that is not full has not.
+  // A window that moves up holds the latest tokens last, which requires a full window.
   return count < std::max(least, next.moving_window()) ? 0 : count;
 }
 
@@ -168,7 +169,7 @@ std::optional<int64_t> ProgramStep::capacity(const Batch& batch, const Cache& ca
   const bool grows = std::ranges::any_of(
       roles_.cache, [](const CacheEntry& entry) { return entry.growing.has_value(); });
   if (grows) return std::nullopt;
-  // A window that neither moves up nor can be made larger.
+  // A window that neither moves up nor can be enlarged.
   const bool is_filled_once = std::ranges::any_of(roles_.cache, [&](const CacheEntry& entry) {
     return entry.layer && entry.layer->window && entry.layer->length && !entry.layer->moves_up &&
            model_.inputs()[entry.input].tensor->sizes.size() > 1 && !open_dim(entry);
@@ -257,8 +258,8 @@ SymbolBindings ProgramStep::bind_sizes(int64_t count, const Batch& batch,
   return out;
 }
 
-// [sequences, keys] says which tokens there are; [sequences, 1, tokens, keys] which of them a token
-// may look at, as bools or as what is added to scores.
+// Returns a mask. [sequences, keys] marks the keys that are tokens. [sequences, heads, tokens,
+// keys] marks the keys that each token may attend to, as bools or as a summand of the scores.
 Result<Tensor> ProgramStep::make_mask(const ModelValue& input, const StepTokens& tokens,
                                       const Batch& batch, const SymbolBindings& symbols) const {
   const TensorMeta& meta = *input.tensor;
@@ -275,7 +276,7 @@ Result<Tensor> ProgramStep::make_mask(const ModelValue& input, const StepTokens&
   if (sequences < 0 || keys < 0 || rows < 0 || heads < 0 || !checked_numel(one_head))
     throw std::bad_alloc();
   const std::optional<int64_t> window = rank == 4 ? window_of(input) : std::nullopt;
-  // A cache of the latest tokens alone has these last.
+  // A cache of only the latest tokens holds them last.
   const int64_t dropped = end - keys;
   const int64_t offset = !window               ? 0
                          : moving_window() > 0 ? dropped
@@ -286,7 +287,8 @@ Result<Tensor> ProgramStep::make_mask(const ModelValue& input, const StepTokens&
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t last = rank == 2 ? end - 1 : tokens.position + row;
       int64_t first = std::max(window ? last - *window + 1 : 0, padding);
-      // Padding looks at itself: a row with nothing in it makes NaN of what all others look at.
+      // Padding attends to itself: a fully masked row makes NaN, which spreads to the rows that
+      // attend to it.
       if (rank == 4) first = std::min(first, last);
       for (int64_t key = 0; key < keys; ++key)
         keeps.push_back(key + offset >= first && key + offset <= last ? 1 : 0);
@@ -336,7 +338,7 @@ Result<Tensor> ProgramStep::make_input(size_t index, const StepTokens& tokens, c
     return Error{ErrorCode::argument, "found nothing given for it, expected " + input.type,
                  "input '" + input.name + "'"};
   }
-  // Places in the cache count what is not a token; places in the text do not.
+  // Positions in the cache count padding; positions in the text do not.
   const bool is_place_in_text = input.name.find("position_ids") != input.name.npos;
   std::vector<int64_t> positions;
   for (int64_t sequence = 0; sequence < batch.size; ++sequence)
@@ -371,7 +373,7 @@ Result<std::vector<Value>> ProgramStep::run(const StepTokens& tokens, const Batc
   call.growing = growing;
   PT2_TRY(std::vector<Value> results, session_.run(inputs, call));
   for (size_t i = 0; i < roles_.cache.size(); ++i)
-    if (!roles_.cache[i].output)  // written in place, if at all
+    if (!roles_.cache[i].output)  // at most written in place
       if (const auto* written = inputs[roles_.cache[i].input].get_if<Tensor>())
         cache.set(i, *written, std::nullopt);
   return results;
@@ -385,7 +387,7 @@ Result<Tensor> ProgramStep::logits(const std::vector<Value>& results, const Batc
                  "output '" + model_.outputs()[roles_.logits].name + "'"};
   };
   if (scores == nullptr || scores->dim() == 0 || scores->numel() == 0) return fail();
-  // The last token of each sequence; of one sequence, the last of all.
+  // The last token of each sequence; for one sequence, the last row of all dimensions.
   const bool has_sequences = batch.size > 1;
   if (has_sequences && (scores->dim() < 2 || scores->size(0) != batch.size)) return fail();
   int64_t offset = scores->storage_offset();

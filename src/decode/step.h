@@ -14,13 +14,13 @@
 
 namespace pt2::decode {
 
-// The error at its place in the program of that name.
+// Adds the program's name to the error's place.
 Error at_program(Error error, const std::string& name);
 
 struct StepSettings {
   unsigned threads = 0;
-  int64_t cache_length = 0;  // of caches whose size the program leaves open
-  // Of masks that are called "sliding", where the tree does not tell.
+  int64_t cache_length = 0;  // for caches whose size the program leaves open
+  // For masks with "sliding" in their name, if the tree does not give the window.
   std::optional<int64_t> sliding_window{};
 };
 
@@ -32,49 +32,49 @@ class ProgramStep {
 
   const Model& model() const { return model_; }
   const ProgramRoles& roles() const { return roles_; }
-  // Whether each call has to have all tokens again: nothing stays behind.
+  // True if each call needs all tokens again, because the program keeps no state.
   bool is_stateless() const { return stateless_; }
-  // How many new tokens a call takes; nothing where that is open.
+  // Returns how many new tokens a call takes; nullopt if the program leaves it open.
   std::optional<int64_t> tokens_at_once() const;
-  // How many sequences a call takes at least and at most; nothing where that is open.
+  // Returns the minimum and maximum number of sequences of a call; a bound is absent if open.
   SymRange sequences_at_once() const;
-  // Whether sequences that begin with tokens which count for nothing can be told from others.
+  // True if a mask can hide padding at the beginning of sequences.
   bool knows_padding() const;
-  // The names of inputs that the caller gives.
+  // Returns the names of the inputs that the caller gives.
   std::vector<std::string> given_names() const;
-  // How many tokens have scores; nothing where that is open.
+  // Returns how many tokens have scores; nullopt if the program leaves it open.
   std::optional<int64_t> vocabulary() const;
-  // How many of `count` tokens, the first of all, a call takes before `next` goes on; 0 where it
-  // takes none.
+  // Returns how many of `count` initial tokens a call takes before `next` continues; 0 if it takes
+  // none.
   int64_t first_tokens(int64_t count, const ProgramStep& next) const;
-  // How many tokens its masks have room for, given the cache; nothing where there is no bound.
+  // Returns how many tokens the masks have room for, given the cache; nullopt if there is no bound.
   std::optional<int64_t> capacity(const Batch& batch, const Cache& cache) const;
 
-  // The results of a call with tokens that follow others, whose cache it takes; entries of an empty
-  // cache begin as zeros. Errors: those of Session::run; `argument` for an input that is not given;
-  // where memory is short, std::bad_alloc.
+  // Returns the results of a call with tokens that follow those in the cache. The entries of an
+  // empty cache start as zeros or their `initial` value. Errors: those of Session::run; `argument`
+  // for a missing input; std::bad_alloc if memory is short.
   Result<std::vector<Value>> run(const StepTokens& tokens, const Batch& batch, Cache& cache,
                                  const CallOptions& options);
-  // The scores behind the last token of each sequence: [sequences, vocabulary].
+  // Returns the scores after the last token of each sequence: [sequences, vocabulary].
   Result<Tensor> logits(const std::vector<Value>& results, const Batch& batch) const;
-  // What the program keeps in buffers is as at first.
+  // Resets the program's buffers to their initial values.
   void reset();
 
  private:
   ProgramStep(Model model, ProgramRoles roles, const StepSettings& settings);
   Result<void> start_cache(const Batch& batch, Cache& cache) const;
-  // The first dimension but that of sequences whose size the program leaves open.
+  // Returns the first dimension, except that of sequences, whose size the program leaves open.
   std::optional<size_t> open_dim(const CacheEntry& entry) const;
-  // Sees to it that windows of fixed length which do not move up have room for so many tokens, the
-  // ones that they no longer show among them.
+  // Enlarges windows of fixed length that do not move up to hold `tokens` tokens, including the
+  // tokens outside the window.
   void make_room(Cache& cache, int64_t tokens) const;
-  // How many tokens the mask shows, the newest among them; nothing where it shows all.
+  // Returns how many of the newest tokens the mask shows; nullopt if it shows all.
   std::optional<int64_t> window_of(const ModelValue& mask) const;
-  // Of the layers that move up; 0 where none does.
+  // Returns the greatest length of the layers that move up; 0 if there are none.
   int64_t moving_window() const;
-  // What is given for an input; null where nothing is.
+  // Returns the tensor given for an input; null if there is none.
   const Tensor* find_given(const ModelValue& input, const Batch& batch) const;
-  // The symbols that inputs of known sizes give.
+  // Binds the symbols that inputs of known sizes determine.
   SymbolBindings bind_sizes(int64_t count, const Batch& batch, const Cache& cache) const;
   Result<Tensor> make_input(size_t input, const StepTokens& tokens, const Batch& batch,
                             const SymbolBindings& symbols) const;

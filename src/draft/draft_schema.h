@@ -12,36 +12,35 @@
 
 namespace pt2 {
 
-// The draft's program in the newest schema; not yet checked as a graph.
+// Returns the draft's program in the newest schema; its graph is not yet checked.
 Result<schema::ExportedProgram> draft_to_schema(const draft::GraphModule& module);
 
-// Keys of GraphModule.metadata that keep what the draft has no field for (docs/draft.md).
+// Keys of GraphModule.metadata for data without a field in the draft (docs/draft.md).
 namespace draft_key {
 inline constexpr std::string_view kPrefix = "pt2.";
 inline constexpr std::string_view kInSpec = "pt2.in_spec";
 inline constexpr std::string_view kOutSpec = "pt2.out_spec";
-inline constexpr std::string_view kArgumentNames = "pt2.forward_arg_names";  // one a line
+inline constexpr std::string_view kArgumentNames = "pt2.forward_arg_names";  // one name per line
 inline constexpr std::string_view kDialect = "pt2.dialect";
 inline constexpr std::string_view kTorchVersion = "pt2.torch_version";
-inline constexpr std::string_view kOpset = "pt2.opset.";        // and the namespace: "10"
-inline constexpr std::string_view kRange = "pt2.range.";        // and the symbol: "[2, null]"
-inline constexpr std::string_view kGuards = "pt2.guards_code";  // one a line
+inline constexpr std::string_view kOpset = "pt2.opset.";        // then the namespace: "10"
+inline constexpr std::string_view kRange = "pt2.range.";        // then the symbol: "[2, null]"
+inline constexpr std::string_view kGuards = "pt2.guards_code";  // one guard per line
 inline constexpr std::string_view kSingleReturn =
-    "pt2.is_single_tensor_return";  // "true", of any graph
-// Of NodeMetadata.extra.
+    "pt2.is_single_tensor_return";  // "true", for any graph
+// Keys of NodeMetadata.extra.
 inline constexpr std::string_view kNodeName = "pt2.name";
 inline constexpr std::string_view kHopSingleReturn =
     "pt2.is_hop_single_tensor_return";  // "true", "false"
 }  // namespace draft_key
 
-// Names that are taken, and free ones derived from them.
+// The used names; derives unused names from wanted ones.
 class Names {
  public:
   void take(std::string_view name) { taken_.emplace(name); }
   bool contains(std::string_view name) const { return taken_.contains(name); }
-  // Takes and returns `wanted`, or the first of wanted_1, wanted_2, … that is free. Counting
-  // continues from the last number given, so that many equal wishes cost no more than as many
-  // different ones.
+  // Takes and returns `wanted`, or else the first unused name of wanted_1, wanted_2, … Counting
+  // continues from the last number used, so repeated names cost no more than different ones.
   std::string make(const std::string& wanted) {
     std::string name = wanted;
     for (int64_t& i = counters_[wanted]; taken_.contains(name);)
@@ -55,7 +54,7 @@ class Names {
   std::map<std::string, int64_t> counters_;
 };
 
-// Numbers of layouts and of devices in both forms.
+// The draft's numbers of layouts and devices, and the schema's.
 inline constexpr int64_t kStridedInSchema = 7;
 inline int64_t draft_layout(schema::Layout layout) {
   const auto number = static_cast<int64_t>(layout);

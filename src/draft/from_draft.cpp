@@ -47,7 +47,7 @@ schema::TensorMeta convert(const draft::TensorMeta& meta) {
   return out;
 }
 
-// The names of one graph: the draft names state by its FQN, the schema by a word.
+// Converts the names of one graph: the draft names state by its FQN, the schema by a word.
 class GraphConverter {
  public:
   explicit GraphConverter(const draft::Graph& source) : source_(source) {
@@ -62,7 +62,8 @@ class GraphConverter {
           defined_.insert(number->name);
     for (const draft::SymIntValue& value : source.symint_values) {
       const auto* literal = value.value.get_if<draft::SymIntCase::as_int>();
-      // A SymInt that no node computes is a plain number; the schema puts the number in its place.
+      // A SymInt that no node computes is a plain number; the schema has the number itself in its
+      // place.
       if (literal != nullptr && !defined_.contains(value.name)) literals_[value.name] = *literal;
     }
   }
@@ -213,7 +214,7 @@ class GraphConverter {
 
   const draft::Graph& source_;
   Names used_;
-  std::set<std::string_view> tensors_;       // the table's
+  std::set<std::string_view> tensors_;       // tensors in the table
   std::set<std::string> defined_;            // symints that nodes compute
   std::map<std::string, int64_t> literals_;  // symints that are plain numbers
   std::map<std::string, std::string> names_;
@@ -270,8 +271,8 @@ class ModuleConverter {
     user_outputs_ = graph.outputs.size();
   }
 
-  // The tree spec that torch.export writes for a forward that takes tensors and gives a tuple of
-  // them.
+  // Returns the tree spec of torch.export for a forward that takes tensors and returns a tuple of
+  // tensors.
   static std::string tuple_spec(size_t leaves) {
     std::string text = R"({"type": "builtins.tuple", "context": "null", "children_spec": [)";
     for (size_t i = 0; i < leaves; ++i)
@@ -334,7 +335,7 @@ class ModuleConverter {
     return {};
   }
 
-  // "[2, null]".
+  // Parses "[2, null]".
   static Result<schema::RangeConstraint> read_range(std::string_view text) {
     PT2_TRY(const JsonValue value, parse_json(text));
     if (!value.is_array() || value.items.size() != 2)

@@ -19,7 +19,7 @@ constexpr std::string_view kCrc32 = "crc32:";
 
 Error invalid_storage(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
 
-// The parts of a complex number are swapped separately.
+// Returns the size of the numbers to swap; the parts of a complex number are swapped separately.
 size_t number_size(Dtype dtype) {
   const auto size = static_cast<size_t>(dtype_size(dtype));
   const bool is_complex =
@@ -27,7 +27,7 @@ size_t number_size(Dtype dtype) {
   return is_complex ? size / 2 : size;
 }
 
-// A plain file in the folder itself. A path could lead anywhere, and so could a link; a pipe would
+// Finds a regular file in the folder itself. A path or a link could lead anywhere, and a pipe would
 // block.
 Result<std::string> find_beside(const std::string& location, const std::string& folder) {
   if (folder.empty())

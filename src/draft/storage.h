@@ -8,8 +8,8 @@
 
 namespace pt2 {
 
-// The bytes between the tensor's first and last element, in big-endian order; reversing is its own
-// inverse.
+// Swaps the byte order of the tensor's bytes between the machine's order and big-endian. The
+// function is its own inverse.
 void swap_byte_order(std::span<std::byte> bytes, Dtype dtype);
 
 std::string print_checksum(std::span<const std::byte> bytes);  // "crc32:0123abcd"

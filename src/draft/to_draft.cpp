@@ -17,19 +17,19 @@ namespace {
 using schema::ArgumentCase;
 using DraftCase = draft::ArgumentCase;
 
-// The last of the draft's dtypes, bfloat16. The numbers up to it are the same in the schema.
+// The draft's last dtype, bfloat16. Numbers up to this one are the same in the schema.
 constexpr int64_t kLastDtype = 13;
 
-// In the draft each tensor has a storage of its own. A few weights may be tied, but a file that
-// names one storage a thousand times is an attack on memory.
+// In the draft each tensor has its own storage. A few weights may be tied, but a file that uses one
+// storage a thousand times is an attack on memory.
 constexpr uint64_t kMaxCopies = 16;
 
 draft::Device convert(const schema::Device& device) {
   return {.type = device.type, .index = device.index.value_or(kNoDeviceIndex)};
 }
 
-// Writes one graph, nested ones included. What the draft cannot express is reported and replaced by
-// a placeholder; the result is then thrown away.
+// Writes one graph and its nested graphs. A part that the draft cannot express is reported and
+// replaced by a placeholder; the result is then discarded.
 class GraphWriter {
  public:
   GraphWriter(const schema::Graph& source, std::string place, DraftReport& report)
@@ -38,7 +38,7 @@ class GraphWriter {
     for (const auto& [name, value] : source.sym_int_values) used_.take(name);
   }
 
-  // A parameter or buffer is named by its FQN; any other value of that name is renamed.
+  // Names a parameter or buffer by its FQN; any other value with that name gets a new name.
   void name_state(const std::string& value, const std::string& fqn) { names_[value] = fqn; }
 
   draft::Graph write(size_t state_count) {
@@ -130,7 +130,7 @@ class GraphWriter {
     draft::Node out{.target = node.target};
     for (const schema::NamedArgument& input : node.inputs) {
       draft::Argument argument = write_argument(input.arg, input.name);
-      // Before 8.4 the kind of an argument is not recorded; passing it by name always works.
+      // Files before 8.4 do not record the kind of an argument; passing it by name always works.
       if (input.name.empty() || input.kind == schema::ArgumentKind::POSITIONAL)
         out.args.push_back(std::move(argument));
       else
@@ -166,7 +166,7 @@ class GraphWriter {
     return {};
   }
 
-  // "as_optional_tensors".
+  // Returns the kind, such as "as_optional_tensors".
   static std::string_view kind_of(const schema::Argument& argument) {
     const auto members = schema::type_of<schema::Argument>().members;
     const auto which = static_cast<size_t>(argument.which());
@@ -177,8 +177,8 @@ class GraphWriter {
     using enum schema::SymIntArgumentCase;
     if (const auto* name = argument.get_if<as_name>()) return {.name = name_of(*name)};
     const auto* literal = argument.get_if<as_int>();
-    // The draft's lists of symbolic numbers hold no literals, so a literal becomes a value named by
-    // its digits.
+    // The draft's lists of symbolic numbers cannot hold literals, so a literal becomes a value
+    // named by its digits.
     std::string& name = literals_[literal ? *literal : 0];
     if (name.empty()) name = used_.make(std::to_string(literal ? *literal : 0));
     return {.name = name};
@@ -311,7 +311,7 @@ class ModuleWriter {
     file_.module.metadata.emplace_back(std::string(key), std::move(value));
   }
 
-  // Writes state as the first inputs, in torch.export's order; returns the number of these inputs.
+  // Writes state as the first inputs, in torch.export's order. Returns their number.
   size_t write_state(GraphWriter& graph) {
     const std::vector<InputSpec>& specs = program_.signature.input_specs;
     size_t count = 0;
@@ -340,7 +340,7 @@ class ModuleWriter {
       leave_out(fmt::format("{}: that '{}' is a constant; it becomes a buffer", place, fqn));
     if (spec.kind == InputKind::buffer && !spec.persistent.value_or(true))
       leave_out(fmt::format("{}: that the buffer '{}' is not persistent", place, fqn));
-    // Tied weights of 2.5 to 2.7 have two inputs of one name.
+    // Tied weights of 2.5 to 2.7 have two inputs with the same name.
     if (!written_.insert(fqn).second)
       return leave_out(fmt::format("{}: that '{}' is two inputs", place, fqn));
     const auto state = find_state_(spec);
@@ -357,7 +357,7 @@ class ModuleWriter {
     group.emplace_back(fqn, make_tensor(*state, meta, place));
   }
 
-  // The bytes from the first to the last element; nothing refers to the rest of the storage.
+  // Copies the bytes from the first to the last element; the rest of the storage is unused.
   draft::Tensor make_tensor(const DraftState& state, const TensorMeta* graph_meta,
                             const std::string& place) {
     const pt2::Tensor& tensor = state.tensor;
@@ -476,7 +476,7 @@ class ModuleWriter {
   uint64_t copied_bytes_ = 0;
 };
 
-// Whether any size has a hint, which the draft's symbols lack.
+// Reports sizes with a hint, which the draft's symbols cannot hold.
 void report_hints(const schema::Graph& graph, DraftReport& report) {
   size_t hints = 0;
   const auto count = [&](const schema::SymInt& value) {

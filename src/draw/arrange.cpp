@@ -12,10 +12,10 @@
 namespace pt2::picture {
 namespace {
 
-// Lines over more rows, and values that more boxes take, become ports.
+// Wires over more rows, and values with more target boxes, become ports.
 constexpr size_t kLongestLine = 8;
 constexpr size_t kMostTargets = 8;
-// Boxes of one rank that are wider than this together are spread over several rows.
+// The boxes of one rank that are together wider than this take several rows.
 constexpr double kWidestRow = 2200;
 constexpr size_t kMostLines = 4;
 constexpr double kNowhere = std::numeric_limits<double>::infinity();
@@ -36,7 +36,7 @@ class Arranger {
  private:
   Box& box(uint32_t ordinal) { return drawing_.boxes[level_.children[ordinal]]; }
   uint32_t ordinal_of(uint32_t id) const { return ordinals_.find(id)->second; }
-  // Of a module and the like, whose border the inputs and outputs stand at.
+  // True for a module or similar box, with inputs and outputs at its border.
   bool has_border() const {
     return level_.kind != BoxKind::program && level_.kind != BoxKind::graph;
   }
@@ -45,7 +45,7 @@ class Arranger {
                                [&](uint32_t value) { return !is_number(drawing_.values[value]); });
   }
 
-  // The longest way from a source; sources stand above the first box that they go to.
+  // Ranks a box by the longest path from a source. Sources stand above their first target.
   void find_ranks() {
     const size_t count = level_.children.size();
     ranks_.assign(count, 0);
@@ -70,7 +70,7 @@ class Arranger {
     pull_down();
     if (!has_border()) return;
     const size_t last = count == 0 ? 0 : std::ranges::max(ranks_);
-    bool is_taken = false;  // by something else than an output
+    bool is_taken = false;  // by a box that is not an output
     for (uint32_t i = 0; i < count; ++i)
       is_taken = is_taken || (ranks_[i] == last && box(i).kind != BoxKind::output);
     for (uint32_t i = 0; i < count; ++i)
@@ -78,7 +78,7 @@ class Arranger {
   }
 
   void pull_down() {
-    std::vector<size_t> first(ranks_.size(), SIZE_MAX);  // rank that a box goes to
+    std::vector<size_t> first(ranks_.size(), SIZE_MAX);  // rank of a box's first target
     for (uint32_t to = 0; to < ranks_.size(); ++to)
       for (const uint32_t w : incoming_[to]) {
         size_t& rank = first[ordinal_of(level_.wires[w].from)];
@@ -91,7 +91,7 @@ class Arranger {
     }
   }
 
-  // Ranks with too many boxes take several rows.
+  // Distributes ranks with too many boxes over several rows.
   void find_rows() {
     const size_t count = ranks_.size();
     std::vector<std::vector<uint32_t>> by_rank(count == 0 ? 0 : std::ranges::max(ranks_) + 1);
@@ -142,7 +142,7 @@ class Arranger {
     return sum / static_cast<double>(incoming_[item].size());
   }
 
-  // Keeps in each wire the boxes that a line is drawn to.
+  // Keeps in each wire the boxes to which a line is drawn; other targets get ports.
   void find_ports() {
     for (Wire& wire : level_.wires) {
       const size_t from = row_of_[ordinal_of(wire.from)];
@@ -166,7 +166,7 @@ class Arranger {
   }
 
   void add_port(Box& target, const Wire& wire) {
-    if (target.kind == BoxKind::output) return;  // has the name already
+    if (target.kind == BoxKind::output) return;  // an output already has the name
     const auto ports =
         static_cast<size_t>(std::ranges::count(target.lines, BoxLine::Kind::port, &BoxLine::kind));
     std::string text = name_of(wire.values[0]);
@@ -181,7 +181,7 @@ class Arranger {
     return shortened(drawing_.values[value].value->name, 26);
   }
 
-  // Boxes and passing wires of each row, by the mean place of what is above them.
+  // Orders the boxes and passing wires of each row by the mean place of their sources.
   void fill_rows() {
     std::vector<double> places(ranks_.size(), 0);
     std::vector<double> pass_places(level_.wires.size(), 0);
@@ -220,9 +220,9 @@ class Arranger {
 
   struct Slot {
     double place = 0;
-    bool is_pass = false;  // right of the box that it would hide behind
+    bool is_pass = false;  // sorts a passing wire to the right of a box at the same place
     uint32_t order = 0;
-    uint32_t what = 0;  // ordinal of a box, or wire
+    uint32_t what = 0;  // ordinal of a box, or index of a wire
     auto operator<=>(const Slot&) const = default;
   };
 

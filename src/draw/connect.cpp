@@ -10,11 +10,11 @@
 namespace pt2::picture {
 namespace {
 
-// More inputs than these that go the same way are drawn as one.
+// More inputs than this with the same targets are drawn as one box.
 constexpr size_t kFewValues = 4;
 constexpr size_t kMostWeights = 4;
 
-// A value goes from a box to a box of the same level; kNoBox is the border of the level.
+// The flow of a value between boxes of one level; kNoBox is the level's border.
 struct Flow {
   uint32_t level = 0;
   uint32_t from = kNoBox;
@@ -57,7 +57,7 @@ class Connector {
         ordinals_[parent.children[i]] = static_cast<uint32_t>(i + 1);
   }
 
-  // The names by which callers know inputs and outputs.
+  // Finds the names by which callers know inputs and outputs.
   void find_names() {
     const Program& program = *drawing_.program;
     const std::vector<std::string> inputs = user_input_names(program);
@@ -93,14 +93,15 @@ class Connector {
           add_flow(graph.box, value, from, to);
         is_used = true;
       }
-      // Inputs that nothing reads are inputs all the same.
+      // An unused input is drawn too.
       if (!is_used && !is_node && drawing_.values[value].held.empty())
         flows_.push_back({graph.box, kNoBox, value, kNoBox});
       if (!is_used && !is_node) unread_.push_back(value);
     }
   }
 
-  // What the program writes back is said where it is computed.
+  // A value that the program writes back is not a result; a line in the box that computes it says
+  // so.
   bool is_result(const Placed& graph, size_t index, uint32_t from) {
     const std::vector<OutputSpec>& specs = drawing_.program->signature.output_specs;
     if (&graph != placed_.data() || index >= specs.size()) return true;
@@ -128,7 +129,7 @@ class Connector {
       lines.push_back({BoxLine::Kind::more, "…"});
   }
 
-  // Out of the boxes around where it is computed, and into those around where it is read.
+  // Adds flows out of the boxes around the definition, and into the boxes around the use.
   void add_flow(uint32_t level, uint32_t value, uint32_t from, uint32_t to) {
     const auto depth = [&](uint32_t id) { return id == kNoBox ? 0 : box(id).depth; };
     const auto parent = [&](uint32_t id) { return id == kNoBox ? level : box(id).parent; };
@@ -146,7 +147,7 @@ class Connector {
     if (from != to || from == kNoBox) flows_.push_back({parent(from), from, value, to});
   }
 
-  // All flows of one level, sorted.
+  // Draws all flows of one level, which are sorted.
   void make_level(std::span<Flow> flows) {
     const uint32_t level = flows[0].level;
     struct Bundle {
@@ -175,7 +176,7 @@ class Connector {
       const bool is_bundled = bundle.values.size() > kFewValues;
       const bool is_unread = leaves && bundle.to.size() == 1 && bundle.from == kNoBox &&
                              std::ranges::binary_search(unread_, bundle.values[0]);
-      // One by one where the border names them.
+      // Each value gets its own wire if the border names it.
       const bool is_whole = is_bundled || (bundle.from != kNoBox && !leaves);
       const size_t step = is_whole ? bundle.values.size() : 1;
       for (size_t i = 0; i < bundle.values.size(); i += step) {
@@ -205,7 +206,7 @@ class Connector {
     box(level).wires = std::move(wires);
   }
 
-  // One label below a box, whatever leaves it.
+  // Keeps one label below a box, with the number of other labels.
   static void label_once(std::vector<Wire>& wires) {
     std::unordered_map<uint32_t, std::pair<Wire*, size_t>> first;
     for (Wire& wire : wires) {
@@ -261,7 +262,7 @@ class Connector {
     return (uint64_t{level} << 33) | (uint64_t{value} << 1) | (kind == BoxKind::output ? 1 : 0);
   }
 
-  // Lines end at a box that calls graphs, and go on inside every other.
+  // Wires end at a box that calls graphs, and continue inside other boxes.
   void find_ports() {
     for (Box& level : drawing_.boxes)
       for (Wire& wire : level.wires) {
@@ -280,7 +281,7 @@ class Connector {
   const std::vector<Placed>& placed_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> ordinals_;
-  std::vector<uint32_t> unread_;  // inputs, by rising number
+  std::vector<uint32_t> unread_;  // unread inputs, in increasing order
   TextMap<std::string, std::string> input_names_, output_names_;
   std::unordered_map<uint64_t, uint32_t> borders_;
 };

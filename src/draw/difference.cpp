@@ -1,4 +1,4 @@
-// What differs from another program, by the nodes of the one that is drawn.
+// Attributes the differences from another program to the nodes of the drawn program.
 #include <algorithm>
 #include <set>
 
@@ -26,7 +26,7 @@ class DifferenceReader {
     return difference_.changes[change].line();
   }
 
-  // Changes of nested graphs are told at their own nodes, which are read later.
+  // Changes of nested graphs are reported at their own nodes, which are read later.
   void read_pairs(const Graph& graph, const std::vector<NodePair>& pairs) {
     std::vector<std::string> removed;
     for (const NodePair& pair : pairs) {
@@ -63,7 +63,7 @@ class DifferenceReader {
       });
   }
 
-  // Other weights show at the nodes that read them.
+  // Changed weights are shown at the nodes that read them.
   void read_other(const Change& other) {
     out_.others.push_back(other.line());
     if (other.section != ChangeSection::weight) return;

@@ -30,7 +30,7 @@ bool matches(std::string_view name, std::string_view text) {
   return is_end ? name == text : name.starts_with(text);
 }
 
-// Children have higher depths than what is around them, whatever their numbers.
+// Numbers depths from the root; a child may have a lower number than its parent.
 void number_depths(Drawing& drawing) {
   std::vector<uint32_t> open{0};
   while (!open.empty()) {
@@ -43,7 +43,7 @@ void number_depths(Drawing& drawing) {
   }
 }
 
-// Modules by what their names add to those of the module around them.
+// Names modules by the part of their path after the enclosing module's path.
 void name_modules(Drawing& drawing, uint32_t id, const std::string& around) {
   for (const uint32_t child_id : drawing.boxes[id].children) {
     Box& child = drawing.boxes[child_id];
@@ -65,10 +65,10 @@ void add_node_count(Box& box) {
                             box.nodes == 1 ? "" : "s");
 }
 
-// Boxes that are open where nobody asks for a depth.
+// How many boxes are visible if no depth is requested.
 constexpr size_t kVisible = 120;
 
-// The outer boxes first, until enough is visible; the rest of a repeat stays folded.
+// Opens outer boxes first, until enough boxes are visible; the rest of a repeat stays folded.
 void open_boxes(Drawing& drawing, const DrawOptions& options) {
   std::vector<uint32_t> queue{0};
   size_t visible = 0;
@@ -94,7 +94,7 @@ constexpr FamilyClass kFamilyClasses[] = {
 #include "ops/families.def"
 };
 
-// What the operator's family is for; `other` where only the name tells.
+// Returns the purpose of the operator's family; `other` if only the name determines the class.
 OperatorClass class_of_family(std::string_view target) {
   const ops::Operator op = ops::find_operator(target);
   const ops::Family* family = op ? ops::find_family(*op.def) : nullptr;

@@ -12,11 +12,11 @@
 namespace pt2::picture {
 namespace {
 
-// Modules below this depth are drawn in the one around them: a value that goes in and out of boxes
-// costs something in each.
+// Modules below this depth are drawn in the module around them: a value that crosses borders of
+// boxes costs time for each.
 constexpr size_t kMaxDepth = 16;
 
-// Nodes [begin, end) of a graph that ran in one call of a module.
+// Nodes [begin, end) of a graph that run in one call of a module.
 struct Segment {
   size_t begin = 0, end = 0;
   size_t depth = 0;
@@ -47,7 +47,7 @@ class Builder {
   }
   Box& box(uint32_t id) { return drawing_.boxes[id]; }
 
-  // Fills `parent` with the graph.
+  // Fills `parent` with the boxes of the graph.
   void add_graph(uint32_t parent, const Graph& graph) {
     const size_t place = placed_.size();
     placed_.push_back({&graph, parent, static_cast<uint32_t>(drawing_.values.size()),
@@ -66,7 +66,7 @@ class Builder {
     }
     const ModuleHierarchy modules = module_hierarchy(*drawing_.program, graph);
     std::vector<uint32_t> children = add_segments(place, graph, modules);
-    // A nested graph lies in the modules of its caller; a box for them again would say nothing.
+    // A nested graph lies in the modules of its caller, so a repeated box for them is left out.
     while (place > 0 && children.size() == 1 && box(children[0]).kind == BoxKind::module)
       children = box(children[0]).children;
     adopt(parent, fold_children(drawing_, hashes_, std::move(children)));
@@ -99,7 +99,7 @@ class Builder {
 
   struct Open {
     Segment segment;
-    std::string path{};  // of its module
+    std::string path{};  // of the segment's module
     std::vector<uint32_t> children{};
   };
 
@@ -130,7 +130,7 @@ class Builder {
     return std::move(open.back().children);
   }
 
-  // What all nodes of one operator have.
+  // Properties that all nodes of one operator share.
   struct OfOperator {
     OperatorClass operator_class = OperatorClass::other;
     std::string title{};
@@ -166,7 +166,7 @@ class Builder {
     return made_id;
   }
 
-  // How far back the value was computed, where that was in the same call of the same module.
+  // Returns how far back the value was computed, if in the same call of the same module.
   uint64_t distance(size_t place, ValueId value, NodeId user, size_t begin) const {
     const Definition& definition = placed_[place].graph->value(value).definition;
     constexpr uint64_t kOutside = 1;
@@ -197,7 +197,7 @@ class Builder {
     adopt(caller, std::move(nested));
   }
 
-  // A module of one node is that node, and one of one module that module.
+  // A module with one node is drawn as that node, a module with one module as that module.
   uint32_t close_segment(const ModuleHierarchy& modules, Open open) {
     const Module& module = modules.modules[open.segment.module];
     const std::string_view type = class_name(module.type);

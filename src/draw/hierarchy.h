@@ -1,4 +1,4 @@
-// Which box stands in which: the first step to a picture.
+// The first step to a picture: which box contains which.
 #ifndef PT2_DRAW_HIERARCHY_H
 #define PT2_DRAW_HIERARCHY_H
 
@@ -9,19 +9,20 @@
 
 namespace pt2::picture {
 
-// What nodes and their values became; ids of values count through all graphs.
+// The boxes and values of a graph; value ids of all graphs are numbered together.
 struct Placed {
   const Graph* graph = nullptr;
   uint32_t box = kNoBox;               // of the graph
-  uint32_t first_value = 0;            // the graph's value 0
+  uint32_t first_value = 0;            // number of the graph's value 0
   std::vector<uint32_t> node_boxes{};  // by NodeId
 };
 
-// Fills in boxes, without inputs and outputs, and values. Graphs in the order of their boxes.
+// Fills in boxes, without inputs and outputs, and values. Returns graphs in the order of their
+// boxes.
 std::vector<Placed> build_hierarchy(Drawing& drawing);
 
-// The children with runs of equal ones folded into repeats, and with parts where there are still
-// too many. `hashes` are those of boxes, by their number; new boxes add theirs. Linear.
+// Returns the children with runs of equal ones folded into repeats, and cut into parts if they are
+// still too many. `hashes` are indexed by box; new boxes append theirs. Linear.
 std::vector<uint32_t> fold_children(Drawing& drawing, std::vector<uint64_t>& hashes,
                                     std::vector<uint32_t> children);
 

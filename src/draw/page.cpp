@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kKeptStack = 8000;
 
-// What a page knows of one program: short keys, every text that may come again once.
-// page/data.js reads it.
+// Writes the data of one program for the page, with short keys. Texts that may repeat are written
+// once. page/data.js reads the data.
 class DataWriter {
  public:
   DataWriter(JsonWriter& json, const PageProgram& source)
@@ -50,7 +50,7 @@ class DataWriter {
   void key(std::string_view name) { json_.raw_key(name); }
   void number(uint64_t value) { json_.integer(static_cast<int64_t>(value)); }
   void box_number(uint32_t id) { json_.integer(id == kNoBox ? -1 : static_cast<int64_t>(id)); }
-  // Writes the number of the text.
+  // Writes the index of the text.
   void text(std::string text) { json_.integer(index_of(std::move(text))); }
 
   int64_t index_of(std::string text) {
@@ -180,7 +180,7 @@ class DataWriter {
     for (const NamedArgument& input : node.inputs) {
       json_.begin_array();
       text(picture::kept(input.name));
-      // Numbers of values, and -1 - n for text n.
+      // Writes numbers of values, and -1 - n for text n.
       for (const picture::ArgumentPiece& piece : picture::argument_pieces(input.arg)) {
         if (const auto* value = std::get_if<ValueId>(&piece))
           number(first_value + static_cast<uint32_t>(*value));
@@ -221,7 +221,8 @@ class DataWriter {
     json_.end_array();
   }
 
-  // The innermost lines matter most. Line breaks stay, what else is not text does not.
+  // Returns the end of the stack trace, because the innermost lines matter most. Keeps line breaks
+  // and replaces other characters that are not text.
   static std::string stack_of(const Node& node) {
     std::string_view stack = stack_trace(node);
     if (stack.size() > kKeptStack) stack.remove_prefix(stack.size() - kKeptStack);
@@ -305,8 +306,8 @@ class DataWriter {
   std::map<const Graph*, uint32_t> first_values_;
 };
 
-// Inside a script element nothing but "<" could end it or begin something else; the writer has
-// made the rest ASCII.
+// Escapes JSON for a script element, in which only "<" could end the element or begin markup. The
+// writer has already made everything else ASCII.
 std::string for_markup(const std::string& json) {
   std::string out;
   out.reserve(json.size());
@@ -319,7 +320,7 @@ std::string for_markup(const std::string& json) {
   return out;
 }
 
-// What a browser compares scripts and styles with: others do not run.
+// Returns the hash by which a browser accepts a script or style; it blocks others.
 std::string source_hash(std::string_view hexadecimal) {
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
   std::vector<std::byte> bytes;

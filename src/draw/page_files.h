@@ -1,4 +1,4 @@
-// The parts of a page, as src/draw/page has them; made by cmake/pt2_page.cmake.
+// The parts of a page from src/draw/page; cmake/pt2_page.cmake generates the definitions.
 #ifndef PT2_DRAW_PAGE_FILES_H
 #define PT2_DRAW_PAGE_FILES_H
 

@@ -1,4 +1,4 @@
-// Coordinates. page/place.js does the same when the reader opens or folds a box.
+// Computes coordinates. page/place.js does the same when the reader opens or folds a box.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -13,7 +13,7 @@ constexpr double kFirm = 1e6, kLoose = 1e3, kPassing = 1;
 
 struct Slot {
   int32_t what = 0;  // as in Box::rows
-  double x = 0;      // of its middle, which its lines meet
+  double x = 0;      // of the slot's middle, where its lines end
   double left = 0, right = 0;
   double height = 0;
   double weight = kFirm;
@@ -25,8 +25,8 @@ struct Link {
   uint32_t wire = 0;
   double upper_offset = 0, lower_offset = 0;  // from the middle of the slot
   double upper_weight = 1, lower_weight = 1;
-  uint32_t target = kNoBox;  // the box at its lower end; kNoBox where it passes
-  // Where an open box at its ends takes or gives the wire.
+  uint32_t target = kNoBox;  // the box at the lower end; kNoBox for a passing wire
+  // The boxes inside open boxes at the ends where the wire leaves and enters.
   uint32_t upper_port = kNoBox, lower_port = kNoBox;
 };
 
@@ -74,7 +74,7 @@ class Level {
     }
   }
 
-  // How far from its middle an open box takes or gives a wire.
+  // Returns the distance of a wire's port from the middle of an open box.
   double offset(uint32_t id, uint32_t port) const {
     const Box& outer = drawing_.boxes[id];
     if (!outer.is_open || port == kNoBox) return 0;
@@ -125,8 +125,8 @@ class Level {
     }
   }
 
-  // Puts the slots of a row as near to `wanted` as their order and widths allow: the least sum of
-  // weighted squares, by joining neighbours that would overlap into blocks.
+  // Places the slots of a row as near to `wanted` as their order and widths allow. Minimizes the
+  // sum of weighted squares, by joining overlapping neighbours into blocks.
   static void settle(std::vector<Slot>& row, const std::vector<double>& wanted) {
     struct Block {
       double sum = 0, weight = 0;
@@ -210,7 +210,7 @@ class Level {
     box_.height = y + kPadding / 2;
   }
 
-  // Lines meet a box beside one another, in the order of their other ends.
+  // Spreads the lines at a box side by side, in the order of their other ends.
   void spread() {
     for (size_t row = 0; row < rows_.size(); ++row) {
       std::vector<std::vector<std::pair<double, Link*>>> ends(rows_[row].size());
@@ -269,7 +269,7 @@ class Level {
       }
   }
 
-  // Lines that go far to the side need room to bend.
+  // Returns the gap below a row. Lines that go far to the side need room to bend.
   double gap_below(size_t row) const {
     if (row + 1 >= rows_.size()) return 0;
     if (links_[row].empty()) return kEmptyGap;
@@ -288,7 +288,7 @@ class Level {
   std::vector<double> tops_, bottoms_;    // of rows
 };
 
-// Inner boxes before those around them.
+// Places inner boxes before the boxes around them.
 void place_box(Drawing& drawing, uint32_t id) {
   if (!drawing.boxes[id].is_open) {
     drawing.boxes[id].width = drawing.boxes[id].folded_width;
@@ -299,7 +299,7 @@ void place_box(Drawing& drawing, uint32_t id) {
   Level(drawing, id).place();
 }
 
-// From coordinates within the box around to those of the picture; outer boxes first.
+// Converts coordinates within the enclosing box to coordinates of the picture; outer boxes first.
 void make_absolute(Drawing& drawing, uint32_t id) {
   const Box& outer = drawing.boxes[id];
   if (!outer.is_open) return;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kLongestPeriod = 256;
 constexpr size_t kCandidates = 4;
-// Comparisons for each child: what is left over for hostile programs, which stay as they are.
+// Comparisons for each child. Children beyond this effort, in hostile programs, stay unfolded.
 constexpr size_t kEffort = 64;
-// More boxes than these in one are cut into parts.
+// A box with more children than this is cut into parts.
 constexpr size_t kMostChildren = 256;
 constexpr size_t kPart = 64;
 
@@ -56,7 +56,7 @@ class Folder {
   }
 
  private:
-  // For each child the next one that equals it.
+  // Finds for each child the next equal child.
   void find_next(const std::vector<uint32_t>& children) {
     next_.assign(children.size(), SIZE_MAX);
     std::unordered_map<uint64_t, size_t> last;
@@ -72,7 +72,7 @@ class Folder {
       again = next_[again];
       if (again == SIZE_MAX || again - begin > kLongestPeriod) return {};
       const size_t period = again - begin;
-      size_t equal = 0;  // children after the first period that equal those one period before
+      size_t equal = 0;  // children after the first period that equal the child one period before
       while (begin + period + equal < children.size() && effort_ > 0 &&
              hashes_[children[begin + equal]] == hashes_[children[begin + period + equal]]) {
         ++equal;
@@ -84,7 +84,7 @@ class Folder {
     return {};
   }
 
-  // Blocks are; of plain nodes only what is clearly a block that has no module.
+  // True for repeated blocks. Plain nodes must repeat often enough to be a block without a module.
   bool is_worth_folding(const std::vector<uint32_t>& children, size_t begin, Run run) const {
     if (run.count < 2) return false;
     const size_t fewest = run.period >= 4 ? 3 : 8;

@@ -12,7 +12,7 @@ using picture::kHeader;
 using picture::kLineHeight;
 using picture::kTitleHeight;
 
-// Colours of the kinds of operators: stripe in light and in dark; page/theme.js has the same.
+// Colours of operator classes: stripe in the light and dark theme; page/theme.js has the same.
 struct ClassColours {
   std::string_view light, dark;
 };
@@ -63,7 +63,7 @@ class SvgPrinter {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<title>{2}</title>\n<style>\n",
         drawing_.width, drawing_.height, escape_markup(picture::kept(title)));
-    // The style ends inside its part for the dark.
+    // The style ends inside its rules for the dark theme.
     for (size_t i = 0; i < std::size(kColours); ++i)
       out_ += fmt::format(".c{} {{ fill: {} }} ", i, kColours[i].light);
     out_ += kStyle;
@@ -97,8 +97,8 @@ class SvgPrinter {
         css, box.x, box.y, box.width, box.height, radius);
   }
 
-  // Open boxes in one another have two colours in turn; a text has that of the box around it
-  // about it, which keeps lines away.
+  // Returns the class for a box's level: nested open boxes alternate between two colours. A text is
+  // outlined in the colour of the box around it, which keeps lines away.
   static std::string level(const Box& box, std::string_view more = "") {
     return fmt::format("{}g{}", more, box.depth % 2);
   }
@@ -115,7 +115,7 @@ class SvgPrinter {
 
   void box(const Box& box) {
     const bool is_border = box.kind == BoxKind::input || box.kind == BoxKind::output;
-    if (!box.children.empty()) {  // a card behind it: there is more inside
+    if (!box.children.empty()) {  // a card behind the box: it has contents
       Box behind = box;
       behind.x += 3;
       behind.y += 3;
@@ -172,8 +172,8 @@ class SvgPrinter {
   void labels(const Box& around) {
     for (const Wire& wire : around.wires) {
       const Box& from = drawing_.boxes[wire.from];
-      if (from.is_open && wire.from_port != kNoBox) continue;        // said there
-      const bool is_card = !from.is_open && !from.children.empty();  // whose back is lower
+      if (from.is_open && wire.from_port != kNoBox) continue;        // labelled inside
+      const bool is_card = !from.is_open && !from.children.empty();  // the card behind is lower
       text(level(around), from.x + std::floor(from.width / 2) + picture::kLabelOffset,
            from.y + from.height + (is_card ? 14 : 11), wire.label);
     }
@@ -183,7 +183,7 @@ class SvgPrinter {
   std::string out_;
 };
 
-// Graphviz knows no dark: the light colours of the picture.
+// Graphviz has no dark theme: uses the picture's light colours.
 constexpr std::string_view kGroupColours[] = {"#f8fafc", "#eef2f7"};
 constexpr std::string_view kDotStyle =
     R"(  compound=true
@@ -192,7 +192,7 @@ constexpr std::string_view kDotStyle =
   edge [fontname=monospace fontsize=9 color="#7587a0" fontcolor="#475569" arrowsize=0.6]
 )";
 
-// `line_end` is "\n" for lines in the middle, "\l" for lines at the left.
+// `line_end` is "\n" for centred lines, "\l" for left-aligned lines.
 std::string quoted(std::string_view text, std::string_view line_end = "\\n") {
   std::string out = "\"";
   for (const char c : text) {
@@ -228,8 +228,8 @@ void print_dot_level(const Drawing& drawing, uint32_t id, size_t indent, std::st
   }
 }
 
-// An end of a line. An open box is no node in Graphviz: where no input or output of it takes the
-// line, it ends at the edge of the cluster on its way to some box inside.
+// An end of an edge. An open box is not a node in Graphviz. If none of its inputs or outputs has
+// the wire, the edge ends at the border of the cluster and leads to some node inside.
 struct DotEnd {
   uint32_t node = kNoBox;
   uint32_t cluster = kNoBox;

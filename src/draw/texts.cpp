@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kEllipsis = "…";
 constexpr size_t kShownDims = 6;
 
-// The bytes of the character at `at`; 0 where there is no valid one. A few are enough to judge.
+// Returns the bytes of the character at `at`; 0 if it is invalid. Reads at most 4 bytes.
 size_t character_bytes(std::string_view text, size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return 1;
@@ -24,13 +24,13 @@ size_t character_bytes(std::string_view text, size_t at) {
   return character.size() == bytes && is_utf8(character) ? bytes : 0;
 }
 
-// Hangul, kana, ideographs and emoji; in UTF-8 they begin at E1 84 80.
+// True for Hangul, kana, ideographs and emoji, which begin at E1 84 80 in UTF-8.
 bool is_wide(std::string_view character) {
   return character.size() > 2 && character >= "\xe1\x84\x80" &&
          !(character >= "\xe2\x80\x80" && character < "\xe2\xba\x80");
 }
 
-// Marks that turn text around or hide it would let a name pose as another.
+// True for marks that reverse or hide text, with which a name could pose as another.
 bool is_hidden(std::string_view character) {
   return (character >= "\xe2\x80\x8b" && character <= "\xe2\x80\x8f") ||
          (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
@@ -38,12 +38,12 @@ bool is_hidden(std::string_view character) {
          character == "\xef\xbb\xbf";
 }
 
-// Nearly every text is: one column and one byte a character, all shown.
+// True for nearly every text: each character is visible, one column and one byte.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-// Calls `take(character)` for each, "?" for what must not be shown, until it gives false.
+// Calls `take(character)` for each character until it returns false; "?" replaces a hidden one.
 template <class Take>
 void for_each_character(std::string_view text, Take&& take) {
   for (size_t at = 0; at < text.size();) {
@@ -123,7 +123,7 @@ class PieceMaker {
   bool is_full_ = false;
 };
 
-// Long expressions say nothing in a picture.
+// Omits long expressions, which nobody can read in a picture.
 std::string size_text(const SymInt& size, size_t max_columns) {
   constexpr size_t kLargest = 64;
   if (size.is_symbolic() && size.expr() && size.expr()->size > kLargest)

@@ -1,4 +1,4 @@
-// The words in a picture.
+// The texts in a picture.
 #ifndef PT2_DRAW_TEXTS_H
 #define PT2_DRAW_TEXTS_H
 
@@ -12,25 +12,25 @@
 
 namespace pt2::picture {
 
-// Characters that one text may have in the picture, and anywhere in a page: a file may hold texts
-// of any length.
+// The maximum characters of a text in the picture, and bytes anywhere in a page: a file may hold
+// texts of any length.
 inline constexpr size_t kShownCharacters = 34;
 inline constexpr size_t kKeptBytes = 2000;
 
-// Width of text in units of one character: what is wide in Asia counts twice.
+// Returns the width of text in characters; wide (East Asian) characters count twice.
 size_t columns(std::string_view text);
-// At most `max_columns`, with "…" where something is missing; control characters and what is not
-// UTF-8 as "?".
+// Returns at most `max_columns` columns, with "…" for omitted text. Replaces control characters and
+// invalid UTF-8 by "?".
 std::string shortened(std::string_view text, size_t max_columns = kShownCharacters);
-// The same in bytes, for panels.
+// The same with a limit in bytes, for panels.
 std::string kept(std::string_view text, size_t max_bytes = kKeptBytes);
 
-// "conv2d" of torch.ops.aten.conv2d.default; other libraries keep their name in front.
+// Returns "conv2d" for torch.ops.aten.conv2d.default; other libraries keep their name in front.
 std::string operator_title(std::string_view target);
-// "f32[2, s0]"; empty for what has no type to show.
+// Returns "f32[2, s0]"; empty if there is no type to show.
 std::string short_type(const GraphValue& value);
 
-// An argument as text with the values that it names: text and values in turn. Ends with "…" after
+// Returns an argument as text pieces and the values that it names, in order. Ends with "…" after
 // kKeptBytes.
 using ArgumentPiece = std::variant<std::string, ValueId>;
 std::vector<ArgumentPiece> argument_pieces(const Argument& argument);

@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// Edits beyond which no shortest sequence of them is looked for.
+// The maximum number of edits in the search for a shortest edit sequence.
 constexpr int64_t kMaxEdits = 1000;
 
 struct Box {
@@ -48,7 +48,7 @@ class Aligner {
     size_t in_before = 0, in_after = 0, place = 0;
   };
 
-  // The longest rising sequence of elements that occur once on each side.
+  // Splits at the longest increasing sequence of elements that occur once on each side.
   bool split_at_anchors(const Box& box, std::vector<Box>& boxes) const {
     std::unordered_map<uint64_t, Count> counts;
     for (size_t i = box.before_begin; i < box.before_end; ++i) ++counts[before_[i]].in_before;
@@ -91,8 +91,8 @@ class Aligner {
     return out;
   }
 
-  // Myers, "An O(ND) Difference Algorithm and Its Variations" (1986): the middle of a shortest
-  // edit, found from both ends.
+  // Myers, "An O(ND) Difference Algorithm and Its Variations" (1986): finds the middle of a
+  // shortest edit sequence from both ends.
   bool split_at_snake(const Box& box, std::vector<Box>& boxes) const {
     const auto n = static_cast<int64_t>(box.before_size()),
                m = static_cast<int64_t>(box.after_size());
@@ -147,7 +147,7 @@ class Aligner {
     return false;
   }
 
-  // A part that is the whole again would be looked at for ever.
+  // A part equal to the whole would repeat the search forever.
   static bool is_inside(int64_t x, int64_t y, int64_t n, int64_t m) {
     return (x != 0 || y != 0) && (x != n || y != m);
   }
@@ -160,7 +160,7 @@ class Aligner {
       const auto found = places.find(before_[i]);
       if (found == places.end()) continue;
       while (!found->second.empty() && found->second.back() < next) found->second.pop_back();
-      // A match far ahead would leave all between unmatched.
+      // A match far ahead would leave everything in between unmatched.
       if (found->second.empty() || found->second.back() > next + kMaxEdits) continue;
       next = found->second.back() + 1;
       pairs_.emplace_back(i, next - 1);

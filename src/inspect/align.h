@@ -1,4 +1,4 @@
-// Two sequences side by side.
+// Aligns two sequences.
 #ifndef PT2_INSPECT_ALIGN_H
 #define PT2_INSPECT_ALIGN_H
 
@@ -11,10 +11,10 @@ namespace pt2 {
 
 using IndexPairs = std::vector<std::pair<size_t, size_t>>;
 
-// Pairs of equal elements, rising in both: what was neither added nor removed. Elements that occur
-// once in each are found first (patience diff); between them a shortest edit is looked for in
-// linear space (Myers), and given up for the first one that fits where the two have little in
-// common. O(n log n) for sequences that are alike.
+// Returns pairs of equal elements, increasing in both sequences; all other elements were added or
+// removed. First pairs elements that occur once in each sequence (patience diff). Between them,
+// searches for a shortest edit sequence in linear space (Myers). If the sequences have little in
+// common, takes the first match that fits instead. O(n log n) for similar sequences.
 IndexPairs align(std::span<const uint64_t> before, std::span<const uint64_t> after);
 
 }  // namespace pt2

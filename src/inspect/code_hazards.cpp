@@ -1,5 +1,5 @@
-// What makes PyTorch run code, reach files or import modules and breaks no rule of verify. One
-// enumeration for every verb that tells of it.
+// Finds texts and pickles that make PyTorch run code, access files or import modules, without
+// breaking a rule of verify. Every verb that reports such hazards uses this enumeration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class CodeHazards {
   }
 
   std::vector<ScanFinding> run() {
-    if (archive_.era() == Era::document) return {};  // PyTorch opens no bare JSON
+    if (archive_.era() == Era::document) return {};  // PyTorch does not open bare JSON
     for (const Entry& entry : archive_.zip().entries())
       if (archive_.role(entry).role == Role::program ||
           model_loaded_from(archive_.relative_name(entry)))
@@ -59,13 +59,13 @@ class CodeHazards {
     Diagnostics broken;
     std::vector<std::string> names;
     check_pickles(archive_, broken, &names);
-    if (was_refused_)  // else verify has told
+    if (was_refused_)  // otherwise verify reports it
       for (const Diagnostic& finding : broken.all())
         findings_.push_back({hazard_of(finding.rule), finding.where, finding.text, {}});
     std::set<std::string_view> packages;
     for (const std::string& name : names) {
       const std::string_view package = package_of(name);
-      // Python 2's name of builtins, and the classes of TorchScript, which no module holds.
+      // Python 2's name of builtins, and the prefix of TorchScript classes, which are in no module.
       if (package == "__builtin__" || package == "__torch__" || needs_no_note(package)) continue;
       if (packages.insert(package).second)
         findings_.push_back({&hazard_info(Hazard::module_import),
@@ -89,7 +89,7 @@ std::vector<ScanFinding> find_code_hazards(const Archive& archive, const Diagnos
 
 VerifiedArchive verify_archive(const std::string& path, Level level, const VerifyOptions& options) {
   std::error_code unknown;
-  // The data beside a draft is found by the path of a file.
+  // A path is needed to find the data files beside a draft.
   if (std::filesystem::is_regular_file(path, unknown))
     return {verify(path, level, options), Archive::open_container(path, options.limits)};
   auto mapped = MappedFile::open(path, options.limits.max_stream_bytes);

@@ -62,7 +62,7 @@ class ProgramDiff {
                             .after = std::move(after)});
   }
 
-  // Symbols at the same place of the same input are the same.
+  // Identifies symbols at the same place of the same input.
   void map_symbols() {
     const auto inputs = [](const Program& program, const std::vector<std::string>& roles) {
       std::map<std::string, const GraphValue*> out;
@@ -109,7 +109,7 @@ class ProgramDiff {
     return out;
   }
 
-  // "input x" where the role says "input 0".
+  // Replaces "input 0" in roles by "input x", with the user input's name.
   static std::vector<std::string> shown_inputs(const Program& program,
                                                std::vector<std::string> roles) {
     const std::vector<std::string> names = user_input_names(program);
@@ -201,7 +201,7 @@ class ProgramDiff {
           i < right.size() ? output_text(after_, right[i], after_symbols_) : "");
   }
 
-  // Not one by one: a re-export may call everything anew.
+  // Reports only the number of changes: a re-export may rename everything.
   void compare_names() {
     size_t named = 0, traced = 0;
     for (const NodePair& pair : out_.nodes) {
@@ -229,7 +229,7 @@ class ProgramDiff {
   std::set<std::string> mapped_;
 };
 
-// Programs of both by name; one program each is compared whatever it is called.
+// Pairs programs by name; if each file has one program, they are a pair under any names.
 std::vector<std::pair<std::string, std::string>> model_pairs(const Package& before,
                                                              const Package& after,
                                                              Difference& out) {

@@ -10,7 +10,7 @@
 namespace pt2 {
 namespace {
 
-// Equal nodes between changes that are shown; longer runs are folded.
+// The number of equal nodes shown between changes; longer runs are folded.
 constexpr size_t kContext = 4;
 
 constexpr std::string_view kHead = R"(<!doctype html>

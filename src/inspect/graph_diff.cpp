@@ -28,7 +28,7 @@ std::string result_name(const Graph& graph, const Node& node) {
   return name.empty() ? node.name.value_or(std::string(short_target(node.target))) : name;
 }
 
-// Everything about the nodes of one graph that is asked for again and again.
+// One graph, with the hashes of its nodes that matching compares.
 class Side {
  public:
   explicit Side(const GraphSide& side) : graph(side.graph), symbols(side.symbols) {
@@ -48,8 +48,8 @@ class Side {
     }
   }
 
-  // By place: what the node is made of, down to the graph's inputs. Nested graphs are compared by
-  // themselves.
+  // Returns a hash for each place: of the node and of its operands, back to the graph's inputs.
+  // Nested graphs are compared separately.
   std::vector<uint64_t> contents() const {
     std::vector<uint64_t> values(graph.value_count()), out(order.size());
     const OperandHashes operands{[&](ValueId id) { return values[static_cast<size_t>(id)]; }};
@@ -79,7 +79,7 @@ class Side {
     return std::ranges::any_of(modules, [](uint64_t each) { return each != hash_text(""); });
   }
 
-  // Nodes of one module follow one another.
+  // Nodes of one module are usually adjacent, so the last hash is reused.
   uint64_t module_hash(const Node& node) {
     const std::string* stack = find_metadata(node.metadata, "nn_module_stack");
     const bool is_known = stack != nullptr && last_stack_ != nullptr && *stack == *last_stack_;
@@ -92,7 +92,7 @@ class Side {
   SymbolNames& symbols;
   std::unordered_map<ValueId, std::string> roles;  // of the graph's inputs
   std::vector<NodeId> order;
-  // By place in `order`.
+  // Hashes by place in `order`.
   std::vector<uint64_t> modules, targets, locals, results;
 
  private:
@@ -113,8 +113,8 @@ class GraphDiff {
         to_before_(after_.order.size(), kNone) {}
 
   void run(std::vector<NodePair>& pairs) {
-    // From the surest to the least sure: the same call in the same module; the same content
-    // elsewhere; other arguments; another operator.
+    // Matches from the most to the least certain: the same call in the same module; the same
+    // content elsewhere; other arguments; another operator.
     match_in_order([&](const Side& side, size_t i) { return mixed(side, i, side.locals[i]); });
     match_moved();
     match_in_order([&](const Side& side, size_t i) { return mixed(side, i, side.targets[i]); });
@@ -134,7 +134,7 @@ class GraphDiff {
     to_before_[after] = before;
   }
 
-  // Of what is left between pairs that are known.
+  // Matches the unmatched nodes in each gap between known pairs.
   template <class Key>
   void match_in_order(Key&& key) {
     size_t begin = 0, after_begin = 0;
@@ -153,7 +153,7 @@ class GraphDiff {
       } else if (partner >= after_begin) {
         close(partner);
         after_begin = partner + 1;
-      }  // else it has moved, and parts nothing
+      }  // a moved node; it does not end a gap
     }
     close(to_before_.size());
   }
@@ -208,8 +208,8 @@ class GraphDiff {
     counterparts_[static_cast<size_t>(after)] = before;
   }
 
-  // Values of after_ have the names of their counterparts. What has none must not have the name of
-  // something else.
+  // Returns the counterpart's name for a value of after_. A value without counterpart must not get
+  // the name of another value of before_.
   std::string name_after(ValueId id) const {
     if (const auto counterpart = counterparts_[static_cast<size_t>(id)])
       return "%" + before_.graph.value(*counterpart).name;
@@ -270,7 +270,7 @@ class GraphDiff {
     return {[this, &side, is_after](ValueId id) {
               return is_after ? name_after(id) : "%" + side.graph.value(id).name;
             },
-            // Compared by themselves.
+            // Nested graphs are compared separately.
             [](SubgraphId) { return std::string("graph"); }};
   }
 
@@ -316,7 +316,7 @@ class GraphDiff {
     const Node& b = after_.node(after);
     const size_t count = std::max(a.inputs.size(), b.inputs.size());
     for (size_t i = 0; i < count; ++i) {
-      // In order for operators whose arguments have no names, by name otherwise.
+      // Matches arguments by name; unnamed arguments by position.
       const NamedArgument* left = i < a.inputs.size() ? &a.inputs[i] : nullptr;
       if (left == nullptr) continue;
       const NamedArgument* right = partner_of(*left, i, b);
@@ -344,7 +344,7 @@ class GraphDiff {
     return found == other.inputs.end() ? nullptr : &*found;
   }
 
-  // Whether both say the same, where that shows without their texts.
+  // True if the arguments are equal, as far as this is visible without their texts.
   bool is_same(const Argument& before, const Argument& after) const {
     if (const auto* id = before.get_if<ValueId>()) {
       const auto* other = after.get_if<ValueId>();
@@ -366,7 +366,8 @@ class GraphDiff {
            is_equal(before.get_if<std::string>()) || is_equal(before.get_if<ScalarType>());
   }
 
-  // Arguments of two operators have names of their own; only those of one name are compared.
+  // Two operators name their arguments independently; only arguments with the same name are
+  // compared.
   void compare_argument(size_t before, const NamedArgument& left, const NamedArgument* right,
                         bool same_operator) {
     if (right == nullptr && !same_operator) return;
@@ -403,7 +404,7 @@ class GraphDiff {
     return out;
   }
 
-  // A size that nothing before it explains.
+  // Reports a type change that no operand's type explains.
   void compare_results(size_t before, size_t after) {
     if (before_.results[before] == after_.results[after]) return;
     const auto left = results_of(before_, before), right = results_of(after_, after);
@@ -441,7 +442,7 @@ class GraphDiff {
   std::vector<Change>& changes_;
   bool with_modules_;
   std::vector<size_t> to_after_, to_before_;
-  std::vector<std::optional<ValueId>> counterparts_;  // in before_, by value id of after_
+  std::vector<std::optional<ValueId>> counterparts_;  // values of before_, by value id of after_
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The nodes of two graphs side by side.
+// Compares the nodes of two graphs.
 #ifndef PT2_INSPECT_GRAPH_DIFF_H
 #define PT2_INSPECT_GRAPH_DIFF_H
 
@@ -11,15 +11,16 @@
 
 namespace pt2 {
 
-// One graph of the two, with what it takes to compare it.
+// One of the two graphs, with the data for the comparison.
 struct GraphSide {
   const Graph& graph;
   std::vector<std::string> inputs;  // roles (input_roles.h)
   SymbolNames& symbols;
 };
 
-// Adds changes of nodes and sizes, in nested graphs too, whose pairs go to out.nested; `pairs` of
-// this graph. With `semantic` without what says nothing (spelling.h).
+// Adds changes of nodes and sizes, also of nested graphs. Pairs of nodes go to `pairs`; those of
+// nested graphs go to out.nested. With `semantic`, omits nodes and arguments that say nothing
+// (spelling.h).
 void diff_graphs(const GraphSide& before, const GraphSide& after, bool semantic, Difference& out,
                  std::vector<NodePair>& pairs);
 

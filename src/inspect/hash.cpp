@@ -32,14 +32,14 @@ class GraphHasher {
         memory_(graph, is_nested && writes(graph)),
         classes_(memory_classes(graph)) {}
 
-  // What the inputs are called decides what they are. `outputs`: in which order they count.
+  // The inputs' roles identify them, not their positions. `outputs` is the order of the outputs.
   std::string run(const std::vector<std::string>& inputs, const std::vector<size_t>& outputs) {
     for (size_t i = 0; i < graph_.inputs().size(); ++i)
       for_each_value(graph_.inputs()[i], [&](ValueId id) {
         append_json_string(values_[static_cast<size_t>(id)], inputs[i]);
       });
-    // Nodes that give nothing, as assertions, count as well. Only the order of those that touch
-    // the same memory, which something writes to, decides what they compute.
+    // Nodes without results, such as assertions, count too. Order matters only among nodes that
+    // touch the same memory, if a node writes to that memory.
     std::vector<Sha256Digest> nodes;
     std::map<uint32_t, Sha256> in_order;
     for (const NodeId id : graph_.nodes()) {
@@ -87,14 +87,14 @@ class GraphHasher {
     return digest;
   }
 
-  // Releases keep higher-order operators in different modules.
+  // Releases place higher-order operators in different modules.
   static std::string target_text(const Node& node) {
     return target_form(node.target) == TargetForm::higher_order
                ? fmt::format("torch.ops.higher_order.{}", last_part(node.target))
                : node.target;
   }
 
-  // Of the memory that the node touches and something writes to.
+  // Returns the classes of memory that the node touches and that any node writes to.
   std::set<uint32_t> written_classes(const Node& node) const {
     std::set<uint32_t> found;
     const auto look = [&](ValueId id) {
@@ -114,14 +114,14 @@ class GraphHasher {
   }
 
   const Graph& graph_;
-  std::vector<std::string> values_;  // what each is made of
+  std::vector<std::string> values_;  // description of each value
   const WrittenMemory memory_;
   const std::vector<uint32_t> classes_;
   ArgumentNames names_{[this](ValueId id) { return values_[static_cast<size_t>(id)]; },
                        [this](SubgraphId id) { return subgraph_text(id); }};
 };
 
-// PyTorch's canonical form keeps the order of these, and puts constants with a name by their names.
+// PyTorch's canonical form keeps the order of positional inputs, and sorts named constants by name.
 bool is_positional(const Program& program, size_t input) {
   const auto& specs = program.signature.input_specs;
   if (input >= specs.size()) return true;
@@ -130,8 +130,8 @@ bool is_positional(const Program& program, size_t input) {
          !(argument.is_constant() && !argument.name.empty());
 }
 
-// Positional inputs in the order of the call, everything else by name: releases order that in
-// their ways.
+// Returns positional inputs in the order of the call, then other inputs by name, because releases
+// order those differently.
 std::vector<size_t> inputs_in_order(const Program& program, const std::vector<std::string>& roles) {
   std::vector<size_t> order = first_numbers(roles.size());
   std::ranges::stable_sort(order, [&](size_t a, size_t b) {
@@ -147,7 +147,7 @@ void add_inputs(Sha256& sum, const Program& program, const std::vector<std::stri
       [&](ValueId id) { return plain_type(program.graph.value(id), symbols); },
       [](SubgraphId) { return std::string("graph"); }};
   for (const size_t i : inputs_in_order(program, roles)) {
-    // Quantized exports keep the weights of the float program.
+    // Quantized exports keep the unused weights of the float program.
     if (is_unused_weight(program, i)) continue;
     std::string text;
     append_argument(text, program.graph.inputs()[i], names);
@@ -162,7 +162,7 @@ struct OutputRole {
   auto operator<=>(const OutputRole&) const = default;
 };
 
-// One for each output.
+// Returns one role for each output.
 std::vector<OutputRole> output_roles(const Program& program,
                                      const std::vector<std::string>& inputs) {
   const auto& specs = program.signature.input_specs;
@@ -178,7 +178,7 @@ std::vector<OutputRole> output_roles(const Program& program,
   return roles;
 }
 
-// Results in the order in which the call gives them, behind what is written, by name.
+// Returns written outputs by name, then results in the order of the call.
 std::vector<size_t> outputs_in_order(const Program& program, const std::vector<OutputRole>& roles) {
   std::vector<size_t> order = first_numbers(program.graph.outputs().size());
   if (roles.size() != order.size()) return order;
@@ -210,7 +210,7 @@ Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTenso
     PT2_TRY_VOID(budget.check(name, tensor));
     const Tensor elements = tensor.contiguous();
     sum.add_text(name);
-    sum.add_text(elements.type_text());  // says how many bytes follow
+    sum.add_text(elements.type_text());  // determines how many bytes follow
     sum.add({elements.raw_data(), static_cast<size_t>(elements.nbytes())});
   }
   return {};

@@ -15,14 +15,13 @@ enum class Hazard : uint16_t {
 };
 
 const HazardInfo& hazard_info(Hazard hazard);
-// Null for rules that describe no hazard.
+// Null for a rule that does not describe a hazard.
 const HazardInfo* hazard_of(Rule rule);
 
-// "note", "warning" or "error": what SARIF and the reports of verify call the level.
+// Returns "note", "warning" or "error": the names of levels in SARIF and in the reports of verify.
 std::string_view severity_name(HazardLevel level);
 
-// Whether verify could not read something behind this finding: nothing, or nothing of the program,
-// was looked at.
+// True if verify could not read everything after this finding: the whole file or program is unread.
 bool stops_reading(const Diagnostic& finding);
 
 }  // namespace pt2

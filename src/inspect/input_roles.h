@@ -1,4 +1,4 @@
-// What the inputs of a program's graph are, whatever they are called.
+// Roles of a program's graph inputs, independent of the inputs' names.
 #ifndef PT2_INSPECT_INPUT_ROLES_H
 #define PT2_INSPECT_INPUT_ROLES_H
 
@@ -9,8 +9,8 @@
 
 namespace pt2 {
 
-// One for each input: "input 0", "parameter fc.weight"; constants with a name, which no position
-// tells apart, "input scale".
+// Returns a role for each input: "input 0", "parameter fc.weight". A named constant has no
+// distinguishing position and is "input scale".
 std::vector<std::string> input_roles(const Program& program);
 
 }  // namespace pt2

@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// Python's reader gives up at its recursion limit, 1000 by default.
+// Python's reader fails at its recursion limit, 1000 by default.
 constexpr size_t kMaxJsonDepth = 2000;
 
 void append_utf8(std::string& out, uint32_t code) {
@@ -91,7 +91,7 @@ class TextWalker {
     }
   }
 
-  // Halves of surrogate pairs stay apart: what is looked for in texts is ASCII.
+  // Reads halves of surrogate pairs separately: the texts to find are ASCII.
   uint32_t read_code() {
     uint32_t code = 0;
     for (int i = 0; i < 4 && place_ < json_.size(); ++i) {

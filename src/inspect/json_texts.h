@@ -1,5 +1,5 @@
-// The strings of a JSON text and where they stand, read without a grammar: also of what this
-// library's reader refuses and Python's does not, as members given twice or numbers as texts.
+// The strings of a JSON text and their places, read without a grammar. Also reads texts that
+// libpt2's reader refuses and Python's accepts, such as repeated members or numbers as texts.
 #ifndef PT2_INSPECT_JSON_TEXTS_H
 #define PT2_INSPECT_JSON_TEXTS_H
 
@@ -21,11 +21,11 @@ struct JsonStep {
 std::string path_text(std::span<const JsonStep> path);
 
 struct JsonText {
-  std::span<const JsonStep> path;  // of a key, to the object that has it
+  std::span<const JsonStep> path;  // for a key: the path of the object that contains it
   std::string_view text;
   bool is_key = false;
 };
-// In the order of the text, up to where it is nested deeper than Python's reader goes.
+// Visits strings in text order, up to a nesting deeper than Python's reader allows.
 void for_each_json_text(std::string_view json, const std::function<void(const JsonText&)>& visit);
 
 }  // namespace pt2

@@ -71,7 +71,7 @@ class ArgumentText {
   }
 
  private:
-  // In quotes where it could be taken for more than one word: it is what the file says.
+  // Quotes a word of the file that could be taken for several words.
   void append_word(std::string_view word) const {
     const auto is_plain = [](char c) { return is_word(c) || c == '.' || c == ':'; };
     if (!word.empty() && std::ranges::all_of(word, is_plain))

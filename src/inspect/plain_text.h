@@ -1,5 +1,5 @@
-// What nodes say, in words that no release spells differently: for comparing programs and for
-// telling people what differs.
+// The content of nodes in words that do not depend on the release, for comparing programs and for
+// describing differences.
 #ifndef PT2_INSPECT_PLAIN_TEXT_H
 #define PT2_INSPECT_PLAIN_TEXT_H
 
@@ -12,17 +12,17 @@
 
 namespace pt2 {
 
-// Names for the symbols of one program: those of another program at the same places, or "s0",
-// "s1", ... in the order in which they are met.
+// Names for the symbols of one program: the names of another program's symbols at the same places,
+// or "s0", "s1", ... in order of appearance.
 class SymbolNames {
  public:
   explicit SymbolNames(const Program& program) : pool_(*program.expressions) {}
 
   void rename(std::string from, std::string to) { names_.insert_or_assign(from, std::move(to)); }
-  // From now on symbols without a name get "s0", "s1", ...
+  // After this call, symbols without a name get "s0", "s1", ...
   void number_the_rest() { numbers_ = true; }
   std::string_view name(const std::string& symbol);
-  // "2*s0 + 1", or the number.
+  // Returns "2*s0 + 1", or the number.
   std::string text(const SymInt& size);
   std::string text(Expr expr);
 
@@ -33,15 +33,16 @@ class SymbolNames {
   bool numbers_ = false;
 };
 
-// How arguments refer to what is around them.
+// Texts for references from arguments to values and graphs.
 struct ArgumentNames {
   std::function<std::string(ValueId)> value;
   std::function<std::string(SubgraphId)> subgraph;
 };
-// "[%a, 3, none]"; which list of the schema it is, and how it is wrapped, is left out.
+// Appends "[%a, 3, none]", without the schema's list type and wrapper.
 void append_argument(std::string& out, const Argument& argument, const ArgumentNames& names);
 
-// "f32[s0, 8]": dtype and sizes alone. Of other values: "int s0", the class of an object.
+// Returns "f32[s0, 8]", dtype and sizes only. Returns "int s0" for a number, the class for an
+// object.
 std::string plain_type(const GraphValue& value, SymbolNames& symbols);
 }  // namespace pt2
 

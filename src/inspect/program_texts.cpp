@@ -19,13 +19,13 @@ enum class TextKind : uint8_t {
   expression,      // torch/_export/serde/serialize.py, _parse_sym_expr: sympy.sympify evaluates it
   guard,           // torch/export/_unlift.py: compiled
   target,          // deserialize_operator: a dotted path below torch
-  value_name,      // torch/fx/graph.py: a parameter of the function that is made
-  attribute_name,  // torch/fx/graph.py, _format_target: between quotes, as it is
-  tree,            // JSON of its own (torch/utils/_pytree.py, treespec_loads)
+  value_name,      // torch/fx/graph.py: a parameter of the generated function
+  attribute_name,  // torch/fx/graph.py, _format_target: inserted between quotes unescaped
+  tree,            // JSON inside a string (torch/utils/_pytree.py, treespec_loads)
 };
 
 struct TextRow {
-  std::string_view path;  // its last names, without places in arrays; * is any name
+  std::string_view path;  // the last names, without array places; * is any name
   TextKind kind;
   bool is_key = false;
 };
@@ -52,7 +52,7 @@ constexpr TextRow kRows[] = {
 
 constexpr std::string_view kAnyName = "*";
 
-// Most texts are told from all rows by these.
+// The last names of all rows, which exclude most texts quickly.
 constexpr auto kLastNames = [] {
   std::array<std::string_view, std::size(kRows)> names;
   for (size_t i = 0; i < names.size(); ++i)
@@ -78,7 +78,7 @@ bool ends_with(std::span<const JsonStep> path, std::string_view pattern) {
   }
 }
 
-// Letters beyond ASCII are taken for letters, as Python does.
+// Counts bytes beyond ASCII as letters, like Python.
 bool is_name(std::string_view text) {
   const auto is_letter = [](char c) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
@@ -92,14 +92,14 @@ bool ends_quotes(std::string_view text) {
       text, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' '; });
 }
 
-// Operators that reach files by the names they are given.
+// Operators that access files whose names are arguments.
 constexpr std::string_view kFileOperators[] = {
     "torch.ops.aten.from_file",         "torch.ops.aten.save",
     "torch.ops.image.read_file",        "torch.ops.image.write_file",
     "torch.ops.torchaudio.sox_",        "torch.ops.debugprims.load_tensor",
     "torch.ops.torchvision.read_video", "torch.ops.video_reader."};
 
-// It imports the class that its first argument names (torch/export/custom_ops.py).
+// This function imports the class that its first argument names (torch/export/custom_ops.py).
 constexpr std::string_view kImportingFunction =
     "torch.export.custom_ops._call_custom_autograd_function_in_pre_dispatch";
 
@@ -122,7 +122,7 @@ class TextChecks {
 
  private:
   void add(std::variant<Hazard, Rule> what, const JsonText& text, std::string message) {
-    // A file of nothing else would fill memory with them.
+    // Bounds memory for a file that consists of such texts.
     constexpr size_t kMost = 1000;
     if (findings_.size() >= kMost) return;
     findings_.push_back({what, prefix_ + path_text(text.path), std::move(message)});
@@ -180,7 +180,7 @@ class TextChecks {
       add(Hazard::module_import, text, "PyTorch imports a class that the node names, and calls it");
   }
 
-  // Contexts are JSON inside of this JSON; keyword arguments become parameters.
+  // Contexts are JSON within this JSON; keyword arguments become parameters.
   void check_tree(const JsonText& tree) {
     const std::string outer = std::exchange(prefix_, prefix_ + path_text(tree.path) + ":");
     const bool is_input = !tree.path.empty() && tree.path.back().key == "in_spec";
@@ -200,7 +200,7 @@ class TextChecks {
     prefix_ = outer;
   }
 
-  // torch/utils/_pytree.py, enum_object_hook and _defaultdict_deserialize.
+  // Imitates enum_object_hook and _defaultdict_deserialize of torch/utils/_pytree.py.
   void note_import(const JsonText& text) {
     if (text.is_key || text.path.empty()) return;
     const std::string& key = text.path.back().key;

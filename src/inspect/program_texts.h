@@ -1,4 +1,4 @@
-// Texts of a program's JSON that PyTorch makes Python of.
+// Texts of a program's JSON that PyTorch turns into Python.
 #ifndef PT2_INSPECT_PROGRAM_TEXTS_H
 #define PT2_INSPECT_PROGRAM_TEXTS_H
 
@@ -18,12 +18,12 @@ struct TextFinding {
   std::string text;
 };
 
-// "transformers" of "transformers.cache_utils.DynamicCache".
+// Returns "transformers" for "transformers.cache_utils.DynamicCache".
 std::string_view package_of(std::string_view name);
-// Whether importing it runs nothing that PyTorch or Python did not bring.
+// True if importing the package only runs code that belongs to PyTorch or Python.
 bool needs_no_note(std::string_view package);
 
-// `was_verified`: what rules of `verify` say of a program that it could read is left out.
+// With `was_verified`, omits findings that verify reports for a program that it can read.
 std::vector<TextFinding> find_hostile_texts(std::string_view json, bool was_verified);
 
 }  // namespace pt2

@@ -32,7 +32,8 @@ bool is_native(std::string_view name, std::span<const std::byte> head) {
       "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
   if (std::ranges::any_of(kMagics, [&](std::string_view magic) { return has_at(0, magic); }))
     return true;
-  // Windows: two letters are too few to tell code from weights, the header they point at is not.
+  // Windows: two letters are too few to tell code from weights; the header that they lead to is
+  // enough.
   constexpr size_t kPointer = 0x3c;
   if (!has_at(0, "MZ") || head.size() < kPointer + sizeof(uint32_t)) return false;
   uint32_t place = 0;
@@ -40,12 +41,12 @@ bool is_native(std::string_view name, std::span<const std::byte> head) {
   return has_at(place, std::string_view("PE\0\0", 4));
 }
 
-// As much of an entry as is_native looks at.
+// The number of an entry's bytes that is_native reads.
 constexpr uint64_t kHeadBytes = 4096;
 
 bool is_python(std::string_view name) { return name.ends_with(".py") || name.ends_with(".pyc"); }
 
-// AOTInductor's package loader compiles and links where the library is missing
+// AOTInductor's package loader compiles and links if the library is missing
 // (torch/csrc/inductor/aoti_package/model_package_loader.cpp).
 bool is_compiled_at_load(std::string_view name) {
   constexpr std::string_view kEndings[] = {".cpp", ".o", "_compile_flags.json",
@@ -54,7 +55,7 @@ bool is_compiled_at_load(std::string_view name) {
          std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-// Operators through which TorchScript reaches files, as its code spells them.
+// Operators that access files, as TorchScript code spells them.
 constexpr std::string_view kScriptFileCalls[] = {
     "torch.save(", "torch.from_file(", "ops.aten.save(", "ops.aten.from_file(", "ops.image."};
 
@@ -99,7 +100,8 @@ class Scanner {
     }
   }
 
-  // What is told of one entry is a trick; what is told of the whole file makes it no archive.
+  // A fault in one entry is a trick of the file; a fault of the whole file means that it is not an
+  // archive.
   void add_refusal(const Diagnostic& finding) {
     const bool is_entry = finding.where.find('!') != std::string::npos &&
                           finding.where.find("!byte ") == std::string::npos;
@@ -148,7 +150,7 @@ class Scanner {
     find_gaps(archive);
   }
 
-  // Empty where the entry is damaged, which verify has told.
+  // Empty if the entry is damaged, which verify reports.
   static Record head_of(const ZipReader& zip, const Entry& entry) {
     if (entry.deflated) {
       auto record = zip.read(entry, false);
@@ -165,8 +167,9 @@ class Scanner {
         add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
   }
 
-  // Python's zipfile, by which PyTorch opens flat archives, looks for the directory as far in front
-  // of its end as it is long, wherever it says it is (zipfile.py, _RealGetContents).
+  // Returns the number of bytes before the archive. Python's zipfile, which PyTorch uses for flat
+  // archives, expects the directory immediately before its end record and ignores the stated offset
+  // (zipfile.py, _RealGetContents).
   static uint64_t bytes_in_front(std::span<const std::byte> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const size_t end = text.rfind("PK\x05\x06");
@@ -190,8 +193,8 @@ class Scanner {
               findings);
   }
 
-  // Padding of PyTorch's own writer lies inside local headers; between entries there are data
-  // descriptors of at most 24 bytes.
+  // PyTorch's writer pads inside local headers. Between entries there are only data descriptors, of
+  // at most 24 bytes.
   void find_gaps(const Archive& archive) {
     constexpr uint64_t kDescriptor = 24;
     std::vector<const Entry*> order;
@@ -211,7 +214,8 @@ class Scanner {
   }
 
  public:
-  // Files of other kinds that could be looked into, as packages of compiled code, are no failure.
+  // A file of another kind that could be scanned, such as a package of compiled code, is not a
+  // failure.
   static ScanReport scan(const std::string& path, const ScanOptions& options) {
     Scanner scanner(path, options);
     ScanReport report = scanner.run();

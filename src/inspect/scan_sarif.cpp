@@ -66,7 +66,7 @@ class SarifWriter {
     return node.empty() ? finding.where : fmt::format("{} at {}", finding.where, node);
   }
 
-  // RFC 3986: everything but unreserved characters and the slash is escaped.
+  // RFC 3986: escapes everything but unreserved characters and the slash.
   static std::string uri(std::string_view path) {
     std::string out;
     for (const char c : path) {

@@ -47,7 +47,7 @@ void add_symbols(const Graph& graph, std::set<SymbolId>& out) {
 
 bool says_nothing(const Node& node, const NamedArgument& input) {
   if (input.name.empty() || input.arg.is<ValueId>()) return false;
-  // torch.backends.cudnn.enabled of the machine that exported the program.
+  // These arguments hold torch.backends.cudnn.enabled of the exporting machine.
   if (input.name == "cudnn_enabled" || input.name == "cudnn_enable") return true;
   const ops::Operator op = ops::find_operator(node.target);
   if (!op) return false;

@@ -1,5 +1,5 @@
-// What a program may say or leave out without computing anything else. Releases, and machines,
-// differ in that.
+// Parts of a program that can be stated or omitted without changing what it computes. Releases and
+// exporting machines differ in them.
 #ifndef PT2_INSPECT_SPELLING_H
 #define PT2_INSPECT_SPELLING_H
 
@@ -11,14 +11,14 @@
 
 namespace pt2 {
 
-// The argument has the operator's default, or says which library computes (cudnn_enabled).
+// True if the argument has the operator's default, or only selects a library (cudnn_enabled).
 bool says_nothing(const Node& node, const NamedArgument& input);
-// The node repeats that a symbol is a size.
+// True if the node only repeats that a symbol is a size.
 bool says_nothing(const Node& node);
-// An input of the graph that is not the caller's, and that nothing reads.
+// True for a graph input that is not the caller's and that no node reads.
 bool is_unused_weight(const Program& program, size_t input);
-// By name, of the symbols that values have. A lower bound of 0 to 2 says no more than that PyTorch
-// took the size for none of the special ones, which it spells differently in each release.
+// Returns ranges by name for the symbols of values. Omits a lower bound of 0 to 2: it only says
+// that PyTorch did not specialize the size, which each release spells differently.
 std::map<std::string, SymRange> telling_ranges(const Program& program, SymbolNames& symbols);
 
 }  // namespace pt2

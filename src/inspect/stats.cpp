@@ -17,17 +17,17 @@
 namespace pt2 {
 namespace {
 
-// How many multiply-adds make one element of the first result.
+// The number of multiply-adds for one element of the first result.
 enum class Product : uint8_t {
   matrix,       // the last size of the operand
-  convolution,  // a filter's elements
+  convolution,  // the elements of a filter
   attention,    // both products
-  recurrent,    // all matrices of the layer for each row of the input
+  recurrent,    // all matrices of the layer, for each row of the input
 };
 struct ProductRow {
   std::string_view name;  // without overload
   Product product;
-  std::string_view operand;  // argument that decides
+  std::string_view operand;  // the argument that determines the number
 };
 constexpr ProductRow kProducts[] = {
     {"aten.mm", Product::matrix, "self"},
@@ -138,7 +138,7 @@ class StatsReader {
     }
   }
 
-  // These return false for what shares its memory with tensors before.
+  // These functions return false for a payload that shares its memory with earlier tensors.
   bool read_whole(const PayloadTensor* payload, const TensorMeta& meta, SeenStorages& seen,
                   HeldStats& held) {
     if (payload != nullptr && payload->tensor.defined() && !seen.add(payload->tensor)) return false;
@@ -148,7 +148,7 @@ class StatsReader {
     return true;
   }
 
-  // The elements are the tensor's, the bytes those of the parts.
+  // Counts the tensor's elements and the bytes of its parts.
   bool read_parts(const PayloadTensor& payload, const TensorMeta& meta, SeenStorages& seen,
                   HeldStats& held) {
     uint64_t bytes = 0;
@@ -214,7 +214,7 @@ class StatsReader {
     return 0;
   }
 
-  // A transposed one spreads each element of its input over a filter instead.
+  // A transposed convolution spreads each element of its input over a filter instead.
   uint64_t convolution(const Graph& graph, const Node& node, std::string_view target,
                        const TensorMeta* made, const TensorMeta* weight) {
     const Argument* flag = node.find_input("transposed");
@@ -247,7 +247,7 @@ class StatsReader {
                               elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
   }
 
-  // Each result lives from its node to its last use.
+  // Returns the peak memory of the results; each result lives from its node to its last use.
   uint64_t peak(const Graph& graph) {
     std::vector<size_t> last(graph.value_count(), 0);
     size_t place = 0;

@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// Elements are converted so many at a time.
+// The number of elements that are converted together.
 constexpr int64_t kRangeChunk = 1024;
 
 class Gatherer {

@@ -1,4 +1,4 @@
-// A file that is verified and looked into: both at once, as a pipe can be read but once.
+// Verifies and opens a file in one step, because a pipe can be read only once.
 #ifndef PT2_INSPECT_VERIFIED_ARCHIVE_H
 #define PT2_INSPECT_VERIFIED_ARCHIVE_H
 
@@ -13,7 +13,7 @@ namespace pt2 {
 
 struct VerifiedArchive {
   Diagnostics findings;
-  Result<Archive> archive;  // opened also where verify refused it, as long as it is a zip file
+  Result<Archive> archive;  // also opened if verify refused it, as long as it is a zip file
 };
 VerifiedArchive verify_archive(const std::string& path, Level level, const VerifyOptions& options);
 

@@ -37,7 +37,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
-// Also of unsigned integers that wrapped.
+// Also correct for unsigned integers that wrapped.
 double step_between(int64_t a, int64_t b) {
   const uint64_t step = static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
   return static_cast<double>(std::min(step, -step));
@@ -50,8 +50,8 @@ double step_between(ops::Complex a, ops::Complex b) {
 bool is_nan(int64_t) { return false; }
 bool is_nan(ops::Complex value) { return std::isnan(value.real()) || std::isnan(value.imag()); }
 
-// Of contiguous tensors of one type; C is what their elements are compared as. Empty where all are
-// equal.
+// Describes the difference of contiguous tensors of one type, compared as C; empty if all elements
+// are equal.
 template <class C>
 std::string difference_as(const Tensor& before, const Tensor& after) {
   constexpr int64_t kChunk = 1024;
@@ -72,12 +72,12 @@ std::string difference_as(const Tensor& before, const Tensor& after) {
       largest = std::max(largest, step_between(old, made));
     }
   }
-  if (different == 0) return "";  // zeros of either sign
+  if (different == 0) return "";  // zeros of different signs
   return fmt::format("{} of {} elements, by up to {:.3g} of {:.3g}", different, before.numel(),
                      largest, scale);
 }
 
-// Empty where they are equal.
+// Describes the difference; empty if the elements are equal.
 std::string element_difference(const Tensor& before, const Tensor& after) {
   const Tensor a = before.contiguous(), b = after.contiguous();
   if (a.numel() == 0 || same_bytes(a, b)) return "";
@@ -90,7 +90,7 @@ std::string difference_of(const PayloadTensor& before, const PayloadTensor& afte
                           ReadBudget& budget) {
   const std::string old_type = type_of(before), new_type = type_of(after);
   if (old_type != new_type) return old_type + " -> " + new_type;
-  // Their types are equal, and so are the bytes that both show.
+  // Both types are equal, so both tensors have the same number of bytes.
   const auto compare = [&](const Tensor& a, const Tensor& b) {
     return budget.take(a) ? element_difference(a, b)
                           : std::string("not compared, of more bytes than the file holds");
@@ -122,7 +122,7 @@ void diff_weights(const WeightSide& before, const WeightSide& after, bool semant
     changes.push_back(std::move(change));
   };
   ReadBudget budget(before.payloads);
-  std::map<std::string, std::string> modules;  // one line each
+  std::map<std::string, std::string> modules;  // one line for each module
   for (const auto& [name, payload] : left) {
     const auto found = right.find(name);
     if (found == right.end()) {

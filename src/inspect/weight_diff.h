@@ -1,4 +1,4 @@
-// The weights of two files, by name.
+// Compares the weights of two files by name.
 #ifndef PT2_INSPECT_WEIGHT_DIFF_H
 #define PT2_INSPECT_WEIGHT_DIFF_H
 
@@ -14,8 +14,8 @@ struct WeightSide {
   const Payloads& payloads;
 };
 
-// Those that the programs name: a line for each module. With `semantic` those that no node reads
-// are left out.
+// Compares the weights that the programs name, and adds one line for each module. With `semantic`,
+// omits weights that no node reads.
 void diff_weights(const WeightSide& before, const WeightSide& after, bool semantic,
                   std::vector<Change>& changes);
 

@@ -67,7 +67,7 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
     meta.strides[i] = stride;
     if (i == 0) break;
     const SymInt& size = sizes[i];
-    // An empty tensor has the strides of one with sizes of 1.
+    // A dimension of size 0 counts as size 1 in the strides of an empty tensor.
     int64_t product = 0;
     if (__builtin_mul_overflow(hint(stride), std::max<int64_t>(hint(size), 1), &product))
       product = INT64_MAX;
@@ -76,7 +76,7 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
     } else if (stride == 1) {
       stride = size;
     } else {
-      // The product of two sizes that were parsed parses, unless it is too deep.
+      // The product of two parsed sizes parses, unless it is too deep.
       Result<SymInt> next = spelled(fmt::format("({})*({})", print(stride), print(size)), product);
       if (!next) refuse(next.error());
       stride = next ? *next : SymInt(product);
@@ -131,7 +131,7 @@ void GraphBuilder::add_call(std::string target, std::vector<NamedArgument> input
   node.outputs.assign(results.begin(), results.end());
   if (node.target.starts_with("torch.ops.higher_order."))
     node.is_hop_single_tensor_return = !is_tuple;
-  // PyTorch has a node for each result taken from a tuple; the names of all are distinct.
+  // PyTorch creates a node for each element taken from a tuple. All node names are distinct.
   if (!is_tuple) {
     node.name = graph_.value(results.front()).name;
   } else {
@@ -181,7 +181,7 @@ SymInt ProgramBuilder::dim(std::string_view name, SymRange range, int64_t hint) 
     refuse({ErrorCode::invalid,
             fmt::format("the range {} is empty, expected the least size first", print(range)),
             place});
-  // Upstream marks every size as positive, even one that may be 0.
+  // PyTorch marks every size as positive, even a size that may be 0.
   expressions_->symbol(name, "positive=True, integer=True");
   const Result<SymInt> symbol = spelled(name, hint);
   const Result<const SpelledExpr*> key = expressions_->parse(name);

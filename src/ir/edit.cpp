@@ -40,7 +40,7 @@ class Extraction {
   }
   ValueId new_id(ValueId id) const { return *ids_[static_cast<size_t>(id)]; }
 
-  // No node outside may stand between two inside.
+  // Fails if a node outside the selection lies between two selected nodes.
   Result<void> check_convex() const {
     std::vector<bool> depends(graph_.value_count());
     for (NodeId id : graph_.nodes()) {

@@ -23,7 +23,7 @@ Error name_taken(std::string_view name) {
   return {ErrorCode::invalid, fmt::format("the graph already has a value called '{}'", name), {}};
 }
 
-// Ids of other graphs, or of what was erased, are mistakes of whoever edits.
+// Rejects ids of other graphs and of erased items: using one is a mistake of the caller.
 template <class Id>
 void require(const Graph& graph, Id id, const char* function) {
   if (!graph.contains(id))
@@ -62,7 +62,7 @@ std::optional<ValueId> Graph::find_value(std::string_view value_name) const {
   return found == kNone ? std::nullopt : std::optional(ValueId{found});
 }
 
-// Where the name is, or the free slot where it would be.
+// Returns the slot that holds the name, or the free slot where it belongs.
 size_t Graph::find_slot(std::string_view value_name) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = std::hash<std::string_view>()(value_name) & mask;
@@ -71,7 +71,7 @@ size_t Graph::find_slot(std::string_view value_name) const {
   return slot;
 }
 
-// False when the name is taken. Slots are at most half full.
+// False if the name is taken. At most half of the slots are used.
 bool Graph::index_value(std::string_view value_name, ValueId id) {
   if (2 * (indexed_ + 1) > slots_.size()) {
     const std::vector<uint32_t> known = std::exchange(
@@ -91,7 +91,7 @@ void Graph::unindex_value(std::string_view value_name) {
   size_t slot = find_slot(value_name);
   slots_[slot] = kNone;
   --indexed_;
-  // What follows without a gap may have been kept from this slot.
+  // Entries up to the next free slot may have been displaced by this slot; they are inserted again.
   for (slot = (slot + 1) & mask; slots_[slot] != kNone; slot = (slot + 1) & mask) {
     const uint32_t moved = std::exchange(slots_[slot], kNone);
     slots_[find_slot(values_[moved].name)] = moved;
@@ -121,7 +121,7 @@ Result<void> Graph::rename_value(ValueId id, std::string new_name) {
   GraphValue& renamed = values_[static_cast<size_t>(id)];
   if (renamed.name == new_name) return {};
   if (find_value(new_name)) return name_taken(new_name);
-  // In FX a value and the node that defines it share one name.
+  // In FX a value and the node that defines it have the same name.
   if (renamed.definition.by == Definition::By::node) {
     Node& node = nodes_[static_cast<size_t>(renamed.definition.node)];
     if (node.name == renamed.name) node.name = new_name;
@@ -311,7 +311,7 @@ void Graph::link(uint32_t node, uint32_t before) {
   (before == kNone ? last_node_ : links_[before].previous) = node;
 }
 
-// Keeps the node's own `next`, from which iterators on the erased node go on.
+// Keeps the erased node's `next`, so iterators at that node can continue.
 void Graph::unlink(uint32_t node) {
   const NodeLinks& links = links_[node];
   (links.previous == kNone ? first_node_ : links_[links.previous].next) = links.next;

@@ -9,14 +9,14 @@
 namespace pt2 {
 namespace {
 
-// Removes `step` from the front of `text`; false when it is not there.
+// Removes `step` from the front of `text`; false if `text` does not start with it.
 bool eat(std::string_view& text, std::string_view step) {
   if (!text.starts_with(step)) return false;
   text.remove_prefix(step.size());
   return true;
 }
 
-// Removes `step`, a number and "]" from the front.
+// Removes `step`, a number and "]" from the front. Returns the number.
 std::optional<size_t> eat_index(std::string_view& text, std::string_view step) {
   std::string_view rest = text;
   size_t index = 0;
@@ -27,8 +27,8 @@ std::optional<size_t> eat_index(std::string_view& text, std::string_view step) {
   return index;
 }
 
-// The graph of the node's argument at ".inputs[1].arg.as_graph.graph", which is removed from the
-// front.
+// Removes ".inputs[1].arg.as_graph.graph" from the front, and returns the graph that is the node's
+// argument there.
 const Graph* eat_subgraph(const Graph& graph, const Node& node, std::string_view& text) {
   const auto input = eat_index(text, ".inputs[");
   if (!input || *input >= node.inputs.size()) return nullptr;

@@ -23,7 +23,7 @@ std::optional<size_t> flat_position(std::string_view input) {
   return error == std::errc() && last == end ? std::optional(position) : std::nullopt;
 }
 
-// The program's name of an element of *args: "args_0" for the guard's "args[0]".
+// Returns the program's name for an element of *args: "args_0" for the guard's "args[0]".
 std::string variadic_name(const std::string& input) {
   const size_t open = input.find('[');
   const size_t close = input.find(']', open);
@@ -32,7 +32,7 @@ std::string variadic_name(const std::string& input) {
          input.substr(close + 1);
 }
 
-// As torch.utils._pytree.keystr.
+// Imitates torch.utils._pytree.keystr.
 std::string key_step(const TreeSpec& spec, size_t child) {
   if (child >= spec.keys.size()) return fmt::format("[{}]", child);
   const TreeKey& key = spec.keys[child];
@@ -40,7 +40,7 @@ std::string key_step(const TreeSpec& spec, size_t child) {
   return fmt::format("[{}]", key.is_text ? print_python_string(key.text) : key.text);
 }
 
-// An empty path has no text for any input below it.
+// Collects the texts of the leaves. Below an empty path all texts are empty.
 void collect(const TreeSpec& spec, const std::string& path, std::vector<std::string>& paths) {
   if (spec.is_leaf()) paths.push_back(path);
   const bool is_sure = !path.empty() && spec.kind != TreeKind::registered;

@@ -1,4 +1,4 @@
-// The texts by which guards name the inputs of a program.
+// The texts that guards use for the inputs of a program.
 #ifndef PT2_IR_GUARD_NAMES_H
 #define PT2_IR_GUARD_NAMES_H
 
@@ -9,9 +9,9 @@
 
 namespace pt2 {
 
-// For each user input, the text in guards that PyTorch replaces by it: "L['xs'][0]", "L['p'].bias".
-// Empty for an input inside of a registered class: the process that loads the program decides
-// between ".low" (torch.export.register_dataclass) and "['low']"
+// Returns for each user input the text that PyTorch replaces by it in guards: "L['xs'][0]",
+// "L['p'].bias". Empty for an input inside a registered class: the process that loads the program
+// decides between ".low" (torch.export.register_dataclass) and "['low']"
 // (torch._export.utils.register_dataclass_as_pytree_node).
 std::vector<std::string> guard_paths(const Program& program);
 

@@ -34,7 +34,8 @@ std::string source_text(const Guard& guard, Expr symbol) {
   return source == guard.sources.end() ? symbol->name : print(*source);
 }
 
-// The text of one side of a relation. Within a larger expression the words need parentheses.
+// Returns the text of one side of a relation. A text of several words gets parentheses inside a
+// larger expression.
 std::string side_text(const Guard& guard, Expr expr) {
   if (expr.is_symbol()) return source_text(guard, expr);
   return print_expr(expr, [&](Expr symbol) {
@@ -43,12 +44,12 @@ std::string side_text(const Guard& guard, Expr expr) {
   });
 }
 
-// A file's guard may be of any length.
+// Truncates a guard's text, which may have any length in a file.
 std::string shortened(std::string text) {
   constexpr size_t kShownBytes = 500;
   if (text.size() <= kShownBytes) return text;
   size_t end = kShownBytes;
-  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // a character of UTF-8 stays whole
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // keeps UTF-8 characters whole
   return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
 }
 

@@ -1,4 +1,4 @@
-// The parts of an argument.
+// Visits the parts of an argument.
 #ifndef PT2_IR_LEAVES_H
 #define PT2_IR_LEAVES_H
 
@@ -6,7 +6,7 @@
 
 namespace pt2 {
 
-// Applies `visit(Argument&)` to the argument, or to every item of its lists and maps. The reader
+// Calls `visit(Argument&)` for the argument, or for every item of its lists and maps. The reader
 // bounds their depth.
 template <class Visit>
 void for_each_leaf(Argument& argument, const Visit& visit) {

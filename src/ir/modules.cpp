@@ -10,7 +10,8 @@
 namespace pt2 {
 namespace {
 
-// Modules below this depth are taken for their ancestor: pictures and paths stay readable.
+// Deeper modules are attributed to their ancestor at this depth, to keep pictures and paths
+// readable.
 constexpr size_t kMaxCallDepth = 100;
 
 struct CallName {
@@ -28,8 +29,8 @@ CallName split_call_name(std::string_view text) {
   return parsed.ec == std::errc() && parsed.ptr == end ? name : CallName{text};
 }
 
-// The FQN of a stack's path. Strict mode wrote Python: "L['self'].layers[0]", and its own calls as
-// "layers@1".
+// Returns the FQN for the path in a stack entry. Strict mode writes Python, "L['self'].layers[0]",
+// and its own call numbers, "layers@1".
 std::string path_fqn(std::string_view path) {
   for (std::string_view root : {"L['self']", "L['fn']"})
     if (path.starts_with(root)) path.remove_prefix(root.size());
@@ -45,8 +46,8 @@ std::string path_fqn(std::string_view path) {
   return std::string(split_call_name(fqn).fqn);
 }
 
-// Null for nodes that do not say where they were traced; a hook of torch.export writes a stack of
-// this one key for those (torch/_export/passes/_node_metadata_hook.py).
+// Returns the node's module stack, or null if the node has none. A hook of torch.export writes a
+// stack with this single key for nodes without one (torch/_export/passes/_node_metadata_hook.py).
 const std::string* stack_text(const Node& node) {
   const std::string* text = find_metadata(node.metadata, "nn_module_stack");
   const bool is_empty = text == nullptr || text->empty() ||
@@ -77,11 +78,11 @@ class Builder {
   }
 
  private:
-  // A module that is running: which of its calls.
+  // One call of a module that is running.
   struct Frame {
     size_t module = 0;
-    size_t number = 0;  // as the stack's key says
-    size_t call = 0;    // index of Module::calls
+    size_t number = 0;  // from the key in the stack
+    size_t call = 0;    // index in Module::calls
     bool operator==(const Frame& other) const {
       return module == other.module && number == other.number;
     }
@@ -115,8 +116,8 @@ class Builder {
     return index == ancestor;
   }
 
-  // Outermost first, without the root. Entries that do not lie inside one another end it
-  // (torch/export/unflatten.py, _fix_nn_module_stacks).
+  // Returns the frames outermost first, without the root. An entry that does not lie inside the
+  // entry before it ends the list (torch/export/unflatten.py, _fix_nn_module_stacks).
   std::vector<Frame> frames_of(const Node& node) {
     std::vector<Frame> frames;
     const auto stack = module_stack(node);
@@ -132,7 +133,7 @@ class Builder {
     return frames;
   }
 
-  // The call of that number; a new one where there is none.
+  // Returns the index of the call with that number; adds a call if there is none.
   size_t call_of(size_t index, size_t number) {
     std::vector<ModuleCall>& calls = module(index).calls;
     const auto [found, is_new] = call_index_.try_emplace({index, number}, calls.size());
@@ -174,7 +175,7 @@ class Builder {
     active_ = std::move(frames);
   }
 
-  // Nested graphs have stacks of their own; their nodes without one are where the graph is called.
+  // Nodes of nested graphs have their own stacks; those without one belong to the caller's frames.
   void count(const Node& node, const std::vector<Frame>& frames) {
     ++module(0).nodes;
     for (const Frame& frame : frames) ++module(frame.module).nodes;
@@ -223,9 +224,9 @@ class Builder {
 
   const Program& program_;
   const Graph& graph_;
-  const bool numbers_calls_;  // from 2.6 on, keys of repeated calls end in "@1", "@2", ...
+  const bool numbers_calls_;  // from 2.6 on, stack keys of repeated calls end in "@1", "@2", ...
   ModuleHierarchy hierarchy_;
-  std::vector<std::map<std::string, size_t, std::less<>>> index_;  // children by name, by module
+  std::vector<std::map<std::string, size_t, std::less<>>> index_;  // by module and name
   std::map<std::pair<size_t, size_t>, size_t> call_index_;
   std::map<std::string, size_t, std::less<>> key_modules_;
   std::vector<Frame> active_;

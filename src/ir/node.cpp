@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// Splits at commas outside brackets (import_nn_module_stack's metadata_split).
+// Splits at commas outside brackets, like metadata_split of import_nn_module_stack.
 std::vector<std::string_view> split_at_depth_zero(std::string_view text) {
   std::vector<std::string_view> parts;
   size_t start = 0;
@@ -44,7 +44,7 @@ Result<ModuleStackEntry> parse_stack_entry(std::string_view item) {
 
 // File "PATH", line LINE
 struct Frame {
-  std::string_view text, path, line;  // empty: there is none
+  std::string_view text, path, line;  // empty if there is no frame
 };
 
 Frame last_frame(std::string_view trace) {
@@ -54,7 +54,7 @@ Frame last_frame(std::string_view trace) {
     if (start == std::string_view::npos) return {};
     const std::string_view frame = trace.substr(start + kFile.size());
     const size_t end = frame.find(kLine);
-    // Code generated while tracing ("<eval_with_key>.1") is not in anybody's source.
+    // Code generated while tracing ("<eval_with_key>.1") has no source file.
     if (end != std::string_view::npos && !frame.starts_with('<')) {
       const std::string_view rest = frame.substr(end + kLine.size());
       const std::string_view line = rest.substr(0, rest.find_first_not_of("0123456789"));

@@ -1,4 +1,4 @@
-// How much of what nodes say of where they come from is read.
+// How much of the nodes' origin metadata is read.
 #ifndef PT2_IR_NODE_ORIGINS_H
 #define PT2_IR_NODE_ORIGINS_H
 
@@ -7,7 +7,7 @@
 namespace pt2 {
 
 enum class NodeOrigins : bool { whole, brief };
-// What module_path and source_line need, and nothing else.
+// Keeps only the metadata that module_path and source_line need.
 Metadata brief_metadata(Metadata metadata);
 
 }  // namespace pt2

@@ -21,7 +21,7 @@ struct Fraction {
   int64_t denominator;
 };
 
-// Nothing for floats, which are not exact.
+// Nullopt for floats, which are not exact.
 std::optional<Fraction> as_fraction(const Number& a) {
   if (const auto* fraction = std::get_if<Rational>(&a))
     return Fraction{fraction->numerator, fraction->denominator};
@@ -40,7 +40,7 @@ Wide greatest_common_divisor(Wide a, Wide b) {
   return absolute(a);
 }
 
-// Both magnitudes are below 2^127.
+// Both magnitudes must be below 2^127.
 Result<Number> reduced(Wide numerator, Wide denominator) {
   if (denominator == 0) return division_by_zero();
   if (denominator < 0) {
@@ -143,7 +143,7 @@ Result<Number> power(const Number& base, const Number& exponent) {
     if (std::isinf(result) && std::isfinite(x) && std::isfinite(y)) return out_of_range();
     return Number(result);
   }
-  // A base of magnitude 2 or more overflows by exponent 64, so only 0 and +-1 reach long loops.
+  // A base of magnitude 2 or more overflows by exponent 64, so only 0 and +-1 loop longer.
   if (*integer >= 0) return integer_power(*fraction, static_cast<uint64_t>(*integer));
   if (*integer == INT64_MIN) return out_of_range();
   PT2_TRY(Number inverse, reduced(fraction->denominator, fraction->numerator));
@@ -153,7 +153,7 @@ Result<Number> power(const Number& base, const Number& exponent) {
 Result<Number> negate(const Number& a) { return multiply(a, Number(int64_t{-1})); }
 
 Result<int64_t> float_to_integer(double value) {
-  // 2^63 is a double; the largest int64 is not.
+  // 2^63 is exact as a double; the largest int64 is not.
   if (!(value >= -0x1p63 && value < 0x1p63)) return out_of_range();
   return static_cast<int64_t>(value);
 }
@@ -168,8 +168,8 @@ Result<double> true_divide(int64_t a, int64_t b) {
   const bool negative = (a < 0) != (b < 0);
   const auto numerator = static_cast<uint64_t>(absolute(Wide{a}));
   const auto denominator = static_cast<uint64_t>(absolute(Wide{b}));
-  // The quotient gets at least 55 bits and a sticky last bit, so that only the conversion to double
-  // rounds.
+  // The quotient gets at least 55 bits, and its last bit is sticky, so only the conversion to
+  // double rounds.
   const int shift = std::max(0, 55 + static_cast<int>(std::bit_width(denominator)) -
                                     static_cast<int>(std::bit_width(numerator)));
   const UnsignedWide scaled = numerator == 0 ? 0 : UnsignedWide{numerator} << shift;

@@ -1,6 +1,6 @@
-// Exact arithmetic on the numbers of symbolic expressions: booleans count as integers, integers and
-// fractions are exact within int64, anything with a float is a float. Every function fails with
-// `invalid` on division by zero and on results beyond int64.
+// Exact arithmetic on the numbers of symbolic expressions. Booleans count as integers. Integers and
+// fractions are exact within int64. A float operand makes the result a float. Every function fails
+// with `invalid` on division by zero and on results beyond int64.
 #ifndef PT2_IR_NUMBER_H
 #define PT2_IR_NUMBER_H
 
@@ -15,7 +15,7 @@ Result<Number> multiply(const Number& a, const Number& b);
 Result<Number> divide(const Number& a, const Number& b);
 // Rounds towards minus infinity, like Python's //.
 Result<Number> floor_divide(const Number& a, const Number& b);
-// Has the sign of the divisor, like Python's %.
+// The result has the sign of the divisor, like Python's %.
 Result<Number> modulo(const Number& a, const Number& b);
 Result<Number> power(const Number& base, const Number& exponent);
 Result<Number> negate(const Number& a);
@@ -27,7 +27,7 @@ Result<int64_t> float_to_integer(double value);
 Result<double> true_divide(int64_t a, int64_t b);
 
 double to_double(const Number& a);
-// Nothing for fractions and floats.
+// Nullopt for fractions and floats.
 std::optional<int64_t> as_integer(const Number& a);
 std::partial_ordering compare(const Number& a, const Number& b);
 // "3", "1/2", "2.5", "True".

@@ -16,7 +16,8 @@ std::vector<std::string> graph_names(const std::vector<ArgumentSpec>& specs,
   return names;
 }
 
-// The root is tuple(args, kwargs); 2.1 wrote args alone when there were no keyword arguments.
+// The root of a call's spec is tuple(args, kwargs); 2.1 wrote args alone for calls without keyword
+// arguments.
 struct CallSpec {
   TreeSpec* args = nullptr;
   TreeSpec* kwargs = nullptr;
@@ -59,7 +60,7 @@ size_t leaf_count(const std::vector<CallArgument>& arguments) {
   return count;
 }
 
-// The program's own spec of the result; nothing when it does not fit the signature.
+// Returns the program's own spec of the result; nullopt if it does not fit the signature.
 std::optional<TreeSpec> own_result_spec(const Program& program, size_t outputs) {
   const ModuleCallSignature* root = program.root_call();
   if (root == nullptr) return std::nullopt;
@@ -127,7 +128,7 @@ std::vector<std::string> user_output_names(const Program& program) {
   const std::vector<ArgumentSpec> outputs = program.signature.user_outputs();
   const std::optional<TreeSpec> spec = own_result_spec(program, outputs.size());
   if (!spec) return graph_names(outputs, "output");
-  // The keys of a returned dict need no prefix to be understood.
+  // The keys of a returned dict are clear without the prefix "output".
   std::vector<std::string> names = leaf_paths(*spec, "");
   for (std::string& name : names) name = name.starts_with('.') ? name.substr(1) : "output" + name;
   return names;

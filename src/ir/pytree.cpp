@@ -12,16 +12,16 @@
 namespace pt2 {
 namespace {
 
-// The depth of nested containers; PyTorch's own recursion ends near 1000 levels of Python.
+// Maximum depth of nested containers; PyTorch's own recursion fails near 1000 levels of Python.
 constexpr int kMaxTreeDepth = 200;
-// Real specs have some hundred values; each node costs some hundred bytes.
+// Real specs have a few hundred values; each node costs a few hundred bytes.
 constexpr size_t kMaxNodes = 100'000;
-// The name of every leaf repeats the keys above it, so long keys would multiply.
+// The name of every leaf repeats the keys above it, so long keys would multiply memory.
 constexpr size_t kMaxPathBytes = 512;
 // Each level of the tree takes two levels of JSON.
 constexpr JsonOptions kTreeJson{.max_depth = 2 * kMaxTreeDepth + 4, .allow_non_finite = true};
 
-// Where the JSON of a node has the keys of its children.
+// The place of the child keys in a node's JSON.
 enum class KeySource : uint8_t { none, context, dict_context, fields };
 
 struct KindRow {
@@ -58,7 +58,7 @@ Error too_large(std::string_view what) {
   return {ErrorCode::limit, fmt::format("tree spec: {}", what), {}};
 }
 
-// The keys in a JSON list; nothing when `json` is no list.
+// Returns the keys in a JSON list; nullopt if `json` is not a list.
 std::optional<std::vector<TreeKey>> keys_of(const JsonValue* json) {
   if (json == nullptr || !json->is_array()) return std::nullopt;
   std::vector<TreeKey> keys;
@@ -70,9 +70,9 @@ std::optional<std::vector<TreeKey>> keys_of(const JsonValue* json) {
   return keys;
 }
 
-// The keys of a registered class. The context of a user's class is trusted when it is a list of
-// distinct names, one for each child. That of a dataclass (torch.export.register_dataclass) is
-// [[all fields], [fields that were None and have no child]], in 2.2 with the class before them.
+// Reads the keys of a registered class. The context of a user's class is trusted if it is a list of
+// distinct names, one for each child. The context of a dataclass (torch.export.register_dataclass)
+// is [[all fields], [fields that were None and have no child]]; 2.2 writes the class before them.
 void read_registered_keys(const JsonValue& context, TreeSpec& spec) {
   const auto is_class_name = [](const JsonValue& item) { return item.is_string(); };
   const bool has_class = context.items.size() == 3 && is_class_name(context.items[0]);
@@ -94,7 +94,7 @@ void read_registered_keys(const JsonValue& context, TreeSpec& spec) {
   if (all_text) spec.keys = *std::move(keys);
 }
 
-// A Python dict cannot hold a key twice, so a spec that does is forged.
+// A Python dict cannot hold a key twice, so a spec with a repeated key is forged.
 bool are_distinct(const std::vector<TreeKey>& keys) {
   std::vector<std::pair<std::string_view, bool>> sorted;
   for (const TreeKey& key : keys) sorted.emplace_back(key.text, key.is_text);
@@ -137,7 +137,7 @@ class TreeSpecReader {
   Result<void> read_keys(const JsonValue& context, TreeSpec& spec) const {
     const KindRow* row = find_kind(spec.type);
     spec.kind = row ? row->kind : TreeKind::registered;
-    // The context is mostly JSON inside a string, from json.dumps within json.dumps.
+    // The context is usually JSON inside a string, from json.dumps within json.dumps.
     JsonValue inner;
     const JsonValue* decoded = &context;
     if (context.is_string()) {
@@ -174,7 +174,7 @@ class TreeSpecReader {
     return {};
   }
 
-  // The context is the name of the class; up to 2.2 {"class_name", "fields"}.
+  // The context is the class name; up to 2.2 it is {"class_name", "fields"}.
   void read_fields(const JsonValue& context, const JsonValue& decoded, TreeSpec& spec) const {
     if (auto fields = keys_of(decoded.find("fields"))) spec.keys = *std::move(fields);
     if (!context.is_string()) return;

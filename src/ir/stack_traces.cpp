@@ -11,8 +11,8 @@ namespace {
 
 using Line = StackTraceTable::Line;
 
-// The most entries of one file name. Differing versions of a source line explain far fewer; this
-// bounds the search in hostile files.
+// The maximum number of entries with the same file name. Differing versions of a source line
+// explain far fewer. The limit bounds the search in hostile files.
 constexpr size_t kMaxSameFile = 64;
 
 struct TraceFrame {
@@ -20,7 +20,7 @@ struct TraceFrame {
   Line line;
 };
 
-// As traceback.format_list prints one frame.
+// Prints one frame like traceback.format_list.
 std::string print_frame(std::string_view file, const Line& line) {
   std::string text =
       fmt::format("  File \"{}\", line {}, in {}\n", file, line.number, line.function);
@@ -32,14 +32,14 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// Whether torch.fx stripped the trace (str.strip): of the first frame's indentation and the last
-// newline.
+// True if torch.fx stripped the trace (str.strip), which removes the first frame's indentation and
+// the last newline.
 bool is_stripped(std::string_view trace) {
   return trace.starts_with("File \"") && !trace.ends_with('\n');
 }
 constexpr char kStripped = '~';
 
-// Takes the first frame off `rest`; nothing when printing the frame would not give the same text.
+// Removes the first frame from `rest`; nullopt if printing the frame would not give the same text.
 std::optional<TraceFrame> take_frame(std::string_view& rest) {
   constexpr std::string_view kStart = "  File \"";
   constexpr std::string_view kNumber = "\", line ";
@@ -64,7 +64,7 @@ std::optional<TraceFrame> take_frame(std::string_view& rest) {
   return frame;
 }
 
-// Calls `visit(TraceFrame)` for each frame until it returns false; false when `trace` is no
+// Calls `visit(TraceFrame)` for each frame until it returns false. False if `trace` is not a
 // traceback or a visit failed.
 template <class Visit>
 bool for_each_frame(std::string_view trace, Visit visit) {
@@ -78,7 +78,8 @@ bool for_each_frame(std::string_view trace, Visit visit) {
   return true;
 }
 
-// The same for "file:line;file:line".
+// Calls `visit` for each reference of "file:line;file:line", with the same result as
+// for_each_frame.
 template <class Visit>
 bool for_each_reference(std::string_view compact, Visit visit) {
   if (compact.starts_with(kStripped)) compact.remove_prefix(1);
@@ -137,13 +138,14 @@ std::optional<std::string> StackTraceIndex::expand(std::string_view compact) con
   if (!known) return std::nullopt;
   if (compact.starts_with(kStripped)) {
     trace = trace.substr(2, trace.size() - 3);
-    // Any other text would not compact to the same form again.
+    // Any other text would have a different compact form.
     if (!is_stripped(trace)) return std::nullopt;
   }
   return trace;
 }
 
-// The first entry of that name whose line of that number has the same content.
+// Returns the first entry of that file name in which the line with that number has the same
+// content.
 std::optional<size_t> StackTraceIndex::find_file(std::string_view name, const Line& line) const {
   const auto same_name = files_.find(name);
   if (same_name == files_.end()) return std::nullopt;
@@ -156,7 +158,8 @@ std::optional<size_t> StackTraceIndex::find_file(std::string_view name, const Li
   return std::nullopt;
 }
 
-// Adds the line to the first entry of that name that lacks its number, or to a new entry.
+// Adds the line to the first entry of that file name without a line of that number, or to a new
+// entry.
 size_t StackTraceIndex::add(std::string_view name, Line line) {
   std::vector<size_t>& same_name = files_[std::string(name)];
   size_t file = table_.files.size();

@@ -7,8 +7,9 @@
 
 namespace pt2 {
 
-// Adds V500, V501 and V502 for the program's graph and those nested in it; `where` is the place in
-// the JSON, ".graph_module.graph.nodes[3].inputs[0].arg". Linear in the program.
+// Adds V500, V501 and V502 for the program's graph and its nested graphs. A finding's `where` is
+// the place in the JSON, ".graph_module.graph.nodes[3].inputs[0].arg". Linear in the size of the
+// program.
 void check_structure(const Program& program, Diagnostics& findings);
 
 }  // namespace pt2

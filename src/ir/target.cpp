@@ -16,7 +16,7 @@ constexpr std::string_view kHigherOrderNames[] = {
 };
 
 // clang-format off
-// The functions that higher_order.def does not list.
+// The allowed functions that higher_order.def does not list.
 constexpr std::string_view kPythonFunctions[] = {
     "_operator.abs", "_operator.add", "_operator.and_", "_operator.eq", "_operator.floordiv", "_operator.ge",
     "_operator.getitem", "_operator.gt", "_operator.le", "_operator.lshift", "_operator.lt", "_operator.mod",
@@ -39,7 +39,8 @@ bool is_word(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A dotted path of at least two names, "a.b.c". Parts of nested functions look like "<locals>".
+// True for a dotted path of at least two names, "a.b.c". Names like "<locals>" occur in the paths
+// of nested functions.
 bool is_python_path(std::string_view target) {
   bool dotted = false;
   char previous = '.';
@@ -111,7 +112,7 @@ bool name_says_mutable(std::string_view target) {
   const std::string_view overload = last_part(target);
   if (overload == "out" || overload.ends_with("_out")) return true;
   const std::string_view name = last_part(target.substr(0, target.rfind('.')));
-  if (name.ends_with("__")) return name.starts_with("__i");  // aten.__ior__, but aten.__or__
+  if (name.ends_with("__")) return name.starts_with("__i");  // aten.__ior__, but not aten.__or__
   return name.ends_with('_');
 }
 

@@ -1,4 +1,4 @@
-// The kind of a node's target, by its spelling (torch/_export/serde/serialize.py,
+// The form of a node's target, by its spelling (torch/_export/serde/serialize.py,
 // serialize_operator and deserialize_operator).
 #ifndef PT2_IR_TARGET_H
 #define PT2_IR_TARGET_H
@@ -22,21 +22,21 @@ enum class TargetForm : uint8_t {
 };
 TargetForm target_form(std::string_view target);
 
-// "aten" of torch.ops.aten.add.Tensor; empty for other forms.
+// Returns "aten" for torch.ops.aten.add.Tensor; empty for other forms.
 std::string_view target_namespace(std::string_view target);
-// What people call an operator: "aten.add.Tensor" of torch.ops.aten.add.Tensor; other forms as they
-// are.
+// Returns the common name of an operator: "aten.add.Tensor" for torch.ops.aten.add.Tensor. Other
+// forms are unchanged.
 std::string_view short_target(std::string_view target);
-// "add" of torch.ops.aten.add.Tensor; empty for other forms.
+// Returns "add" for torch.ops.aten.add.Tensor; empty for other forms.
 std::string_view operator_name(std::string_view target);
-// The last part of the path: "cond" of torch.ops.higher_order.cond.
+// Returns the last part of the path: "cond" for torch.ops.higher_order.cond.
 std::string_view last_part(std::string_view target);
 
-// Higher-order operators of PyTorch 2.1 to 2.15, by their last part (higher_order.def).
+// True for the last part of a higher-order operator of PyTorch 2.1 to 2.15 (higher_order.def).
 bool is_higher_order_name(std::string_view name);
-// Python functions that may stand in a graph (torch/_export/verifier.py, Verifier).
+// True for Python functions that a graph may call (torch/_export/verifier.py, Verifier).
 bool is_allowed_function(std::string_view target);
-// Whether an overload's name says that it writes to its arguments: aten.add_.Tensor, aten.add.out.
+// True if an overload's name says that it writes to its arguments: aten.add_.Tensor, aten.add.out.
 bool name_says_mutable(std::string_view target);
 
 }  // namespace pt2

@@ -37,7 +37,7 @@ Error mistake(std::string text) { return {ErrorCode::argument, std::move(text), 
 
 std::string quoted(std::string_view path) { return fmt::format("'{}'", printable(path)); }
 
-// The path, or a name for the whole tree where the path is empty.
+// Returns the quoted path; for the whole tree (an empty path), "the value".
 std::string shown(std::string_view path) {
   return path.empty() ? std::string("the value") : quoted(path);
 }

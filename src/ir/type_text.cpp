@@ -5,7 +5,7 @@
 namespace pt2 {
 namespace {
 
-// " 1..1024", " >= 2"; empty when the constraint says nothing beyond "a size".
+// Returns " 1..1024" or " >= 2"; empty if the constraint only says that the number is a size.
 std::string range_text(const SymRange& range) {
   const int64_t low = range.min.value_or(0);
   if (!range.is_unbounded()) return " " + std::to_string(low) + ".." + std::to_string(*range.max);

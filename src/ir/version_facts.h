@@ -1,4 +1,4 @@
-// What the files of a schema version have.
+// Properties of the files of a schema version.
 #ifndef PT2_IR_VERSION_FACTS_H
 #define PT2_IR_VERSION_FACTS_H
 
@@ -8,16 +8,16 @@
 
 namespace pt2 {
 
-// As schema::version_number: 820 for 8.20.
+// Same as schema::version_number: 820 for 8.20.
 int version_number(const SchemaVersion& version);
 
-// The spelling of expressions.
+// Returns the spelling of expressions in files of that version.
 ExprSpelling expression_spelling(int version);
-// The kind of arguments without a marker: positional since 8.4, no kind before.
+// Returns the kind of arguments without a marker: positional since 8.4, none (nullopt) before.
 std::optional<ArgumentKind> usual_argument_kind(int version);
-// Nodes have FX names since 8.16; a node is usually named like its first result.
+// True since 8.16: nodes have FX names. A node usually has the name of its first result.
 bool has_node_names(int version);
-// Guards on the inputs are in files since 8.11.
+// True since 8.11: files contain guards on the inputs.
 bool has_guards(int version);
 
 }  // namespace pt2

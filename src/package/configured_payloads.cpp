@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// The properties of a record's tensors that the first name of the record decides for all.
+// Properties of all tensors of a record; the first entry that uses the record decides them.
 struct OpenRecord {
   std::shared_ptr<Storage> storage;
   Dtype dtype;
@@ -66,7 +66,7 @@ class ConfiguredReader {
     return {};
   }
 
-  // The record of a config entry. Only a name inside the archive's own folder is accepted.
+  // Returns the record of a config entry. Accepts only a name inside the archive's own folder.
   Result<std::string> record_of(const schema::PayloadMeta& meta) const {
     const std::string_view path = meta.path_name;
     if (path.empty() || path == "." || path == ".." ||
@@ -138,9 +138,9 @@ class ConfiguredReader {
     return payload;
   }
 
-  // torch.export.save writes nothing for a fake tensor, and all fake tensors of one dtype share one
-  // empty record. torch makes zeros of the first tensor's size (_build_file_map). Here the zeros
-  // are as many as the largest tensor needs, so that the others can be read too.
+  // torch.export.save writes no bytes for fake tensors, and all fake tensors of one dtype share an
+  // empty record. PyTorch creates zeros of the first tensor's size (_build_file_map). libpt2
+  // creates as many zeros as the largest tensor needs, so that all the tensors can be read.
   void note_fake(const schema::PayloadMeta& meta) {
     const std::string record = payload_record(kind_, meta.path_name);
     const Entry* entry = reading_.archive.find(record);
@@ -151,8 +151,8 @@ class ConfiguredReader {
     largest = std::max(largest, *bytes);
   }
 
-  // The bytes from the storage's start to the last element; nothing when sizes and strides give no
-  // valid number.
+  // Returns the number of bytes from the storage's start to the tensor's last element; nullopt if
+  // sizes and strides give no valid number.
   std::optional<uint64_t> bytes_of(const schema::TensorMeta& source) {
     constexpr int64_t kNewest = 8;
     const auto meta = read_tensor_meta(source, kNewest, pool_);
@@ -178,7 +178,7 @@ class ConfiguredReader {
     return static_cast<uint64_t>(bytes);
   }
 
-  // Null when the record holds no fake tensors, or when its zeros would exceed the limit.
+  // Null if the record holds no fake tensors, or if its zeros would exceed the limit.
   std::shared_ptr<Storage> fake_storage(const std::string& record) {
     const auto fake = fake_bytes_.find(record);
     const uint64_t limit = reading_.archive.limits().max_fake_bytes;

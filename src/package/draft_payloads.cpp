@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// The rule for damaged bytes, or for a storage that cannot be used at all.
+// Returns the rule for damaged bytes, for an unusable storage, or for a tensor out of bounds.
 Rule rule_of(const Error& error) {
   if (error.code == ErrorCode::corrupt && error.where.ends_with(".checksum"))
     return Rule::draft_checksum;

@@ -1,4 +1,4 @@
-// The tensors whose elements the file holds for a payload, and their bytes.
+// The tensors for a payload whose elements the file holds, and their bytes.
 #ifndef PT2_PACKAGE_HELD_TENSORS_H
 #define PT2_PACKAGE_HELD_TENSORS_H
 
@@ -10,7 +10,8 @@
 
 namespace pt2 {
 
-// Itself, or the parts of a sparse, quantized or subclass tensor; none where they are missing.
+// Returns the tensor itself, or the parts of a sparse, quantized or subclass tensor; empty if they
+// are missing.
 inline std::span<const Tensor> held_tensors(const PayloadTensor& payload) {
   if (payload.tensor.defined()) return {&payload.tensor, 1};
   return payload.parts;
@@ -23,7 +24,7 @@ inline uint64_t held_bytes(const PayloadTensor& payload) {
   return bytes;
 }
 
-// Tensors that share a storage count once.
+// Counts tensors that share a storage once.
 class SeenStorages {
  public:
   bool add(const Tensor& tensor) { return seen_.insert(tensor.storage().get()).second; }

@@ -17,7 +17,7 @@
 namespace pt2 {
 
 void PayloadReading::fail(Rule rule, Error error, std::string_view place) const {
-  // Errors of the archive name the file already.
+  // Errors from the archive already name the file.
   const bool has_file = error.where.starts_with(archive.name() + "!");
   const std::string_view separator = error.where.empty() || place.ends_with(':') ? "" : "!";
   if (!has_file)
@@ -33,7 +33,7 @@ Payloads read_payloads(const Archive& archive, const ProgramSource& source, cons
     read_draft_payloads(reading, *source.draft, archive.program_record(source.model));
     return payloads;
   }
-  // Where both records are present the pickled one wins, as in torch.export.load.
+  // If both records are present, the pickled record wins, as in torch.export.load.
   const auto read = [&](Role pickled, Role config, PayloadKind kind) {
     const std::string name = archive.record_name(pickled, source.model);
     if (!name.empty() && archive.find(name) != nullptr) {
@@ -79,12 +79,12 @@ struct Package::State {
   Archive archive;
   Diagnostics warnings;
   std::vector<std::string> names;
-  std::vector<ProgramSource> sources;  // without their programs
+  std::vector<ProgramSource> sources;  // `program` fields are empty
   std::vector<Program> programs;
   mutable std::mutex mutex;
   mutable std::vector<std::shared_ptr<const Payloads>> payloads;
 
-  // The only program, the one called "model", or the one main program of a container.
+  // Returns the only program, or the program called "model", or the only main program of the file.
   std::optional<size_t> default_program() const {
     if (names.size() == 1) return 0;
     const auto model = std::ranges::find(names, "model");

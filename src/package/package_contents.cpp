@@ -33,7 +33,7 @@ class ContentsReader {
     program.json = json.text();
     program.names_its_payloads = archive_.names_its_payloads(model);
     if (program.names_its_payloads) {
-      // The tensors are in records of every role, which read_other takes.
+      // Records of any role may hold the tensors; read_other takes them.
     } else if (archive_.era() == Era::raw_payloads) {
       PT2_TRY_VOID(read_raw(program));
     } else {
@@ -45,7 +45,7 @@ class ContentsReader {
     return {};
   }
 
-  // Whether two programs have their tensors in one record.
+  // True if two programs have tensors in the same record.
   bool has_shared_storages() const {
     std::map<const std::byte*, const SavedProgram*> owners;
     for (const SavedProgram& program : contents_.programs)
@@ -99,7 +99,8 @@ class ContentsReader {
           tensors.push_back(std::move(saved));
         } else {
           PT2_TRY(SavedTensor saved, raw_tensor(payloads.find(kind, name), name, issues));
-          // Payloads have the loader's requires_grad, the same for all tensors of one record.
+          // Payload tensors have the loader's requires_grad, which is the same for all tensors of a
+          // record.
           if (meta.tensor_meta) saved.requires_grad = meta.tensor_meta->requires_grad;
           taken_.insert(record);
           tensors.push_back(std::move(saved));
@@ -150,7 +151,7 @@ class ContentsReader {
     return archive_.find(name) == nullptr ? Record{} : take(name);
   }
 
-  // Metadata records are left out, because the writer makes them anew.
+  // Skips metadata records, because the writer creates them anew.
   Result<void> read_other(const Entry& entry) {
     const std::string name(archive_.relative_name(entry));
     const RecordRole found = archive_.role(entry);

@@ -9,7 +9,7 @@ Result<DraftFile> package_draft(const Package& package, const DraftOptions& opti
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, package.payloads(model));
   const auto find_state = [&](const InputSpec& spec) -> std::optional<DraftState> {
     const PayloadTensor* payload = payloads->bound_to(spec);
-    // A small file can state a fake tensor of any size, whose zeros would all be written.
+    // A fake tensor in a small file can have any size, and all its zeros would be written.
     if (payload == nullptr || payload->is_fake) return std::nullopt;
     return DraftState{payload->tensor, payload->requires_grad};
   };

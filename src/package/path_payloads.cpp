@@ -1,5 +1,5 @@
 // Payloads of schema 8.6 to 8.11: the container, or the program itself, maps each name to the
-// record with its bytes. No release wrote such archives; docs/containers.md says which parts are
+// record with its bytes. No release wrote such archives. docs/containers.md says which parts are
 // known and which are our interpretation.
 #include <fmt/format.h>
 
@@ -60,8 +60,7 @@ class PathReader {
   }
 
  private:
-  // A name without a path is ignored here; another check finds names of the signature without
-  // payload.
+  // Ignores a name without a path: another check reports names of the signature without payload.
   template <class Add>
   void bind(const std::string& name, Add add) {
     for (const PayloadPaths& map : maps_) {
@@ -79,8 +78,8 @@ class PathReader {
     }
   }
 
-  // Accepts a leading '/': the schema's own comment has "/data/tensor/w", relative to the archive's
-  // root.
+  // Returns the name of an existing record. Accepts a leading '/': the comment in the schema has
+  // "/data/tensor/w", relative to the archive's root.
   Result<std::string> find_record(std::string_view path) const {
     if (path.starts_with('/')) path.remove_prefix(1);
     if (reading_.archive.find(path) == nullptr)
@@ -120,7 +119,7 @@ class PathReader {
     return {};
   }
 
-  // Raw bytes may begin like a zip file by chance, but then they have the size that the graph
+  // Raw bytes may begin like a zip file by chance, but then their size is the size that the graph
   // states.
   static Result<bool> is_torch_save(const Record& record, const TensorMeta& meta) {
     if (!record.text().starts_with("PK\x03\x04")) return false;
@@ -133,7 +132,7 @@ class PathReader {
     return size % width != 0 || size / width != static_cast<size_t>(*numel);
   }
 
-  // Names of one record share its storage.
+  // Returns the storage of a record. All names for one record share its storage.
   std::shared_ptr<Storage> storage_of(const std::string& name, const Record& record) {
     std::shared_ptr<Storage>& storage = storages_[name];
     if (!storage) storage = make_storage(record, alignof(std::complex<double>));

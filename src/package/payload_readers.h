@@ -1,5 +1,5 @@
-// Reads the payloads of each archive layout into Payloads. What cannot be read becomes an issue,
-// and reading goes on with the rest, so that verify can name every fault.
+// Reads the payloads of each archive layout into Payloads. A read error becomes an issue and
+// reading continues with the rest, so that verify can name every fault.
 #ifndef PT2_PACKAGE_PAYLOAD_READERS_H
 #define PT2_PACKAGE_PAYLOAD_READERS_H
 
@@ -19,46 +19,49 @@ struct PayloadReading {
   std::string_view model;
   Payloads& payloads;
   Diagnostics& issues;
-  PickleMode mode = PickleMode::strict;  // or in_place
+  PickleMode mode = PickleMode::strict;  // strict or in_place
   mutable uint64_t fake_bytes = 0;       // bytes of zeros made so far
 
   void fail(Rule rule, Error error, std::string_view place) const;
 };
 
 Error invalid_payload(std::string message);
-// Sizes or strides of a tensor with bytes, which must be numbers; `what` names them in the error.
+// Returns sizes or strides of a tensor with bytes, which must be concrete numbers. `what` names
+// them in the error.
 Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what);
 
-// 2.1 to 2.8: a dict in one torch.save record. No record, or an empty one, adds nothing.
+// 2.1 to 2.8: reads a dict in one torch.save record. Adds nothing if the record is absent or empty.
 void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind);
-// 2.1: constants made in forward, inside the program's JSON.
+// 2.1: reads constants made in forward, which are inside the program's JSON.
 void read_embedded_constants(const PayloadReading& reading, const Program& program);
-// 2.9 on: a JSON config, and a raw record for each storage (torch/export/pt2_archive/_package.py,
-// _load_state_dict and _load_constants).
+// 2.9 on: reads a JSON config and a raw record for each storage
+// (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
 void read_configured(const PayloadReading& reading, Role config_role, PayloadKind kind);
 Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name);
-// The record that a config's path_name names.
+// Returns the record for a config's path_name.
 std::string payload_record(PayloadKind kind, std::string_view path_name);
 
-// 8.6 to 8.11: the map from names to records, of the container or of the program itself. Reads the
-// names of `program` that have no payload yet. All programs of a container share its map: with
-// copies, memory would grow with programs times paths.
+// 8.6 to 8.11: the map from names to records, of the container or of the program itself. The reader
+// reads the names of `program` that have no payload yet. All programs of a container share its map:
+// with copies, memory would grow with programs times paths.
 struct PayloadPaths {
   std::string place;  // "models/local.json:.tensorPaths"
   std::shared_ptr<const std::map<std::string, std::string>> paths;
 };
 void read_path_payloads(const PayloadReading& reading, const Program& program,
                         std::span<const PayloadPaths> maps);
-// The early draft: tensors inside the JSON, or in files beside it. `place` is that of the document.
+// Reads the tensors of an early draft, inside the JSON or in files beside it. `place` is the
+// document's place.
 void read_draft_payloads(const PayloadReading& reading, const draft::GraphModule& module,
                          const std::string& place);
 
-// A tensor, or (among constants) an object that is kept as it is; `invalid` for anything else.
+// Adds a tensor, or (among constants) an object, which is kept as it is; `invalid` for other
+// values.
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
                                std::string record, Payloads& payloads);
 
-// 2.8 on: one object in a record of its own, as torch._C._pickle_save wrote it, or as pickle.dumps
-// did: an opaque object.
+// 2.8 on: adds one object with its own record, written by torch._C._pickle_save, or by pickle.dumps
+// for an opaque object.
 enum class ObjectForm : uint8_t { torch_save, pickle };
 void add_object_record(const PayloadReading& reading, std::string name, std::string record_name,
                        ObjectForm form = ObjectForm::torch_save);

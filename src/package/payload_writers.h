@@ -1,4 +1,4 @@
-// How payloads become records, in each archive layout.
+// Writes payloads as records, for each archive layout.
 #ifndef PT2_PACKAGE_PAYLOAD_WRITERS_H
 #define PT2_PACKAGE_PAYLOAD_WRITERS_H
 
@@ -12,7 +12,7 @@
 
 namespace pt2 {
 
-// The bytes of a storage, and the folder that they were written to.
+// The bytes of a storage, and the folder of their record.
 struct WrittenStorage {
   const std::byte* data;
   size_t size;
@@ -21,11 +21,11 @@ struct WrittenStorage {
   auto operator<=>(const WrittenStorage&) const = default;
 };
 
-// The writer of one package, and the folder that its records lie in.
+// The writer of one package, and the folder of its records.
 struct PackageWriter {
   ZipWriter zip;
   std::string prefix{};  // "model/", or "" in a flat archive
-  // Records of programs before, by what they hold, where PackageContents::shares_storages.
+  // Maps the storages of earlier programs to their records, if PackageContents::shares_storages.
   bool shares_storages = false;
   std::map<WrittenStorage, std::string> storages{};
 
@@ -40,29 +40,30 @@ struct PackageWriter {
   }
 };
 
-// One torch.save file as the layout of 2.9 on has it: plain tensors, and files of their own for
-// other tensors and for TorchScript objects, whose parts keep alive what they refer to.
+// The content of one torch.save file in the form of the layout from 2.9 on: plain tensors, and
+// separate files for other tensors and for TorchScript objects. The parts of these files keep alive
+// the memory that they refer to.
 struct UnpackedPayloads {
   std::vector<SavedTensor> tensors{};
   std::vector<SavedObject> objects{};
-  // Values that have no such form; `where` is the name.
+  // Values that have no such form; `where` is the value's name.
   std::vector<Error> refused{};
 };
-// Of an empty record: nothing. Errors: those of read_torch_save, `invalid` for another value than a
-// dict of names.
+// Returns nothing for an empty record. Errors: those of read_torch_save; `invalid` for a value that
+// is not a dict with names as keys.
 Result<UnpackedPayloads> unpack_torch_save(const Record& record);
-// The other way: a value of the dict, in `builder`. `unsupported` for a fake tensor, for an opaque
-// object, and for one whose state names classes or functions: TorchScript finds these among its
-// own, while torch.load imports and calls them.
+// The inverse: creates a value of the dict in `builder`. `unsupported` for a fake tensor, for an
+// opaque object, and for an object whose state names classes or functions: TorchScript looks these
+// up among its own, while torch.load imports and calls them.
 Result<PickleValue> packed_tensor(PickleBuilder& builder, const SavedTensor& saved);
 Result<PickleValue> packed_object(PickleBuilder& builder, const SavedObject& object);
 
-// 2.9 on: a record for each storage, then the config that says where each tensor lies in them.
+// 2.9 on: write a record for each storage, then the config with the place of each tensor in them.
 Result<void> write_raw_weights(PackageWriter& writer, const SavedProgram& program);
 Result<void> write_raw_constants(PackageWriter& writer, const SavedProgram& program);
 
-// To 2.8: the parts of one torch.save file with a dict of the tensors and objects; one part when it
-// is taken as it is. The bytes of tensors are referred to, not copied.
+// To 2.8: returns the parts of one torch.save file with a dict of the tensors and objects; a single
+// part if the file is taken as it is. Refers to the bytes of tensors instead of copying them.
 Result<std::vector<Record>> pickle_payloads(const SavedTensors& tensors,
                                             std::span<const SavedObject> objects, PickleKind dict,
                                             TorchSaveFormat format, const Origin* origin);

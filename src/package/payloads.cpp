@@ -35,7 +35,7 @@ const PayloadTensor* Payloads::bound_to(const InputSpec& spec) const {
     case InputKind::parameter:
       return find(PayloadKind::weight, *spec.target);
     case InputKind::buffer:
-      // Before 2.2 files do not record whether a buffer persists, and all are in the state dict.
+      // Files before 2.2 do not record whether a buffer persists; the state dict holds all buffers.
       return find(spec.persistent.value_or(true) ? PayloadKind::weight : PayloadKind::constant,
                   *spec.target);
     case InputKind::constant_tensor:

@@ -41,8 +41,8 @@ class PickleChecks {
     return models;
   }
 
-  // The records of 2.8 come first also where there are those of later releases, and an old archive
-  // may have its weights under two names.
+  // Checks every layout of the era: 2.8's records win even if a later release's records are
+  // present, and an old archive may have its weights under two names.
   void check_saved(const std::string& model) {
     const EraSet eras = archive_.era() == Era::flat ? kFlat : kPackage;
     for (const LayoutRow& row : layout_rows())
@@ -51,8 +51,8 @@ class PickleChecks {
         check(expand_pattern(row.pattern, model), false);
   }
 
-  // PyTorch loads entries that a config marks as pickled with torch.load, and opaque objects with
-  // pickle (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
+  // PyTorch uses torch.load for the entries that a config marks as pickled, and pickle for opaque
+  // objects (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
   void check_configured(PayloadKind kind, const std::string& model) {
     const bool weights = kind == PayloadKind::weight;
     const std::string name =
@@ -68,7 +68,7 @@ class PickleChecks {
     }
   }
 
-  // What a config says that only Python's reader reads is not known.
+  // Checks every raw record and opaque object: only Python's JSON reader can read this config.
   void check_unlisted(PayloadKind kind) {
     const Role role = kind == PayloadKind::weight ? Role::raw_weight : Role::raw_constant;
     for (const Entry& entry : archive_.zip().entries())
@@ -76,7 +76,7 @@ class PickleChecks {
         check_calls(std::string(archive_.relative_name(entry)));
   }
 
-  // Records that no program names, but that look as if they were there to be loaded.
+  // Checks a record that no program names, but that looks loadable.
   void check_other(const Entry& entry) {
     const Role role = archive_.role(entry).role;
     if (role == Role::program || role == Role::extra || role == Role::metadata ||
@@ -93,7 +93,7 @@ class PickleChecks {
       check_calls(name);
   }
 
-  // Of bytes that may be no pickle: that they cannot be followed says nothing.
+  // Checks bytes that may not be a pickle, so failing to follow them is not a finding.
   void check_calls(const std::string& name) {
     if (!seen_.insert(name).second) return;
     const auto record = archive_.read(name);
@@ -103,7 +103,7 @@ class PickleChecks {
     report(std::move(code), name);
   }
 
-  // Paths may lead to any record, so every record that is a torch.save file is checked.
+  // Paths may name any record, so every record that is a torch.save file is checked.
   void check_named() {
     for (const Entry& entry : archive_.zip().entries()) {
       const Role role = archive_.role(entry).role;
@@ -124,7 +124,7 @@ class PickleChecks {
            name);
   }
 
-  // As PyTorch finds it; empty when there is none.
+  // Returns the record's name as PyTorch finds it; empty if there is no such record.
   std::string name_in_archive(const std::string& wanted) const {
     if (wanted.empty() || archive_.find(wanted) != nullptr) return wanted;
     const auto found = entries_.find(wanted);

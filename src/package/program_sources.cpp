@@ -15,7 +15,8 @@
 namespace pt2 {
 namespace {
 
-// PyTorch's own dialects, and ExecuTorch's (torch/_export/verifier.py, VerifierMeta).
+// Warns of dialects other than those of PyTorch and ExecuTorch (torch/_export/verifier.py,
+// VerifierMeta).
 void check_dialect(const Archive& archive, const ProgramSource& source, const Program& program,
                    Diagnostics& warnings) {
   const std::string_view dialect = program.dialect();
@@ -26,7 +27,7 @@ void check_dialect(const Archive& archive, const ProgramSource& source, const Pr
                fmt::format("found '{}', expected ATEN, TRAINING or EDGE", dialect));
 }
 
-// Pages of the text that were read once need not stay in memory.
+// Releases the pages of text that was read; they need not stay in memory.
 schema::PieceReader::Release release_of(const MappedFile* file) {
   return [file](std::string_view done) {
     if (file != nullptr) file->release(std::as_bytes(std::span(done)));
@@ -52,8 +53,8 @@ class SourceReader {
       case DocumentKind::container:
         return read_container();
       case DocumentKind::draft:
-        // A draft holds its own tensors and refers to no archive, so it is read only as a bare
-        // document.
+        // A draft holds its own tensors and does not refer to an archive, so it is read only as a
+        // bare document.
         return is_document_ ? read_early_draft() : read_whole();
       case DocumentKind::program:
       case DocumentKind::unknown:  // decoding reports what is missing
@@ -71,7 +72,7 @@ class SourceReader {
     return {fmt::format("{}:{}", record_, path),
             std::make_shared<const std::map<std::string, std::string>>(paths.begin(), paths.end())};
   }
-  // An ExportedProgram of 8.11 has paths of its own.
+  // An ExportedProgram of schema 8.11 has its own paths.
   template <class AnyProgram>
   void add_own_paths(const AnyProgram& program, ProgramSource& source) const {
     source.payload_paths = {make_paths(source.path + ".tensor_paths", program.tensor_paths),
@@ -95,8 +96,8 @@ class SourceReader {
     return read_in_pieces(json_, limits_, warnings_, release_of(file_), origins);
   }
 
-  // A backend's name precedes the name of each of its methods, so a long one would be repeated
-  // without bound.
+  // A backend's name is the prefix of the name of each of its methods, so a long name would be
+  // repeated without bound.
   Result<void> check_backends(const schema::Model& container) const {
     for (const auto& [backend, program] : container.delegates)
       if (backend.size() > limits_.max_name_bytes)
@@ -116,7 +117,8 @@ class SourceReader {
     std::vector<ProgramSource> sources;
     for (schema::ContainerMember& member : schema::container_members(container)) {
       ProgramSource source = make_source(std::move(member.name), std::move(member.path));
-      // The container's own program is named after the record, unless the document stands alone.
+      // The names start with the record's name, unless it is the archive's only program record. The
+      // container's own program gets the record's name itself.
       if (source.path == ".program" && !is_alone_)
         source.name = model_;
       else if (!is_alone_)

@@ -1,4 +1,4 @@
-// torch/export/pt2_archive/_package.py, _package_state_dict and _package_constants, with
+// Imitates _package_state_dict and _package_constants of torch/export/pt2_archive/_package.py, and
 // _package_weights.py.
 #include <fmt/format.h>
 
@@ -53,8 +53,8 @@ schema::TensorMeta meta_of(const SavedTensor& saved) {
   return meta;
 }
 
-// What makes tensors share a record: torch's (data pointer, dtype), where a fake tensor has no
-// pointer and an empty storage the pointer 0.
+// Tensors with equal keys share a record. This is PyTorch's (data pointer, dtype): a fake tensor
+// has no pointer, and an empty storage has the pointer 0.
 struct StorageKey {
   enum class Kind : uint8_t { fake, empty, real } kind;
   const Storage* storage;
@@ -122,7 +122,7 @@ class RawPayloadWriter {
       if (is_new) groups.emplace_back();
       groups[place->second].push_back(&saved);
     }
-    // Of this program PyTorch writes each group, whatever another one holds.
+    // Within one program PyTorch writes each group, even if another group holds the same bytes.
     std::map<WrittenStorage, std::string> own;
     for (const auto& group : groups) {
       const Storage& storage = *group.front()->tensor.storage();
@@ -162,7 +162,7 @@ class RawPayloadWriter {
   std::set<std::string> names_;
 };
 
-// What the program has in one of its folders.
+// Returns the program's payloads from one of its folders.
 Result<UnpackedPayloads> payloads_of(const SavedTensors& saved) {
   const auto* record = std::get_if<Record>(&saved);
   if (record == nullptr)

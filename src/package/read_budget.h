@@ -1,4 +1,4 @@
-// What whoever reads all elements of a file's tensors may read.
+// Limits the bytes that a reader of all elements of a file's tensors may read.
 #ifndef PT2_PACKAGE_READ_BUDGET_H
 #define PT2_PACKAGE_READ_BUDGET_H
 
@@ -10,16 +10,16 @@
 
 namespace pt2 {
 
-// A file may name the same few bytes often, and let a stride of 0 make many elements of one; honest
-// files read each byte about once. The budget is twice the bytes of the file's storages, and some
-// for what small files repeat.
+// A file may name the same few bytes often, and a stride of 0 makes many elements of one. Honest
+// files read each byte about once. The budget is twice the bytes of the file's storages, plus a
+// constant for small files that repeat bytes.
 class ReadBudget {
  public:
   explicit ReadBudget(const Payloads& payloads);
 
-  // False for a tensor that is too large for what is left.
+  // False if the tensor is larger than the rest of the budget.
   bool take(const Tensor& tensor);
-  // The same as an Error `limit` that names it.
+  // Same as take(), but returns an Error `limit` that names the tensor.
   Result<void> check(const std::string& name, const Tensor& tensor);
 
  private:
@@ -29,7 +29,7 @@ class ReadBudget {
   uint64_t left_;
 };
 
-// Error `limit` where these tensors together stand for too many bytes to read each.
+// Error `limit` if these tensors together stand for too many bytes to read.
 Result<void> check_elements(std::span<const std::pair<std::string, Tensor>> tensors);
 
 }  // namespace pt2

@@ -1,4 +1,5 @@
-// The single steps of opening a package, for verify, which goes on where Package stops.
+// The single steps of opening a package, for verify, which continues after errors that stop
+// Package.
 #ifndef PT2_PACKAGE_READ_PACKAGE_H
 #define PT2_PACKAGE_READ_PACKAGE_H
 
@@ -15,50 +16,49 @@
 
 namespace pt2 {
 
-// One program of a file, decoded.
+// One decoded program of a file.
 struct ProgramSource {
-  std::string name{};   // as users call it
-  std::string model{};  // the archive's name for its record
-  std::string path{};   // its place in that record's JSON; empty: the whole record
-  bool is_main = true;  // of a container: used when the caller names no program
+  std::string name{};   // the name that users pass
+  std::string model{};  // the archive's name for the program's record
+  std::string path{};   // the place in that record's JSON; empty: the whole record
+  bool is_main = true;  // used if the caller names no program of a container
   schema::ExportedProgram program{};
-  std::optional<Program> read{};                      // a long one, for which `program` is empty
-  std::vector<PayloadPaths> payload_paths{};          // containers, and schema 8.11
-  std::shared_ptr<const draft::GraphModule> draft{};  // what an early draft says
+  std::optional<Program> read{};                      // a long program; `program` is then empty
+  std::vector<PayloadPaths> payload_paths{};          // of containers and of schema 8.11
+  std::shared_ptr<const draft::GraphModule> draft{};  // the content of an early draft
 };
 
 // "file!record:.path".
 std::string program_place(const Archive& archive, const ProgramSource& source);
 
-// Reads every program of one record: a single one, or those of a container. `where` of errors and
-// warnings is "file!record:.path". Long programs may come as `read`, unless `form` says that the
-// schema's types are wanted.
-// `any_brief` is any, with brief origins of nodes.
+// Reads every program of one record: a single program, or the programs of a container. `where` of
+// errors and warnings is "file!record:.path". Long programs may come as `read`, unless `form` is
+// `schema`, which asks for the schema's types. `any_brief` is `any` with brief node origins.
 enum class SourceForm : uint8_t { any, any_brief, schema };
 Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
                                                 Diagnostics& warnings,
                                                 SourceForm form = SourceForm::any);
-// A program in pieces, as the file has it.
+// A program that is read in pieces, directly from the file's text.
 struct ProgramPieces {
-  Record record;  // which the reader views
+  Record record;  // viewed by the reader
   std::unique_ptr<schema::PieceReader> reader;
 };
-// Nothing where the program is to be read whole (Package::schema): a short one, the member of a
+// Nullopt if the program must be read whole (Package::schema): a short program, the member of a
 // container, an early draft.
 std::optional<ProgramPieces> open_pieces(const Package& package, const std::string& model,
                                          size_t piece_bytes = schema::kPieceBytes);
-// Adds V211 for each program whose name an earlier one has.
+// Adds V211 for each program with the name of an earlier program.
 void check_names(const Archive& archive, std::span<const ProgramSource> sources,
                  Diagnostics& findings);
-// Takes source.read, or converts source.program, which are moved from, to a Program. Warns of
-// unknown dialects (V207). Broken rules of the graph are added to `faults`, with their place.
+// Moves from source.read, or converts source.program and moves from it. Warns of unknown dialects
+// (V207). Adds violations of the graph's rules to `faults`, with their place.
 Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
                              Diagnostics& faults);
-// Reads every payload of one program; `mode` is strict or in_place.
+// Reads all payloads of one program; `mode` is strict or in_place.
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                        Diagnostics& issues, PickleMode mode = PickleMode::strict);
-// As Package::payloads, for tensors that are only written again: storages stay where they are in
-// the mapped file, of any size, even where they are not aligned for kernels.
+// Same as Package::payloads, for tensors that are only written again: storages of any size stay in
+// the mapped file, even if they are not aligned for kernels.
 Result<std::shared_ptr<const Payloads>> read_payloads_in_place(const Package& package,
                                                                const std::string& model);
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,

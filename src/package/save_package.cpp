@@ -13,7 +13,7 @@
 namespace pt2 {
 namespace {
 
-// The form in which torch.export.save wrote the flat layout, by its schema version.
+// The form of the flat layout that torch.export.save wrote for schema versions from `since` on.
 struct FlatForm {
   int since;  // as schema::version_number
   std::string_view suffix;
@@ -81,7 +81,7 @@ Result<void> write_flat(PackageWriter& writer, const PackageContents& contents) 
   PT2_TRY_VOID(add_tensors("state_dict", program.state_dict, {}, form.state_dict));
   if (form.has_constants)
     PT2_TRY_VOID(add_tensors("constants", program.constants, program.objects, PickleKind::dict));
-  // Readers before 2.4 neither use sample inputs nor refuse them.
+  // Readers before 2.4 neither use nor reject sample inputs.
   if (form.has_sample_inputs || !program.sample_inputs.bytes.empty())
     PT2_TRY_VOID(writer.add("serialized_example_inputs.pt", program.sample_inputs));
   PT2_TRY_VOID(writer.add("version", schema::version_text(version)));
@@ -113,8 +113,8 @@ Result<void> write_raw(PackageWriter& writer, const SavedProgram& program) {
   return writer.add(fmt::format("models/{}.json", program.name), program.json);
 }
 
-// package_pt2 writes compiled code before the user's files and ExecuTorch's behind them. Then come
-// the archive's own records (PT2ArchiveWriter.__exit__) and those of the zip writer.
+// package_pt2 writes compiled code before the user's files, and ExecuTorch's files after them. The
+// archive's own records (PT2ArchiveWriter.__exit__) and the zip writer's records follow.
 Result<void> write_package(PackageWriter& writer, const PackageContents& contents) {
   for (const SavedProgram& program : contents.programs) {
     PT2_TRY_VOID(contents.era == Era::raw_payloads
@@ -151,8 +151,8 @@ std::string root_folder(std::string_view path) {
   const size_t slash = path.find_last_of('/');
   std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
   if (const size_t dot = name.rfind('.'); dot != name.npos) name = name.substr(0, dot);
-  // PyTorch cannot write to a path whose name gives no valid folder; readers accept any root
-  // folder.
+  // PyTorch cannot write to a path whose name gives no valid folder. Readers accept any root
+  // folder, so the fallback is safe.
   return std::string(!zip::name_fault(name).empty() ? "archive" : name);
 }
 

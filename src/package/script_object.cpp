@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// Bounds nesting: a pickle may nest values in themselves and share them often.
+// Bounds the work: a pickle may nest values in themselves and share them often.
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxValues = 100'000;
 
@@ -81,7 +81,7 @@ class ScriptObjectReader {
     return Value(std::move(pairs));
   }
 
-  // The parts of a quantized tensor are its integers and a tuple: (scheme, parameters of the
+  // A quantized tensor has two parts: its integers, and a tuple (scheme, parameters of the
   // scheme...).
   Result<Value> read_tensor(const PickleValue& value, int depth) {
     if (value.tensor().tensor.defined()) return Value(value.tensor().tensor);
@@ -101,7 +101,7 @@ class ScriptObjectReader {
   Budget budget_;
 };
 
-// A value to be written into a TorchScript pickle, and its type there; "" when the type is unknown.
+// A value for a TorchScript pickle, and its TorchScript type; "" if the type is unknown.
 struct Typed {
   PickleValue value;
   std::string type;
@@ -126,7 +126,7 @@ class Typer {
   }
 
  private:
-  // Finds the common type of elements that may be None; "" for elements of different types.
+  // Finds the common type of elements that may be None; "" if the types differ.
   class ElementType {
    public:
     void add(const std::string& type) {
@@ -171,7 +171,7 @@ class Typer {
     }
   }
 
-  // The function that builds a list of such elements without stating their type.
+  // Returns the function that builds a list of `element` without stating the element type.
   static std::string_view builder_of(std::string_view element) {
     if (element == "bool") return "torch.jit._pickle.build_boollist";
     if (element == "int") return "torch.jit._pickle.build_intlist";
@@ -236,7 +236,7 @@ class Typer {
   Budget budget_;
 };
 
-// The state of a pickled object. torch.save writes (result of __getstate__, class name);
+// Returns the state of a pickled object. torch.save writes (result of __getstate__, class name).
 // torch._C._pickle_save, which writes the records of single objects since 2.8, writes the state
 // alone.
 PickleValue state_of(const PickleValue& object) {
@@ -257,8 +257,8 @@ Result<Object> script_object(const PickleValue& value) {
       ScriptObject{std::string(value.text()), std::move(state)});
 }
 
-// What __reduce__ writes is the device, and (seed, offset, state) for __setstate__; the offset is
-// that of other devices (torch/csrc/Generator.cpp, THPGenerator_reduce).
+// __reduce__ writes the device, and (seed, offset, state) for __setstate__. Only other devices use
+// the offset (torch/csrc/Generator.cpp, THPGenerator_reduce).
 Result<Object> generator_object(const PickleValue& value) {
   const auto invalid = [](std::string text) {
     return Error{ErrorCode::invalid, std::move(text), ""};

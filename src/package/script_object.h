@@ -1,4 +1,4 @@
-// Instances of C++ classes among a program's constants, as values for operators that take them.
+// Instances of C++ classes among a program's constants, as values for the operators that take them.
 #ifndef PT2_PACKAGE_SCRIPT_OBJECT_H
 #define PT2_PACKAGE_SCRIPT_OBJECT_H
 
@@ -15,13 +15,13 @@ namespace pt2 {
 // too many values).
 Result<Object> script_object(const PickleValue& value);
 
-// Converts a pickled torch.Generator; its object's state is the tensor of get_state(). Errors:
-// invalid (a state that torch refuses too), unsupported (of another device than the processor).
+// Converts a pickled torch.Generator; the state of the result is the tensor of get_state(). Errors:
+// invalid (a state that PyTorch refuses too), unsupported (a device other than the CPU).
 Result<Object> generator_object(const PickleValue& value);
 
-// The state of an object in the form of TorchScript's own pickles, where lists state their element
-// type (torch.save leaves that to the class). Empty lists and lists of several types state none.
-// Errors: limit. Imitates torch/csrc/jit/serialization/pickler.cpp, pushIValueImpl.
+// Returns the state of an object in the form of TorchScript's own pickles, where lists state their
+// element type (torch.save leaves it to the class). Empty and mixed lists state none. Errors:
+// limit. Imitates torch/csrc/jit/serialization/pickler.cpp, pushIValueImpl.
 Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state);
 
 }  // namespace pt2

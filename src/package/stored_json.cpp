@@ -11,7 +11,8 @@ Result<std::string> stored_json(const Package& package, std::string_view model,
     return schema::encode_value(schema::type_of<T>(), &document, style);
   };
   if (const draft::GraphModule* module = package.draft(model)) return encoded(*module);
-  // A container is one document; to get one of its programs, name it.
+  // Without a model name a container is encoded as one document; a name selects one of its
+  // programs.
   if (model.empty()) {
     PT2_TRY(const auto container, package.container());
     if (container) return encoded(*container);

@@ -1,5 +1,5 @@
-// Payloads written by torch.save: whole state dicts and constants (2.1 to 2.8), and single tensors
-// since then.
+// Payloads written by torch.save: whole state dicts and constants (2.1 to 2.8), single tensors
+// later.
 #include <fmt/format.h>
 
 #include "base/random_state.h"
@@ -79,7 +79,7 @@ Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::
   return wrong_content(value, "a tensor");
 }
 
-// Reads in listing mode, which does not refuse the object's class; the record holds nothing else.
+// Uses listing mode, which accepts any class. The record holds nothing but the object.
 void add_object_record(const PayloadReading& reading, std::string name, std::string record_name,
                        ObjectForm form) {
   PayloadObject payload{.name = std::move(name), .record = std::move(record_name)};

@@ -1,5 +1,5 @@
-// Converts values between one torch.save file for all of them (to 2.8) and records of their own
-// (2.9 on).
+// Converts between one torch.save file for all values (to 2.8) and a record for each value (2.9
+// on).
 #include <fmt/format.h>
 
 #include "package/payload_writers.h"
@@ -15,8 +15,8 @@ Error refused(std::string message, const std::string& name) {
   return {ErrorCode::unsupported, std::move(message), name};
 }
 
-// A torch.save file of one value. Its parts refer to storages that the pickle owns, so they keep it
-// alive.
+// Returns the parts of a torch.save file. They refer to storages that the pickle owns, so each part
+// keeps the pickle alive.
 Result<std::vector<Record>> torch_save_of(Pickle pickle) {
   const auto owner = std::make_shared<const Pickle>(std::move(pickle));
   PartsSink sink;
@@ -27,7 +27,7 @@ Result<std::vector<Record>> torch_save_of(Pickle pickle) {
   return parts;
 }
 
-// The parts as one piece of memory; a file that was read is a single part already.
+// Concatenates the parts; a single part (a file that was read) is returned as it is.
 Record joined(std::span<const Record> parts) {
   if (parts.size() == 1) return parts.front();
   std::string bytes;
@@ -51,8 +51,9 @@ Result<SavedTensor> unpacked_tensor(const std::string& name, const PickleValue& 
   return saved;
 }
 
-// An object in the form of its own record. torch.save writes (result of __getstate__, class name);
-// torch._C._pickle_save, which makes such records, writes an object of the class with that state.
+// Returns an object in the form of its own record. torch.save writes (result of __getstate__, class
+// name). torch._C._pickle_save, which creates such records, writes an object of that class with
+// that state.
 Result<SavedObject> unpacked_object(const std::string& name, const PickleValue& value) {
   const std::string class_name(value.text());
   const bool has_state = class_name.starts_with(kTorchScriptClass) && value.size() == 1 &&

@@ -11,7 +11,7 @@
 namespace pt2::schema {
 namespace {
 
-// FNV-1a: the same on every machine, and good enough to find equal values quickly.
+// FNV-1a: equal on all machines, and sufficient to find equal values quickly.
 class Hasher {
  public:
   void add(const void* bytes, size_t size) {
@@ -187,7 +187,7 @@ class Differ {
     return keys;
   }
 
-  // The keys alone, for dictionaries that differ only in their order.
+  // Prints only the keys, for dictionaries that differ only in their order.
   static std::string print_keys(const std::vector<std::string_view>& keys) {
     JsonWriter writer;
     writer.begin_array();
@@ -213,7 +213,7 @@ class Differ {
     if (differs) report(type, left, right);
   }
 
-  // A null pointer is a side without such an element.
+  // A null pointer means that this side lacks the element.
   void report(const Type& type, const void* left, const void* right) {
     auto print = [&](const void* value) {
       return value ? encode_as(type, value, profile_of(kNewestVersion), JsonStyle::python)

@@ -10,7 +10,7 @@ std::string below(std::string path, std::string_view key) {
   return path;
 }
 
-// torch.nn.Module's own method, which every exported module has.
+// The method of torch.nn.Module that every exported module has.
 constexpr std::string_view kMainMethod = "forward";
 
 void add_methods(Program& program, const std::string& prefix, const std::string& path,
@@ -26,7 +26,7 @@ void add_methods(Program& program, const std::string& prefix, const std::string&
 
 std::vector<ContainerMember> container_members(Model& model) {
   std::vector<ContainerMember> members;
-  // The two forms of the key `program`; only 8.11's has a version of its own.
+  // The key `program` has two forms; only the form of 8.11 has its own version.
   if (model.program.schema_version.major != 0)
     members.push_back(
         {.name = model.name, .path = ".program", .program = &model.program, .is_main = true});

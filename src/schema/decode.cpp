@@ -26,7 +26,7 @@ T& mutable_as(void* value) {
   return *static_cast<T*>(value);
 }
 
-// A file may break a rule a million times; a few findings are enough for a reader.
+// A file may break a rule a million times; readers need only the first findings.
 constexpr size_t kMaxFindingsPerRule = 100;
 constexpr size_t kMaxMembers = 64;
 // Notes on unusual spellings may take many times the memory of the text, above all in nested
@@ -36,15 +36,15 @@ constexpr size_t kSpellingBytesPerByte = 16;
 
 }  // namespace
 
-// Which keys of a record its version writes. Bit i stands for the key of member i, or, where
-// members share a key, for the first of them.
+// The keys of a record that its version writes. Bit i stands for the key of member i. For members
+// that share a key, the bit is that of the first member.
 struct Expectation {
   uint64_t required = 0;  // missing is an error
-  uint64_t always = 0;    // written whatever the value
+  uint64_t always = 0;    // always written, whatever the value
   uint64_t optional = 0;  // null by default
 };
 
-// A JSON value that has not been read yet, and its token: the whole scalar, or the opening bracket.
+// An unread JSON value and its token: the whole scalar, or the opening bracket.
 struct UnreadValue {
   ondemand::value json;
   std::string_view token;
@@ -53,10 +53,10 @@ struct UnreadValue {
   char first() const { return token.empty() ? '\0' : token[0]; }
 };
 
-// Walks the text once. Functions return false after they have set error_.
+// Reads the text in one pass. Functions return false after they have set error_.
 class Decoder {
  public:
-  // `json_bytes`: of the whole text.
+  // `json_bytes` is the size of the whole text.
   Decoder(const Profile& profile, const Limits& limits, size_t json_bytes, Diagnostics& warnings)
       : profile_(profile),
         newer_minor_(profile.version > kNewestVersion),
@@ -82,8 +82,8 @@ class Decoder {
     return text_.check_end();
   }
 
-  // Elements of a list or a dictionary at `depth`, without its brackets. What the record around it
-  // would keep of their spelling is an error here.
+  // Reads the elements of a list or a dictionary at `depth`, without its brackets. Fails on unusual
+  // spellings, because the record that would keep them is not decoded here.
   Result<void> decode_elements(const Type& type, void* out, std::string_view json, uint32_t depth) {
     PT2_TRY_VOID(text_.open(json, type.kind == Kind::list ? "[]" : "{}"));
     spelling_budget_ += kSpellingBytesPerByte * json.size();
@@ -99,7 +99,7 @@ class Decoder {
   }
 
  private:
-  // What was seen of the keys of one record.
+  // The keys of one record that were read so far.
   struct Fields {
     uint64_t seen = 0;  // bits as in Expectation
     uint64_t null = 0;
@@ -107,8 +107,8 @@ class Decoder {
     bool in_order = true;
     size_t count = 0;
     std::array<int8_t, kMaxMembers> order;                  // the known keys, `count` of them
-    std::vector<std::pair<size_t, Trace::Field>> unknown;   // with `count` when they came
-    std::vector<std::pair<int, std::string>> spelled_keys;  // known, but with needless escapes
+    std::vector<std::pair<size_t, Trace::Field>> unknown;   // with `count` at that time
+    std::vector<std::pair<int, std::string>> spelled_keys;  // known keys with needless escapes
   };
 
   Expectation expect(const Type& type) const {
@@ -232,7 +232,7 @@ class Decoder {
     return true;
   }
 
-  // The innermost record around the value keeps the spelling.
+  // Adds a spelling that differs from the usual one to the innermost record around the value.
   bool note_spelling(const Step& step, const Type& type, const void* value,
                      std::string_view spelled) {
     std::string usual = encode_as(type, value, profile_of(profile_.version), JsonStyle::python);
@@ -250,7 +250,7 @@ class Decoder {
     return true;
   }
 
-  // From `begin` to where the document stands now, without the blanks in between.
+  // Returns the text from `begin` to the document's current location, without trailing blanks.
   std::string_view text_since(const char* begin) {
     const char* end = nullptr;
     if (text_.document().current_location().get(end) != simdjson::SUCCESS) end = begin;
@@ -258,7 +258,7 @@ class Decoder {
     return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   }
 
-  // Takes a value without a schema type: it is checked, but kept as text.
+  // Takes a value without a schema type: checks it and keeps it as text.
   bool take_json(UnreadValue& value, const Step& step, std::string& out) {
     std::string_view json = value.token;
     simdjson::error_code error = simdjson::SUCCESS;
@@ -357,7 +357,7 @@ class Decoder {
     return true;
   }
 
-  // Fails when two of keys_ are equal, and empties it.
+  // Fails if two of keys_ are equal; clears keys_.
   bool check_keys(const Step& step) {
     const auto twice = find_duplicate(keys_);
     keys_.clear();
@@ -377,7 +377,8 @@ class Decoder {
     return read_fields(object, type, out, step);
   }
 
-  // Version 3 and 4 may write [3, 1]; 1 and 2 write a number.
+  // Reads a version that is not an object: versions 3 and 4 may write [3, 1]; 1 and 2 write a
+  // number.
   bool read_short_version(UnreadValue& value, SchemaVersion& out, Step& step) {
     std::string json;
     if (!take_json(value, step, json)) return false;
@@ -417,7 +418,7 @@ class Decoder {
     return read(value, *member.type, member.get(out), inner);
   }
 
-  // A key whose spelling matches no member: finds the member that it means after unescaping, or
+  // Handles a key whose spelling matches no member: finds the member after unescaping the key, or
   // keeps the field as unknown.
   bool name_field(ondemand::field& field, const Type& type, Step& step, Fields& fields,
                   int& first) {
@@ -441,7 +442,8 @@ class Decoder {
     return true;
   }
 
-  // The first member with the key at `key`, which ends at a quote. `hint` is the expected member.
+  // Returns the first member with the key at `key`, which ends at a quote. `hint` is the expected
+  // member.
   static int find_member(const Type& type, const char* key, int hint) {
     const size_t count = type.members.size();
     for (size_t n = 0, i = static_cast<size_t>(hint); n < count; ++n, ++i) {
@@ -454,7 +456,8 @@ class Decoder {
     return -1;
   }
 
-  // Chooses among the members that share a key: the one of this version whose type fits the token.
+  // Chooses among the members that share a key: the member of this version whose type fits the
+  // token.
   const Member& choose(const Type& type, size_t first, std::string_view token) const {
     const size_t end = type.members[first].key_end;
     if (end == first + 1) return type.members[first];
@@ -510,11 +513,11 @@ class Decoder {
     return true;
   }
 
-  // What was seen of the alternatives of one union.
+  // The alternatives of one union that were read so far.
   struct Alternatives {
     bool usual = true;
-    size_t next = 0;       // the alternative expected next where all are written
-    std::string_view tag;  // of {"$type": tag, "$value": ...}
+    size_t next = 0;       // the next alternative, if all are written
+    std::string_view tag;  // from {"$type": tag, "$value": ...}
     std::string_view held_key;
   };
 
@@ -591,7 +594,7 @@ class Decoder {
     return read(value, *member.type, type.add(out, nullptr, index), inner);
   }
 
-  // Counts one alternative, where a union is written with all of its alternatives in order.
+  // Counts one alternative of a union that is written with all of its alternatives in order.
   bool pass_alternative(std::string_view key, const Type& type, Alternatives& found) const {
     skip_other_versions(type, found);
     found.usual &= found.next < type.members.size() && type.members[found.next].key == key;
@@ -619,27 +622,27 @@ class Decoder {
   JsonText text_;
   bool has_special_bytes_ = false;
   size_t spelling_budget_ = 0;
-  std::array<size_t, 16> findings_{};  // per rule of this level
+  std::array<size_t, 16> findings_{};  // by rule of this level
   std::vector<std::string_view> keys_;
   Error error_;
 };
 
 namespace {
 
-// Observes how the whole file is written: the blanks at its first key, and its first non-ASCII
-// byte.
+// Observes the spelling of the whole file: the blanks at its first key, and whether it has
+// non-ASCII bytes.
 void observe(std::string_view json, Profile& profile) {
   const size_t colon = json.find("\":");
   const char next =
       colon == std::string_view::npos || colon + 2 >= json.size() ? ' ' : json[colon + 2];
   profile.compact = next != ' ' && next != '\n' && next != '\t' && next != '\r';
-  // Without an early exit the loop is vectorised.
+  // A loop without an early exit can be vectorized.
   unsigned char bits = 0;
   for (const char c : json) bits |= static_cast<unsigned char>(c);
   profile.raw_utf8 = bits >= 0x80;
 }
 
-// How `json` is written, by its version and as observed.
+// Returns the spelling of `json`, from its version and from observation.
 Result<Profile> find_profile(const Type& type, std::string_view json, const Limits& limits,
                              Diagnostics& warnings) {
   if (json.size() > limits.max_json_bytes) {
@@ -670,12 +673,12 @@ void note_observed(const Profile& profile, TraceHolder& spelling) {
   trace.raw_utf8 = profile.raw_utf8;
 }
 
-// What the fields alone do not say.
+// Checks rules that concern several fields.
 Result<void> check_program(const ExportedProgram& program, const Limits& limits) {
-  // What profiles take for the newest may as well be a version that never was.
+  // Profiles treat any newer version as the newest one, but the version may not exist.
   PT2_TRY_VOID(check_major(program.schema_version));
   uint64_t bytes = 0;
-  // Even an empty one is parsed, and may be found wrong.
+  // Even an empty guard is parsed, and may be invalid.
   for (const std::string& guard : program.guards_code) bytes += sizeof guard + guard.size();
   if (bytes <= limits.max_guard_bytes) return {};
   return Error{ErrorCode::limit,
@@ -692,7 +695,8 @@ const Member& find_member(const Type& type, std::string_view name) {
 
 Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
                          Diagnostics& warnings) {
-  // The record around a value keeps its unusual spelling, so only records can be decoded alone.
+  // The record around a value keeps its unusual spelling, so only records can be decoded
+  // separately.
   if (type.kind != Kind::record)
     return Error{ErrorCode::argument,
                  fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
@@ -723,18 +727,18 @@ struct PieceReader::State {
     if (place == from.size()) return table;
     const std::string_view text = from[place++];
     const size_t known = warnings.all().size();
-    // The tables lie in .graph_module.graph.
+    // The tables are in .graph_module.graph.
     constexpr uint32_t kTableDepth = 4;
     PT2_TRY_VOID(decoder.decode_elements(*find_member(type_of<Graph>(), member).type, &table, text,
                                          kTableDepth));
-    // Its place would count from the piece's beginning.
+    // The finding's place would be relative to the piece.
     if (warnings.all().size() != known) return malformed("a finding");
     if (release) release(text);
     return table;
   }
 
   Pieces pieces;
-  Limits limits;  // of which the decoder keeps a reference
+  Limits limits;  // referenced by the decoder
   Diagnostics warnings;
   Decoder decoder;
   Release release;
@@ -762,7 +766,7 @@ std::unique_ptr<PieceReader> PieceReader::open(std::string_view json, const Limi
   if (!state->decoder.decode(type, &state->outline, outline) ||
       !check_program(state->outline, limits))
     return nullptr;
-  // A graph's table of stack traces is taken apart with all nodes before it.
+  // Expanding a graph's table of stack traces needs all nodes at once.
   if (!state->outline.graph_module.graph.co_fileinfo_ordered_list.empty()) return nullptr;
   note_observed(*profile, state->outline.trace);
   return std::unique_ptr<PieceReader>(new PieceReader(std::move(state)));

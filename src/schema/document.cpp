@@ -12,7 +12,7 @@ std::string versions_text(const Member& member) {
   const std::string since = version_text(member.since);
   if (member.until == kForever) return since + " –";
   if (member.until == member.since) return since;
-  // A version that never was, such as 7.99, means "until the next major".
+  // A nonexistent version, such as 7.99, means "until the next major version".
   if (member.until % 100 == 99) return fmt::format("{} – {}.x", since, member.until / 100);
   return fmt::format("{} – {}", since, version_text(member.until));
 }

@@ -1,4 +1,4 @@
-// The schema as text to read, made from the table, so that it cannot be out of date.
+// The schema as text for readers, generated from the table, so that it is always up to date.
 #ifndef PT2_SCHEMA_DOCUMENT_H
 #define PT2_SCHEMA_DOCUMENT_H
 
@@ -6,8 +6,8 @@
 
 namespace pt2::schema {
 
-// Markdown: a table for each type, with field or alternative, id, type, versions, and the default
-// of a missing field.
+// Returns Markdown: a table for each type, with field or alternative, id, type, versions, and the
+// default of a missing field.
 std::string document_types();
 
 }  // namespace pt2::schema

@@ -14,14 +14,14 @@
 namespace pt2::schema {
 namespace {
 
-// Enumerators are int64_t too, but aliasing rules forbid reading them through a pointer to int64_t.
+// Enumerators are int64_t too, but aliasing rules forbid a read through a pointer to int64_t.
 int64_t load_int(const void* value) {
   int64_t number = 0;
   std::memcpy(&number, value, sizeof number);
   return number;
 }
 
-// By path.
+// Spellings by path.
 using Spellings = TextMap<std::string_view, const Trace::Spelling*>;
 
 class Encoder {
@@ -63,7 +63,7 @@ class Encoder {
   }
 
  private:
-  // Writes the file's own spelling, as long as it still stands for the same value.
+  // Writes the file's own spelling, if the value is still the same.
   bool write_as_spelled(const Type& type, const void* value) {
     const auto found = spellings_->find(path_);
     if (found == spellings_->end()) return false;
@@ -161,7 +161,7 @@ class Encoder {
   }
 
   // Chooses among the members that share a key: a member with a value, preferably of this version.
-  // The bool is whether it has one.
+  // The bool is true if the chosen member has a value.
   std::pair<const Member*, bool> chosen(const Type& type, const void* value, size_t first) const {
     const auto candidates = type.members.subspan(first, type.members[first].key_end - first);
     const Member* best = nullptr;
@@ -175,7 +175,7 @@ class Encoder {
     return {best, false};
   }
 
-  // Whether PyTorch's writer of this version writes the key of members[first].
+  // True if PyTorch's writer of this version writes the key of members[first].
   bool is_usual(const Type& type, const void* value, size_t first) const {
     bool expected = false;
     for (size_t i = first; i < type.members[first].key_end; ++i) {
@@ -228,18 +228,18 @@ class Encoder {
 
   Profile profile_;
   JsonWriter writer_;
-  const Spellings* spellings_ = nullptr;  // of the record around, if it has any
-  std::string path_;                      // from that record
+  const Spellings* spellings_ = nullptr;  // of the enclosing record, if it has any
+  std::string path_;                      // relative to that record
 };
 
-// A default that schema.def spells out is compared as text; any other default is the empty value of
+// Compares a default that schema.def spells out as text. Any other default is the empty value of
 // its type.
 bool is_default(const Member& member, const void* value) {
   return encode_as(*member.type, value, profile_of(kNewestVersion), JsonStyle::python) ==
          member.default_json;
 }
 
-// How the program's file was written as a whole.
+// Returns the spelling of the program's whole file.
 Profile file_profile(const Type& type, const void* value, int version) {
   Profile profile = profile_of(version);
   if (const Trace* trace = type.kind == Kind::record ? type.trace_of(value) : nullptr) {
@@ -249,7 +249,7 @@ Profile file_profile(const Type& type, const void* value, int version) {
   return profile;
 }
 
-// As in decoding, a program without a version counts as the newest.
+// As in decoding, a missing version means the newest version.
 int version_of(const SchemaVersion& version) {
   return version.major == 0 ? kNewestVersion : version_number(version);
 }
@@ -319,7 +319,7 @@ std::optional<std::string> encode_in_pieces(PieceReader& reader) {
       if (table->empty()) return true;
       const std::string text = encode_as(*member->type, &*table, profile, style);
       out += separator;
-      out.append(text, 1, text.size() - 2);  // without brackets
+      out.append(text, 1, text.size() - 2);  // without the brackets
       separator = profile.compact ? "," : ", ";
     }
   };

@@ -13,8 +13,8 @@ namespace pt2::schema {
 
 std::string encode_as(const Type& type, const void* value, const Profile& profile, JsonStyle style);
 
-// Whether a member's value differs from its default, so that it must be written even when its
-// version has no such field.
+// True if a member's value differs from its default, so that it must be written even if its version
+// has no such field.
 bool is_set(const Member& member, const void* owner);
 
 }  // namespace pt2::schema

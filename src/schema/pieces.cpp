@@ -15,8 +15,7 @@ constexpr std::array<Mark, 256> kMarks = [] {
   return marks;
 }();
 
-// Walks brackets and strings. Functions return false where the text is not JSON, as far as they
-// see.
+// Walks brackets and strings. Functions return false if they see that the text is not JSON.
 class Splitter {
  public:
   Splitter(std::string_view json, size_t piece_bytes) : json_(json), piece_bytes_(piece_bytes) {}
@@ -88,7 +87,7 @@ class Splitter {
     return take(':');
   }
 
-  // `level` says how much of kWay lies behind.
+  // `level` is the number of steps of kWay that lead to this object.
   bool walk_object(size_t level) {
     if (!take('{')) return false;
     if (take('}')) return true;
@@ -129,7 +128,7 @@ class Splitter {
   std::string_view json_;
   size_t piece_bytes_;
   size_t at_ = 0;
-  size_t copied_ = 0;  // up to here the text is in pieces_
+  size_t copied_ = 0;  // the text before this offset is in pieces_
   Pieces pieces_;
 };
 

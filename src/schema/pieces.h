@@ -1,6 +1,6 @@
-// A long program read in pieces: its JSON without the two long tables of the outermost graph, and
-// these tables a part at a time, so that neither the text's index nor what it decodes to is ever
-// whole in memory.
+// Reads a long program in pieces: its JSON without the two long tables of the outermost graph, and
+// then these tables in parts. Neither the index of the text nor the decoded values are ever whole
+// in memory.
 #ifndef PT2_SCHEMA_PIECES_H
 #define PT2_SCHEMA_PIECES_H
 
@@ -17,35 +17,36 @@ namespace pt2::schema {
 
 struct Pieces {
   std::string outline;  // the program with both tables empty
-  // Views of the text: elements, without the table's brackets and the commas between the pieces.
+  // Views of the text: elements, without the table's brackets and without the commas between
+  // pieces.
   std::vector<std::string_view> tensor_values;
   std::vector<std::string_view> nodes;
-  // Where in the outline their elements belong; npos where it has no such table.
+  // Offsets in the outline where the elements belong; npos if the text has no such table.
   size_t tensor_values_at = std::string::npos;
   size_t nodes_at = std::string::npos;
 };
-// Cuts behind the first element with which a piece has `piece_bytes`. Nothing where the text does
-// not look like a program. What is cut is no more checked than that: text and pieces are right
-// together where each of them is.
+// Ends each piece after the first element with which it has `piece_bytes`. Nullopt if the text does
+// not look like a program. Does not check the cut texts further: the whole text is valid exactly if
+// the outline and all pieces are valid.
 std::optional<Pieces> split_program(std::string_view json, size_t piece_bytes);
 
-// Large enough that what each piece costs does not show, small beside the program it becomes.
+// Large enough to hide the cost of a piece; small compared to the decoded program.
 inline constexpr size_t kPieceBytes = 1 << 18;
 
 class PieceReader {
  public:
-  // Is given parts of the text that will not be read again.
+  // Receives parts of the text that will not be read again.
   using Release = std::function<void(std::string_view)>;
 
-  // Null where the text is to be decoded whole: it is short, wrong, or older than these tables.
+  // Null if the text must be decoded whole: it is short, invalid, or older than these tables.
   static std::unique_ptr<PieceReader> open(std::string_view json, const Limits& limits,
                                            size_t piece_bytes, Release release);
   ~PieceReader();
 
-  // The program without the tables' content.
+  // Returns the program without the tables' content.
   ExportedProgram take_outline();
-  // What comes next; empty at the end. An error, which says no more than that, where only decoding
-  // the whole text gives messages and spellings.
+  // Return the next elements; empty at the end. An error has no details: only decoding the whole
+  // text gives messages and spellings.
   Result<Dict<TensorMeta>> next_values();
   Result<List<Node>> next_nodes();
   // V201 to V206, as decode_program adds them.
@@ -57,8 +58,8 @@ class PieceReader {
   std::unique_ptr<State> state_;
 };
 
-// encode_program of the whole program, whose schema's types are never whole in memory. Nothing
-// where a piece cannot be read.
+// Same as encode_program of the whole program, but the schema's types are never whole in memory.
+// Nullopt if a piece cannot be read.
 std::optional<std::string> encode_in_pieces(PieceReader& reader);
 
 }  // namespace pt2::schema

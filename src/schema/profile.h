@@ -1,5 +1,5 @@
-// How each schema version spells JSON, apart from its fields: the behaviour of torch's serialize.py
-// of that time.
+// The JSON spelling of each schema version, apart from its fields: the behaviour of PyTorch's
+// serialize.py of that time.
 #ifndef PT2_SCHEMA_PROFILE_H
 #define PT2_SCHEMA_PROFILE_H
 
@@ -18,11 +18,11 @@ enum class UnionSpelling : uint8_t {
 struct Profile {
   int version;
   UnionSpelling unions;
-  bool omits_null;         // leaves out fields that are null and have null as their default
+  bool omits_null;         // omits null fields whose default is null
   bool none_is_list;       // as_none is [], the empty tuple, instead of true
   bool quotes_non_finite;  // "Infinity" instead of a bare Infinity
   bool plain_version;      // "schema_version": 2
-  // Observed in each file instead of decided by its version; see Trace.
+  // Observed in each file, not determined by its version; see Trace.
   bool compact = false;
   bool raw_utf8 = false;
 };

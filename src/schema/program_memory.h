@@ -1,6 +1,6 @@
-// The memory that a program takes, counted while it is decoded: Limits::max_program_ratio. Lists
-// whose elements hardly have text, such as [], "" and 1, would otherwise make gigabytes of a
-// megabyte.
+// Counts the memory of a program during decoding: Limits::max_program_ratio. Without the limit,
+// lists of elements with hardly any text, such as [], "" and 1, would expand a megabyte to
+// gigabytes.
 #ifndef PT2_SCHEMA_PROGRAM_MEMORY_H
 #define PT2_SCHEMA_PROGRAM_MEMORY_H
 
@@ -18,14 +18,14 @@ class ProgramMemory {
   ProgramMemory(const Limits& limits, size_t json_bytes)
       : max_(saturating_product(limits.max_program_ratio, json_bytes)), left_(max_) {}
 
-  // These count what a file may repeat, and say whether it was too much.
+  // These functions count memory that a file may repeat. False if the limit is exceeded.
   bool take(uint64_t bytes) {
     if (bytes > left_) return false;
     left_ -= bytes;
     return true;
   }
   bool take_element(const Type& element) { return take(2 * element.bytes + kBytesPerElement); }
-  // JSON without a type of its own.
+  // For JSON without a type in the schema.
   bool take_json(size_t bytes, bool is_scalar) {
     return take(bytes * (is_scalar ? 1 : kJsonBytesPerByte));
   }
@@ -34,12 +34,12 @@ class ProgramMemory {
   uint64_t max() const { return max_; }
 
  private:
-  // What an element of a list or a dictionary costs besides itself: its part of a vector that grew,
-  // and what the program and findings about it take later.
+  // The cost of a list or dictionary element besides its own size: the growth of its vector, and
+  // later memory of the program and of findings about it.
   static constexpr size_t kBytesPerElement = 64;
-  // It is parsed into values to be checked.
+  // Such JSON is parsed into values for a check.
   static constexpr size_t kJsonBytesPerByte = 48;
-  // It is parsed whenever it is needed; an operator and a number have two characters.
+  // Expressions are parsed whenever they are needed; an operator and a number have two characters.
   static constexpr size_t kExpressionBytesPerByte = 16;
 
   uint64_t max_;

@@ -1,7 +1,7 @@
 // {"keys": [["dtype"], ["size", "si\u007ae"], [null, "extra", "[1, 2]"]],
 //  "spellings": [[".device.index", "0", "-0"]], "compact": true, "raw_utf8": true}
-// A key is a known member, a known member with its own spelling, or an unknown key with its JSON. A
-// spelling is a path, the encoder's text, and the file's text.
+// A key is a known member, a known member with its own spelling, or an unknown key with its JSON.
+// A spelling is a path, the encoder's text, and the file's text.
 #include "schema/trace_text.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ Result<void> check_json(std::string_view json) {
   return {};
 }
 
-// The first of the members that share the key, as the encoder expects it.
+// Returns the first of the members that share the key, as the encoder expects.
 Result<int> find_member(std::string_view key, const Type& type) {
   for (size_t i = 0; i < type.members.size(); ++i)
     if (type.members[i].key == key) return static_cast<int>(i);

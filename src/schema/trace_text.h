@@ -11,10 +11,10 @@
 
 namespace pt2::schema {
 
-// The trace of a record of `type`; empty when the holder is.
+// Prints the trace of a record of `type`; empty for an empty holder.
 std::string print_trace(const TraceHolder& trace, const Type& type);
-// The inverse. Error `malformed`: not such a text, members that `type` lacks, a key twice, or parts
-// that are not JSON and would make the encoder write invalid JSON.
+// The inverse. Error `malformed` for another kind of text, for members that `type` lacks, for a
+// repeated key, and for parts that are not JSON and would make the encoder write invalid JSON.
 Result<TraceHolder> parse_trace(std::string_view text, const Type& type);
 
 }  // namespace pt2::schema

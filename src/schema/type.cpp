@@ -80,8 +80,8 @@ constexpr Type describe_box() {
           .element_at = [](void* p, size_t) -> void* { return &**static_cast<T*>(p); }};
 }
 
-// Enough for sizes, strides and arguments of a node. Reserving this saves two moves of each
-// element, a tenth of the time to decode.
+// Enough for sizes, strides and arguments of a node. Reserving this capacity saves two moves of
+// each element, a tenth of the decoding time.
 constexpr size_t kUsualListSize = 4;
 
 template <class T>

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kKey = "\"schema_version\"";
 
-// The text after the key at `at`, up to the end of a number or of a flat object or list; empty when
-// there is no key at `at`.
+// Returns the text after the key at `at`, up to the end of a number or of a flat object or list;
+// empty if there is no key at `at`.
 std::string_view version_json(std::string_view json, size_t at) {
   if (at > 0 && json[at - 1] == '\\') return {};
   constexpr std::string_view blanks = " \t\r\n";
@@ -42,8 +42,8 @@ SchemaVersion parse_version(std::string_view json) {
   return {.major = part(value->find("major")), .minor = part(value->find("minor"))};
 }
 
-// Whether the brackets in the text after a key close exactly one more level than they open: the
-// outermost object.
+// True if the brackets in the text after a key close exactly one level more than they open: the key
+// is in the outermost object.
 bool closes_one_object(std::string_view rest) {
   int depth = 1;
   for (size_t i = 0; i < rest.size(); ++i) {
@@ -58,7 +58,7 @@ bool closes_one_object(std::string_view rest) {
   return depth == 0;
 }
 
-// PyTorch writes some keys after the version. A text with more occurrences than this was made to
+// PyTorch writes some keys after the version. A text with more occurrences than this is made to
 // slow the search down.
 constexpr int kMaxOccurrences = 8;
 

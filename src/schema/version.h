@@ -1,4 +1,4 @@
-// Finds the schema version of a JSON text before it is decoded, because the spelling of everything
+// Finds the schema version of a JSON text before decoding, because the spelling of everything
 // depends on it.
 #ifndef PT2_SCHEMA_VERSION_H
 #define PT2_SCHEMA_VERSION_H
@@ -10,15 +10,15 @@
 
 namespace pt2::schema {
 
-// The value of the key "schema_version" of the outermost object, or, unless `outermost`, of the
-// first object that has it. {0, 0} when the key is missing or its value is no version; decoding
-// will then report the fault. Linear in the text.
+// Returns the value of the key "schema_version" of the outermost object, or, unless `outermost`, of
+// the first object with that key. {0, 0} if the key is missing or its value is not a version;
+// decoding then reports the fault. Linear in the text.
 SchemaVersion find_schema_version(std::string_view json, bool outermost);
 
-// Fails as `unsupported` for a major version unknown here.
+// Error `unsupported` for an unknown major version.
 Result<void> check_major(const SchemaVersion& version);
 
-// "8.20", or "2" for what has no minor.
+// Returns "8.20", or "2" for a version without minor.
 std::string version_text(int version);
 
 }  // namespace pt2::schema

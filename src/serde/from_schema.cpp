@@ -13,7 +13,7 @@
 namespace pt2 {
 namespace {
 
-// Nothing for an infinite bound, which is null since 8.1 and a float before.
+// Returns nullopt for an infinite bound, which is null since 8.1 and a float before.
 Result<std::optional<int64_t>> read_bound(const std::optional<int64_t>& integer,
                                           const std::optional<double>& real, double infinity) {
   if (!real) return integer;

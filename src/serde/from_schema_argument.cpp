@@ -11,7 +11,7 @@ using schema::ArgumentCase;
 using Access = ValueScope::Access;
 using Wrapper = Argument::Wrapper;
 
-// Levels of as_string_to_argument inside itself; max_json_depth bounds any other nesting.
+// Levels of nested as_string_to_argument; max_json_depth bounds all other nesting.
 constexpr int kMaxArgumentDepth = 100;
 
 Error unknown_alternative(const schema::UnknownCase& unknown, const ReadContext& context) {
@@ -19,7 +19,7 @@ Error unknown_alternative(const schema::UnknownCase& unknown, const ReadContext&
                       fmt::format("'{}' is not known to this version", unknown->tag));
 }
 
-// An expression with the value it had while exporting.
+// Returns an expression with the value that it had during export.
 template <class T>
 Symbolic<T> symbolic(const std::string& text, std::optional<T> hint, ReadContext& context) {
   auto expression = context.pool.parse(text);
@@ -53,14 +53,14 @@ Argument literal_list(ListKind kind, const std::vector<Source>& source) {
   return Argument(std::move(list));
 }
 
-// Reads numbers of enums that PyTorch may extend; our own enums hold a byte.
+// Reads numbers of enums that PyTorch may extend; libpt2's enums hold a byte.
 template <class Enum>
 Result<Argument> enumerator(int64_t number, std::string_view tag) {
   if (number >= 0 && number <= UINT8_MAX) return Argument(static_cast<Enum>(number));
   return Argument(UnknownArgument{std::string(tag), fmt::format("{}", number)});
 }
 
-// One overload for each type that an alternative of schema::Argument has.
+// One overload for each type of an alternative of schema::Argument.
 class ArgumentReader {
  public:
   ArgumentReader(ReadContext& context, ValueScope* scope, Access access, int depth)
@@ -203,8 +203,7 @@ class ArgumentReader {
       return context.fail(ErrorCode::limit,
                           fmt::format("arguments are nested deeper than {}", kMaxArgumentDepth));
     }
-    // as_operator: its type, a string, is also that of as_string, so the overloads cannot tell them
-    // apart.
+    // as_operator and as_string both hold a string, so the overloads cannot distinguish them.
     if (auto* target = source.get_if<ArgumentCase::as_operator>())
       return Argument(OperatorName{std::move(*target)});
     return std::visit(ArgumentReader(context, scope, access, depth), source.variant());
@@ -219,7 +218,7 @@ class ArgumentReader {
     return Argument(None{});
   }
 
-  // SymIntArgument and its like: a name, or a number.
+  // Reads SymIntArgument and similar types: a name, or a number.
   template <class T, class Source>
   Result<Argument> symbolic_argument(const Source& source, ValueKind kind) {
     if (const auto* name = std::get_if<0>(&source.variant()))

@@ -9,7 +9,7 @@ namespace {
 
 using Access = ValueScope::Access;
 
-// PyTorch's own serializer recurses into nested graphs and fails far earlier.
+// PyTorch's own serializer recurses into nested graphs and fails at a much lower depth.
 constexpr int kMaxGraphDepth = 64;
 
 std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> empty_meta(ValueKind kind) {
@@ -245,7 +245,7 @@ Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, ReadContex
     PT2_TRY(SymInt stride, read_sym(source.strides[i], context));
     meta.strides.push_back(stride);
   }
-  // Up to schema 2 it is a plain number.
+  // Up to schema 2 the storage offset is a plain number.
   if (context.major <= 2) {
     meta.storage_offset = SymInt(source.storage_offset_int);
   } else {

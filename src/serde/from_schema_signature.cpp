@@ -130,13 +130,13 @@ Result<OutputSpec> read_output_spec(schema::OutputSpec& source, ReadContext& con
   return unknown_spec(source.get<unknown>(), context);
 }
 
-// A dictionary of version 1's signature, looked up for every input and output.
+// A dictionary in version 1's signature, indexed for the lookups of inputs and outputs.
 class NameTable {
  public:
   explicit NameTable(const schema::Dict<std::string>& names) {
     for (const auto& [name, target] : names) targets_.emplace(name, &target);
   }
-  // Null for constants and other names.
+  // Null for constants and for unknown names.
   const std::string* find(const ArgumentSpec& arg) const {
     const auto found = arg.kind == Kind::tensor ? targets_.find(arg.name) : targets_.end();
     return found == targets_.end() ? nullptr : found->second;
@@ -147,7 +147,8 @@ class NameTable {
   TextMap<std::string_view, const std::string*> targets_;
 };
 
-// The order of graph_signature.py, _sig_to_specs: mutations, then user outputs, then gradients.
+// Reproduces the order of graph_signature.py, _sig_to_specs: mutations, then user outputs, then
+// gradients.
 class OutputSpecs {
  public:
   explicit OutputSpecs(const schema::GraphSignatureV1& source)

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view kTraceKey = "stack_trace";
 constexpr std::string_view kTableKey = "co_fileinfo_ordered_list";
-// Bounds the expanded traces: a few bytes can name a long line any number of times. Whole traces of
-// the largest programs take some 100 MB.
+// Bounds the expanded traces: a few bytes can name a long line any number of times. The expanded
+// traces of the largest programs take about 100 MB.
 constexpr size_t kMaxExpandedBytes = size_t{512} << 20;
 
 StackTraceTable read_table(schema::List<schema::CoFileInfo>& source) {
@@ -41,8 +41,8 @@ schema::List<schema::CoFileInfo> write_table(StackTraceTable table) {
   return out;
 }
 
-// Removes the table's key from the file's recorded keys; otherwise the encoder would write it with
-// an empty list.
+// Removes the table's key from the recorded keys of the file; otherwise the encoder would write it
+// with an empty list.
 void forget_key(schema::TraceHolder& spelling) {
   const schema::Trace* trace = spelling.get();
   const auto is_table = [](const schema::Trace::Field& field) { return field.key == kTableKey; };
@@ -63,8 +63,8 @@ std::optional<StackTraceTable> take_stack_traces(schema::Graph& source, ReadCont
     if (trace == nullptr) continue;
     auto whole = index.expand(*trace);
     bytes += whole ? whole->size() : 0;
-    // Writing compacts every trace that it can. A trace that would not come back unchanged keeps
-    // the whole graph unexpanded.
+    // The writer compacts every trace that it can. If the result would differ for one trace, the
+    // whole graph stays unexpanded.
     const bool comes_back =
         whole ? bytes <= kMaxExpandedBytes && index.find(*whole) == *trace
               : !StackTraceIndex::is_compact(*trace) && !StackTraceIndex::is_traceback(*trace);

@@ -12,7 +12,7 @@ namespace {
 
 schema::RangeConstraint write_range(const RangeConstraint& constraint, int version) {
   schema::RangeConstraint out{.min_val = constraint.range.min, .max_val = constraint.range.max};
-  // An unbounded side is null from 8.1 on, an infinite float before.
+  // An unbounded side is null from 8.1 on, and an infinite float before.
   if (version < 801 && !out.min_val) out.min_val_float = -INFINITY;
   if (version < 801 && !out.max_val) out.max_val_float = INFINITY;
   out.trace = constraint.spelling;
@@ -48,7 +48,7 @@ void write_calls(const Program& program, schema::GraphModule& out, int version) 
 
 schema::GraphModule write_graph_module(const Program& program, int version) {
   schema::GraphModule out;
-  // In version 1 constants are no inputs.
+  // In version 1 constants are not graph inputs.
   std::vector<bool> is_left_out;
   if (version < 200)
     for (const InputSpec& spec : program.signature.input_specs)

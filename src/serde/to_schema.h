@@ -1,4 +1,4 @@
-// Converts pt2::Program to what a file says (pt2::schema): the inverse of from_schema.
+// Converts pt2::Program to the content of a file (pt2::schema): the inverse of from_schema.
 #ifndef PT2_SERDE_TO_SCHEMA_H
 #define PT2_SERDE_TO_SCHEMA_H
 
@@ -7,10 +7,10 @@
 
 namespace pt2 {
 
-// The program in the form of its own `schema_version`, which decides the fields and the form of
-// optional tensors, bounds, booleans and the signature. A program that was read comes back as it
-// was. Nested graphs and values without references are left out. Does not check that the version
-// knows every kind of argument; converting between releases does. Linear in the program.
+// Returns the program in the form of its own `schema_version`, which determines the fields and the
+// form of optional tensors, bounds, booleans and the signature. A program that was read from a file
+// is reproduced exactly. Omits unreferenced nested graphs and values. Does not check that the
+// version has every kind of argument; conversion between releases does. Linear in the program.
 schema::ExportedProgram to_schema(const Program& program);
 
 // `version` as in schema_json.h: 820 is 8.20.

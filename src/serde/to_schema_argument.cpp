@@ -11,14 +11,14 @@ using Wrapper = Argument::Wrapper;
 
 schema::None none() { return {}; }
 
-// The name of a value in a list of names, e.g. an element of as_tensors.
+// Returns the name of a value in a list of names, e.g. of an element of as_tensors.
 const std::string& value_name(const Argument& argument, const Graph* graph) {
   const auto* id = argument.get_if<ValueId>();
   PT2_CHECK(id != nullptr && graph != nullptr);
   return graph->value(*id).name;
 }
 
-// as_name, or the number.
+// Returns as_name, or the number.
 template <class Union, class T>
 Union symbolic_argument(const Argument& argument, const Graph* graph) {
   Union out;
@@ -179,11 +179,11 @@ class ArgumentWriter {
       out.emplace_back(key, write_argument(item, graph_, version_));
     return make<as_string_to_argument>(std::move(out));
   }
-  // An UnknownArgument with a known tag: an enum number too large for our own enums, or an object
-  // of version 1.
+  // Writes an UnknownArgument with a known tag: an enum number too large for libpt2's enums, or an
+  // object of version 1.
   schema::Argument operator()(const UnknownArgument& value) const {
     Diagnostics ignored;
-    // Wrapped in a struct, because a union alone cannot be decoded.
+    // Wraps the union in a struct, because a union alone cannot be decoded.
     const std::string json =
         "{\"arg\": {" + print_json_string(value.tag) + ": " + value.json + "}}";
     if (version_ == 100 && value.tag == "as_custom_obj") {

@@ -47,7 +47,7 @@ schema::SymBool write_sym(const SymBool& value, int version) {
   return schema::SymBool::make<as_expr>(write_expr(value, version));
 }
 
-// One entry in the table of the value's kind.
+// Writes one entry into the table for the value's kind.
 class TableWriter {
  public:
   TableWriter(const std::string& name, schema::Graph& out, int version)
@@ -101,7 +101,8 @@ schema::Node write_node(const Node& node, const Graph& graph, int version) {
   return out;
 }
 
-// Version 1's constants get a value when they are read; no file has a table entry for them.
+// True for the value that the reader creates for a constant of version 1; files have no table entry
+// for it.
 bool is_stand_in(const GraphValue& value, const std::vector<bool>& is_left_out) {
   return value.definition.by == Definition::By::graph_input &&
          value.definition.index < is_left_out.size() && is_left_out[value.definition.index] &&

@@ -1,4 +1,4 @@
-// Shared by the parts of to_schema.
+// Shared by the files of to_schema.
 #ifndef PT2_SERDE_TO_SCHEMA_INTERNAL_H
 #define PT2_SERDE_TO_SCHEMA_INTERNAL_H
 
@@ -9,11 +9,11 @@
 
 namespace pt2 {
 
-// `graph` names the values; null where only constants may stand.
+// `graph` names the values; null if only constants are allowed.
 schema::Argument write_argument(const Argument& argument, const Graph* graph, int version);
 schema::Argument write_argument_spec(const ArgumentSpec& spec, int version);
-// `is_left_out` tells of each input whether it is a constant of version 1, for which files have no
-// input; empty if none is.
+// `is_left_out` is true for inputs that are constants of version 1, which have no input in files;
+// empty if there are none.
 schema::Graph write_graph(const Graph& graph, const std::vector<bool>& is_left_out, int version);
 
 schema::GraphSignature write_signature(const GraphSignature& signature, int version);

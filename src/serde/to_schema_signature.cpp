@@ -21,7 +21,7 @@ schema::ConstantValue constant_value(const Argument& value, int version) {
   return Value::make<as_none>(schema::None{});
 }
 
-// Since 5.3 constant inputs have an alternative of their own, with the name of the input.
+// Since 5.3 constant inputs have their own alternative, with the input's name.
 bool is_constant_input(const InputSpec& spec, int version) {
   return spec.arg.is_constant() && version >= 503 && !spec.arg.name.empty();
 }

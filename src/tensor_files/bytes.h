@@ -14,8 +14,8 @@
 
 namespace pt2::tensor_files {
 
-// NumPy's limit, and PyTorch's own for iterating. The number of dimensions comes from the file, and
-// copying elements recurses over it.
+// The limit of NumPy, and of iteration in PyTorch. The number of dimensions comes from the file,
+// and copying elements recurses over it.
 constexpr size_t kMaxDims = 64;
 
 inline Result<void> check_dim_count(size_t dims) {
@@ -26,7 +26,7 @@ inline Result<void> check_dim_count(size_t dims) {
                ""};
 }
 
-// The alignment needed to read one element: complex numbers are two.
+// Returns the alignment needed to read one element; a complex number is two elements.
 inline size_t element_alignment(Dtype dtype) {
   const auto size = static_cast<size_t>(dtype_size(dtype));
   return dtype_category(dtype) == DtypeCategory::complex ? size / 2 : size;
@@ -42,7 +42,7 @@ inline std::shared_ptr<Storage> copy_storage(std::span<const std::byte> bytes) {
   return storage;
 }
 
-// A storage for `bytes` of the record: borrowed where they are aligned for the dtype, else copied.
+// Returns a storage for `bytes` of the record: borrowed if aligned for the dtype, else copied.
 inline std::shared_ptr<Storage> storage_in(const Record& record, std::span<const std::byte> bytes,
                                            Dtype dtype) {
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());

@@ -85,7 +85,7 @@ class HeaderParser {
       const auto size = parse_int(text_.substr(start, position_ - start));
       if (!size) return unexpected("a size below 2^63");
       header_.sizes.push_back(*size);
-      take("L");  // Python 2 marked long integers
+      take("L");  // Python 2's mark of long integers
       if (!take(",") && !at(")")) return unexpected("',' or ')'");
     }
     return {};
@@ -167,7 +167,7 @@ Result<std::string> print_npy_header(Dtype dtype, const Sizes& sizes) {
   for (size_t i = 0; i < sizes.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(sizes[i]);
   text += sizes.size() == 1 ? ",), }" : "), }";
 
-  // Version 1 counts the header in two bytes, version 2 in four.
+  // Version 1 stores the header's length in two bytes, version 2 in four.
   const bool is_long = text.size() + kAlignment > 0xffff;
   const size_t length_bytes = is_long ? 4 : 2;
   const size_t prefix = kMagic.size() + 2 + length_bytes;

@@ -20,7 +20,7 @@ struct NpyHeader {
 };
 
 Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes);
-// Magic number, header and padding of a C-ordered little-endian array.
+// Returns magic number, header and padding of a C-ordered little-endian array.
 Result<std::string> print_npy_header(Dtype dtype, const Sizes& sizes);
 
 }  // namespace pt2::tensor_files

@@ -14,7 +14,7 @@
 namespace pt2 {
 namespace {
 
-// Strides of a recorded tensor may leave gaps, but a few bytes of file must not ask for gigabytes.
+// Strides of a recorded tensor may leave gaps, but a small file must not request gigabytes.
 constexpr int64_t kMaxGapFactor = 256;
 constexpr int64_t kAlwaysAllowedBytes = 1 << 20;
 
@@ -33,8 +33,8 @@ Result<Sizes> read_sizes(const JsonValue& json) {
   return sizes;
 }
 
-// The elements of a contiguous tensor as another dtype. Where an element is twice as large, a last
-// dimension of 2 becomes one complex number.
+// Returns the elements of a contiguous tensor as another dtype. If an element is twice as large,
+// pairs along a last dimension of 2 become complex numbers.
 Result<Tensor> view_as(const Tensor& tensor, std::string_view name) {
   const auto dtype = find_dtype(name);
   if (!dtype) return malformed("found dtype '" + printable(name) + "' in view_as");
@@ -63,7 +63,7 @@ void scatter(const std::byte*& source, Tensor& target, size_t dim, std::byte* pl
     scatter(source, target, dim + 1, place + i * step);
 }
 
-// The bytes that a storage with these strides needs; nothing beyond 64 bits.
+// Returns the bytes that a storage with these strides needs; nullopt beyond 64 bits.
 std::optional<int64_t> storage_bytes(const Tensor& tensor, const Sizes& strides) {
   int64_t last = 0;
   for (size_t i = 0; i < strides.size(); ++i) {
@@ -281,7 +281,7 @@ Result<JsonValue> parse_metadata(std::string_view key, const std::string& text) 
   return json;
 }
 
-// Reads what the file says about all its calls.
+// Reads the properties that all calls of the file share. Returns `random`.
 Result<bool> read_case(const std::string& text, RecordedCalls& out) {
   PT2_TRY(const JsonValue json, parse_metadata("case", text));
   bool random = false;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kHeaderLengthBytes = 8;
-// The header is padded with blanks to this multiple, as in the reference, so that elements are
-// aligned.
+// The header is padded with blanks to this multiple, as in the reference implementation, to align
+// the elements.
 constexpr size_t kHeaderAlignment = 8;
 constexpr std::string_view kMetadata = "__metadata__";
 
@@ -90,7 +90,7 @@ Result<Tensor> read_tensor(const JsonValue& info, const Record& record,
                          std::move(strides), 0);
 }
 
-// Every byte must belong to exactly one tensor, so that nothing can hide between tensors.
+// Every byte must belong to exactly one tensor, so that no data is hidden between tensors.
 Result<void> check_extents(std::vector<Extent> extents, uint64_t data_bytes) {
   std::ranges::sort(extents, [](const Extent& a, const Extent& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
@@ -191,7 +191,7 @@ const std::string* Safetensors::find_metadata(std::string_view key) const {
 
 Result<Safetensors> read_safetensors(const Record& record) {
   PT2_TRY(const JsonValue header, read_header(record));
-  // read_header has checked that the file is that long.
+  // read_header has checked that the file has this length.
   ByteCursor cursor(record.bytes);
   const std::span<const std::byte> data =
       record.bytes.subspan(kHeaderLengthBytes + cursor.read<uint64_t>());

@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// A header of JSON behind its length, perhaps cut off.
+// True if the text begins like a JSON header after its length; the text may be truncated.
 bool is_safetensors(std::string_view text) {
   constexpr size_t kLengthBytes = 8;
   return text.size() >= kLengthBytes && (text.size() == kLengthBytes || text[kLengthBytes] == '{');

@@ -27,7 +27,8 @@ class NpzWriter : public TensorWriter {
   ZipWriter zip_;
 };
 
-// The header comes first but is known last, so the elements wait in a file of their own.
+// The header precedes the elements but is known last, so elements are first written to a scratch
+// file.
 class SafetensorsWriter : public TensorWriter {
  public:
   SafetensorsWriter(std::string path, std::unique_ptr<FileSink> sink, int elements)
@@ -79,7 +80,7 @@ Result<std::unique_ptr<TensorWriter>> TensorWriter::create(const std::string& pa
   PT2_TRY(std::unique_ptr<FileSink> sink, FileSink::create(path));
   if (format == TensorFormat::npz)
     return std::unique_ptr<TensorWriter>(new NpzWriter(std::move(sink)));
-  // In the same folder, where there is room for the elements.
+  // The scratch file is in the same folder, which has room for the elements.
   const int elements = files::create_scratch(path);
   if (elements < 0) return Error{ErrorCode::io, files::reason(), path};
   return std::unique_ptr<TensorWriter>(new SafetensorsWriter(path, std::move(sink), elements));

@@ -48,8 +48,8 @@ bool is_literal(std::string_view text) {
   return parse_literal<T>(text).has_value();
 }
 
-// Whether a text is a number of any kind. Without quotes it is then never an expression, so this
-// need not know which kind of number is expected.
+// True if a text is a number of any kind. Such an unquoted text is never an expression, so the
+// expected kind of number does not matter here.
 bool is_any_literal(std::string_view text) {
   return is_literal<int64_t>(text) || is_literal<double>(text) || is_literal<bool>(text);
 }
@@ -76,7 +76,7 @@ bool is_same(const std::optional<T>& a, const std::optional<T>& b) {
   return a == b;
 }
 
-// "positive, integer" for "positive=True, integer=True", else the text in quotes.
+// Returns "positive, integer" for "positive=True, integer=True"; other texts in quotes.
 std::string assumptions_text(std::string_view assumptions) {
   std::string words, rebuilt;
   for (size_t at = 0; at < assumptions.size();) {

@@ -1,6 +1,6 @@
-// Symbolic numbers in the text form: "s77 + 1" where this form means the same as the file's own
-// text, else the file's text in quotes. "{4}" follows where the hint differs from the one that the
-// symbols' hints give.
+// Symbolic numbers in the text form: "s77 + 1" if this means the same as the file's own text, else
+// the file's text in quotes. "{4}" follows if the hint differs from the value computed from the
+// symbols' hints.
 #ifndef PT2_TEXT_EXPRESSIONS_H
 #define PT2_TEXT_EXPRESSIONS_H
 
@@ -17,17 +17,17 @@
 
 namespace pt2 {
 
-// The length of the expression without quotes at the start of `text`.
+// Returns the length of the unquoted expression at the start of `text`.
 size_t expression_length(std::string_view text);
 
-// "3", "-0.5", "inf", "true"; nothing for other texts.
+// Parses "3", "-0.5", "inf", "true"; nullopt for other texts.
 template <class T>
 std::optional<T> parse_literal(std::string_view text);
 template <class T>
 void append_literal(std::string& out, T value);
 
-// The hint of an expression, computed from those of its symbols; nothing when one has none, or when
-// it cannot be computed.
+// Returns the hint of an expression, computed from the hints of its symbols; nullopt if a hint is
+// missing or the computation fails.
 std::optional<Number> usual_hint(Expr expr, const SymbolBindings& hints);
 template <class T>
 std::optional<T> hint_as(const std::optional<Number>& hint) {
@@ -40,16 +40,16 @@ class ExpressionPrinter {
   ExpressionPrinter(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
 
   // Must be called with every expression before the first is printed. Symbols are declared in the
-  // order of these calls, each with the hint of the first value that is the symbol alone.
+  // order of these calls, each with the hint of the first value that is just the symbol.
   void note(const SpelledExpr* expression);
   template <class T>
   void note(const Symbolic<T>& value);
-  // "  symbol s77 = 4 (positive, integer)" for each.
+  // Appends "  symbol s77 = 4 (positive, integer)" for each symbol.
   void append_symbols(std::string& out);
 
   template <class T>
   void append(std::string& out, const Symbolic<T>& value);
-  // The key of a range: always printed as sympy's str.
+  // Appends the key of a range, always in sympy's str spelling.
   void append_key(std::string& out, const SpelledExpr& key);
 
  private:
@@ -62,7 +62,7 @@ class ExpressionPrinter {
 
   ExprPool& pool_;
   ExprSpelling spelling_;
-  ExprPool scratch_;  // the state of a parser of the text
+  ExprPool scratch_;  // imitates the state of a parser of the text
   std::vector<std::string> symbols_;
   SymbolBindings hints_;
   std::vector<bool> is_declared_;  // by SymbolId
@@ -74,13 +74,13 @@ class ExpressionReader {
  public:
   ExpressionReader(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
 
-  // Error `invalid` when the symbol has been declared.
+  // Error `invalid` if the symbol is already declared.
   Result<void> declare(std::string_view name, std::string_view assumptions,
                        std::optional<Number> hint);
-  // Errors: malformed, limit, and invalid for a symbol that is not declared.
+  // Errors: malformed, limit, and invalid for an undeclared symbol.
   Result<const SpelledExpr*> read(std::string_view text);
   Result<const SpelledExpr*> read_key(std::string_view text);
-  // Reads a file's own text, which is in quotes.
+  // Reads a file's own text, which was in quotes.
   Result<const SpelledExpr*> read_quoted(const std::string& text) { return pool_.parse(text); }
   std::optional<Number> hint(const SpelledExpr* expression);
 

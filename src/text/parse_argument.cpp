@@ -69,7 +69,7 @@ class ArgumentParser {
       return with_optional_mark(std::move(argument));
     }
     auto type = typed(name);
-    // Defines the value even when its type is wrong, so that one wrong type is one error.
+    // Defines the value even if its type is wrong, so that one wrong type is reported as one error.
     Argument argument = scope_->define(name, type ? *std::move(type) : TensorMeta{}, offset);
     if (!type) return std::move(type).error();
     return with_optional_mark(std::move(argument));
@@ -93,7 +93,7 @@ class ArgumentParser {
         argument = Argument(*flag);
       } else if (const auto integer = parse_int(text)) {
         argument = Argument(*integer);
-        // An integer beyond 64 bits, "12345678901234567890", is no float.
+        // An integer beyond 64 bits, "12345678901234567890", is not accepted as a float.
       } else if (text.find_first_of(".eEn") != std::string_view::npos) {
         if (const auto real = parse_literal<double>(text)) argument = Argument(*real);
       }

@@ -7,8 +7,8 @@
 namespace pt2 {
 namespace {
 
-// Allows 75 graphs, or 300 lists and maps, within each other, which is more than the JSON of a
-// program may have. A graph counts more because it takes more of the stack.
+// Allows 75 nested graphs, or 300 nested lists and maps, which is more than a program's JSON may
+// have. A graph counts more because it uses more stack.
 constexpr int kMaxDepth = 300;
 constexpr int kGraphWeight = 4;
 
@@ -75,7 +75,7 @@ class GraphParser {
     return {};
   }
 
-  // Fills the spec of an input or output from the text beside it.
+  // Fills the spec of an input or output from the text that follows it.
   template <class Spec>
   Result<void> fill_spec(const Argument& argument, std::string_view sign,
                          Result<decltype(Spec::kind)> (*parse_kind)(Parsing&), Spec& spec) {
@@ -113,7 +113,7 @@ class GraphParser {
     return {};
   }
 
-  // Parses statements up to the '}', and goes on after wrong ones.
+  // Parses statements up to the '}', and continues after wrong ones.
   Result<void> body() {
     while (!reader_.at("}") && !reader_.at_end() && !reader_.is_hopeless()) {
       const size_t start = reader_.current().offset, depth = reader_.depth();
@@ -206,7 +206,7 @@ class GraphParser {
     return input;
   }
 
-  // The name of a node that the text does not name, in this schema version.
+  // Returns the node name that the text may omit in this schema version.
   std::optional<std::string> usual_name(const Node& node) const {
     const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
     if (id == nullptr || !has_node_names(parsing_.version)) return std::nullopt;

@@ -112,7 +112,7 @@ class ProgramParser {
     return {};
   }
 
-  // symbol s77 = 4 (positive, integer)
+  // Parses "symbol s77 = 4 (positive, integer)".
   Result<void> symbol() {
     const size_t offset = reader_.current().offset;
     PT2_TRY(const std::string name, reader_.word_or_string("a symbol"));
@@ -153,7 +153,7 @@ class ProgramParser {
     return text;
   }
 
-  // range s77 [0, oo]
+  // Parses "range s77 [0, oo]".
   Result<void> range() {
     const size_t offset = reader_.current().offset;
     RangeConstraint constraint;
@@ -346,7 +346,7 @@ class ProgramParser {
   bool has_signature_ = false;
 };
 
-// Gives nodes their metadata entries, in the order in which the parser met the references.
+// Gives nodes their metadata entries, in the order of the references in the text.
 class MetadataResolver {
  public:
   MetadataResolver(Parsing& parsing, const MetadataEntries& entries, uint64_t max_bytes)
@@ -370,7 +370,7 @@ class MetadataResolver {
   }
 
  private:
-  // A short text may name a long entry many times.
+  // Limits the bytes, because a short text may name a long entry many times.
   Result<Metadata> metadata_of(size_t count) {
     Metadata metadata;
     TextSet<std::string_view> keys;

@@ -18,7 +18,7 @@ Result<T> parse_hint(TextReader& reader) {
   return *hint;
 }
 
-// A number, or an expression with or without quotes, with its hint.
+// Parses a number, or an expression with or without quotes, with its hint.
 template <class T>
 Result<Symbolic<T>> parse_symbolic(Parsing& parsing) {
   TextReader& reader = parsing.reader;
@@ -42,7 +42,7 @@ Result<Symbolic<T>> parse_symbolic(Parsing& parsing) {
   return Symbolic<T>(*expression, hint);
 }
 
-// [a, b]
+// Parses [a, b].
 Result<std::vector<SymInt>> parse_sizes(Parsing& parsing) {
   TextReader& reader = parsing.reader;
   PT2_TRY_VOID(reader.expect("["));
@@ -56,7 +56,7 @@ Result<std::vector<SymInt>> parse_sizes(Parsing& parsing) {
   return sizes;
 }
 
-// [a]
+// Parses [a].
 template <class T>
 Result<Symbolic<T>> parse_in_brackets(Parsing& parsing) {
   PT2_TRY_VOID(parsing.reader.expect("["));
@@ -84,7 +84,7 @@ Result<void> parse_tensor_layout(Parsing& parsing, TensorMeta& meta) {
 
 struct TensorAttribute {
   std::string_view word;
-  Result<void> (*parse)(Parsing& parsing, TensorMeta& meta);  // behind '='
+  Result<void> (*parse)(Parsing& parsing, TensorMeta& meta);  // called after '='
 };
 constexpr TensorAttribute kTensorAttributes[] = {{"strides", parse_strides},
                                                  {"storage_offset", parse_offset},
@@ -137,7 +137,7 @@ Result<CustomObjectType> parse_object(Parsing& parsing, const std::string& value
   return type;
 }
 
-// The number in parentheses behind the current word: dtype(99).
+// Parses the number in parentheses after the current word: dtype(99).
 Result<int64_t> parse_number(TextReader& reader) {
   reader.advance();
   PT2_TRY_VOID(reader.expect("("));

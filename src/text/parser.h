@@ -1,4 +1,4 @@
-// Shared by the parts of parse_program.
+// Shared by the files of parse_program.
 #ifndef PT2_TEXT_PARSER_H
 #define PT2_TEXT_PARSER_H
 
@@ -17,9 +17,9 @@
 
 namespace pt2 {
 
-// The state that all parts share.
+// The state shared by all files.
 struct Parsing {
-  // A node's reference to an entry of the metadata table, which may come later.
+  // A node's reference to an entry of the metadata table; the table may follow later in the text.
   struct Reference {
     int64_t number = 0;
     size_t offset = 0;
@@ -32,16 +32,15 @@ struct Parsing {
   Program program{};
   int version = 0;  // of the schema, as in schema_json.h
   std::optional<ExpressionReader> expressions{};
-  // In the order in which nodes end: nodes of nested graphs come before the node that calls the
-  // graph.
+  // In the order in which nodes end: nodes of nested graphs come before the node that calls them.
   std::vector<Reference> references{};
   std::vector<size_t> reference_counts{};  // one for each node
   TextSet<std::string> keys{};
-  // Set for an input or output of the program whose spec cannot be written beside it.
+  // Set by an input or output of the program whose spec cannot be written beside it.
   std::optional<Error> missing_spec{};
   int depth = 0;
 
-  // Counts the graphs, lists and maps around the current place; bounds recursion on hostile text.
+  // Counts the graphs, lists and maps around the current place, to bound recursion on hostile text.
   class Level {
    public:
     explicit Level(Parsing& parsing, int weight = 1) : parsing_(parsing), weight_(weight) {
@@ -57,7 +56,7 @@ struct Parsing {
     const int weight_;
   };
 
-  // Reports a key that a dictionary has twice.
+  // Reports a key that occurs twice in a dictionary.
   void check_unique(std::string_view dictionary, const std::string& key, size_t offset);
   // Parses `spelling="..."` of a record of schema.def, if it is next.
   template <class Record>
@@ -66,7 +65,7 @@ struct Parsing {
   Result<std::vector<std::string>> strings();
 };
 
-// The names of one graph while it is read.
+// The names of one graph during parsing.
 class ValueScope {
  public:
   using Meta = decltype(GraphValue::meta);
@@ -74,7 +73,7 @@ class ValueScope {
 
   Graph graph;
 
-  // Errors are reported at `offset`; the argument is then None.
+  // Returns the value. Reports errors at `offset`; the argument is then None.
   Argument use(const std::string& name, size_t offset);
   // Defines a value of the current node or of the inputs; usable from finish() on.
   Argument define(const std::string& name, Meta meta, size_t offset);
@@ -94,21 +93,21 @@ class ValueScope {
 };
 
 enum class Access : uint8_t { use, define };
-// `scope` has the values; null where only constants may stand.
+// `scope` holds the values; null if only constants are allowed.
 Result<Argument> parse_argument(Parsing& parsing, ValueScope* scope, Access access);
-// Checks that the text's schema version has the form of the argument at `offset`.
+// Checks that the text's schema version supports the form of the argument at `offset`.
 Result<void> check_argument_version(const Parsing& parsing, const Argument& argument,
                                     const Graph* graph, size_t offset);
 Result<void> check_argument_kind(const Parsing& parsing, std::optional<ArgumentKind> kind,
                                  size_t offset);
-// A value's name and kind, or a constant with the name of its input.
+// Parses a value's name and kind, or a constant with the name of its input.
 Result<ArgumentSpec> parse_argument_spec(Parsing& parsing);
 // Parses ` as "name"`, if it is next.
 Result<void> parse_constant_name(Parsing& parsing, ArgumentSpec& spec);
 Result<std::string> parse_target(Parsing& parsing);
-// "#12".
+// Parses "#12".
 Result<Parsing::Reference> parse_reference(TextReader& reader);
-// Whether a target and its arguments are next.
+// True if a target and its arguments follow.
 bool at_target(const Parsing& parsing);
 
 Result<ValueScope::Meta> parse_value_type(Parsing& parsing, const std::string& value_name);
@@ -121,16 +120,16 @@ Result<OutputKind> parse_output_kind(Parsing& parsing);
 Result<void> parse_spec_target(Parsing& parsing, InputSpec& spec);
 Result<void> parse_spec_target(Parsing& parsing, OutputSpec& spec);
 Result<void> parse_persistent(Parsing& parsing, InputSpec& spec);
-// Called behind the word "signature".
+// Called after the word "signature".
 Result<void> parse_signature(Parsing& parsing, GraphSignature& signature);
 
-// Called behind the word "graph". Inputs and outputs of the program's own graph carry their specs,
-// which go to `signature`; null for nested graphs.
+// Called after the word "graph". The specs of the program's own inputs and outputs are beside them
+// and go to `signature`; null for nested graphs.
 Result<Graph> parse_graph(Parsing& parsing, GraphSignature* signature);
-// Called behind the word "stack_traces".
+// Called after the word "stack_traces".
 Result<StackTraceTable> parse_stack_traces(Parsing& parsing);
-// Gives the nodes of the program their metadata, once the table is known. Meaningful only when no
-// error came before.
+// Gives the program's nodes their metadata, once the table is known. Valid only if no error
+// occurred before.
 using MetadataEntries = std::unordered_map<int64_t, std::pair<std::string, std::string>>;
 void resolve_metadata(Parsing& parsing, const MetadataEntries& entries, const Limits& limits);
 

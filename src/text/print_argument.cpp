@@ -101,7 +101,7 @@ class ArgumentPrinter {
     printer_.string(second);
     printer_.out += ')';
   }
-  // The kind and the wrapper are those of the outermost list.
+  // Prints the items. The outermost list has already printed the kind and the wrapper.
   void items(const ArgumentList& list) const {
     printer_.out += '[';
     for (size_t i = 0; i < list.items.size(); ++i) {
@@ -133,7 +133,7 @@ void Printer::string(std::string_view text) {
   }
   std::string quoted;
   append_json_string(quoted, text, false);
-  // Not all that hides or moves text on a terminal must be escaped in JSON.
+  // JSON does not require escapes for all characters that hide or move text on a terminal.
   const bool hides = printable_line(quoted) != quoted;
   if (hides)
     append_json_string(out, text, true);

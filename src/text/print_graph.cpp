@@ -87,7 +87,7 @@ class TypePrinter {
   const GraphValue& value_;
 };
 
-// The values in the order in which a reader of the text meets them.
+// Returns the values in the order in which a reader of the text meets them.
 std::vector<ValueId> order_of_definition(const Graph& graph) {
   std::vector<ValueId> order;
   const auto add = [&](ValueId id) { order.push_back(id); };
@@ -99,7 +99,7 @@ std::vector<ValueId> order_of_definition(const Graph& graph) {
   return order;
 }
 
-// Whether the file's tables, one for each kind of value, have the order of `order`.
+// True if the file's tables, one for each kind of value, are in the order of `order`.
 bool is_table_order(const Graph& graph, const std::vector<ValueId>& order) {
   std::array<int64_t, std::variant_size_v<decltype(GraphValue::meta)>> last;
   last.fill(-1);
@@ -245,7 +245,7 @@ class GraphPrinter {
     attributes(node);
   }
 
-  // "*" as in Python: the arguments behind it are given by keyword.
+  // Prints the arguments. As in Python, "*" marks that keyword arguments follow.
   void arguments(const Node& node) {
     std::optional<ArgumentKind> kind = usual_argument_kind(printer_.version);
     bool is_first = true;
@@ -278,7 +278,7 @@ class GraphPrinter {
     }
   }
 
-  // The name of a node that the text need not name, in this schema version.
+  // Returns the node name that the text may omit in this schema version.
   std::optional<std::string> usual_name(const Node& node) const {
     const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
     if (id == nullptr || !has_node_names(printer_.version)) return std::nullopt;
@@ -336,8 +336,8 @@ void Printer::value_type(const GraphValue& value) {
 }
 
 void note_expressions(ExpressionPrinter& expressions, const Graph& graph) {
-  // The order that the program read from the text has, too: where hints of a symbol disagree, the
-  // first counts.
+  // The program read from the text has the same order, which matters if the hints of a symbol
+  // disagree: the first hint counts.
   for (const ValueId id : order_of_definition(graph)) {
     std::visit(
         [&]<class T>(const T& meta) {

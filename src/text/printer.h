@@ -1,4 +1,4 @@
-// Shared by the parts of print_program.
+// Shared by the files of print_program.
 #ifndef PT2_TEXT_PRINTER_H
 #define PT2_TEXT_PRINTER_H
 
@@ -16,7 +16,7 @@
 
 namespace pt2 {
 
-// The entries of the nodes' metadata; each distinct one has a number.
+// The distinct entries of the nodes' metadata, with a number for each.
 class MetadataTable {
  public:
   size_t number_of(const std::pair<std::string, std::string>& entry);
@@ -29,7 +29,7 @@ class MetadataTable {
   std::vector<const std::pair<std::string, std::string>*> entries_;
 };
 
-// The output and the state that all parts share. The program outlives it.
+// The output and the state shared by all files. The program must outlive it.
 struct Printer {
   Printer(const Program& source, const TextOptions& text_options);
 
@@ -39,7 +39,7 @@ struct Printer {
   ExpressionPrinter expressions;
   MetadataTable metadata;
   std::string out;
-  size_t indent = 2;  // of the line at work
+  size_t indent = 2;  // of the current line
 
   void new_line() {
     out += '\n';
@@ -56,22 +56,22 @@ struct Printer {
   // Prints ` spelling="..."` of a record of schema.def, if it has one.
   template <class Record>
   void spelling(const schema::TraceHolder& holder);
-  // Where values are defined, their types follow them.
+  // Whether an argument uses values or defines them; types follow defined values.
   enum class Values : uint8_t { used, defined };
-  // `graph` has the values that the argument names; null where only constants may stand.
+  // `graph` has the argument's values; null if only constants are allowed.
   void argument(const Argument& argument, const Graph* graph, Values values);
   void value_type(const GraphValue& value);
   void argument_spec(const ArgumentSpec& spec);
 };
 
-// Notes the expressions of all values of the graph and of the graphs nested in it.
+// Notes the expressions of all values of the graph and of its nested graphs.
 void note_expressions(ExpressionPrinter& expressions, const Graph& graph);
-// "graph name(...) {...}" without a line break at its end; inputs and outputs of the program's own
-// graph carry their specs if `with_specs`.
+// Prints "graph name(...) {...}" without a line break at its end. With `with_specs`, inputs and
+// outputs are followed by their specs, as in the program's own graph.
 void print_graph(Printer& printer, const Graph& graph, bool with_specs);
-// "stack_traces {...}" without a line break at its end.
+// Prints "stack_traces {...}" without a line break at its end.
 void print_stack_traces(Printer& printer, const StackTraceTable& table);
-// Whether each input and output has a spec that names it and holds nothing else.
+// True if each input and output has a spec that names it and holds nothing else.
 bool specs_fit(const Program& program);
 
 }  // namespace pt2

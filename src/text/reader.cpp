@@ -22,8 +22,8 @@ size_t skip_while(std::string_view text, size_t at, auto predicate) {
   return at;
 }
 
-// The end of a sign, digits, and every other character that a float may have. Whether the text is a
-// number is checked later.
+// Returns the end of a sign, digits, and all other characters that a float may have. The parser
+// checks later whether the text is a number.
 size_t number_end(std::string_view text, size_t at) {
   if (text[at] == '-') ++at;
   if (at < text.size() && is_word_start(text[at])) return skip_while(text, at, is_word_part);
@@ -206,7 +206,7 @@ Error TextReader::error_at(size_t offset, ErrorCode code, std::string message) c
   const size_t line = 1 + counted_lines_;
   const std::string_view before = text_.substr(0, offset);
   const std::string_view last_line = before.substr(before.rfind('\n') + 1);
-  // Counts characters: UTF-8 continuation bytes are left out.
+  // Counts characters, not bytes: skips UTF-8 continuation bytes.
   const auto column =
       1 + std::ranges::count_if(last_line, [](char c) { return (c & 0xC0) != 0x80; });
   return {code, std::move(message), fmt::format("{}:{}:{}", name_, line, column)};

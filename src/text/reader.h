@@ -1,4 +1,4 @@
-// The tokens of a text, and what is wrong with them.
+// The tokens of a text, and errors with their places.
 #ifndef PT2_TEXT_READER_H
 #define PT2_TEXT_READER_H
 
@@ -16,7 +16,7 @@ enum class TokenKind : uint8_t {
   word,         // aten.add.Tensor
   value,        // %x or %"any name"
   number,       // -1.5
-  string,       // "with JSON's escapes", or 'as it is'
+  string,       // "with JSON's escapes", or 'without escapes'
   reference,    // #12
   punctuation,  // one character, or ->
   wrong,        // a character that starts no token, or an unterminated string
@@ -24,20 +24,20 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string_view text{};  // of values and references without the sign, of strings without quotes
+  std::string_view text{};  // without the % or # of values and references, without quotes
   size_t offset = 0;
-  bool is_quoted = false;  // strings, and names of values
+  bool is_quoted = false;  // true for strings and quoted names of values
   bool starts_line = false;
 };
 
-// Reads forward, one token ahead. Functions that expect something return an Error with its place
-// where they find something else; the caller passes it to report(), and reading goes on.
+// Reads forward, one token ahead. Functions that do not find the expected token return an Error
+// with its place. The caller passes it to report() and continues.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string_view name, std::vector<Error>& errors);
 
   const Token& current() const { return current_; }
-  // The token after the current one.
+  // Returns the token after the current one.
   Token peek() const;
   bool next_is(std::string_view punctuation) const {
     const Token next = peek();
@@ -60,23 +60,23 @@ class TextReader {
   Result<std::string> value_name();
   Result<int64_t> integer();
   Result<bool> boolean();
-  // The text of an expression without quotes at this place, which may be empty.
+  // Returns the text of an unquoted expression at this place; may be empty.
   std::string_view expression();
 
   Error unexpected(std::string_view expected) const;
   Error error_at(size_t offset, ErrorCode code, std::string message) const;
-  // Gives the error the place at `offset`, if it has none.
+  // Sets the error's place to `offset`.
   Error placed(Error error, size_t offset) const;
   void report(Error error);
   size_t error_count() const { return count_; }
-  // Whether there are so many errors that finding more helps nobody.
+  // True if there are so many errors that more would not help.
   bool is_hopeless() const;
   const Error& first_error() const { return first_; }
 
-  // The number of open '{', from which recover() goes on after an error.
+  // The number of open '{', from which recover() continues after an error.
   size_t depth() const { return depth_; }
-  // Skips the rest of a statement that began at `start`, when `depth` '{' were open: to the first
-  // token of the next line, or the '}' that ends the block.
+  // Skips the rest of a statement that began at `start` with `depth` open '{': to the first token
+  // of the next line, or to the '}' that ends the block.
   void recover(size_t start, size_t depth);
 
  private:
@@ -91,7 +91,7 @@ class TextReader {
   size_t count_ = 0;
   Token current_;
   size_t depth_ = 0;
-  // Kept so that many errors do not count the same lines again.
+  // Cache of the line count, so that many errors do not count the same lines again.
   mutable size_t counted_to_ = 0, counted_lines_ = 0;
 };
 

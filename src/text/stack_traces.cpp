@@ -1,4 +1,4 @@
-// Prints and parses the tables of schema 5.3.
+// Prints and parses the stack trace tables of schema 5.3.
 #include "pt2/ir/stack_traces.h"
 
 #include "base/hash/text_hash.h"

@@ -1,4 +1,4 @@
-// Checks that a text says only what a file of its schema version can hold.
+// Checks that a text uses only forms that a file of its schema version can hold.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Wrapper = Argument::Wrapper;
 
-// The key of the alternative of schema::Argument that an argument is written as (src/serde,
+// Returns the key of the alternative of schema::Argument that represents an argument (src/serde,
 // write_argument). One overload for each alternative of Argument::Variant.
 struct KeyOf {
   const Argument& argument;
@@ -60,7 +60,7 @@ struct KeyOf {
   std::string operator()(const UnknownArgument& unknown) const { return unknown.tag; }
 };
 
-// "as_complex is in schema 8.14 and later"; nothing where the version has it.
+// Returns "as_complex is in schema 8.14 and later"; nullopt if the version has the key.
 std::optional<std::string> missing(std::string_view key, int version) {
   int since = std::numeric_limits<int>::max();
   for (const schema::Member& member : schema::type_of<schema::Argument>().members) {

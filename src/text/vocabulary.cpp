@@ -35,7 +35,7 @@ std::optional<Key> key_of(const Word<Key> (&words)[N], std::string_view text) {
   return std::nullopt;
 }
 
-// As torch names them.
+// PyTorch's names.
 constexpr Word<Layout> kLayouts[] = {
     {Layout::sparse_coo, "sparse_coo"}, {Layout::sparse_csr, "sparse_csr"},
     {Layout::sparse_csc, "sparse_csc"}, {Layout::sparse_bsr, "sparse_bsr"},
@@ -48,7 +48,7 @@ constexpr Word<MemoryFormat> kMemoryFormats[] = {
     {MemoryFormat::channels_last_3d, "channels_last_3d"},
     {MemoryFormat::preserve, "preserve_format"},
 };
-// In the order in which they are tried for a list without a word in front.
+// A list without a keyword gets the first of these kinds that fits.
 constexpr Word<ListKind> kListKinds[] = {
     {ListKind::ints, "ints"},
     {ListKind::floats, "floats"},

@@ -1,4 +1,4 @@
-// The words of the text form, for printer and parser alike.
+// The words of the text form, shared by printer and parser.
 #ifndef PT2_TEXT_VOCABULARY_H
 #define PT2_TEXT_VOCABULARY_H
 
@@ -17,20 +17,20 @@ namespace pt2 {
 bool is_word_start(char c);
 bool is_word_part(char c);
 bool is_dotted_word(std::string_view text);
-// Whether the name may follow '%' without quotes.
+// True if the name may follow '%' without quotes.
 bool is_bare_value_name(std::string_view text);
 
-// Whether a string would need escapes between double quotes and is therefore put between single
-// ones, where nothing is escaped.
+// True if a string would need escapes in double quotes. It is then written in single quotes, which
+// have no escapes.
 bool reads_better_raw(std::string_view text);
 
-// "aten.add.Tensor" stands for "torch.ops.aten.add.Tensor"; a target that begins with torch.,
-// _operator., math. or builtins. stays as it is. Nothing where a target must be quoted.
+// Returns "aten.add.Tensor" for "torch.ops.aten.add.Tensor". A target that begins with torch.,
+// _operator., math. or builtins. is unchanged. Nullopt if the target must be quoted.
 std::optional<std::string> shortened_target(std::string_view target);
-// The inverse; nothing for a word that is no target.
+// The inverse; nullopt for a word that is not a target.
 std::optional<std::string> full_target(std::string_view word);
 
-// The word for a layout, "strided"; empty for numbers without a name.
+// Returns the word for a layout, "strided"; empty for numbers without a name.
 std::string_view layout_word(Layout layout);
 std::string_view memory_format_word(MemoryFormat format);
 std::optional<Layout> find_layout(std::string_view word);
@@ -38,29 +38,29 @@ std::optional<MemoryFormat> find_memory_format(std::string_view word);
 
 std::string_view list_kind_word(ListKind kind);
 std::optional<ListKind> find_list_kind(std::string_view word);
-// The kind of a list without a word in front: the first kind, in a fixed order, that fits all
-// items. Values among the items are those of `graph`. Linear in the items.
+// Returns the kind of a list without a keyword: the first kind, in a fixed order, that fits all
+// items. Values among the items belong to `graph`. Linear in the items.
 std::optional<ListKind> inferred_list_kind(const std::vector<Argument>& items, const Graph* graph);
 bool fits_list(ListKind kind, const std::vector<Argument>& items, const Graph* graph);
-// The kind of the inner lists of a list of lists; nothing for other kinds.
+// Returns the kind of the inner lists of a list of lists; nullopt for other kinds.
 std::optional<ListKind> inner_list_kind(ListKind kind);
-// How the schema wraps items of such a list.
+// Returns the schema's wrapper for the items of such a list.
 Argument::Wrapper item_wrapper(ListKind kind);
 
 std::string_view spec_kind_word(ArgumentSpec::Kind kind);
 std::optional<ArgumentSpec::Kind> find_spec_kind(std::string_view word);
-// The kind of the spec for a graph value of kind `value`, in an input of kind `kind`.
+// Returns the spec kind for a graph value of kind `value` in an input of kind `kind`.
 ArgumentSpec::Kind expected_spec_kind(InputKind kind, ValueKind value);
 ArgumentSpec::Kind expected_spec_kind(OutputKind kind, ValueKind value);
 bool is_not_persistent(const InputSpec& spec);
 std::optional<InputKind> find_input_kind(std::string_view word);
 std::optional<OutputKind> find_output_kind(std::string_view word);
-// Whether specs of this kind name a parameter, buffer, constant or input.
+// True if specs of this kind name a parameter, buffer, constant or input.
 bool has_target(InputKind kind);
 bool has_target(OutputKind kind);
 
-// The strides of a contiguous tensor whose sizes except the first are all numbers (a size of 0
-// counts as 1); nothing for other tensors, and beyond 64 bits.
+// Returns the strides of a contiguous tensor whose sizes except the first are concrete (a size of 0
+// counts as 1); nullopt for other tensors, and for strides beyond 64 bits.
 std::optional<Sizes> contiguous_strides(const std::vector<SymInt>& sizes);
 
 }  // namespace pt2

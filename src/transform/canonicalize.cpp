@@ -87,7 +87,7 @@ class Canonicalizer {
 
  private:
   using ArgumentRanks = std::vector<std::pair<std::string_view, std::vector<int64_t>>>;
-  // The members in the order in which candidates are compared.
+  // Candidates are compared by these members, in this order.
   using Candidate = std::tuple<std::string_view, ArgumentRanks, uint64_t, size_t, NodeId>;
 
   Result<std::vector<NodeId>> sorted_nodes() {
@@ -156,12 +156,12 @@ class Canonicalizer {
     return out;
   }
 
-  // New names in the order of definition.
+  // Returns new names, numbered in the order of definition.
   std::vector<std::pair<std::string, ValueId>> renamed_values(const std::vector<NodeId>& order) {
     std::vector<std::pair<std::string, ValueId>> values;
     const auto rename = [&](const Argument& argument) {
       for_each_value(argument, [&](ValueId id) {
-        // Schema 1 finds the constant by the value's name.
+        // Schema 1 finds a constant by its value's name, so that name is kept.
         if (embedded_constants_.contains(graph_.value(id).name)) return;
         values.emplace_back(fmt::format("_{}", values.size()), id);
         names_.insert(id);
@@ -174,7 +174,7 @@ class Canonicalizer {
   }
 
   Result<void> copy_nodes(const std::vector<NodeId>& order, Graph& out) {
-    // Only graphs that are an argument by themselves are counted, as upstream does.
+    // Counts only graphs that are an argument themselves, like PyTorch.
     size_t count = 0;
     for (NodeId id : order) {
       Node copy = graph_.node(id);
@@ -215,7 +215,7 @@ class Canonicalizer {
   std::vector<int64_t> rank_;
   int64_t next_rank_ = 0;
   std::set<ValueId> names_;
-  std::vector<ValueId> ids_;  // new ids, by the old ones
+  std::vector<ValueId> ids_;  // new ids, by old id
 };
 
 int input_rank(const InputSpec& spec) {
@@ -257,7 +257,7 @@ int output_rank(const OutputSpec& spec) {
   return 4;
 }
 
-// Within a kind, specs with a name of their own are sorted by it; the others keep their order.
+// Within a kind, specs with their own name are sorted by it; other specs keep their order.
 std::string sort_name(const InputSpec& spec) {
   if (spec.kind == InputKind::user_input)
     return input_rank(spec) == 6 ? spec.arg.name : std::string();
@@ -299,7 +299,7 @@ std::vector<T> permuted(std::span<const T> items, const std::vector<size_t>& ord
   return out;
 }
 
-// The names in ExportedProgram.constants; references to these do not affect the order.
+// Returns the names in ExportedProgram.constants; references to them do not affect the order.
 Names constant_names(const GraphSignature& signature) {
   Names names;
   for (const InputSpec& spec : signature.input_specs) {

@@ -14,7 +14,7 @@ class ContentHashes {
       for_each_value(inputs[i], [&](ValueId id) {
         down_[static_cast<size_t>(id)] = mix_hash(i + 1, "input");
       });
-    // Sums over the users are commutative, so that the order of users does not matter.
+    // Sums over users are commutative, so the order of users does not matter.
     for (size_t i = 0; i < outputs.size(); ++i)
       for_each_value(outputs[i], [&](ValueId id) {
         up_[static_cast<size_t>(id)] += mix_hash(i + 1, "output");
@@ -68,7 +68,7 @@ class ContentHashes {
   }
 
   const Graph& graph_;
-  std::vector<uint64_t> down_, up_;  // by value: a hash of its definition, and one of its uses
+  std::vector<uint64_t> down_, up_;  // by value: hashes of the definition and of the uses
   const OperandHashes operands_{
       [this](ValueId id) { return down_[static_cast<size_t>(id)]; },
       [this](uint64_t hash, SubgraphId id) { return mix_subgraph(hash, id); }};

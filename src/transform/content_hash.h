@@ -10,10 +10,10 @@
 
 namespace pt2 {
 
-// By node id. A hash depends on what the node computes (target, constants, what defines its inputs)
-// and on what becomes of its results (users, outputs), but not on names or on the order of nodes.
-// Nodes with equal hashes are interchangeable, except for collisions. `graph` must be in an order
-// in which every value is defined before it is used. Linear in the graph.
+// Returns hashes by node id. A hash depends on the node's computation (target, constants,
+// definitions of its inputs) and on the uses of its results (users, outputs), but not on names or
+// on the order of nodes. Nodes with equal hashes are interchangeable, except for collisions. In
+// `graph`, every value must be defined before it is used. Linear in the graph.
 std::vector<uint64_t> content_hashes(const Graph& graph, std::span<const Argument> inputs,
                                      std::span<const Argument> outputs);
 

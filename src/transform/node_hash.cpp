@@ -5,7 +5,7 @@
 namespace pt2 {
 
 uint64_t mix_hash(uint64_t hash, uint64_t value) {
-  // The finaliser of MurmurHash3.
+  // A multiply-shift step like those of MurmurHash3's finalizer.
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
   hash ^= hash >> 33;
   hash *= 0xff51afd7ed558ccdu;

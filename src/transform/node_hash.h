@@ -1,5 +1,5 @@
-// A number for what a node computes, for tables: equal for equal nodes, and for others only by
-// chance. Where somebody may look for such a chance, digests are needed (pt2/tools/hash.h).
+// Hashes of a node's computation, for hash tables. Equal nodes have equal hashes; other nodes only
+// by chance. If somebody may construct collisions, use digests (pt2/tools/hash.h).
 #ifndef PT2_TRANSFORM_NODE_HASH_H
 #define PT2_TRANSFORM_NODE_HASH_H
 
@@ -14,7 +14,7 @@ namespace pt2 {
 uint64_t mix_hash(uint64_t hash, uint64_t value);
 uint64_t mix_hash(uint64_t hash, std::string_view text);
 
-// What stands for the operands: the hash of a value; the hash so far with a nested graph mixed in.
+// Hashes for operands: `value` returns a value's hash; `subgraph` mixes a nested graph into a hash.
 struct OperandHashes {
   std::function<uint64_t(ValueId)> value;
   std::function<uint64_t(uint64_t hash, SubgraphId)> subgraph = [](uint64_t hash, SubgraphId) {
@@ -22,8 +22,8 @@ struct OperandHashes {
   };
 };
 
-// Of target and arguments; what the node and its results are called, and where they come from, are
-// left out. The same on every machine.
+// Hashes the target and the arguments. Ignores the names of the node and its results, and the
+// node's origin. Equal on all machines.
 uint64_t hash_node(const Node& node, const OperandHashes& operands);
 
 }  // namespace pt2

@@ -12,7 +12,7 @@ struct OptionRow {
   std::string text;  // the first line of its description
 };
 
-// What the verb's own help shows.
+// Returns the options in the verb's own help.
 std::vector<OptionRow> options_of(const Verb& verb) {
   CommandLine line(verb.name, verb.summary, "");
   const Action action = verb.setup(line);
@@ -29,7 +29,7 @@ std::string verb_names() {
   return out;
 }
 
-// In single quotes of a shell.
+// Quotes text in single quotes for a shell.
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

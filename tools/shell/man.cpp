@@ -15,7 +15,7 @@ struct Options {
   std::string folder;
 };
 
-// Text for troff's macros: no line becomes a request, hyphens are those that a shell takes.
+// Escapes text for troff: no line becomes a request, and "-" stays a hyphen that shells accept.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -40,7 +40,7 @@ std::string heading(std::string_view name, std::string_view summary) {
 
 std::string page_name(const Verb& verb) { return fmt::format("pt2-{}", verb.name); }
 
-// The help's lines are broken for a terminal; here they are filled.
+// Keeps the help's line breaks, which suit a terminal: troff fills the lines.
 std::string option_page(const OptionText& option) {
   std::string names;
   for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + escaped(name);
@@ -88,7 +88,7 @@ Result<void> write_page(const std::string& folder, std::string_view name, const 
 
 Result<void> write_pages(const std::string& folder) {
   std::error_code failed;
-  std::filesystem::create_directories(folder, failed);  // write_file says what is wrong
+  std::filesystem::create_directories(folder, failed);  // write_file reports a failure
   PT2_TRY_VOID(write_page(folder, "pt2", overview_page()));
   for (const Verb& verb : verbs())
     PT2_TRY_VOID(write_page(folder, page_name(verb), verb_page(verb)));

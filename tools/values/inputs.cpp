@@ -38,7 +38,7 @@ std::optional<bool> parse_bool(std::string_view text) {
   return std::nullopt;
 }
 
-// A number as a tensor without dimensions.
+// Parses a number as a 0-dimensional tensor.
 std::optional<Tensor> parse_scalar_tensor(Dtype dtype, std::string_view text) {
   Tensor tensor = Tensor::zeros(dtype, {});
   switch (dtype_category(dtype)) {
@@ -66,7 +66,7 @@ std::optional<Tensor> parse_scalar_tensor(Dtype dtype, std::string_view text) {
   return std::nullopt;
 }
 
-// What a text is not, where that says no more than what is expected does.
+// Returns an error without a message: the description of the expected input says enough.
 Error no_reason() { return {ErrorCode::argument, "", ""}; }
 
 template <class T>
@@ -75,7 +75,7 @@ Result<Value> as_value(const std::optional<T>& parsed) {
   return Value(*parsed);
 }
 
-// What the program expects at a place decides how text is read.
+// Parses text as the type of the expected value.
 Result<Value> parse_constant(const Argument& expected, const std::string& text) {
   if (expected.is<bool>()) return as_value(parse_bool(text));
   if (expected.is<int64_t>()) return as_value(parse_int(text));
@@ -87,7 +87,7 @@ Result<Value> parse_constant(const Argument& expected, const std::string& text) 
 
 bool is_json_path(std::string_view text) { return text.ends_with(".json"); }
 
-// A 0-d array where the program takes a number: NumPy stores numbers so.
+// Converts a tensor with one element to a number: NumPy stores numbers as 0-d arrays.
 Value unwrapped(Tensor tensor) {
   if (tensor.numel() != 1) return Value(std::move(tensor));
   const auto load = [&]<class T>(T zero) {
@@ -124,7 +124,7 @@ class InputReader {
     if (sign != argument.npos) {
       const auto index = find(argument.substr(0, sign));
       if (index) return add_at(*index, argument.substr(sign + 1));
-      // Paths may hold a '=' too.
+      // Paths may contain '=' too.
       if (!std::filesystem::exists(argument)) return unknown(argument.substr(0, sign));
     }
     if (argument == "random") {
@@ -167,7 +167,7 @@ class InputReader {
   }
 
  private:
-  // By name, by position, or by NumPy's name for a position.
+  // Finds an input by name, by position, or by NumPy's name for a position.
   std::optional<size_t> find(std::string_view name) const {
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].name == name) return i;
@@ -258,8 +258,8 @@ class InputReader {
     return no_reason();
   }
 
-  // An object has the inputs by name, an array by position. Arrays are tensors, texts what -i
-  // takes.
+  // Reads a JSON object of inputs by name, or a JSON array of inputs by position. Arrays are
+  // tensors; strings are values as in -i.
   Result<void> add_json(const std::string& path) {
     PT2_TRY(const auto file, MappedFile::open(path, limits_.max_stream_bytes));
     const std::span<const std::byte> bytes = file->bytes();
@@ -340,7 +340,7 @@ class InputReader {
   std::vector<ArgumentSpec> specs_;
   bool cast_;
   const Limits& limits_;
-  std::vector<std::string> files_;  // that are read, the program's first
+  std::vector<std::string> files_;  // already read; the program's file is first
   std::vector<std::optional<Value>> values_;
   bool fills_rest_ = false;  // with random numbers
 };
@@ -403,7 +403,7 @@ Result<CallInputs> read_sample_inputs(const Model& model, const std::string& mod
   Diagnostics warnings;
   PT2_TRY(const SampleInputs samples, model.package().sample_inputs(warnings, model_name));
   print_warnings(environment, warnings);
-  // Old files, and programs whose inputs are all constants, have none.
+  // Old files, and programs with only constant inputs, have no samples.
   if (samples.leaves.size() != model.inputs().size()) return read_inputs(model, {}, Limits{});
   PT2_TRY(std::vector<Value> values, sample_values(samples));
   return CallInputs{std::move(values)};

@@ -14,15 +14,15 @@ namespace pt2::tools {
 
 struct GivenInputs {
   std::vector<std::string> arguments;
-  bool cast = false;  // to the dtypes of the program's inputs, as Tensor.to does
+  bool cast = false;  // converts to the dtypes of the program's inputs, like Tensor.to
 };
-// The options --input and --cast, of which it returns the first.
+// Adds the options --input and --cast. Returns --input.
 Option add_input_options(CommandLine& line, GivenInputs& inputs);
 
-// In the order of model.inputs().
+// Inputs in the order of model.inputs().
 struct CallInputs {
   std::vector<Value> values{};
-  // Whether some are random numbers, of the sizes that the file states.
+  // True if some inputs are random numbers, with the sizes that the file states.
   bool are_made_up = false;
 
   SessionOptions session(unsigned threads = 0) const {
@@ -30,18 +30,19 @@ struct CallInputs {
   }
 };
 
-// Each argument is NAME=VALUE, POSITION=VALUE,
-// or just a file: of tensors, or JSON. A value is a file of tensors or, for numbers, booleans and
-// text, a literal. Inputs that the program fixes (constants) may be omitted. Error `argument` lists
-// every input with its type.
+// Each argument is NAME=VALUE, POSITION=VALUE, or just a file of tensors or JSON. A value is a file
+// of tensors or, for numbers, booleans and text, a literal. Inputs that the program fixes
+// (constants) may be omitted. Error `argument` lists every input with its type.
 Result<CallInputs> read_inputs(const Model& model, const GivenInputs& given, const Limits& limits);
 
-// Example inputs as values, one for each leaf. Error `unsupported` naming the leaf that is none.
+// Returns example inputs as values, one for each leaf. Error `unsupported` names a leaf that is not
+// a value.
 Result<std::vector<Value>> sample_values(const SampleInputs& samples);
-// The example inputs that the file holds. Error `argument` when it has none.
+// Returns the file's example inputs. Error `argument` if the file has none.
 Result<CallInputs> read_sample_inputs(const Model& model, const std::string& model_name,
                                       Environment& environment);
-// The same, or random ones where there are none that can be used. Errors: those of RandomInputs.
+// Returns the example inputs, or random inputs if they are missing or unusable. Errors: those of
+// RandomInputs.
 Result<CallInputs> sample_or_random_inputs(const Model& model, const std::string& model_name,
                                            uint64_t seed, Environment& environment);
 

@@ -36,7 +36,7 @@ class LiteralReader {
  private:
   static constexpr std::string_view kUneven = "has rows that differ in length";
 
-  // Numbers lie all at one depth.
+  // All numbers must be at the same depth.
   Result<void> add_number(const JsonValue& value, size_t depth) {
     if (depth != sizes_.size()) return fault(kUneven);
     closed_ = true;

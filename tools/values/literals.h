@@ -1,4 +1,4 @@
-// Inputs without a file: numbers in brackets, and numbers drawn at random.
+// Inputs without a file: numbers in brackets.
 #ifndef PT2_TOOLS_VALUES_LITERALS_H
 #define PT2_TOOLS_VALUES_LITERALS_H
 
@@ -12,10 +12,11 @@
 
 namespace pt2::tools {
 
-// [[1, 2, 3]] as a tensor of that dtype. Errors `argument`, which say of it that it "has rows that
-// differ in length": for that, for what is no array, and for fractions where the dtype has none.
+// Returns [[1, 2, 3]] as a tensor of that dtype. The messages of errors `argument` continue a
+// sentence, "has rows that differ in length": for such rows, for JSON that is not an array, and for
+// fractions if the dtype has none.
 Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json);
-// The same of a text, JSON with NaN and Infinity.
+// The same for a text: JSON with NaN and Infinity.
 Result<Tensor> parse_tensor(Dtype dtype, std::string_view text);
 
 }  // namespace pt2::tools

@@ -25,7 +25,7 @@ struct DimText {
 };
 struct InputText {
   std::string name;
-  std::string type;  // "f32", or the whole type of what is no tensor
+  std::string type;  // "f32", or the whole type if the input is not a tensor
   std::vector<DimText> dims;
 };
 
@@ -60,7 +60,7 @@ class Describer {
     return fmt::format("dim {} of {}", dim, input);
   }
 
-  // Records where each symbol first stands alone: there a call determines its value.
+  // Records the first place of each bare symbol, where a call determines the symbol's value.
   void note_symbols(const ArgumentSpec& spec, const TensorMeta* meta, const std::string& name) {
     for (size_t dim = 0; meta != nullptr && dim < meta->sizes.size(); ++dim)
       note(meta->sizes[dim], dim_name(name, dim));

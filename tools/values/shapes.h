@@ -10,12 +10,12 @@
 
 namespace pt2::tools {
 
-// A line for each dimension of each input, then the guards.
+// Returns a line for each dimension of each input, then the guards.
 std::string conditions_text(const Program& program);
-// Members "inputs" (name, dtype, dims as objects of "size" and "means") and "guards".
+// Writes members "inputs" (name, dtype, dims as objects of "size" and "means") and "guards".
 void write_conditions(JsonWriter& json, const Program& program);
 
-// "size 1 of x must equal size 0 of y"; a guard that is not understood stays as the file has it.
+// Returns "size 1 of x must equal size 0 of y"; a guard that cannot be parsed is unchanged.
 std::vector<std::string> guard_texts(const Program& program);
 
 }  // namespace pt2::tools

@@ -13,11 +13,11 @@
 namespace pt2::tools {
 namespace {
 
-// Sizes that are tried one by one; beyond them only some.
+// The number of sizes that are tried one by one; larger sizes are only sampled.
 constexpr int64_t kTried = 4096;
-// A list of so many sizes needs no dots.
+// A list of at most this many sizes is printed in full.
 constexpr size_t kShownSizes = 6;
-// Nodes of expressions that are evaluated in all; thousands of long guards are shown as they are.
+// The maximum number of expression nodes to evaluate in total; guards beyond it stay unsolved.
 constexpr size_t kMostEvaluated = 20'000'000;
 
 class Solver {
@@ -53,7 +53,7 @@ class Solver {
   }
 
  private:
-  // What a source is in the symbols of the types; null where that is not recorded.
+  // Returns a source's number in the symbols of the input types; null if it is not recorded.
   const SymInt* recorded(const GuardSource& source) const {
     const auto found = guard_names_.find(source);
     if (!found || found->input >= inputs_.size() || inputs_[found->input] == nullptr)
@@ -68,7 +68,7 @@ class Solver {
     return dim < list.size() ? &list[dim] : nullptr;
   }
 
-  // The one symbol that decides whether the guard holds.
+  // Returns the only symbol on which the guard depends; nullopt if there is none, or several.
   std::optional<SymbolId> only_symbol(size_t i) const {
     if (!guards_[i]) return std::nullopt;
     std::optional<SymbolId> found;
@@ -107,7 +107,8 @@ class Solver {
     return found == nullptr ? SymRange() : found->range;
   }
 
-  // Empty where all sizes of the range are allowed; nothing where there is no short way to say it.
+  // Returns the allowed sizes; "" if the whole range is allowed, nullopt if there is no short
+  // description.
   std::optional<std::string> allowed_sizes(SymbolId symbol, const std::vector<size_t>& places) {
     const SymRange range = range_of(symbol);
     const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
@@ -133,7 +134,7 @@ class Solver {
     const bool all = static_cast<int64_t>(sizes.size()) == end - low + 1;
     if (is_whole) return all ? "" : listed(sizes, true);
     const int64_t step = step_of(sizes);
-    // Beyond what was tried the sizes must go on as they were.
+    // Beyond the tried sizes, samples must continue the pattern.
     for (int64_t far = sizes.empty() ? high : end; step > 0 && far < high / 4; far *= 4)
       for (int64_t size = far; size <= far + step; ++size)
         if (const auto answer = allowed(size);
@@ -143,7 +144,7 @@ class Solver {
     return step > 0 ? std::optional(listed(sizes, false)) : std::nullopt;
   }
 
-  // The distance of sizes that are all equally far from each other; 0 of others.
+  // Returns the constant distance between consecutive sizes; 0 if it is not constant.
   static int64_t step_of(const std::vector<int64_t>& sizes) {
     if (sizes.size() < 2) return 0;
     const int64_t step = sizes[1] - sizes[0];
@@ -164,7 +165,7 @@ class Solver {
     return fmt::format("{}, {}, {}, …", sizes[0], sizes[1], sizes[1] + step);
   }
 
-  // The dim, or the number, that is the symbol.
+  // Returns the input dimension, or the number, that is the symbol.
   std::string place_of(SymbolId symbol) const {
     const auto is_symbol = [&](const SymInt& size) {
       return size.is_symbolic() && size.expr().is_symbol() && size.expr()->symbol == symbol;

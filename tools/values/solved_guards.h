@@ -1,5 +1,4 @@
-// Guards in the words of whoever has inputs to give: the sizes that a dim may have, instead of a
-// list of conditions on it.
+// Guards from the caller's view: the allowed sizes of a dim, instead of a list of conditions on it.
 #ifndef PT2_TOOLS_VALUES_SOLVED_GUARDS_H
 #define PT2_TOOLS_VALUES_SOLVED_GUARDS_H
 
@@ -10,9 +9,8 @@
 
 namespace pt2::tools {
 
-// "x dim 0: 4, 6, … 20" for each symbol whose guards leave out sizes of its range; nothing
-// for guards that the sizes of the inputs' types say already; the other guards as guard_texts has
-// them.
+// Returns "x dim 0: 4, 6, … 20" for each symbol whose guards exclude sizes of its range. Omits
+// guards that the sizes in the input types already imply. Other guards are those of guard_texts.
 std::vector<std::string> solved_guards(const Program& program);
 
 }  // namespace pt2::tools

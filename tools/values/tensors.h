@@ -1,4 +1,4 @@
-// The tensors that a file holds: weights, constants and sample inputs.
+// The tensors of a file: weights, constants and sample inputs.
 #ifndef PT2_TOOLS_VALUES_TENSORS_H
 #define PT2_TOOLS_VALUES_TENSORS_H
 
@@ -36,7 +36,7 @@ struct TensorList {
 Result<TensorList> read_tensor_list(const Package& package, const std::string& model,
                                     Environment& environment);
 
-// Over the elements in row-major order.
+// Returns the CRC-32 of the elements in row-major order.
 uint32_t content_crc32(const Tensor& tensor);
 
 }  // namespace pt2::tools

@@ -32,7 +32,7 @@ T element(const Tensor& tensor, int64_t index) {
   return value;
 }
 
-// NaN has no sign that anybody wrote.
+// Drops the sign of NaN, which has no meaning.
 double unsigned_nan(double value) { return std::isnan(value) ? std::fabs(value) : value; }
 
 std::string element_text(const Tensor& tensor, int64_t index) {
@@ -153,13 +153,13 @@ void write_tensor(JsonWriter& json, const Tensor& value) {
   json.end_array();
 }
 
-// One of the largest scores of a row: its element, and what it is of.
+// One of the largest scores of a row: index of its element, column, and label.
 struct Score {
   int64_t place = 0;
   size_t column = 0;
-  std::string label;  // empty where there is none
+  std::string label;  // empty if there are no labels
 };
-// Labels for another number of scores are those of another output.
+// Ignores labels if their number differs: they belong to another output.
 std::vector<Score> top_scores(const Tensor& tensor, int64_t row, size_t count,
                               std::span<const std::string> labels) {
   if (labels.size() != score_count(tensor)) labels = {};

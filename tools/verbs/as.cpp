@@ -22,7 +22,7 @@ struct AsArguments {
   bool json = false;
 };
 
-// Reads the JSON back: the text may express what its schema version cannot.
+// Decodes the JSON again: the text may express what its schema version cannot.
 Result<std::string> checked_json(const Program& program, const AsArguments& options,
                                  Environment& environment) {
   std::string json = program_json(program);
@@ -42,7 +42,7 @@ Error lacks(const AsArguments& options, const InputSpec& spec) {
           options.weights.file};
 }
 
-// Checks that every payload the program names is packed with it.
+// Checks that the payloads include every payload that the program names.
 Result<void> check_payloads(const Program& program, const Payloads& payloads,
                             const AsArguments& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
@@ -55,7 +55,7 @@ Result<void> check_payloads(const Program& program, const Payloads& payloads,
   return {};
 }
 
-// Saves the file that the weights come from, with its program replaced.
+// Saves the file of the weights with its program replaced.
 Result<void> save_with_weights(const Program& program, std::string json, const AsArguments& options,
                                Environment& environment) {
   PT2_TRY(const Package package, open_package(options.weights, environment));
@@ -76,7 +76,7 @@ Result<void> save_with_weights(const Program& program, std::string json, const A
   return save_package(contents, options.output);
 }
 
-// Saves the program without weights, which requires that it names none.
+// Saves the program without weights; fails if the program names any.
 Result<void> save_alone(const Program& program, std::string json, const AsArguments& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;
@@ -86,7 +86,7 @@ Result<void> save_alone(const Program& program, std::string json, const AsArgume
                     input_kind_name(spec.kind), printable(*spec.target)),
         options.text};
   }
-  // The layouts of the releases that write these schema versions.
+  // The first schema versions with these layouts.
   constexpr SchemaVersion kFirstFolder{8, 8}, kFirstRaw{8, 9};
   PackageContents contents;
   if (program.schema_version < kFirstRaw) contents.era = Era::pickled_payloads;

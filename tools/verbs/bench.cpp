@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 struct BenchArguments {
   Execution execution;
   double seconds = 2;
-  size_t calls = 0;  // 0: as many as fit
+  size_t calls = 0;  // 0: as many as fit into `seconds`
   bool profile = false;
   bool json = false;
 };
@@ -36,7 +36,7 @@ double microseconds(Clock::duration time) {
 }
 
 struct Times {
-  double load = 0;  // all in microseconds
+  double load = 0;  // all times in microseconds
   double first = 0;
   std::vector<double> calls;
 
@@ -54,7 +54,7 @@ constexpr PercentileRow kPercentiles[] = {{"fastest", "fastest_us", 0},
                                           {"median", "median_us", 0.5},
                                           {"90 %", "p90_us", 0.9},
                                           {"99 %", "p99_us", 0.99}};
-// Calls visit(row, time) for each. There may be millions of calls, which are sorted once.
+// Calls visit(row, time) for each percentile. Sorts the calls only once, as there may be millions.
 template <class Visit>
 void for_each_percentile(std::vector<double> calls, const Visit& visit) {
   std::ranges::sort(calls);
@@ -62,7 +62,7 @@ void for_each_percentile(std::vector<double> calls, const Visit& visit) {
     visit(row, calls[static_cast<size_t>(row.share * static_cast<double>(calls.size() - 1))]);
 }
 
-// What the steps of many calls took, by kernel and by node.
+// The times of the steps of many calls, by kernel and by node.
 class Profile {
   struct Entry {
     double time = 0;
@@ -123,7 +123,7 @@ class Profile {
     return "\n" + kernels.text() + "\n" + nodes.text();
   }
 
-  // The member "profile": each step by the name of its last node, slowest first.
+  // Writes the member "profile": each step under the name of its last node, slowest first.
   void write(JsonWriter& json, const Program& program, size_t calls) const {
     std::map<const Node*, std::string> names;
     for (const PlacedGraph& placed : placed_graphs(program))
@@ -131,7 +131,7 @@ class Profile {
         const Node& node = placed.graph->node(id);
         names.emplace(&node, node_name(*placed.graph, node));
       }
-    // The plan may be of a program that passes have changed.
+    // The plan may belong to a program that passes changed; its nodes record their source nodes.
     const auto name_of = [&](const Node& node) -> std::string {
       const auto source =
           std::ranges::find(node.metadata, kSourceNode, &Metadata::value_type::first);
@@ -155,7 +155,8 @@ class Profile {
   }
 
  private:
-  // What quantizers and passes add is of no module.
+  // Returns the module of the last node that has one; nodes added by quantizers and passes have
+  // none.
   static std::string module_of(const std::vector<const Node*>& nodes) {
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
       if (std::string path = module_path(**node); !path.empty()) return path;
@@ -205,8 +206,8 @@ std::string times_text(const Times& times) {
   return table.text();
 }
 
-// Memory for results, as a caller has it who runs a model often; none where their sizes may change
-// from call to call.
+// Allocates memory for results, as a caller with many calls does. Empty if sizes may differ between
+// calls.
 std::vector<Value> memory_for(const std::vector<Value>& results, const Model& model) {
   std::vector<Value> out;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -239,7 +240,7 @@ Result<int> bench(const BenchArguments& options, Environment& environment) {
   };
   PT2_TRY(times.first, run({}));
   memory = memory_for(results, call.model);
-  // Of a slow model two calls say enough.
+  // For a slow model two calls are sufficient.
   const bool is_slow = times.first >= std::max(options.seconds, 1.0) * 1e6;
   for (size_t i = 0; i < kWarmUp && !is_slow; ++i) {
     PT2_TRY([[maybe_unused]] const double warm, run({}));

@@ -24,7 +24,7 @@ struct CheckArguments {
   bool json = false;
 };
 
-// An input as the command line gives it: a tensor's dtype and sizes, or a value.
+// An input from the command line: a tensor's dtype and sizes, or a value.
 struct GivenInput {
   Dtype dtype = Dtype::float32;
   Sizes sizes{};
@@ -32,7 +32,7 @@ struct GivenInput {
   std::optional<Value> value{};
 };
 
-// "f32:2x3", "float32:2x3", "i64:" for a 0-dim tensor; nothing when the text is none of these.
+// Parses "f32:2x3", "float32:2x3", or "i64:" for a 0-dim tensor; nullopt for other texts.
 std::optional<GivenInput> parse_shape(std::string_view text) {
   const size_t colon = text.find(':');
   const auto dtype = find_dtype(text.substr(0, colon));
@@ -46,7 +46,7 @@ std::optional<GivenInput> parse_shape(std::string_view text) {
     out.sizes.push_back(*size);
     text.remove_prefix(std::min(sign + 1, text.size()));
   }
-  // Of sizes whose product overflows there is no tensor, so there are no strides to compare.
+  // Sizes with an overflowing product have no tensor, so there are no strides to compare.
   if (checked_numel(out.sizes)) out.strides = contiguous_strides(out.sizes);
   return out;
 }
@@ -83,7 +83,7 @@ class Checker {
     return {};
   }
 
-  // Error `argument` when an input is missing.
+  // Error `argument` if an input is missing.
   Result<void> complete() {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (given_[i]) continue;
@@ -171,7 +171,7 @@ std::string conditions_json(const std::string& file, const Program& program) {
   });
 }
 
-// Warns of guards that the check cannot evaluate, so that "accepted" claims no more than it means.
+// Warns of guards that the check cannot evaluate, so that "accepted" does not claim too much.
 void warn_of_guards(const Program& program, Environment& environment) {
   for (const std::string& text : program.guards_code)
     if (const auto guard = parse_guard(*program.expressions, text); !guard)

@@ -76,7 +76,7 @@ std::string report_text(const ConvertArguments& options, const Conversion& conve
                      version_text(conversion.target.schema), rewritten);
 }
 
-// Of package operators PyTorch says no more than that it does not know them.
+// Warns of package operators, because PyTorch's own error only says that it does not know them.
 Result<void> warn_of_package_operators(const Package& package, Environment& environment) {
   constexpr size_t kMostNames = 5;
   for (const std::string& model : package.models()) {

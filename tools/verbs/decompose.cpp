@@ -28,7 +28,7 @@ struct Report {
   size_t nodes_after = 0;
 };
 
-// Every program of the package.
+// Decomposes every program of the package.
 Result<PackageContents> decomposed(const DecomposeArguments& options, const Package& package,
                                    Report& report) {
   PT2_TRY(PackageContents contents, package_contents(package));

@@ -28,7 +28,7 @@ struct DiffArguments {
   Limits limits;
 };
 
-// What git gives to an external program: path, old file, its hash and mode, new file, hash, mode.
+// git's arguments for an external diff: path, old file, its hash and mode, new file, hash, mode.
 constexpr size_t kGitArguments = 7;
 constexpr std::string_view kNoFile = "/dev/null";
 
@@ -94,7 +94,7 @@ Result<int> diff_two(const DiffArguments& options, const std::string& old_file,
   return difference.empty() ? kOk : kDifference;
 }
 
-// git takes any exit code but 0 for a crash of its driver.
+// Always exits with 0: git takes any other exit code for a crash of its diff driver.
 Result<int> diff_for_git(const DiffArguments& options, Environment& environment) {
   const std::string &path = options.files[0], &old_file = options.files[1],
                     &new_file = options.files[4];

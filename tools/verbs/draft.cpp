@@ -53,7 +53,7 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
 }
 
 Result<int> convert(const DraftArguments& options, Environment& environment) {
-  // Before any file is written, as --external writes two.
+  // Checks before any file is written, because --external writes two files.
   PT2_TRY_VOID(check_not_read(options.out, {options.source.file}));
   PT2_TRY(const Package package, open_package(options.source, environment));
   if (package.draft() == nullptr) {

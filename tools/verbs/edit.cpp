@@ -32,7 +32,7 @@ Error wrong(std::string_view option, const std::string& found, std::string_view 
           fmt::format("{}: found '{}', expected {}", option, printable(found), expected), ""};
 }
 
-// "1..64", "2..", "7".
+// Parses "1..64", "2..", but not "7".
 std::optional<SymRange> parse_range(std::string_view text) {
   const size_t dots = text.find("..");
   if (dots == text.npos) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<SymRange> parse_range(std::string_view text) {
   return range;
 }
 
-// "x.0=4", "x.0=batch:1..64", "x.0=1..64".
+// Applies "x.0=4", "x.0=batch:1..64" or "x.0=1..64".
 Result<std::string> edit_dim(Program& program, const std::string& text) {
   const Error fault = wrong("--dim", text, "INPUT.DIM=SIZE or INPUT.DIM=NAME:LOW..HIGH");
   const size_t sign = text.find('='), dot = text.rfind('.', sign);
@@ -78,7 +78,7 @@ Result<std::string> edit_pair(Program& program, std::string_view option, std::st
   return fmt::format("{} is now {}", old_name, new_name);
 }
 
-// torch.device refuses every other name (c10/core/Device.cpp, parse_type).
+// torch.device rejects all other names (c10/core/Device.cpp, parse_type).
 constexpr std::string_view kDeviceTypes[] = {
     "cpu", "cuda", "meta",   "mps", "xpu",    "hpu",    "mtia",   "xla",   "ipu",  "lazy",
     "hip", "maia", "vulkan", "ve",  "mkldnn", "opengl", "opencl", "ideep", "fpga", "privateuseone"};
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> edit_all(const EditArguments& options, Program&
   return lines;
 }
 
-// Whether the example inputs have the sizes that the program fixes.
+// True if the example inputs have the sizes that the program fixes, or cannot be compared.
 bool samples_fit(const Package& package, const Program& program, const std::string& model) {
   Diagnostics ignored;
   const auto samples = package.sample_inputs(ignored, model);
@@ -165,7 +165,7 @@ Result<int> edit(const EditArguments& options, Environment& environment) {
     for_each_tensor(saved, [&](SavedTensor& each) { each.device = *options.device; });
   }
   if (options.takes_part()) {
-    // They were those of the whole.
+    // The example inputs belong to the whole program.
     saved.sample_inputs = {};
     PT2_TRY([[maybe_unused]] const ChangeLines unused, strip(contents, {.unused = true}));
   } else if (!saved.sample_inputs.bytes.empty() && !samples_fit(package, program, model)) {

@@ -19,7 +19,7 @@
 namespace pt2::tools {
 namespace {
 
-// Something that a message may name, in lines of "label: text".
+// An explanation of a term in a message, as lines of "label: text".
 struct Explanation {
   std::string title;
   std::vector<std::pair<std::string, std::string>> lines;
@@ -82,7 +82,7 @@ std::optional<Explanation> of_limit(std::string_view name) {
        {"what to do", fmt::format("--limit {}=N, for a file that you trust", row->name)}}};
 }
 
-// "add", "aten.add", "aten.add.Tensor" or the whole target: every overload that fits.
+// Explains every overload that matches "add", "aten.add", "aten.add.Tensor" or the whole target.
 std::vector<Explanation> of_operator(const std::string& name) {
   std::vector<Explanation> out;
   for (const OperatorInfo& each : available_operators()) {
@@ -153,7 +153,8 @@ std::string everything_text() {
   return table.text();
 }
 
-// Without the overload, unless the topic has one: "aten.add", or "add".
+// Returns the name to compare with the topic: with the overload only if the topic has one, else
+// "aten.add" or "add".
 std::string_view compared_name(const OperatorInfo& each, std::string_view topic) {
   const std::string_view target = short_target(each.target);
   const auto dots = std::ranges::count(topic, '.');
@@ -173,7 +174,7 @@ Error unknown_operator(const std::string& topic) {
 }
 
 Error unknown(const std::string& topic) {
-  // Nothing else has dots in its name.
+  // Only operators have dots in their names.
   if (topic.find('.') != topic.npos) return unknown_operator(topic);
   const std::vector<OperatorInfo> operators = available_operators();
   std::vector<std::string_view> names;

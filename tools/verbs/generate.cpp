@@ -42,7 +42,7 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-// When the tokens of each step were known; a step gives one to each prompt that goes on.
+// The time of each step's last token. A step yields one token for each prompt that has not ended.
 class TokenTimes {
  public:
   void loaded() { loaded_ = Clock::now(); }
@@ -85,7 +85,7 @@ class TokenTimes {
   size_t last_prompt_ = 0, tokens_ = 0, first_tokens_ = 0;
 };
 
-// "1,2,3", also with blanks between.
+// Parses "1,2,3", also with blanks in between.
 Result<std::vector<int64_t>> parse_ids(std::string_view text, std::string_view option) {
   std::vector<int64_t> out;
   while (!text.empty()) {
@@ -107,7 +107,7 @@ Result<std::vector<int64_t>> parse_ids(std::string_view text, std::string_view o
 
 Sampling sampling_of(const GenerateArguments& options, const GenerationSettings& settings) {
   Sampling out = options.greedy ? Sampling{} : settings.sampling;
-  // Whoever says how to draw does not want the most likely token.
+  // Options for sampling imply that the most likely token is not wanted.
   if (out.temperature == 0 && (options.top_k || options.top_p)) out.temperature = 1;
   if (options.temperature) out.temperature = *options.temperature;
   if (options.top_k) out.top_k = *options.top_k;
@@ -116,7 +116,7 @@ Sampling sampling_of(const GenerateArguments& options, const GenerationSettings&
   return out;
 }
 
-// NAME=FILE, NAME=[[1, 2]], or a file of tensors with names.
+// Reads NAME=FILE, NAME=[[1, 2]], or a file of named tensors.
 Result<NamedTensors> read_given(const GenerateArguments& options) {
   NamedTensors out;
   std::vector<std::string> files{options.path};
@@ -184,7 +184,7 @@ std::string line_of(const Generated& generated) {
   return fmt::format("{}\n", fmt::join(generated.tokens, ","));
 }
 
-// One for each --ids.
+// Returns one prompt for each --ids.
 Result<Prompts> read_prompts(const GenerateArguments& options) {
   Prompts out;
   for (const std::string& ids : options.ids) {
@@ -221,7 +221,8 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
   }
   call.sampling = sampling_of(options, decoder.settings());
   bool is_first = true;
-  // Of several prompts, the tokens of all come at once: a line each at the end.
+  // With several prompts, tokens of all prompts alternate, so each prompt's line is printed at the
+  // end.
   const bool prints_tokens = !options.json && prompts.size() == 1;
   call.on_token_of = [&](size_t prompt, int64_t token) {
     times.token(prompt);

@@ -39,7 +39,7 @@ Result<Format> format_of(const std::string& path) {
       fmt::format("-o: found '{}', expected a name that ends in .html, .svg or .dot", path), ""};
 }
 
-// The member "profile" of what `pt2 bench --profile --json` prints, for the page.
+// Reads the member "profile" of the output of `pt2 bench --profile --json`, for the page.
 Result<void> read_profile(const std::string& path, PageProgram& page) {
   if (path.empty()) return {};
   PT2_TRY(const auto file, MappedFile::open(path));
@@ -65,7 +65,7 @@ Result<void> read_profile(const std::string& path, PageProgram& page) {
   return {};
 }
 
-// Of the tensors that `pt2 trace -o` wrote.
+// Returns the ranges of the tensors in an output file of `pt2 trace -o`.
 Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
                                                        const Limits& limits) {
   std::map<std::string, TensorRange> ranges;
@@ -82,7 +82,7 @@ Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
   return ranges;
 }
 
-// Error `argument` for a trace of another program, whose page would show nothing of it.
+// Error `argument` for a trace of another program, which would be invisible in the page.
 Result<void> check_traced(const GraphArguments& options, const std::vector<PageProgram>& programs) {
   const auto is_traced = [](const PageProgram& program) {
     return std::ranges::any_of(program.drawing->values, [&](const DrawnValue& drawn) {
@@ -96,7 +96,7 @@ Result<void> check_traced(const GraphArguments& options, const std::vector<PageP
                options.trace};
 }
 
-// From the program of that name in the other file, or from its only one.
+// Returns the difference to the program of that name in the other file, or to its only program.
 Result<std::optional<DrawnDifference>> read_difference(const GraphArguments& options,
                                                        const std::optional<Package>& other,
                                                        const Package& package,
@@ -113,7 +113,7 @@ Result<std::optional<DrawnDifference>> read_difference(const GraphArguments& opt
   return out;
 }
 
-// One drawing for each program that is asked for.
+// One drawing for each requested program.
 struct Pictures {
   std::vector<Drawing> drawings;
   std::vector<std::shared_ptr<const Payloads>> payloads;
@@ -141,7 +141,7 @@ Result<Pictures> draw_programs(const GraphArguments& options, const Package& pac
     pictures.drawings.push_back(draw(*program, {.depth = options.depth}));
     pictures.payloads.emplace_back();
     if (options.no_statistics) continue;
-    // A picture does not need the weights.
+    // A picture can be drawn without the weights.
     const auto payloads = package.payloads(name);
     if (payloads)
       pictures.payloads.back() = *payloads;

@@ -24,7 +24,7 @@ struct HashArguments {
 
 struct Hashes {
   std::string model;
-  std::string file, program, weights;  // those that were asked for
+  std::string file, program, weights;  // empty if not requested
 };
 
 Result<std::vector<Hashes>> hash_one(const HashArguments& options, const std::string& name) {

@@ -50,8 +50,8 @@ struct Summary {
   ProgramStats stats;
   size_t custom_objects = 0;
   std::vector<std::string> mutated;
-  HeldStats unused;     // weights
-  std::string refusal;  // why it cannot run here, beside operators without a kernel
+  HeldStats unused;     // unused weights
+  std::string refusal;  // why it cannot run here, apart from operators without a kernel
 };
 
 struct EraText {
@@ -72,8 +72,8 @@ EraText era_text(Era era) {
   return {};
 }
 
-// By the signature, and by nodes that write: programs of the dialect TRAINING have no mutations in
-// their signature.
+// Returns the names of written inputs, from the signature and from nodes that write: programs of
+// the dialect TRAINING have no mutations in their signature.
 std::vector<std::string> written_names(const Program& program) {
   const GraphSignature& signature = program.signature;
   std::vector<std::string> out;
@@ -97,7 +97,7 @@ std::vector<std::string> written_names(const Program& program) {
   return out;
 }
 
-// Beside the processor.
+// Returns all devices except the CPU.
 std::vector<std::string> other_devices(const Program& program) {
   std::set<std::string> out;
   for (const ValueId id : program.graph.values())
@@ -108,7 +108,7 @@ std::vector<std::string> other_devices(const Program& program) {
   return {out.begin(), out.end()};
 }
 
-// Payloads that no input of the graph is bound to, or that nothing reads.
+// Counts payloads that are bound to no graph input, or to an input that no node reads.
 HeldStats unused_weights(const Program& program, const Payloads& payloads) {
   std::set<const PayloadTensor*> used;
   const auto& specs = program.signature.input_specs;
@@ -154,7 +154,7 @@ Result<Summary> summarise(const Source& source, const Package& package) {
   return out;
 }
 
-// "2.6 to 2.8, 2.15"; "none".
+// Returns "2.6 to 2.8, 2.15", or "none".
 std::string readers_text(const std::vector<LoadObstacles>& readers) {
   std::string out;
   for (size_t i = 0; i < readers.size(); ++i) {
@@ -168,7 +168,7 @@ std::string readers_text(const std::vector<LoadObstacles>& readers) {
   return out.empty() ? "none" : out;
 }
 
-// A line a release: yes, or the first thing that it stops at, and how many there are.
+// Returns one line for each release: yes, or the first obstacle and the number of others.
 std::string releases_text(const std::vector<LoadObstacles>& readers) {
   TextTable table({{"torch"}, {"loads it"}}, "  ");
   for (const LoadObstacles& reader : readers) {
@@ -199,7 +199,7 @@ std::string named_types_text(const Environment& environment, std::string_view ti
   return coloured(environment, Colour::bold, title) + "\n" + table.text();
 }
 
-// What the types do not say about the inputs; nothing where there are none.
+// Returns the conditions on inputs that their types do not express; empty if there are none.
 std::string guards_text(const Environment& environment, const Program& program) {
   const std::vector<std::string> guards = solved_guards(program);
   std::string out = guards.empty() ? "" : coloured(environment, Colour::bold, "guards") + "\n";

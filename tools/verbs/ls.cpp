@@ -16,7 +16,7 @@
 namespace pt2::tools {
 namespace {
 
-// No reader relies on a larger alignment than PyTorch's own.
+// The largest alignment that readers rely on, PyTorch's own.
 constexpr uint64_t kMaxAlignment = 64;
 
 struct LsArguments {
@@ -93,7 +93,7 @@ void write_tensor(JsonWriter& json, const ListedTensor& each) {
   write_integer(json, "crc32", content_crc32(tensor));
 }
 
-// Checksums read all elements.
+// Bounds the elements to read, because checksums read all of them.
 Result<void> check_elements(const TensorList& list) {
   NamedTensors tensors;
   for (const ListedTensor& each : list.tensors) tensors.emplace_back(each.name, each.tensor);

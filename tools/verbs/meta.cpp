@@ -49,7 +49,7 @@ Result<int> get(const MetaArguments& options, const PackageContents& contents,
   return kOk;
 }
 
-// NAME=TEXT, NAME@FILE, or NAME alone, which removes.
+// Applies NAME=TEXT, NAME@FILE, or NAME alone, which removes the record.
 Result<std::string> set_one(PackageContents& contents, const std::string& argument) {
   const size_t sign = argument.find_first_of("=@");
   const std::string name = argument.substr(0, sign);

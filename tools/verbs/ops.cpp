@@ -100,7 +100,7 @@ Result<std::vector<OperatorUse>> uses_of(const std::string& file, const OpsArgum
   return uses;
 }
 
-// A file that cannot be read must not hide the answers about the others.
+// Continues after a file that cannot be read, to report the others.
 Result<int> list_used(const OpsArguments& options, const CustomOperators& operators,
                       Environment& environment) {
   PT2_TRY(const std::vector<std::string> files,

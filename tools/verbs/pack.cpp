@@ -28,13 +28,13 @@ struct UnpackOptions {
 };
 
 struct NamedFile {
-  std::string name;  // of its program in the new file
+  std::string name;  // the program's name in the new file
   std::string path;
-  bool is_chosen = true;  // the name is somebody's choice, not the file's
+  bool is_chosen = true;  // the user or the manifest chose the name
 };
 
-// "decode=dec.pt2", or "dec.pt2", whose program is called "dec", or a folder that an exporter
-// wrote, whose manifest names its programs.
+// Returns the files for "decode=dec.pt2", for "dec.pt2" (a program called "dec"), or for a folder
+// of an exporter, whose manifest names its programs.
 Result<std::vector<NamedFile>> files_of(const std::string& argument) {
   const size_t sign = argument.find('=');
   if (sign != argument.npos && !std::filesystem::exists(argument))
@@ -92,7 +92,7 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   return kOk;
 }
 
-// The names are the file's, which may come from anywhere. All are looked at before any is written.
+// The names come from the file, which is untrusted. Checks all names before any file is written.
 Result<void> check_file_names(const std::vector<std::string>& models, const std::string& file) {
   std::set<std::string_view, zip::LessButForCase> known;
   for (const std::string& model : models) {

@@ -25,7 +25,7 @@ namespace {
 struct RunArguments {
   Execution execution;
   std::string output;
-  std::string format;  // of standard output
+  std::string format;  // for standard output
   std::string state;
   std::optional<double> timeout;  // in seconds
   size_t top = 0;
@@ -33,7 +33,7 @@ struct RunArguments {
   bool json = false;
 };
 
-// A century, which the clock can still count.
+// A century, which still fits the clock.
 constexpr double kLongestTimeout = 3.2e9;
 
 CallOptions call_options(const RunArguments& options) {
@@ -43,7 +43,7 @@ CallOptions call_options(const RunArguments& options) {
                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds)};
 }
 
-// Results may carry one name twice; a file's names are its index.
+// Returns an unused name: results may share a name, but names in a file must differ.
 std::string unused_name(const std::string& name, std::set<std::string>& used) {
   std::string candidate = name;
   for (int number = 1; !used.insert(candidate).second; ++number)
@@ -54,7 +54,7 @@ std::string unused_name(const std::string& name, std::set<std::string>& used) {
 constexpr std::string_view kStandardOutput = "-";
 constexpr std::string_view kUsualFormat = "npz";
 
-// Nothing where nothing is to be written.
+// Returns the format of the output; nullopt if no output is written.
 Result<std::optional<TensorFormat>> output_format(const RunArguments& options,
                                                   const Environment& environment) {
   if (options.output.empty() && options.format.empty()) return std::optional<TensorFormat>();
@@ -96,14 +96,14 @@ Result<void> write_outputs(const std::string& path, TensorFormat format, const M
   return {};
 }
 
-// A parameter, buffer or constant that a call has changed.
+// A parameter, buffer or constant that a call changed.
 struct ChangedState {
   InputKind kind;
   std::string name;
   Tensor tensor;
 };
 
-// What the program writes gets memory of its own, so that nothing else is compared.
+// Compares only state with different memory: a session copies the state that the program writes.
 std::vector<ChangedState> changed_state(const Model& model, const Session& session) {
   const Session fresh(model);
   std::vector<ChangedState> out;
@@ -128,7 +128,7 @@ Result<void> write_state(const std::string& path, const std::vector<ChangedState
   return write_tensor_file(path, tensors);
 }
 
-// A text of more elements would take gigabytes, whoever reads it.
+// Refuses more elements, whose text would take gigabytes to write and to read.
 Result<void> check_can_be_listed(const std::vector<Value>& outputs,
                                  const std::vector<ChangedState>& state) {
   constexpr uint64_t kMostListed = 1 << 24;
@@ -181,7 +181,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
   return labels;
 }
 
-// Of several outputs one has these labels.
+// Requires that one of the outputs has a score for each label.
 Result<void> check_labels(const RunArguments& options, const std::vector<std::string>& labels,
                           const std::vector<Value>& outputs) {
   if (options.labels.empty() || options.top == 0) return {};
@@ -192,7 +192,7 @@ Result<void> check_labels(const RunArguments& options, const std::vector<std::st
     if (count > 0 && count == labels.size()) return {};
     if (scores == 0) scores = count;
   }
-  if (scores == 0) return {};  // there is nothing to label
+  if (scores == 0) return {};  // there are no scores to label
   return Error{ErrorCode::argument,
                fmt::format("--labels: found {} for {} scores, expected a line for each",
                            counted(labels.size(), "label"), scores),
@@ -208,7 +208,7 @@ void print_top(const RunArguments& options, const Model& model,
 }
 
 Result<int> run(const RunArguments& options, Environment& environment) {
-  // Before anything is computed.
+  // Checks the options before any computation.
   PT2_TRY(const std::optional<TensorFormat> format, output_format(options, environment));
   if (!options.state.empty()) {
     PT2_TRY([[maybe_unused]] const TensorFormat state_format, tensor_format_of(options.state));

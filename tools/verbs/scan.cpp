@@ -24,14 +24,14 @@ struct ScanArguments {
   Limits limits;
 };
 
-// Everything that may hold code for PyTorch.
+// Endings of files that may hold code for PyTorch.
 constexpr std::string_view kEndings[] = {".pt2", ".pt", ".pth", ".pkl.zip"};
 
 HazardLevel bound(const ScanArguments& options) {
   return options.strict ? HazardLevel::warning : HazardLevel::alarm;
 }
 
-// A file that could not be read is neither good nor bad.
+// Returns an error's exit code for an unread file, which is neither good nor bad.
 int report_code(const ScanArguments& options, const ScanReport& report) {
   const auto worst = report.worst();
   if (worst == HazardLevel::alarm) return kDifference;

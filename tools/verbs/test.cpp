@@ -49,11 +49,11 @@ CompareOptions compare_options(const TestArguments& options) {
 struct Pair {
   std::string program;
   std::string cases;
-  bool is_named = false;   // the calls
-  bool is_listed = false;  // the program, by its folder: it need not have any
+  bool is_named = false;   // `cases` comes from the command line
+  bool is_listed = false;  // `program` comes from a folder, so it need not have recorded calls
 };
 
-// A call against its record, and the planned engine against the reference engine.
+// Reports of a call: against the recorded results, and of the planned against the reference engine.
 struct TestedCall {
   std::optional<CallReport> recorded{};
   std::optional<CallReport> engines{};
@@ -62,12 +62,12 @@ struct TestedCall {
 struct FileReport {
   Pair pair;
   std::vector<TestedCall> calls;
-  std::optional<Error> error;  // why no call could be made
-  // There is nothing to compare with, which is no fault of the program's.
+  std::optional<Error> error;  // why no call was possible
+  // True if there is nothing to compare with, which is not the program's fault.
   bool lacks_calls() const { return !error && calls.empty(); }
 };
 
-// `named` are the arguments, `files` those with folders as their programs.
+// `named` are the arguments; in `files`, folders are replaced by their programs.
 std::vector<Pair> pairs(const std::vector<std::string>& named,
                         const std::vector<std::string>& files) {
   std::vector<Pair> out;
@@ -110,14 +110,14 @@ Result<RecordedCalls> read_calls(const Pair& pair) {
   return recorded;
 }
 
-// A session for each engine, which go through the same calls.
+// One session for each engine; both run the same calls.
 struct Engines {
   Session planned;
   Session reference;
 };
 
-// What the reference engine refuses, the planned one must refuse, too. Where nothing is recorded,
-// it is the program that fails.
+// Compares the planned engine with the reference engine. The planned engine must also refuse what
+// the reference engine refuses. Without recorded calls, a refusal is the program's error.
 Result<CallReport> compare_engines(Engines& engines, const RecordedCall& call, bool is_recorded,
                                    const CompareOptions& settings) {
   Result<CallReport> compared = replay_beside(engines.planned, engines.reference, call, settings);
@@ -131,7 +131,7 @@ Result<CallReport> compare_engines(Engines& engines, const RecordedCall& call, b
 Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& options,
                                            Environment& environment) {
   Source source = source_of(pair.program, options);
-  // What one engine may compute, two may.
+  // Two engines share the work limit of one.
   if (options.both_engines) source.limits.max_work /= 2;
   PT2_TRY(Package opened, open_package(source, environment));
   const auto package = std::make_shared<const Package>(std::move(opened));
@@ -225,7 +225,7 @@ void write_report(JsonWriter& json, const CallReport& call) {
   const auto write_number = [&](std::string_view key, std::optional<double> number) {
     if (!number) return;
     json.key(key);
-    // JSON has no infinity.
+    // JSON has no infinity, so it becomes a string.
     if (std::isfinite(*number))
       json.number(*number);
     else
@@ -341,7 +341,8 @@ Result<int> find_divergence(const TestArguments& options, Environment& environme
 }
 
 Result<int> test_files(TestArguments& options, Environment& environment) {
-  // Not told to CLI11, whose help lists what an option excludes in the order of addresses.
+  // CLI11 is not told about these exclusions, because its help lists them in the order of
+  // addresses.
   if (options.min_sqnr && (options.relative || options.absolute))
     return usage_error(
         fmt::format("--min-sqnr excludes {}", options.relative ? "--rtol" : "--atol"));

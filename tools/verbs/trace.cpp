@@ -33,7 +33,7 @@ class Recorder {
     return {};
   }
 
-  // Records the inputs of the run, which makes the trace complete.
+  // Records the run's inputs, which make the trace complete.
   Result<void> record_inputs(const Model& model, const std::vector<Value>& inputs) {
     const std::vector<ArgumentSpec> specs = model.program().signature.user_inputs();
     for (size_t i = 0; file_ && i < specs.size() && i < inputs.size(); ++i) {
@@ -79,7 +79,7 @@ class Recorder {
            (module.empty() ? "" : " in " + printable(module));
   }
 
-  // Prints one JSON object per line: a run may be long, and its reader need not wait.
+  // Prints one JSON object per line as it arrives, so that a reader can follow a long run.
   void write_line(const ObservedValue& observed) {
     print(environment_.out, json_object([&](JsonWriter& json) {
             write_text(json, "name", observed.name);

@@ -24,8 +24,8 @@ namespace pt2::tools {
 namespace {
 
 constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
-constexpr unsigned kMaxVerifying = 4;  // more do not read faster from memory
-constexpr size_t kMaxPrinted = 20;     // of one rule: one cause often breaks it at every node
+constexpr unsigned kMaxVerifying = 4;  // more threads do not read faster from memory
+constexpr size_t kMaxPrinted = 20;     // for each rule: one cause often breaks a rule at every node
 
 struct VerifyArguments {
   std::vector<std::string> files;
@@ -38,11 +38,11 @@ struct VerifyArguments {
   bool json = false;
 };
 
-// What one file turned out to be.
+// The result for one file.
 struct Verdict {
   std::string digest;    // with --sha256
   std::string expected;  // with --sha256; empty: SUMS does not name the file
-  VerifiedFile file;     // empty where the digest differs: such a file is not looked into
+  VerifiedFile file;     // empty if the digest differs: such a file is not read further
   bool has_other_digest() const { return !digest.empty() && digest != expected; }
 };
 
@@ -56,10 +56,10 @@ std::string as_digest(std::string_view text) {
   return is_digest ? out : std::string();
 }
 
-// Digests by the names of files, without their folders; one digest alone is every file's.
+// Digests by file name, without folders; a single digest applies to every file.
 class Sums {
  public:
-  // A digest, or the name of a file of lines as sha256sum writes them: "DIGEST  NAME".
+  // Reads a digest, or a file with the lines of sha256sum: "DIGEST  NAME".
   static Result<Sums> read(const std::string& text) {
     Sums sums;
     sums.only_ = as_digest(text);
@@ -108,7 +108,7 @@ class Sums {
   std::map<std::string, std::string> by_name_;
 };
 
-// How grave a finding is, as the reports say it.
+// Returns the level of a finding in the reports.
 HazardLevel gravity_of(const Diagnostic& finding) {
   return finding.severity() == Severity::error ? HazardLevel::alarm : HazardLevel::warning;
 }
@@ -127,15 +127,15 @@ Level chosen_level(const VerifyArguments& options) {
 bool may_run_code(const Diagnostic& finding) {
   return finding.rule == Rule::code_in_pickle || finding.rule == Rule::unread_pickle;
 }
-// Operators that reach files run nothing before the program is called.
+// Operators that access files run nothing before the program is called.
 bool may_run_code(const ScanFinding& finding) {
   return finding.hazard->level == HazardLevel::alarm &&
          finding.hazard != &hazard_info(Hazard::file_operator);
 }
 
-// 1 where rules are broken by a file that can be read. Of several codes the largest says most: 3
-// damaged or malformed, 4 unsupported, 5 limit; but nobody shall take for a newer file one that
-// runs code.
+// Returns 1 for broken rules in a readable file. Of several codes the largest is the most specific:
+// 3 damaged or malformed, 4 unsupported, 5 limit. A file that runs code gets 3, so that nobody
+// takes it for a file of a newer release.
 int findings_code(const VerifyArguments& options, const VerifiedFile& file) {
   const auto runs_code = [](const auto& finding) { return may_run_code(finding); };
   if (std::ranges::any_of(file.findings.all(), runs_code) ||
@@ -268,7 +268,7 @@ Result<int> verify_files(const VerifyArguments& options, Environment& environmen
   PT2_TRY(const std::vector<std::string> files,
           list_files(options.files, kProgramEndings, environment));
   PT2_TRY(const std::optional<Sums> sums, read_sums(options));
-  // Either the files are done side by side, or the checksums of one.
+  // Parallelizes either over files, or over the checksums of a single file.
   const unsigned threads =
       files.size() > 1 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, kMaxVerifying);
   std::vector<Verdict> all(files.size());

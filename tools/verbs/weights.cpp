@@ -29,7 +29,7 @@ constexpr std::string_view kActions[] = {"ls", "export", "set", "cast", "share"}
 struct WeightsArguments {
   std::string action;
   Writing writing;
-  std::string tensors;  // the file that set reads
+  std::string tensors;  // the input file of the action "set"
   std::optional<std::string> from;
   std::optional<std::string> to;
   bool partial = false;
@@ -40,8 +40,8 @@ struct Row {
   std::string use;  // "parameter", "buffer", "constant", "unused"
   std::string alias;
   uint64_t bytes = 0;
-  uint64_t stored = 0;  // bytes of the storages that it shows first
-  uint64_t wasted = 0;  // bytes of these storages that no tensor shows; told once a storage
+  uint64_t stored = 0;  // bytes of the storages that this row uses first
+  uint64_t wasted = 0;  // bytes of these storages without a tensor; all if "unused"
   TensorRange range;
 };
 
@@ -61,7 +61,7 @@ std::string_view use_name(InputKind kind) {
   return "";
 }
 
-// A storage, the first payload that shows it, and how many of its bytes are shown.
+// A storage: the first row that uses it, its size, and how many of its bytes are used.
 struct Shown {
   size_t row = 0;
   uint64_t size = 0;
@@ -103,7 +103,7 @@ std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
   return rows;
 }
 
-// "torchao.quantization.Int8Tensor: qdata i8[64, 32], scale f32[64, 1]".
+// Returns "torchao.quantization.Int8Tensor: qdata i8[64, 32], scale f32[64, 1]".
 std::string missing_text(const PayloadTensor& payload) {
   std::string out = payload.class_name.empty() ? payload.missing : payload.class_name;
   for (size_t i = 0; i < payload.parts.size(); ++i)
@@ -179,8 +179,8 @@ Result<int> list(const WeightsArguments& options, const Package& package,
   return kOk;
 }
 
-// Tensors that are more than their elements, as sparse ones, fit no file of tensors. Gives the
-// names of those that are left out.
+// Warns of tensors that consist of more than elements, such as sparse tensors: no tensor file can
+// hold them. Returns their names.
 Result<std::vector<std::string>> tell_left_out(const Package& package, const std::string& model,
                                                const NamedTensors& written,
                                                Environment& environment) {
@@ -264,7 +264,7 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
   return set_weights(contents, model, tensors, options.partial);
 }
 
-// A word alone, which is the file to list: where there is none of this name, an action may be
+// Checks a single argument, which is the file to list. If no such file exists, an action may be
 // meant.
 Result<void> check_listed(const std::string& word) {
   std::error_code unknown;
@@ -306,7 +306,7 @@ Result<void> check_options(const WeightsArguments& options) {
 }
 
 Result<int> weights(WeightsArguments options, Environment& environment) {
-  // A file alone is listed.
+  // A file without an action is listed.
   if (options.writing.source.file.empty() && !check_action(options)) {
     PT2_TRY_VOID(check_listed(options.action));
     options.writing.source.file = std::exchange(options.action, "ls");
@@ -320,7 +320,7 @@ Result<int> weights(WeightsArguments options, Environment& environment) {
   PT2_TRY(const Package package, open_package(writing.source, environment));
   if (options.action == "ls") return list(options, package, environment);
   print_foreign_code(environment, package);
-  std::string model;  // sharing is for all of them
+  std::string model;  // empty for "share", which concerns all programs
   if (options.action != "share") {
     PT2_TRY(model, chosen_model(writing.source, package));
   }

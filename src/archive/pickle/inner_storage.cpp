@@ -1,7 +1,7 @@
-// A storage inside a pickle: a file of its own in the form that torch.save had before zip files,
-// which is five pickles (magic number, protocol, machine, the storage, the keys of storages) and
-// the bytes behind their number (torch/serialization.py, _legacy_save). torch.load runs whatever
-// these pickles call, so a call in them is one of the pickle around them.
+// Reads a storage inside a pickle. It is a file in the form that torch.save had before zip files:
+// five pickles (magic number, protocol, machine, the storage, the keys of storages), then the
+// number of elements and the bytes (torch/serialization.py, _legacy_save). torch.load runs the
+// calls in these pickles, so they count as calls of the outer pickle.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -34,7 +34,7 @@ Result<void> Unpickler::run_inside(Unpickler& inner) {
                                               done.error().where, done.error().message));
 }
 
-// Gives how long the pickle is.
+// Returns the length of the pickle.
 Result<size_t> Unpickler::follow_inside(std::span<const std::byte> bytes, size_t part) {
   const StorageLoader none;
   Unpickler inner(bytes, mode_, none, limits_);
@@ -102,13 +102,14 @@ Result<PickleId> Unpickler::read_storage_file(std::span<const std::byte> bytes) 
     place += length;
   }
   ByteCursor data(bytes, place);
-  data.read<uint64_t>();  // how many elements, which the storage's pickle says too
+  data.read<uint64_t>();  // the number of elements, which the storage's pickle records too
   if (data.failed()) return error(ErrorCode::corrupt, "the bytes of a storage are cut off");
   if (follows_) return add(PickleKind::storage, std::make_unique<PickleObject>());
   return read_inner_storage(bytes.subspan(storage_place), bytes.subspan(data.position()));
 }
 
-// What is no storage as PyTorch writes it may be anything that torch.load runs.
+// Bytes that are no storage in PyTorch's form may be anything that torch.load runs, so a listing
+// notes the call.
 Result<PickleId> Unpickler::load_from_bytes(const KnownGlobal& known, Args args) {
   const bool is_bytes = args.size() == 1 && node(args[0]).kind == PickleKind::bytes;
   const auto* text = is_bytes ? std::get_if<std::string>(&node(args[0]).payload) : nullptr;

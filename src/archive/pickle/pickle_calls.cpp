@@ -10,7 +10,7 @@
 namespace pt2 {
 namespace {
 
-// The dtype of a quantized storage's integers; nothing where several integers share a byte.
+// Returns the integer dtype of a quantized storage; nothing if several integers share a byte.
 std::optional<Dtype> integers_of(std::string_view quantized) {
   if (quantized == "qint8") return Dtype::int8;
   if (quantized == "quint8") return Dtype::uint8;
@@ -18,7 +18,7 @@ std::optional<Dtype> integers_of(std::string_view quantized) {
   return std::nullopt;
 }
 
-// UTF-8 text whose characters are all below 256, as those bytes; nothing when it is other text.
+// Converts UTF-8 text to bytes, one for each character; nothing if a character is 256 or above.
 std::optional<std::string> to_latin1(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -34,15 +34,15 @@ std::optional<std::string> to_latin1(std::string_view text) {
   return out;
 }
 
-// Fields of its tensor subclasses are objects: how to quantize, by what kernel.
+// The fields of torchao's tensor subclasses are objects: how to quantize, which kernel to use.
 constexpr std::string_view kTorchao = "torchao.";
 constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.Parameter",
                                             "torch.nn.parameter.Buffer"};
 constexpr std::string_view kParameterType = kPlainTypes[1];
 
-// Results of models from transformers are dataclasses, pickled as calls of their class
-// (transformers/utils/generic.py, ModelOutput.__reduce__). Layers there with names of this form are
-// modules. Both only keep their arguments.
+// True for a class of results of a transformers model. Such dataclasses are pickled as calls of
+// their class (transformers/utils/generic.py, ModelOutput.__reduce__). Layers with names of this
+// form are modules. Both only store their arguments.
 bool is_model_output(std::string_view name) {
   constexpr std::string_view kModules[] = {"transformers.modeling_outputs.",
                                            "transformers.models."};
@@ -51,8 +51,9 @@ bool is_model_output(std::string_view name) {
          !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last.ends_with("Output");
 }
 
-// Calling the class of an enumeration with the value of a member gives that member (Lib/enum.py,
-// Enum.__reduce_ex__). Releases of these packages move the classes between modules.
+// True for a class of an enumeration: calling it with the value of a member returns that member
+// (Lib/enum.py, Enum.__reduce_ex__). Releases of these packages move the classes between modules,
+// so the module is not compared.
 bool is_enumeration(std::string_view name) {
   constexpr std::string_view kPackages[] = {"torchao.", "torch.ao.quantization."};
   constexpr std::string_view kClasses[] = {"CompareOp",
@@ -80,7 +81,7 @@ bool is_enumeration(std::string_view name) {
          std::ranges::find(kClasses, name.substr(name.rfind('.') + 1)) != std::end(kClasses);
 }
 
-// What whoever exported can do about a class that is refused; empty where nothing is known.
+// Returns advice for the exporter of a file with a refused class; empty if there is none.
 std::string_view remedy(std::string_view name) {
   return name.starts_with(kTorchao)
              ? "; export after torchao.utils.unwrap_tensor_subclass(model), which leaves plain "
@@ -137,7 +138,7 @@ Result<PickleId> Unpickler::add_global(std::string name) {
   if (const KnownGlobal* known = find_known_global(name)) return add(PickleKind::constant, known);
   if (const std::string_view dtype = torch_dtype(name); !dtype.empty())
     return add(PickleKind::dtype, std::string(dtype));
-  // Python holds true names in a pickle; what is bad is their use, which is known later.
+  // Any name may occur in a pickle. Only its use can be refused, and the use is known later.
   const auto [place, is_new] =
       refused_.try_emplace(name, static_cast<uint32_t>(graph_->refused.size()));
   if (is_new) {
@@ -155,8 +156,8 @@ Error Unpickler::refusal(const RefusedGlobal& global) const {
       fmt::format("byte {}", global.offset)};
 }
 
-// In the strict modes a class may say what a tensor subclass is, and what its fields are; both are
-// kept as data. Every other use of a name is refused.
+// In the strict modes a pickle may name the class of a tensor subclass and the classes of its
+// fields; both are kept as data. Every other use of a refused name is an error.
 Result<void> Unpickler::check_refused() const {
   if (mode_ == PickleMode::listing) return {};
   for (uint32_t i = 0; i < graph_->refused.size(); ++i)
@@ -218,7 +219,7 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
     }
     return add_object(name_of(function), *args, !creates);
   }
-  // Python calls any object there: the result of getattr, a functools.partial.
+  // Python may call any object here: the result of getattr, a functools.partial.
   if (const PickleObject* object = find_object(function);
       object != nullptr && is_opaque(function)) {
     note_call(fmt::format("what {} makes", object->text), *args);
@@ -249,7 +250,7 @@ std::string Unpickler::describe(PickleId id) const {
   return fmt::format("<{}>", pickle_kind_name(node(id).kind));
 }
 
-// The first calls are enough for a report.
+// A report needs only the first calls.
 void Unpickler::note_call(std::string function, Args args) {
   constexpr size_t kMaxCalls = 10;
   constexpr size_t kMaxArguments = 4;
@@ -261,8 +262,9 @@ void Unpickler::note_call(std::string function, Args args) {
   graph_->calls.push_back({std::move(text), opcode_offset_});
 }
 
-// A fake tensor is made of metadata as the program's JSON has it, whose expressions PyTorch
-// evaluates (torch/_export/serde/serialize.py, _reconstruct_fake_tensor).
+// Records the expressions in the metadata of a fake tensor. The metadata is JSON in the form of the
+// program's JSON, and PyTorch evaluates its expressions (torch/_export/serde/serialize.py,
+// _reconstruct_fake_tensor).
 void Unpickler::note_expressions(PickleId metadata) {
   constexpr size_t kMaxExpressions = 10;
   const auto* bytes = std::get_if<std::string>(&node(metadata).payload);
@@ -281,7 +283,7 @@ void Unpickler::note_expressions(PickleId metadata) {
   }
 }
 
-// Records how a value was made, when the value itself does not say how to write it again.
+// Records how a value was made if the value itself does not tell how to write it again.
 Result<void> Unpickler::keep_making(PickleId made, const KnownGlobal& function,
                                     PickleId arguments) {
   const bool is_tensor = node(made).kind == PickleKind::tensor;
@@ -328,7 +330,7 @@ Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
       if (args.size() != 2) return wrong_arguments(known.name);
       return args[0];
     case PickleCall::generator:
-      // Protocol 2 could not hold its storage's bytes again as PyTorch writes them.
+      // Protocol 2 cannot hold the bytes of the generator's storage as PyTorch writes them.
       if (args.size() != 1 || node(args[0]).kind != PickleKind::device)
         return wrong_arguments(known.name);
       return forget_making(add_object(known.name, args, false));
@@ -423,11 +425,11 @@ Result<PickleId> Unpickler::make_device(Args args) {
   return add(PickleKind::device, index == nullptr ? *type : fmt::format("{}:{}", *type, *index));
 }
 
-// Objects of protocol 1 and below: (class, base class, state of the base).
+// An object of protocol 1 and below: (class, base class, state of the base).
 Result<PickleId> Unpickler::reconstruct(Args args) {
   if (args.size() != 3 || name_of(args[0]).empty())
     return wrong_arguments("copyreg._reconstructor");
-  // The base's constructor is called; `object` has none.
+  // Python calls the base's constructor; the base `object` has none.
   if (node(args[1]).kind == PickleKind::global)
     note_call(std::string(name_of(args[1])), args.subspan(2));
   return forget_making(add_object(name_of(args[0]), args.subspan(2), false));
@@ -448,7 +450,7 @@ Result<Sizes> Unpickler::read_sizes(PickleId id) {
   return sizes;
 }
 
-// Storage sizes and bounds: an id is ('storage', class, key, location, elements).
+// Loads a storage by its id, ('storage', class, key, location, elements), and checks its size.
 Result<PickleId> Unpickler::load_storage(Args args) {
   constexpr size_t kParts = 5;
   const auto* known =
@@ -481,7 +483,8 @@ Result<PickleId> Unpickler::load_storage(Args args) {
 
 Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key, size_t alignment) {
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
-    // torch.save refuses to write a storage of two dtypes: only forged files need a new alignment.
+    // torch.save refuses to write a storage of two dtypes, so only a forged file needs another
+    // alignment.
     if (mode_ != PickleMode::in_place &&
         reinterpret_cast<uintptr_t>(found->second->data()) % alignment != 0)
       return error(ErrorCode::invalid,
@@ -497,8 +500,8 @@ Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key,
   return storage;
 }
 
-// A conjugated or negated view is saved with bits that mark it so, not with its computed values
-// (torch/csrc/jit/serialization/pickler.h, getTensorMetadata).
+// True if the metadata marks a conjugated or negated view. PyTorch saves such a view with the mark,
+// not with its computed values (torch/csrc/jit/serialization/pickler.h, getTensorMetadata).
 bool Unpickler::has_lazy_bits(Args metadata) const {
   for (PickleId id : metadata) {
     const PickleItems* pairs = node(id).kind == PickleKind::dict ? find_items(id) : nullptr;
@@ -562,7 +565,8 @@ Result<PickleId> Unpickler::rebuild_parameter(Args args) {
   return id;
 }
 
-// (function, type, arguments, state): the result of `function`, as `type`. PyTorch never nests it.
+// (function, type, arguments, state): returns the result of `function` as a `type`. PyTorch never
+// nests these calls.
 Result<PickleId> Unpickler::rebuild_from_type(Args args) {
   constexpr std::string_view kName = "torch._tensor._rebuild_from_type_v2";
   if (args.size() < 3 || name_of(args[1]).empty()) return wrong_arguments(kName);
@@ -588,9 +592,9 @@ Result<PickleId> Unpickler::rebuild_from_type(Args args) {
   return made;
 }
 
-// The parts of a tensor subclass: names and tensors of its attributes in turn, of its state, which
-// is its __dict__, or that and its slots (torch/_utils.py, _get_obj_state). That of a Parameter
-// says that it is one.
+// Keeps the parts of a tensor subclass: alternating names and tensors of the attributes in its
+// state. The state is its __dict__, or a pair of __dict__ and slots (torch/_utils.py,
+// _get_obj_state). The state of a Parameter marks it as one.
 Result<void> Unpickler::keep_inner_tensors(PickleId subclass, PickleId state) {
   const PickleItems* items = find_items(state);
   if (items != nullptr && node(state).kind == PickleKind::tuple && items->size() == 2) {
@@ -617,7 +621,7 @@ Result<void> Unpickler::keep_inner_tensors(PickleId subclass, PickleId state) {
   return {};
 }
 
-// (layout, parts): indices and values of any sparse layout, sizes last.
+// (layout, parts): the parts of any sparse layout are indices and values, then sizes.
 Result<PickleId> Unpickler::rebuild_sparse(Args args) {
   const PickleItems* parts = args.size() == 2 ? find_items(args[1]) : nullptr;
   const auto* layout = args.empty() ? nullptr : std::get_if<std::string>(&node(args[0]).payload);
@@ -635,9 +639,9 @@ Result<PickleId> Unpickler::rebuild_sparse(Args args) {
   return add_tensor(std::move(made), *parts);
 }
 
-// (storage, offset, sizes, strides, quantizer, requires_grad, hooks). The parts are the integers,
-// as a tensor, and the quantizer. Integers of fewer than 8 bits share bytes and are kept as they
-// are.
+// (storage, offset, sizes, strides, quantizer, requires_grad, hooks). The parts of the result are
+// the integers, as a tensor, and the quantizer. Integers of fewer than 8 bits share bytes and are
+// not unpacked.
 Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args args) {
   constexpr size_t kQuantizer = 4;
   if (follows_ && !args.empty() && node(args[0]).kind == PickleKind::storage) return add_tensor({});

@@ -9,7 +9,7 @@ std::span<const ForeignCall> pickle_calls(const Pickle& pickle) { return pickle.
 
 namespace {
 
-// Of the pickle that begins at `start`; gives where it ends.
+// Follows the pickle that begins at `start`; returns where it ends.
 size_t follow_pickle(std::span<const std::byte> bytes, size_t start, const Limits& limits,
                      PickleCode& code) {
   const StorageLoader none;

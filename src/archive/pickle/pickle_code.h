@@ -1,4 +1,4 @@
-// The code that Python would run to read a pickle. None of it is run here.
+// Finds the code that Python would run to read a pickle. None of it is run here.
 #ifndef PT2_ARCHIVE_PICKLE_PICKLE_CODE_H
 #define PT2_ARCHIVE_PICKLE_PICKLE_CODE_H
 
@@ -23,20 +23,20 @@ struct PickleCode {
   std::vector<ForeignCall> calls;  // the first few
   // Texts that PyTorch evaluates as Python to make a value: sizes of tensors without elements.
   std::vector<ForeignCall> expressions;
-  // Names of other modules than PyTorch's that the pickle looks up, whether it calls them or not.
+  // Names outside PyTorch's modules that the pickle looks up, whether it calls them or not.
   std::vector<ForeignCall> names;
-  // The reason and place where following the pickle stopped; the calls behind it are unknown.
+  // The reason and place where following the pickle stopped; later calls are unknown.
   std::optional<Error> stopped;
 };
 
-// The calls of a pickle that was read in listing mode.
+// Returns the calls of a pickle that was read in listing mode.
 std::span<const ForeignCall> pickle_calls(const Pickle& pickle);
-// The pickle of a torch.save file. Errors: as of read_torch_save.
+// Reads the pickle of a torch.save file. Errors as of read_torch_save.
 Result<Record> read_saved_pickle(const Record& record, const Limits& limits);
-// The calls of one pickle stream. Its storages are not looked for.
+// Finds the calls of one pickle stream, without its storages.
 PickleCode find_pickle_code(std::span<const std::byte> bytes, const Limits& limits);
-// The calls of any file that torch.load reads: a torch.save file, or an older one, which is several
-// pickles in a row before the data. An empty record has none.
+// Finds the calls of any file that torch.load reads: a torch.save file, or an older file, which has
+// several pickles in a row before the data. An empty record has no calls.
 PickleCode find_saved_code(const Record& record, const Limits& limits);
 
 }  // namespace pt2

@@ -30,7 +30,7 @@ constexpr KnownGlobal missing_row(std::string_view name, int8_t dtype, int8_t si
 // (_get_allowed_globals).
 // clang-format off
 constexpr KnownGlobal kKnownGlobals[] = {
-    // An untyped storage may serve any dtype.
+    // An untyped storage may hold any dtype.
     storage_row("torch.FloatStorage",         "float32",    4, 4),
     storage_row("torch.DoubleStorage",        "float64",    8, 8),
     storage_row("torch.HalfStorage",          "float16",    2, 2),
@@ -67,7 +67,8 @@ constexpr KnownGlobal kKnownGlobals[] = {
     {.name = "torch.serialization._get_layout", .call = layout},
     {.name = kScriptObject,            .call = script_object},
     // A generator and the tensor of its state, as pickle.dumps writes them: without a file beside
-    // the pickle a storage is a file of its own (torch/storage.py, StorageBase.__reduce__).
+    // the pickle, a storage is a file of its own inside it (torch/storage.py,
+    // StorageBase.__reduce__).
     {.name = kGeneratorClass,          .call = generator},
     {.name = "torch.storage._load_from_bytes", .call = load_from_bytes},
     // TorchScript's own pickles name the element types of their lists this way.
@@ -134,8 +135,8 @@ bool matches(std::string_view known, std::string_view prefix, std::string_view r
          known.ends_with(rest);
 }
 
-// Dtypes of PyTorch that no tensor of a .pt2 has (c10/core/ScalarType.h). torchao keeps some as
-// fields of its subclasses: what the packed integers are.
+// Dtypes of PyTorch that no tensor of a .pt2 has (c10/core/ScalarType.h). torchao stores some in
+// fields of its subclasses, as the type of the packed integers.
 constexpr std::string_view kOtherDtypes[] = {"int1",    "int2",  "int3",    "int4",
                                              "int5",    "int6",  "int7",    "uint1",
                                              "uint2",   "uint3", "uint4",   "uint5",

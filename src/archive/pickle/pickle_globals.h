@@ -12,7 +12,7 @@
 namespace pt2 {
 
 struct StorageClass {
-  std::string_view dtype;  // PyTorch's name; quantized ones are no Dtype
+  std::string_view dtype;  // PyTorch's name; a quantized dtype is no Dtype
   uint8_t element_size;
   uint8_t alignment;  // of an element in memory
 };
@@ -21,7 +21,7 @@ struct StorageClass {
 enum class PickleCall : uint8_t {
   not_callable,  // a class, layout, qscheme or memory format that is an argument of others
   storage,
-  container,  // an empty container, or one of the items of its argument
+  container,  // an empty container, or one with the items of its argument
   complex,
   encode,
   device,
@@ -47,9 +47,9 @@ inline constexpr std::string_view kFakeTensor =
 struct KnownGlobal {
   std::string_view name;
   PickleCall call = PickleCall::not_callable;
-  // container: the kind it makes.
+  // container: the kind that it makes.
   PickleKind kind = PickleKind::none;
-  // rebuild_tensor, tensor_without_data: places of the arguments; -1 where there is none.
+  // rebuild_tensor, tensor_without_data: indices of the arguments; -1 if there is none.
   int8_t dtype = -1;
   int8_t sizes = -1;
   // tensor_without_data: why the tensor has no data.
@@ -57,8 +57,8 @@ struct KnownGlobal {
   StorageClass storage = {};
 };
 
-// Finds by "module.name", with Python 2's names for builtins; nullptr when unknown. dtypes are
-// found by torch_dtype.
+// Finds by "module.name", with Python 2's names for builtins; nullptr if unknown. torch_dtype finds
+// dtypes.
 const KnownGlobal* find_known_global(std::string_view name);
 // The name that a pickle of protocol 2 has for a module: "builtins" -> "__builtin__".
 std::string_view python2_module(std::string_view module);
@@ -66,7 +66,7 @@ std::string_view python2_module(std::string_view module);
 // untyped ones (torch/storage.py, _new_dtypes).
 const KnownGlobal* find_storage_class(Dtype dtype);
 inline constexpr std::string_view kUntypedStorage = "torch.storage.UntypedStorage";
-// "torch.float32" -> "float32"; empty for other names. Some of these dtypes no tensor has here.
+// "torch.float32" -> "float32"; empty for other names. Includes dtypes that no tensor has here.
 std::string_view torch_dtype(std::string_view name);
 
 }  // namespace pt2

@@ -1,6 +1,5 @@
-// The values of one pickle, in one vector. A pickle may make its values share each other and even
-// contain themselves: reference counts would leak such cycles, and recursive destructors could
-// overflow the stack.
+// The values of one pickle, in one vector. Values may share others and even contain themselves:
+// reference counts would leak such cycles, and recursive destructors could overflow the stack.
 #ifndef PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H
 #define PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H
 
@@ -22,7 +21,7 @@ namespace pt2 {
 using PickleId = uint32_t;
 using PickleItems = std::vector<PickleId>;
 
-// The kinds that need more than one payload.
+// The payload of kinds that need several fields.
 struct PickleObject {
   std::string text;     // object: class name
   PickleItems items;    // object, tensor without strided data
@@ -31,11 +30,11 @@ struct PickleObject {
   const KnownGlobal* storage_class = nullptr;
   std::string device;   // storage
   bool called = false;  // object
-  // object: torch.ScriptObject, where `text` is the C++ class that its state names.
+  // object: torch.ScriptObject, whose state names the C++ class in `text`.
   const KnownGlobal* python_class = nullptr;
-  // object: the first `arguments` of `items` were the class's arguments, the next is its state if
-  // there is one, and the rest was appended (keys and values in turn when `pairs`). No number where
-  // protocol 2 has no opcode for how the object was made.
+  // object: the first `arguments` of `items` are the arguments of the class, the item at index
+  // `state` is its state, and all others were appended (alternating keys and values if `pairs`).
+  // `arguments` is not set if protocol 2 has no opcode for how the object was made.
   std::optional<size_t> arguments;
   std::optional<size_t> state;
   bool pairs = false;
@@ -51,7 +50,7 @@ struct PickleNode {
       payload;
 };
 
-// The memory that the values of a pickle may take, and the limit that says so.
+// The memory that the values of a pickle may take, and the name of the limit that sets it.
 struct PickleMemory {
   uint64_t max = UINT64_MAX;
   std::string_view limit = "max_pickle_memory";
@@ -67,11 +66,11 @@ struct PickleMaking {
   PickleId arguments;
 };
 
-// What is needed only to write the pickle again.
+// Data that is only needed to write the pickle again.
 struct PickleExtras {
   // How tensors without strided data were made.
   std::map<PickleId, PickleMaking> makings;
-  // Set by BUILD, or by the rebuild functions that take a state: dynamo's marks on tensors, the
+  // States that BUILD sets, or rebuild functions that take a state: dynamo's marks on tensors, the
   // _metadata of a state dict.
   std::map<PickleId, PickleId> states;
   // The arguments of each defaultdict and bounded deque.
@@ -82,8 +81,8 @@ struct PickleExtras {
 
 struct PickleGraph {
   std::vector<PickleNode> nodes;
-  std::vector<ForeignCall> calls;        // listing mode; the first few
-  std::vector<ForeignCall> expressions;  // the same
+  std::vector<ForeignCall> calls;        // listing mode; only the first few
+  std::vector<ForeignCall> expressions;  // listing mode; only the first few
   PickleExtras extras;
   std::vector<RefusedGlobal> refused;
   PickleMemory memory;
@@ -99,7 +98,7 @@ constexpr bool is_sequence_kind(PickleKind kind) {
          kind == PickleKind::deque || kind == PickleKind::size;
 }
 
-// As in Python a key that is set twice keeps its first place and its last value.
+// Merges duplicate keys as Python does: a key keeps its first place and its last value.
 void merge_duplicate_keys(PickleGraph& graph);
 
 }  // namespace pt2

@@ -1,4 +1,4 @@
-// Tensors as their __reduce_ex__ gives them to the pickler (torch/_tensor.py,
+// Writes tensors as their __reduce_ex__ gives them to the pickler (torch/_tensor.py,
 // torch/nn/parameter.py), and storages as torch.save names them.
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 namespace pt2 {
 namespace {
 
-// The function that rebuilds the tensor itself, not its Parameter. requires_grad may be true for a
-// torch.Tensor, but never for the data of a Parameter.
+// Returns the function that rebuilds the tensor itself, not its Parameter. requires_grad may be
+// true for a torch.Tensor, but never for the data of a Parameter.
 std::string_view rebuild_function(const PickleTensor& tensor) {
   return find_storage_class(tensor.tensor.dtype()) != nullptr ? "torch._utils._rebuild_tensor_v2"
                                                               : "torch._utils._rebuild_tensor_v3";
@@ -26,7 +26,7 @@ Result<void> Pickler::save_tensor(PickleId id) {
   return save_plain(tensor, tensor.requires_grad);
 }
 
-// Writes the tensor as the pickle that it was read from made it.
+// Writes the call that made the tensor in the pickle it was read from.
 Result<void> Pickler::save_made(PickleId id) {
   const auto making = graph_.extras.makings.find(id);
   if (making == graph_.extras.makings.end()) {
@@ -63,7 +63,7 @@ Result<void> Pickler::save_parameter(const PickleTensor& tensor, const PickleId*
   });
 }
 
-// A subclass, or a tensor with attributes of its own.
+// Writes a subclass, or a tensor with attributes of its own.
 Result<void> Pickler::save_of_type(const PickleTensor& tensor, const PickleId* state) {
   return call("torch._tensor._rebuild_from_type_v2", 4, [&]() -> Result<void> {
     PT2_TRY_VOID(global(rebuild_function(tensor)));
@@ -104,8 +104,8 @@ void Pickler::save_sizes(const Sizes& sizes) {
   if (!sizes.empty()) put();
 }
 
-// ('storage', class, key, location, elements): torch/serialization.py, persistent_id. Each storage
-// has one text object as its key.
+// Writes the id ('storage', class, key, location, elements) of torch/serialization.py,
+// persistent_id. All ids of a storage share one text object as their key.
 Result<void> Pickler::save_storage(const std::shared_ptr<Storage>& storage, const KnownGlobal* type,
                                    std::string_view device) {
   op('(');

@@ -28,7 +28,7 @@ const PickleObject* find_object(const PickleNode& node) {
   return object == nullptr ? nullptr : object->get();
 }
 
-// Orders and identifies keys as Python compares them; keys of other kinds are never equal.
+// Keys are equal if Python takes them for the same key of a dict; keys of other kinds never are.
 using Key = std::tuple<PickleKind, int64_t, std::string_view>;
 Key key_of(const PickleNode& node, size_t place) {
   if (const auto* text = std::get_if<std::string>(&node.payload)) return {node.kind, 0, *text};

@@ -15,7 +15,7 @@ constexpr size_t kBatch = 1000;
 
 Error cannot_write(std::string message) { return {ErrorCode::unsupported, std::move(message), {}}; }
 
-// Bytes as text with one character for each byte, as protocol 2 carries them.
+// Converts bytes to text with one character for each byte, as protocol 2 carries them.
 std::string from_latin1(std::string_view bytes) {
   std::string out;
   for (const char c : bytes) {
@@ -30,7 +30,7 @@ std::string from_latin1(std::string_view bytes) {
   return out;
 }
 
-// Two's complement, little-endian, without needless bytes (Lib/pickle.py, encode_long).
+// Drops needless bytes of little-endian two's complement (Lib/pickle.py, encode_long).
 std::string shortest_long(std::string bytes) {
   while (bytes.size() > 1) {
     const auto last = static_cast<unsigned char>(bytes.back());
@@ -41,7 +41,7 @@ std::string shortest_long(std::string bytes) {
   return bytes;
 }
 
-// Decimal digits in two's complement.
+// Converts decimal digits to two's complement.
 std::string long_of_digits(std::string_view digits) {
   const bool negative = digits.starts_with('-');
   if (negative) digits.remove_prefix(1);
@@ -329,8 +329,8 @@ Result<void> Pickler::save_layout(std::string_view layout) {
   });
 }
 
-// A tuple is numbered when it is complete. If the tuple contains itself through a list, it was
-// numbered while its items were written: the items are popped, and the memoised tuple takes their
+// A tuple gets its number when it is complete. If the tuple contains itself through a list, it got
+// a number while its items were written: the items are popped, and the memoised tuple takes their
 // place.
 Result<void> Pickler::save_tuple(PickleId id) {
   const PickleItems& values = items(id);
@@ -375,7 +375,7 @@ Result<void> Pickler::save_size(Args values) {
   });
 }
 
-// (items, maximum length); Python leaves the items to APPENDS.
+// The arguments are (items, maximum length). Python passes no items here and appends them later.
 Result<void> Pickler::save_deque(PickleId id) {
   const auto bounded = graph_.extras.arguments.find(id);
   const bool has_length = bounded != graph_.extras.arguments.end() && bounded->second.size() > 1;
@@ -410,8 +410,8 @@ Result<void> Pickler::save_dict(PickleId id) {
   return {};
 }
 
-// An object of an unknown class: made by its class from its arguments, or by a function, then
-// filled.
+// Writes an object of an unknown class: a call of its class or of a function, then its items and
+// its state.
 Result<void> Pickler::save_object(PickleId id) {
   const PickleObject& value = object(id);
   if (!value.arguments)
@@ -441,8 +441,9 @@ Result<void> Pickler::append_items(Args values, Batches form) { return append(va
 
 Result<void> Pickler::append_pairs(Args values, Batches form) { return append(values, 2, form); }
 
-// Modules/_pickle.c: batch_list and batch_dict, and their _exact forms. The exact form of a dict
-// stops only after a batch that is not full, so a full last batch is followed by an empty one.
+// Imitates batch_list and batch_dict of Modules/_pickle.c, and their _exact forms. The exact form
+// of a dict stops only after a batch that is not full, so a full last batch is followed by an empty
+// one.
 Result<void> Pickler::append(Args values, size_t width, Batches form) {
   const char one = width == 1 ? 'a' : 's';
   const char many = width == 1 ? 'e' : 'u';

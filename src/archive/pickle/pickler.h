@@ -37,13 +37,13 @@ class Pickler {
   void begin_tuple(size_t count);
   void end_tuple(size_t count);
 
-  // The memo. `put` numbers the value on the stack's top, `get` pushes one that was numbered.
+  // The memo. `put` numbers the value on top of the stack, `get` pushes a value that has a number.
   using Names = std::map<std::string, uint32_t, std::less<>>;
   void put();
   void get(uint32_t slot);
   bool get(const Names& memo, std::string_view name);
   Result<void> numbered(PickleId id, const Result<void>& saved);
-  // A text that torch itself holds as one object, wherever it occurs.
+  // Writes a text that torch holds as a single object, wherever it occurs.
   Result<void> torch_text(std::string_view value);
   Result<void> global(std::string_view qualified_name);
 
@@ -51,7 +51,7 @@ class Pickler {
   Result<void> save(PickleId id);
   Result<void> save_new(PickleId id);
   Result<void> save_each(Args values);
-  // A call of `function` with `count` arguments; the result is not numbered yet.
+  // Writes a call of `function` with `count` arguments; the result has no memo number yet.
   Result<void> call(std::string_view function, size_t count, const Save& arguments);
   Result<void> save_complex(std::complex<double> value);
   Result<void> save_bytes(std::string_view bytes);
@@ -93,10 +93,10 @@ class Pickler {
   const Limits& limits_;
   std::string out_;
   uint32_t memo_size_ = 0;
-  std::vector<uint32_t> memo_;  // slot + 1 by id
+  std::vector<uint32_t> memo_;  // memo slot + 1 by id; 0: none
   Names globals_;
   Names texts_;
-  std::map<const Storage*, uint32_t> saved_storages_;  // slot of the key
+  std::map<const Storage*, uint32_t> saved_storages_;  // memo slot of the key
   std::vector<std::shared_ptr<Storage>> storages_;
   uint32_t depth_ = 0;
 };

@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// Paths are for people, so longer keys are cut in them.
+// Paths are for human readers, so long keys are cut.
 constexpr size_t kMaxKeyBytes = 64;
 
 std::string key_step(const PickleValue& key) {
@@ -31,7 +31,7 @@ class Flattener {
       return {};
     }
     for (size_t i = 0; i < value.size(); ++i) {
-      // An object's state: attributes by name.
+      // The state of an object holds attributes by name.
       const bool attributes = value.is(PickleKind::object) && value[i].is_dict();
       PT2_TRY_VOID(attributes ? visit_pairs(value[i], path, depth + 1, true)
                               : visit(value[i], fmt::format("{}[{}]", path, i), depth + 1));
@@ -57,8 +57,8 @@ class Flattener {
     return {};
   }
 
-  // A pickle can name one list twice in another, that one twice in a third, and so on: the leaves
-  // double with every few bytes.
+  // A pickle can contain one list twice in a second list, that one twice in a third, and so on: the
+  // number of leaves doubles with every few bytes.
   Result<void> charge(const std::string& path, uint32_t depth) {
     if (depth > max_depth_)
       return Error{ErrorCode::limit,

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kRoot = "archive/";
 
-// Keys are numbers, which v0 sorts as text: 0, 1, 10, 11, 2.
+// Returns the storages in the order of their records. v0 sorts the keys as text: 0, 1, 10, 11, 2.
 std::vector<size_t> storage_order(size_t count, TorchSaveFormat format) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
@@ -19,7 +19,7 @@ std::vector<size_t> storage_order(size_t count, TorchSaveFormat format) {
 
 }  // namespace
 
-// torch/serialization.py, _save; the zip writer itself adds the last two records.
+// Imitates torch/serialization.py, _save; PyTorch's zip writer itself adds the last two records.
 Result<void> write_torch_save(const Pickle& pickle, Sink& sink, TorchSaveFormat format,
                               const Limits& limits, const Origin* origin) {
   PT2_TRY(const PickledBytes pickled, write_pickle(pickle, limits));

@@ -21,7 +21,7 @@ bool is_decimal(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Little-endian two's complement of any length to decimal digits.
+// Converts little-endian two's complement of any length to decimal digits.
 std::string big_integer_text(std::span<const std::byte> bytes) {
   std::vector<uint8_t> magnitude;
   const bool negative = !bytes.empty() && (std::to_integer<uint8_t>(bytes.back()) & 0x80) != 0;
@@ -56,8 +56,8 @@ std::optional<T> parse_number(std::string_view text) {
 
 }  // namespace
 
-// Opcodes of Lib/pickletools.py. Left out: PERSID, because torch's ids are tuples; EXT*, which
-// refer to globals by number.
+// Opcodes of Lib/pickletools.py. Not supported: PERSID, because torch's ids are tuples, and EXT*,
+// which refer to globals by number.
 std::span<const Unpickler::Op> Unpickler::ops() {
   using U = Unpickler;
   using enum PickleKind;
@@ -168,7 +168,7 @@ Result<void> Unpickler::follow() {
 
 Result<Pickle> Unpickler::run() {
   const Result<void> executed = execute();
-  // What is wrong about the use of a name says less than the name.
+  // A refused name explains more than the error that its use causes.
   if (!executed && (executed.error().code == ErrorCode::malformed ||
                     executed.error().code == ErrorCode::invalid))
     PT2_TRY_VOID(check_refused());
@@ -315,7 +315,7 @@ Result<void> Unpickler::push_bool() {
   return push(add(PickleKind::boolean, kValue));
 }
 
-// Of the fixed-size integers only BININT is signed.
+// BININT is the only signed one of the fixed-size integers.
 template <class T>
 Result<void> Unpickler::push_number() {
   const T value = cursor_.read<T>();
@@ -372,7 +372,7 @@ Result<void> Unpickler::push_long_line() {
   return push(add(PickleKind::big_integer, std::string(line)));
 }
 
-// The only big-endian number of the format.
+// BINFLOAT is the only big-endian number of the format.
 Result<void> Unpickler::push_float() {
   const auto bits = __builtin_bswap64(cursor_.read<uint64_t>());
   return push(add(PickleKind::floating, std::bit_cast<double>(bits)));
@@ -442,7 +442,7 @@ Result<void> Unpickler::push_tuple_of() {
   return push(add(PickleKind::tuple, std::move(items)));
 }
 
-// Objects accept any items; only their parts matter.
+// An object accepts any items: they only become its parts.
 Result<void> Unpickler::extend(PickleId target, Args items, bool pairs) {
   PickleNode& changed = graph_->nodes[target];
   PickleItems* list = std::get_if<PickleItems>(&changed.payload);
@@ -543,8 +543,8 @@ Result<void> Unpickler::instance_since_mark() {
 }
 
 // The state of known values (hooks, _metadata of a state dict, dynamo's marks on tensors) does not
-// change what is read here. A global is different: Python would set attributes of a shared class or
-// function.
+// change what is read here. The state of a global is a call: Python would set attributes of a
+// shared class or function.
 Result<void> Unpickler::build() {
   PT2_TRY(const PickleId state, take());
   PT2_TRY(const PickleId target, top());
@@ -557,7 +557,7 @@ Result<void> Unpickler::build() {
   return extend(target, {&state, 1}, false);
 }
 
-// Its state is (what __getstate__ gave, the name of its C++ class).
+// The state of a script object is (the result of __getstate__, the name of its C++ class).
 void Unpickler::name_script_object(PickleId target, PickleId state) {
   PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(graph_->nodes[target].payload);
   const PickleItems* parts = find_items(state);

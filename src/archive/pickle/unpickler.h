@@ -1,5 +1,5 @@
 // The machine that reads a pickle: a stack of values, a memo, and the few calls of
-// pickle_globals.h. It makes values, never Python objects. All of them are charged against
+// pickle_globals.h. It makes values, never Python objects, and charges all values against
 // Limits::max_pickle_memory.
 #ifndef PT2_ARCHIVE_PICKLE_UNPICKLER_H
 #define PT2_ARCHIVE_PICKLE_UNPICKLER_H
@@ -39,7 +39,7 @@ class Unpickler {
   };
   static std::span<const Op> ops();
 
-  // Opcodes (unpickler.cpp); `T` is the type of the number behind the opcode.
+  // Opcodes (unpickler.cpp); `T` is the type of the number after the opcode.
   Result<void> protocol();
   Result<void> frame();
   Result<void> stop();
@@ -126,7 +126,7 @@ class Unpickler {
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
   void note_call(std::string function, Args args);
   void note_expressions(PickleId metadata);
-  // Whether the call gives a member of an enumeration that is known.
+  // True if the call returns a member of a known enumeration.
   bool is_member(PickleId function, Args args) const;
   std::string describe(PickleId id) const;
   Result<PickleId> call_known(const KnownGlobal& known, Args args);
@@ -181,7 +181,7 @@ class Unpickler {
   uint64_t memo_used_ = 0;
   std::map<std::string, std::shared_ptr<Storage>, std::less<>> loaded_;
   std::map<std::string, uint32_t, std::less<>> refused_;
-  // Of these, the classes of tensor subclasses and of their fields.
+  // The refused classes that are tensor subclasses or classes of their fields.
   std::set<uint32_t> data_classes_;
   uint64_t opcode_offset_ = 0;
   uint64_t opcodes_ = 0;

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): names of content that nobody can forge.
+// SHA-256 (FIPS 180-4): identifies content by a digest that cannot be forged.
 #ifndef PT2_BASE_HASH_SHA256_H
 #define PT2_BASE_HASH_SHA256_H
 
@@ -17,14 +17,14 @@ class Sha256 {
  public:
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
-  // Eight bytes, little-endian.
+  // Adds eight bytes, little-endian.
   void add(uint64_t number);
-  // With its length, so that texts that follow one another cannot be taken for others.
+  // Adds the text with its length, so that different sequences of texts give different input.
   void add_text(std::string_view text) {
     add(text.size());
     add(text);
   }
-  // Nothing may be added after either.
+  // No bytes may be added after a call of digest or hex.
   Sha256Digest digest();
   std::string hex() { return hex(digest()); }
   static std::string hex(const Sha256Digest& digest);  // sixty-four digits

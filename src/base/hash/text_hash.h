@@ -1,7 +1,7 @@
-// Hashes of text that a file chose. std::hash of texts is known and easily inverted: a file of a
-// megabyte can hold 60,000 names of one bucket, and every table of them would cost minutes. Hence
-// SipHash-1-3 (Aumasson and Bernstein, 2012) with a key of each table's own. Nothing may depend on
-// the order of such tables.
+// Hashes of text that a file chose. std::hash of text is known and easily inverted: a file of a
+// megabyte can hold 60,000 names of one bucket, and every table of them would cost minutes. So each
+// table uses SipHash-1-3 (Aumasson and Bernstein, 2012) with a key of its own. Nothing may depend
+// on the order of such tables.
 #ifndef PT2_BASE_HASH_TEXT_HASH_H
 #define PT2_BASE_HASH_TEXT_HASH_H
 
@@ -12,10 +12,10 @@
 
 namespace pt2 {
 
-// A number that files cannot foresee: of `place`, anything's address, and the time.
+// Returns a number that files cannot foresee, made from the address `place` and the time.
 uint64_t unforeseen_key(const void* place);
 
-// For one key the same for equal texts.
+// Returns equal hashes for equal texts under the same key.
 uint64_t hash_text(std::string_view text, uint64_t key);
 
 class TextHash {
@@ -29,7 +29,7 @@ class TextHash {
   uint64_t key_ = 0;
 };
 
-// Text is std::string, or std::string_view where the texts stay.
+// Text is std::string, or std::string_view if the texts outlive the table.
 template <class Text, class T>
 using TextMap = std::unordered_map<Text, T, TextHash>;
 template <class Text>

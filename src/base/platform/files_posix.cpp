@@ -12,7 +12,7 @@
 
 #include "base/platform/files.h"
 
-#ifndef __wasi__  // where no other process is, and a mapped file is a copy in memory
+#ifndef __wasi__  // WASI has no other processes, and a mapped file is a copy in memory
 #include <sys/file.h>
 #endif
 
@@ -50,7 +50,7 @@ int64_t uninterrupted(Call call) {
     if (const ssize_t count = call(); count >= 0 || errno != EINTR) return count;
 }
 
-// For the pages that lie in `bytes` whole.
+// Applies to the pages that lie entirely in `bytes`.
 [[maybe_unused]] void advise(std::span<const std::byte> bytes, int advice) {
 #ifndef __wasi__
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -161,7 +161,7 @@ Extent first_extent([[maybe_unused]] int descriptor, [[maybe_unused]] uint64_t o
 
 bool write_hole(int descriptor, size_t size) {
   const off_t end = lseek(descriptor, static_cast<off_t>(size), SEEK_CUR);
-  // A file may end with a hole.
+  // The file may end with the hole, so it must grow to that size.
   return end >= 0 && ftruncate(descriptor, end) == 0;
 }
 
@@ -171,8 +171,8 @@ size_t copy_shared([[maybe_unused]] int from, [[maybe_unused]] uint64_t offset,
 #ifdef __linux__
   constexpr off_t kDiskBlock = 4096;
   auto start = static_cast<off_t>(offset);
-  // Blocks are shared where they are aligned alike. Elsewhere the system's copy takes a fifth
-  // longer than reading and writing (Linux 6.18, ext4).
+  // Blocks are shared if their offsets in both files are aligned alike. Otherwise the system's copy
+  // takes a fifth longer than reading and writing (Linux 6.18, ext4).
   if ((start - lseek(to, 0, SEEK_CUR)) % kDiskBlock != 0) return 0;
   while (copied < size) {
     const int64_t count =
@@ -203,7 +203,7 @@ bool lock(int descriptor) {
 }
 
 void take_permissions([[maybe_unused]] int descriptor, [[maybe_unused]] const std::string& model) {
-#ifndef __wasi__  // where files have neither owners nor modes
+#ifndef __wasi__  // WASI files have neither owners nor modes
   struct stat old {};
   if (stat(model.c_str(), &old) != 0) return;
   // Only the superuser may give files away; otherwise the process that replaces the file owns it.

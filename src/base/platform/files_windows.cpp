@@ -12,7 +12,7 @@
 namespace pt2::files {
 namespace {
 
-// The errors of the system that files meet, as those of C.
+// Sets errno to the C error for the system's last error, and returns it.
 int set_errno() {
   switch (GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
@@ -57,7 +57,7 @@ int standard_stream(const std::string& name) {
   return found == std::end(kNames) ? -1 : static_cast<int>(found - kNames);
 }
 
-// Others may rename, replace and remove the file meanwhile, as on other systems.
+// Other processes may rename, replace and remove the open file, as on other systems.
 int open_with(const std::string& name, DWORD access, DWORD disposition, DWORD flags) {
   if (const int stream = standard_stream(name); stream >= 0) return _dup(stream);
   const std::filesystem::path path(name);
@@ -82,7 +82,7 @@ int open_with(const std::string& name, DWORD access, DWORD disposition, DWORD fl
 Status status_of(HANDLE handle) {
   BY_HANDLE_FILE_INFORMATION found;
   // Pipes have no such information, nor have files of some networks, nor Wine's standard streams:
-  // they are read as pipes are.
+  // these are read like pipes.
   if (GetFileType(handle) != FILE_TYPE_DISK || GetFileInformationByHandle(handle, &found) == 0)
     return {.device = UINT64_MAX,
             .number = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(handle))};
@@ -102,7 +102,7 @@ Status status_of(HANDLE handle) {
 std::optional<Status> status_of(const std::string& name, DWORD flags) {
   if (const int stream = standard_stream(name); stream >= 0) {
     Status found = status_of(handle_of(stream));
-    found.is_regular = false;  // what it leads to has no name, so it cannot be replaced
+    found.is_regular = false;  // the file behind the stream has no name and cannot be replaced
     return found;
   }
   const HANDLE handle = CreateFileW(std::filesystem::path(name).c_str(), FILE_READ_ATTRIBUTES,
@@ -117,14 +117,14 @@ std::optional<Status> status_of(const std::string& name, DWORD flags) {
   return found;
 }
 
-// Of a file's bytes, or of zeros for INVALID_HANDLE_VALUE.
+// Maps a file's bytes, or zeros if `file` is INVALID_HANDLE_VALUE.
 const std::byte* view_of(HANDLE file, size_t size) {
   const HANDLE section =
       CreateFileMappingW(file, nullptr, PAGE_READONLY, static_cast<DWORD>(uint64_t{size} >> 32),
                          static_cast<DWORD>(size), nullptr);
   void* memory = section == nullptr ? nullptr : MapViewOfFile(section, FILE_MAP_READ, 0, 0, size);
   if (memory == nullptr) set_errno();
-  if (section != nullptr) CloseHandle(section);  // the view keeps it
+  if (section != nullptr) CloseHandle(section);  // the view keeps the section
   return static_cast<const std::byte*>(memory);
 }
 
@@ -214,7 +214,7 @@ bool sync(int descriptor) { return _commit(descriptor) == 0; }
 
 void sync_folder(const std::string&) {}
 
-// Locked bytes can be neither read nor written by others, so the lock is on a byte that no file
+// Other processes can neither read nor write locked bytes, so the lock is on a byte that no file
 // has.
 bool lock(int descriptor) {
   OVERLAPPED place = at_offset(uint64_t{1} << 62);
@@ -251,7 +251,7 @@ const std::byte* map_zeros(size_t size) { return view_of(INVALID_HANDLE_VALUE, s
 
 void unmap(const std::byte* bytes, size_t) { UnmapViewOfFile(bytes); }
 
-// Pages that are not locked leave the working set by this.
+// VirtualUnlock removes pages from the working set if they are not locked.
 void drop_pages(std::span<const std::byte> mapped) {
   VirtualUnlock(const_cast<std::byte*>(mapped.data()), mapped.size());
 }

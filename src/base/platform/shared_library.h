@@ -1,4 +1,4 @@
-// Libraries that are loaded while the process runs.
+// Loads libraries at run time.
 #ifndef PT2_BASE_PLATFORM_SHARED_LIBRARY_H
 #define PT2_BASE_PLATFORM_SHARED_LIBRARY_H
 
@@ -8,9 +8,9 @@
 
 namespace pt2 {
 
-// Loads the library, which then stays, and gives the address of what it calls `symbol`; null where
-// it has no such thing. Errors: `io` where the file cannot be read, `malformed` with the system's
-// reason where it is no library for this process.
+// Loads the library, which then stays loaded, and returns the address of `symbol`; null if it has
+// no such symbol. Errors: `io` if the file cannot be read, `malformed` with the system's reason if
+// it is no library for this process.
 Result<const void*> symbol_of_library(const std::string& path, const char* symbol);
 
 }  // namespace pt2

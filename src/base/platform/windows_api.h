@@ -1,5 +1,5 @@
-// The Windows API without the macros that break C++ (min, max). Those that are left break others
-// still (small, near, ERROR), so nothing but the sources of platform questions includes this.
+// The Windows API without the macros that break C++ (min, max). The remaining macros (small, near,
+// ERROR) break other code, so only platform sources include this.
 #ifndef PT2_BASE_PLATFORM_WINDOWS_API_H
 #define PT2_BASE_PLATFORM_WINDOWS_API_H
 

@@ -9,7 +9,7 @@
 namespace pt2::check {
 namespace {
 
-// A number of the graph: its literal, or its expression's value.
+// Returns the value of a number of the graph: its literal, or its expression under the bindings.
 template <class T>
 std::optional<Value> number_value(const Symbolic<T>& number, const SymbolBindings& bindings) {
   if (!number.is_symbolic()) return Value(number.literal());
@@ -26,7 +26,7 @@ std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& 
   if (!dtype || meta.layout != Layout::strided) return std::nullopt;
   Sizes sizes;
   sizes.reserve(meta.sizes.size());
-  // Sizes of 0 count as 1: what is computed from the others must not overflow either.
+  // Sizes of 0 count as 1, because products of the other sizes must not overflow either.
   int64_t bytes = dtype_size(*dtype);
   for (const SymInt& size : meta.sizes) {
     const auto value = evaluate(size, bindings);

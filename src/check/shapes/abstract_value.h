@@ -1,4 +1,4 @@
-// What the values of a graph are under one choice of its symbols, by the file's record alone.
+// The values of a graph under one assignment of its symbols, from the file's record alone.
 #ifndef PT2_CHECK_SHAPES_ABSTRACT_VALUE_H
 #define PT2_CHECK_SHAPES_ABSTRACT_VALUE_H
 
@@ -12,22 +12,23 @@
 
 namespace pt2::check {
 
-// A tensor of the recorded dtype and sizes without elements, or a number. Nothing when it is
-// unknown, or larger than any tensor may be.
+// Returns a tensor without elements of the recorded dtype and sizes, or a number. Nothing if the
+// value is unknown or larger than any tensor may be.
 std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings);
-// Where the program's own sizes do not matter: a tensor of the recorded dtype and rank whose sizes
-// are all 1, which nearly every operator takes together with others of that kind; or the number 1.
+// Returns a value for callers to whom the program's own sizes do not matter: a tensor of the
+// recorded dtype and rank whose sizes are all 1, which nearly every operator accepts together with
+// others of that kind; or the number 1.
 std::optional<Value> abstract_value_of_ones(const GraphValue& value);
-// How a value of the graph is abstracted; nothing when it is unknown.
+// Maps a value of the graph to an abstract value; nothing if it is unknown.
 using Abstraction = std::function<std::optional<Value>(const GraphValue&)>;
-// As abstract_value does under these bindings, which must outlive it.
+// Abstracts as abstract_value does under these bindings, which must outlive the result.
 Abstraction by_record(const SymbolBindings& bindings);
-// The same of an argument; error `unsupported` for what no operator here takes.
+// Abstracts an argument; error `unsupported` if no operator here takes such an argument.
 Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
                                             const Abstraction& abstraction);
 
-// Those of a node in the order of the signature, defaults filled in; nothing when one of them is
-// not known or does not fit.
+// Returns the arguments of a node in the order of the signature, with defaults filled in; nothing
+// if one of them is unknown or does not fit.
 std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
                                                      const ops::Signature& signature,
                                                      const Abstraction& abstraction);

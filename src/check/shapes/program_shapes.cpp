@@ -8,7 +8,7 @@ namespace {
 
 using Region = ProgramShapes::Region;
 
-// What a node does to the records of its graph.
+// Returns the region that a node with this target opens in its graph.
 Region opened_region(std::string_view target) {
   if (target == "torch.amp.autocast_mode._enter_autocast") return Region::casts;
   return target == "torch._functorch.predispatch._add_batch_dim" ||
@@ -17,13 +17,14 @@ Region opened_region(std::string_view target) {
              : Region::plain;
 }
 
-// Casts change dtypes, and with these what an operator refuses and how it lays out its result.
+// False if autocast may explain the fault. Casts change dtypes, and thereby which operands an
+// operator refuses and how it lays out its result; sizes stay.
 bool counts(const ProgramShapes::Entry& entry, const ShapeFault& fault) {
   return entry.region == Region::plain || fault.rule == Rule::result_sizes;
 }
 
-// Whether autocast changes what the operator computes in. It does so inside of one that is made of
-// others.
+// True if autocast may change the dtype in which the operator computes. For a composite operator
+// autocast applies to the operators inside.
 bool may_cast(const ops::Operator& op) {
   if (op.custom != nullptr) return true;
   const ops::Facts& facts = op.def->facts;
@@ -31,8 +32,8 @@ bool may_cast(const ops::Operator& op) {
          facts.undecomposed != ops::Undecomposed::no;
 }
 
-// A fault that appears under every assignment that the operator accepts. An operator may refuse an
-// assignment that violates an assumption the file does not record.
+// Returns a fault that appears under every assignment that the operator accepts. An operator may
+// refuse an assignment that violates an assumption the file does not record.
 std::optional<ShapeFault> common_fault(ShapeCheck& check,
                                        std::span<const SymbolBindings> assignments) {
   std::optional<ShapeFault> fault;
@@ -93,8 +94,8 @@ std::vector<ProgramShapes::Fault> ProgramShapes::find_faults(size_t count) {
   }
   if (symbolic.empty()) return faults;
   std::vector<SymbolBindings> others = assignments(count);
-  // When no assignment runs, a wrong record may be the reason. Assignments within the ranges still
-  // find it.
+  // If no assignment runs, a wrong record may be the reason. Assignments that only satisfy the
+  // ranges still find that record.
   if (others.empty()) others = ranged_bindings(program_, hints_, count);
   for (Entry* entry : symbolic)
     if (auto fault = common_fault(entry->check, others); fault && counts(*entry, *fault))

@@ -1,5 +1,5 @@
-// Compares what a whole program records of its values (dtypes, sizes, numbers) with the shape rules
-// of its operators.
+// Compares the recorded dtypes, sizes and numbers of a whole program with the shape rules of its
+// operators.
 #ifndef PT2_CHECK_SHAPES_PROGRAM_SHAPES_H
 #define PT2_CHECK_SHAPES_PROGRAM_SHAPES_H
 
@@ -16,26 +16,26 @@ namespace pt2::check {
 
 class ProgramShapes {
  public:
-  // What a graph's records say of its calls. Of two that are open the later one counts.
+  // Tells which records of a graph's calls can be checked. The last region in this list wins if a
+  // graph is in several.
   enum class Region : uint8_t {
     plain,             // dtypes and sizes
-    casts,             // under autocast: sizes, but dtypes of calls whose operands were cast
+    casts,             // under autocast: sizes, but not dtypes of calls whose operands may be cast
     hides_dimensions,  // under vmap: nothing
   };
   struct Entry {
     ShapeCheck check;
     size_t graph;     // index in the list of graphs
     size_t position;  // of the node in it
-    bool always;      // runs, as recorded, in every run that reaches it: in no branch of a cond
+    bool always;      // false inside a branch of a cond, which a run may skip
     Region region;
   };
 
   // `graphs` are the program's; both must outlive the object.
   ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs);
 
-  // Adds a node whose arguments fit the signature of `op`, which must outlive the object. Nodes
-  // under vmap are skipped, and of those whose operands autocast may cast only wrong sizes are
-  // told.
+  // Adds a node whose arguments fit the signature of `op`, which must outlive the object. Skips
+  // nodes under vmap. If autocast may cast a node's operands, only wrong sizes are reported.
   void add(size_t graph, size_t position, const Node& node, const ops::Operator& op);
 
   std::deque<Entry>& entries() { return entries_; }
@@ -48,8 +48,8 @@ class ProgramShapes {
     const Entry* entry = nullptr;
     ShapeFault fault;
   };
-  // The faults under the hints, or under every one of `count` other assignments. Linear in the
-  // nodes.
+  // Returns the faults that appear under the hints, or under every one of `count` other
+  // assignments. Linear in the nodes.
   std::vector<Fault> find_faults(size_t count);
 
  private:

@@ -39,13 +39,13 @@ Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const 
   if (!op || op.def == nullptr) return Error{ErrorCode::unsupported, "no operator here", ""};
   ShapeCheck check(graph, node, op);
   auto results = check.infer(by_record(hints));
-  // Rank and dtypes decide the dtypes of results.
+  // The dtypes of results depend only on ranks and dtypes, so sizes of 1 serve as well.
   return results ? std::move(results) : check.infer(abstract_value_of_ones);
 }
 
 std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
                                 std::vector<bool> wanted) {
-  // Clang 14 compiles no std::views of this standard library.
+  // Clang 14 cannot compile std::views of this standard library.
   std::vector<NodeId> last_first(graph.nodes().begin(), graph.nodes().end());
   std::ranges::reverse(last_first);
   std::vector<NodeId> asked;
@@ -70,7 +70,7 @@ std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints,
     bool holds = true;
     for (const NamedArgument& input : node.inputs)
       for_each_value(input.arg, [&](ValueId value) {
-        // Whatever number a symbol stands for, the record says its kind.
+        // A number needs no proof: the record gives the kind of number, whatever its value is.
         holds =
             holds && (graph.value(value).tensor() == nullptr || proven[static_cast<size_t>(value)]);
       });

@@ -1,6 +1,6 @@
-// Which recorded dtypes of a graph's values follow from those of its inputs. A file may record
-// another dtype than an operator gives: whoever leaves out what a dtype makes superfluous must
-// know.
+// Finds the recorded dtypes of a graph's values that follow from those of its inputs. A file may
+// record another dtype than the operator gives: a pass that removes nodes because of dtypes must
+// know which records are proven.
 #ifndef PT2_CHECK_SHAPES_PROVEN_DTYPES_H
 #define PT2_CHECK_SHAPES_PROVEN_DTYPES_H
 
@@ -11,16 +11,18 @@
 
 namespace pt2::check {
 
-// What the node's operator gives for operands of the recorded dtypes: tensors without elements,
-// whose dtypes are right where no example shows the sizes, too. `hints` are values for the symbols
-// of the sizes. Error `unsupported` where that is not known; else the operator's own.
+// Returns the results of the node's operator for operands of the recorded dtypes, as tensors
+// without elements. Their dtypes are right even if no example shows the sizes. `hints` are values
+// for the symbols of the sizes. Error `unsupported` if the results are not known; else the
+// operator's own error.
 Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
                                                       const SymbolBindings& hints);
 
-// For each value of the graph whether its dtype is proven; only of `wanted` values, and of what
-// they are made of. `hints` are values for the symbols of the sizes. `inputs_hold`: the graph's
-// inputs have the recorded dtypes for certain. Nothing is proven of what custom operators and
-// nested graphs return, nor of what autocast casts, which the caller excludes. Linear in the nodes.
+// Tells for each value of the graph whether its dtype is proven; only for `wanted` values and the
+// values that they are computed from. `hints` are values for the symbols of the sizes.
+// `inputs_hold`: the graph's inputs certainly have the recorded dtypes. Proves nothing about
+// results of custom operators and nested graphs. Autocast is not considered: the caller excludes
+// values that it casts. Linear in the nodes.
 std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
                                 std::vector<bool> wanted);
 

@@ -15,13 +15,13 @@ bool returns_list(const ops::Signature& signature) {
   return signature.return_count == 1 && signature.return_array[0].list;
 }
 
-// Pieces are made one by one: a hostile file may ask for billions. `recorded` is how many the node
-// has.
+// False if the call returns far more pieces than the `recorded` number. Each piece becomes a
+// tensor, and a hostile file may ask for billions.
 bool has_few_pieces(const ops::Signature& signature, const std::vector<Value>& arguments,
                     size_t recorded) {
   const auto most = static_cast<int64_t>(4 * recorded + 16);
   const auto* tensor = arguments[0].get_if<Tensor>();
-  // One piece for each of a list of tensors.
+  // The operand is a list of tensors: the call returns one piece for each.
   if (tensor == nullptr) return true;
   const Tensor& self = *tensor;
   const auto integer = [&](size_t i) {
@@ -41,7 +41,8 @@ bool has_few_pieces(const ops::Signature& signature, const std::vector<Value>& a
 
 bool is_float_kind(Dtype dtype) { return dtype_category(dtype) >= DtypeCategory::floating; }
 
-// torch.set_default_dtype decides where no operand has a float dtype; the file does not record it.
+// If no operand has a float dtype, torch.set_default_dtype decides the dtype of the result; the
+// file does not record it.
 bool depends_on_default_dtype(const std::vector<Value>& arguments, Dtype computed, Dtype recorded) {
   if (!is_float_kind(recorded) || dtype_category(computed) != dtype_category(recorded))
     return false;
@@ -52,9 +53,10 @@ bool depends_on_default_dtype(const std::vector<Value>& arguments, Dtype compute
   });
 }
 
-// The forms that torch.export traces cast the statistics of a normalization to the dtype of its
-// input or to float32, whatever the weight (torch/_refs/__init__.py native_layer_norm,
-// torch/_decomp/decompositions.py native_batch_norm_helper); the kernels follow the weight.
+// torch.export traces decompositions that cast the statistics of a normalization to the dtype of
+// its input or to float32, whatever the weight's dtype is (torch/_refs/__init__.py
+// native_layer_norm, torch/_decomp/decompositions.py native_batch_norm_helper). The kernels use the
+// weight's dtype.
 bool is_traced_statistic(const ops::Signature& signature, size_t result, Dtype recorded,
                          const std::vector<Value>& arguments) {
   constexpr std::string_view kNormalizations[] = {
@@ -69,10 +71,9 @@ bool is_traced_statistic(const ops::Signature& signature, size_t result, Dtype r
   return recorded == Dtype::float32 || (input != nullptr && recorded == input->dtype());
 }
 
-// torch 2.4 to 2.12 trace an LSTM on CPUs through oneDNN's layer, whose final states keep a dim of
-// 1 that stands for the layer; the stack of all layers then has both
-// (torch/_decomp/decompositions.py mkldnn_one_layer_lstm, lstm_impl). The operator itself never
-// does.
+// torch 2.4 to 2.12 trace an LSTM on the CPU through oneDNN's layer. Its final states keep a dim of
+// size 1 for the layer, and stacking all layers adds another dim (torch/_decomp/decompositions.py
+// mkldnn_one_layer_lstm, lstm_impl). The operator itself never returns such states.
 bool is_traced_state(const ops::Signature& signature, size_t result, Sizes recorded,
                      const Sizes& computed) {
   if (signature.name != "aten::lstm" || result == 0) return false;
@@ -81,9 +82,9 @@ bool is_traced_state(const ops::Signature& signature, size_t result, Sizes recor
   return recorded == computed;
 }
 
-// Of a bag whose end is the last offset, torch.export counts in its size and leaves out of its
-// largest indices; the kernels do the reverse, or neither (torch/_meta_registrations.py
-// meta_embedding_bag).
+// With include_last_offset the end of the last bag is the last offset. torch.export counts that
+// offset in the bag sizes and not in the largest indices; the kernels do the reverse, or neither
+// (torch/_meta_registrations.py meta_embedding_bag).
 bool is_traced_bag(const ops::Signature& signature, size_t result, const Sizes& recorded,
                    const Sizes& computed, const std::vector<Value>& arguments) {
   const ops::Parameter* parameter = signature.find("include_last_offset");
@@ -93,9 +94,9 @@ bool is_traced_bag(const ops::Signature& signature, size_t result, const Sizes& 
   return counts != nullptr && *counts && recorded[0] == computed[0] + (result == 2 ? 1 : -1);
 }
 
-// To which bag each index belongs is not given where whole rows are summed that lie densely, which
-// strides decide, and no record of them is believed (ATen/native/EmbeddingBag.cpp
-// make_offset2bag_out).
+// Result 1 gives the bag of each index. The kernels leave it empty if they sum whole dense rows.
+// Strides decide that, and recorded strides are not trusted, so both sizes are accepted
+// (ATen/native/EmbeddingBag.cpp make_offset2bag_out).
 bool is_optional_bag(const ops::Signature& signature, size_t result, const Sizes& recorded,
                      const Sizes& computed, const std::vector<Value>& arguments) {
   const ops::Parameter* parameter = signature.find("indices");
@@ -106,7 +107,8 @@ bool is_optional_bag(const ops::Signature& signature, size_t result, const Sizes
   return indices != nullptr && computed == Sizes{0} && recorded == Sizes{indices->numel()};
 }
 
-// Kernels of other devices give workspaces and statistics of their own.
+// True if no result is a tensor on another device. Kernels of other devices return their own
+// workspaces and statistics.
 bool is_on_cpu(const Graph& graph, const Node& node) {
   bool on_cpu = true;
   for (const Argument& output : node.outputs)
@@ -123,7 +125,8 @@ bool is_symbolic(const GraphValue& value) {
   return std::ranges::any_of(meta->sizes, &SymInt::is_symbolic);
 }
 
-// Of integers and booleans exactly; a float may be rounded at another step.
+// Compares integers and booleans exactly. Floats may differ by rounding. Nothing if the types
+// cannot be compared.
 std::optional<bool> same_number(const Value& recorded, const Value& computed) {
   constexpr double kRounding = 1e-12;
   const auto number = [](const Value& value) -> std::optional<double> {
@@ -140,8 +143,9 @@ std::optional<bool> same_number(const Value& recorded, const Value& computed) {
   return std::abs(*a - *b) <= kRounding * std::abs(*a);
 }
 
-// Releases that know no float among the results of a program are given what a call on constants
-// computes, and read it as a symbolic integer (convert's rewriting of constant results).
+// True if the node stands for a float among the results of a program. A release that accepts no
+// float there gets a call on constants and reads its result as a symbolic integer (see convert,
+// rewrite_constant_results).
 bool is_stand_in(const Node& node, const Value& recorded, const Value& computed) {
   bool constant = recorded.is<int64_t>() && computed.is<double>();
   for (const NamedArgument& input : node.inputs)
@@ -149,7 +153,8 @@ bool is_stand_in(const Node& node, const Value& recorded, const Value& computed)
   return constant;
 }
 
-// The functional row says what is written into self, which stays what it is.
+// Returns the result of an in-place operator: self, unchanged. `metas` describe the values that the
+// operator writes into self.
 Result<std::vector<Value>> in_place_results(const std::vector<ops::Meta>& metas,
                                             const Value& self) {
   const auto* tensor = self.get_if<Tensor>();
@@ -204,8 +209,8 @@ bool ShapeCheck::bind(const Abstraction& abstraction) {
 }
 
 Result<std::vector<Value>> ShapeCheck::results() const {
-  // Sizes alone are computed with; a rule that makes tensors of what a file records would be caught
-  // here.
+  // Shape rules compute with sizes only. The limit catches a rule that allocates tensors of
+  // recorded sizes.
   constexpr uint64_t kEnough = 16 << 20;
   const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kEnough));
   return within_memory([&] { return compute(); });
@@ -264,8 +269,9 @@ void ShapeCheck::compare(size_t index, ValueId id, const Value& computed,
   verdict.fault = difference(index, value, *recorded, computed);
 }
 
-// Of numbers that no example shows torch.export makes a symbol for a size that it cannot decide (a
-// slice from u0 to u1 has u2 rows), which says nothing about how it follows from them.
+// True if the node creates the symbol of the size. torch.export makes a new symbol for a size that
+// it cannot decide from numbers without hints (a slice from u0 to u1 has u2 rows). Such a record
+// does not tell how the size follows from the numbers.
 bool ShapeCheck::is_made_here(const SymInt& size) const {
   const auto is_unknown = [](const SymInt& number) {
     return number.is_symbolic() && !number.hint();

@@ -1,5 +1,4 @@
-// The recorded dtypes and sizes of one node, and its recorded numbers, against its operator's shape
-// rule.
+// Compares the recorded dtypes, sizes and numbers of one node with its operator's shape rule.
 #ifndef PT2_CHECK_SHAPES_SHAPE_CHECK_H
 #define PT2_CHECK_SHAPES_SHAPE_CHECK_H
 
@@ -17,16 +16,16 @@ namespace pt2::check {
 
 struct ShapeFault {
   Rule rule;
-  std::optional<size_t> output;  // nothing: the call as a whole
+  std::optional<size_t> output;  // nothing: the fault concerns the call as a whole
   std::string text;
 };
 
-// What one choice of symbols says of a node's results.
+// The verdict on a node's results under one assignment of the symbols.
 struct ShapeVerdict {
-  // The operator refuses such operands (Rule::operands), or the first result that differs.
+  // Rule::operands if the operator refuses the operands, else the first result that differs.
   std::optional<ShapeFault> fault{};
   size_t compared = 0;  // results that were computed and are recorded
-  size_t unknown = 0;   // results that nobody can compare, and why not the first of them
+  size_t unknown = 0;   // results that cannot be compared; `reason` tells why
   std::string_view reason{};
 
   bool is_refused() const { return fault && fault->rule == Rule::operands; }
@@ -40,19 +39,20 @@ class ShapeCheck {
 
   // Linear in the sizes of the values; no tensor is allocated.
   ShapeVerdict judge(const SymbolBindings& bindings);
-  // What the operator gives for the operands, whatever is recorded of its results: tensors without
-  // elements. Error `unsupported` where that is not known; else the operator's own.
+  // Returns the operator's results for the operands as tensors without elements, whatever the file
+  // records of the results. Error `unsupported` if they are not known; else the operator's own
+  // error.
   Result<std::vector<Value>> infer(const Abstraction& abstraction);
-  // Those that its operands are made of.
+  // Returns the symbols of the operands.
   std::vector<SymbolId> symbols() const;
-  // How much there is to evaluate in a judgement: a small number unless its values' sizes are long
+  // Returns the cost of one judgement: a small number unless the values' sizes are long
   // expressions.
   size_t weight() const;
-  // Whether other symbols can make another verdict.
+  // True if other values of the symbols can change the verdict.
   bool has_symbols() const;
-  // Of an assertion: what it asserts; no expression otherwise.
+  // Returns the condition that an assertion asserts; an empty expression for other nodes.
   Expr condition() const;
-  // An operator without results is an assertion: what it refuses is no fault of the program.
+  // An operator without results is an assertion: its refusal is no fault of the program.
   bool is_assertion() const { return signature_.return_count == 0; }
   const std::string& target() const { return node_.target; }
 

@@ -24,8 +24,9 @@ void bind_hints(const Graph& graph, SymbolBindings& hints) {
   }
 }
 
-// What tells one symbol from another however a program names it: releases before 2.9 name symbols
-// anew. Symbols that are no value's size go by their names.
+// Returns names of symbols that do not depend on the spelling in the program, because releases
+// before 2.9 rename symbols. A symbol that is a value's size gets its rank in the order of values;
+// other symbols keep their names.
 std::vector<std::string> lasting_names(const Program& program) {
   std::vector<std::string> names;
   for (size_t i = 0; i < program.expressions->symbol_count(); ++i)
@@ -47,14 +48,14 @@ std::vector<std::string> lasting_names(const Program& program) {
   return names;
 }
 
-// The symbols that a broken condition speaks of, and an expression that one of them may equal.
+// The symbols of a violated condition, and the condition itself if an assertion gives it.
 struct Conflict {
   std::vector<SymbolId> symbols;
   Expr condition{};
 };
 
-// The expression that a guard's source has in the program: a size of an input, or an input that is
-// a number.
+// Returns the expression of a guard's source in the program: a size of an input, or an input that
+// is a number.
 Expr source_expr(const Program& program, const GuardSource& source, const GuardNames& names) {
   const auto found = names.find(source);
   if (!found) return {};
@@ -101,8 +102,8 @@ class Search {
     }
   }
 
-  // One choice within the ranges alone. What a symbol may be, one choice after another, does not
-  // depend on the other symbols, so that a program is judged alike before and after a pass.
+  // Returns an assignment within the ranges alone. The draws for a symbol do not depend on other
+  // symbols, so a program gets the same verdict before and after a pass.
   SymbolBindings draw_all(uint32_t round) {
     for (size_t i = 0; i < symbols_; ++i) {
       const SymbolId symbol{static_cast<uint32_t>(i)};
@@ -114,7 +115,7 @@ class Search {
     return bindings_;
   }
 
-  // One choice, repaired where it breaks a condition; nothing when that does not help.
+  // Returns an assignment, repaired if it violates a condition; nothing if repairs do not help.
   std::optional<SymbolBindings> find(uint32_t round) {
     draw_all(round);
     for (size_t repair = 0; repair < kMaxRepairs; ++repair) {
@@ -122,7 +123,7 @@ class Search {
       if (budget_ == 0) return std::nullopt;
       if (!conflict && !is_example()) return bindings_;
       if (!conflict) conflict = Conflict{free_, {}};
-      // What speaks of no symbol holds under no choice.
+      // A condition without symbols fails under every assignment.
       if (conflict->symbols.empty()) return std::nullopt;
       if (repair % 2 == 1 || !solve(conflict->condition)) redraw(*conflict);
     }
@@ -133,7 +134,8 @@ class Search {
   static constexpr uint32_t kStyles = 4;
   static constexpr size_t kMaxRepairs = 64;
   static constexpr size_t kDrawsOfARound = 3 * kMaxRepairs;
-  // Judgements: twice what the assignments of a survey need, and something for small programs.
+  // Budget in judgements: twice what the assignments of a survey need, plus a constant for small
+  // programs.
   static constexpr size_t kPasses = 40;
   static constexpr size_t kMaxJudgements = 100'000;
 
@@ -141,14 +143,14 @@ class Search {
     return static_cast<int64_t>(random_[static_cast<size_t>(symbol)]()) % bound;
   }
 
-  // Multiples of the hint and of 24 satisfy what was assumed of divisors.
+  // Assumptions about divisors often hold for multiples of the hint and of 24.
   void draw(SymbolId symbol, uint32_t style) {
     constexpr int64_t kFar = int64_t{1} << 40;
     const SymRange range = ranges_.find(symbol);
     const int64_t low = std::clamp<int64_t>(range.min.value_or(2), 2, kFar);
     const Number* hint = hints_.find(symbol);
     const auto* recorded = hint == nullptr ? nullptr : std::get_if<int64_t>(hint);
-    // A file may record anything.
+    // A file may record any number as a hint.
     const int64_t example = recorded == nullptr ? -kFar : std::clamp(*recorded, -kFar, kFar);
     const int64_t high = std::max(low, range.max.value_or(kFar));
     int64_t value = low + below(symbol, std::min<int64_t>(high - low, 29) + 1);
@@ -159,7 +161,7 @@ class Search {
     bindings_.bind(symbol, std::max(value, range.min.value_or(0)));
   }
 
-  // What the example shows is known already.
+  // True if the assignment is the exported example, whose verdict is known already.
   bool is_example() const {
     return !free_.empty() && std::ranges::all_of(free_, [&](SymbolId symbol) {
       return *bindings_.find(symbol) == *hints_.find(symbol);
@@ -171,7 +173,7 @@ class Search {
       draw(symbol, static_cast<uint32_t>(below(symbol, kStyles)));
   }
 
-  // Makes an equation with a lone symbol true.
+  // Makes an equation true by binding a symbol that is alone on one side.
   bool solve(Expr condition) {
     if (!condition || condition->op != ExprOp::equal) return false;
     for (const size_t side : {size_t{0}, size_t{1}}) {
@@ -185,7 +187,7 @@ class Search {
     return false;
   }
 
-  // False when all is spent.
+  // False once the budget is spent.
   bool spend(size_t weight) {
     budget_ -= std::min(budget_, weight);
     return budget_ > 0;
@@ -204,7 +206,7 @@ class Search {
     for (size_t i = 0; i < nodes_.size() && spend(nodes_[i].weight); ++i) {
       ShapeCheck* node = nodes_[i].check;
       if (!node->judge(bindings_).is_refused()) continue;
-      // What refused once is asked first from now on.
+      // A node that refused once is asked first from now on.
       std::rotate(nodes_.begin(), nodes_.begin() + static_cast<ptrdiff_t>(i),
                   nodes_.begin() + static_cast<ptrdiff_t>(i) + 1);
       return Conflict{node->symbols(), node->condition()};
@@ -237,12 +239,12 @@ class Search {
   };
   std::vector<Judged> nodes_;
   size_t conditions_ = 0;  // the weight of all ranges and guards
-  size_t budget_;  // of what to judge, by weight, so that no program takes more than linear time
+  size_t budget_;          // remaining judgements, by weight: bounds the search to linear time
   const SymbolRanges ranges_;
   const size_t symbols_;
   const std::vector<Guard> guards_;
   const GuardNames names_;
-  std::vector<SymbolId> free_;  // with a hint, and ranges that allow other values
+  std::vector<SymbolId> free_;  // symbols with a hint whose ranges allow other values
   const std::vector<std::string> lasting_names_;
   std::vector<std::minstd_rand> random_;  // one for each symbol
   SymbolBindings bindings_;
@@ -260,7 +262,7 @@ std::vector<SymbolBindings> admissible_bindings(const Program& program, const Sy
                                                 std::span<ShapeCheck* const> nodes, size_t count) {
   std::vector<SymbolBindings> found;
   Search search(program, hints, nodes);
-  // Where half of the choices lead nowhere the others do.
+  // Half of the rounds may find no assignment.
   for (uint32_t round = 0; round < 2 * count && found.size() < count; ++round)
     if (auto bindings = search.find(round)) found.push_back(*std::move(bindings));
   return found;

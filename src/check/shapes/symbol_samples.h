@@ -12,17 +12,18 @@
 
 namespace pt2::check {
 
-// The recorded hints; symbols without one are not bound. Linear in the values.
+// Returns the recorded hints; symbols without a hint are not bound. Linear in the values.
 SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs);
 
-// Up to `count` assignments that bind every symbol, differ from the hints and are admissible: they
-// satisfy the program's range constraints and guards, and none of `nodes` (assertions among them)
-// refuses its operands. Deterministic. Fewer when the search finds no more: releases before 2.11
-// record no guards, so only the operators that refuse reveal what a program assumes of its symbols.
-// Assignments may be equal where few choices remain. Linear in the nodes: the search has a budget.
+// Returns up to `count` assignments that bind every symbol, differ from the hints and are
+// admissible: they satisfy the program's range constraints and guards, and none of `nodes`
+// (assertions among them) refuses its operands. Deterministic. Returns fewer if the search finds no
+// more: releases before 2.11 record no guards, so only the operators that refuse reveal what a
+// program assumes of its symbols. Assignments may be equal if few choices remain. Linear in the
+// nodes: the search has a budget.
 std::vector<SymbolBindings> admissible_bindings(const Program& program, const SymbolBindings& hints,
                                                 std::span<ShapeCheck* const> nodes, size_t count);
-// `count` assignments that only satisfy the ranges of the symbols.
+// Returns `count` assignments that only satisfy the ranges of the symbols.
 std::vector<SymbolBindings> ranged_bindings(const Program& program, const SymbolBindings& hints,
                                             size_t count);
 

@@ -1,9 +1,9 @@
-// Draws what is in view.
+// Draws the visible part of the picture.
 const TITLE_FONT = '600 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const TEXT_FONT = '10.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const BOX_PADDING = 7, TITLE_HEIGHT = 16, LINE_HEIGHT = 13;
-// Below these scales small text, and then all text in boxes, is dust. Titles of modules are larger there where they have
-// room, as many pixels of the screen.
+// Below SMALL_TEXT_SCALE small text is unreadable, below TITLE_SCALE all text in boxes. Titles of
+// modules are then enlarged to READABLE pixels of the screen, if they have room.
 const SMALL_TEXT_SCALE = 0.42, TITLE_SCALE = 0.24, READABLE = 9.5;
 const titleFont = (size) => TITLE_FONT.replace("12px", `${size}px`);
 
@@ -12,18 +12,18 @@ class Picture {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.scale = 1;
-    this.x = this.y = 0;  // of the picture's corner, in pixels of the screen
+    this.x = this.y = 0;  // the picture's corner, in pixels of the screen
     this.program = null;
     this.visible = [];
     this.selected = -1;
     this.found = new Set();
-    this.colourOf = null;  // a box's own colour, or null
-    this.showsRemoved = false;  // a line above boxes before which nodes were removed
+    this.colourOf = null;  // returns a box's own colour, or null
+    this.showsRemoved = false;  // draws a line above boxes before which nodes were removed
     this.waits = false;
-    this.covered = 0;  // by a list, at the left
+    this.covered = 0;  // width of the list that covers the left side
   }
 
-  // After boxes were opened or folded. A box that is given stays where it is on the screen.
+  // Called after boxes were opened or folded. The box `anchor` keeps its place on the screen.
   layout(anchor = -1) {
     const boxes = this.program.boxes;
     const before = anchor >= 0 ? [boxes[anchor].x, boxes[anchor].y] : null;
@@ -82,7 +82,7 @@ class Picture {
       box.y + box.height >= view.top - 40;
   }
 
-  // `around` keeps lines that pass there away from the text.
+  // `around` is the colour of an outline that keeps passing lines away from the text.
   text(text, x, y, colour, most, around = null) {
     const c = this.context;
     if (around) {
@@ -92,7 +92,7 @@ class Picture {
       c.strokeText(text, x, y, most);
     }
     c.fillStyle = colour;
-    // Fonts differ; what would be too wide is drawn narrower.
+    // Fonts differ; text that is too wide is drawn narrower.
     c.fillText(text, x, y, most);
   }
 
@@ -121,7 +121,7 @@ class Picture {
     this.outline(box, 8, this.groupColour(box), ...this.lineOf(box, this.colours.groupLine));
   }
 
-  // Of a title with so much room in the picture.
+  // Returns the font size of a title with this room in the picture.
   titleSize(title, width, height) {
     return Math.max(12, Math.min(READABLE / this.scale, 12 * width / titleWidth(title), height));
   }
@@ -129,11 +129,11 @@ class Picture {
   drawTitle(box) {
     const c = this.context, room = box.width - 20, around = this.groupColour(box);
     if (room * this.scale < 30) return;
-    // That of a box that is wider than the window stays in it.
+    // The title of a box that extends beyond the window stays inside the window.
     const x = Math.max(box.x, Math.min(this.view.left, box.x + box.width - 300)) + 10;
     const size = this.titleSize(box.title, room, box.height / 4), y = box.y + 4 + size;
     const place = { left: x, top: y - size, right: x + titleWidth(box.title) * size / 12, bottom: y };
-    // Larger than it was placed for, it may meet that of a box around it.
+    // An enlarged title may overlap the title of an enclosing box.
     if (size > 12 && this.titles.some((other) => other.left < place.right && place.left < other.right &&
         other.top < place.bottom && place.top < other.bottom)) return;
     this.titles.push(place);
@@ -145,7 +145,7 @@ class Picture {
     this.text(box.detail, x + used, y, this.colours.text, room - used, around);
   }
 
-  // A module's name says which are around it.
+  // Returns the path of a box. A module's name contains the enclosing modules.
   pathOf(box) {
     const names = [];
     for (let at = box; at.id !== 0; at = this.program.boxes[at.parent]) {
@@ -156,7 +156,7 @@ class Picture {
     return names.join(" › ");
   }
 
-  // Of boxes that begin above the window: where one is, once for each innermost of them.
+  // Labels boxes that begin above the window with their paths; only the innermost boxes.
   drawPlaces(groups, width) {
     const c = this.context, leftOf = (box) => Math.max(0, this.x + box.x * this.scale) + 4;
     const roomOf = (box) => Math.min(width, this.x + (box.x + box.width) * this.scale) - leftOf(box) - 20;
@@ -177,7 +177,7 @@ class Picture {
   drawBox(box) {
     const c = this.context, colours = this.colours, isBorder = box.kind === "input" || box.kind === "output";
     const colour = this.colourOf ? this.colourOf(box) : null;
-    if (box.children.length > 0)  // a card behind it: there is more inside
+    if (box.children.length > 0)  // a card behind the box: it has contents
       this.outline({ x: box.x + 3, y: box.y + 3, width: box.width, height: box.height }, 4, colours.box, colours.boxLine);
     this.outline(box, isBorder ? Math.min(10, box.height / 2) : 4, colour || (isBorder ? colours.io : colours.box),
       ...this.lineOf(box, isBorder ? colours.ioLine : colours.boxLine));
@@ -264,13 +264,13 @@ class Picture {
     for (const wire of box.wires) {
       const from = this.program.boxes[wire.from];
       if (!wire.label || (from.isOpen && wire.fromPort >= 0) || !this.isInView(from)) continue;
-      const isCard = !from.isOpen && from.children.length > 0;  // whose back is lower
+      const isCard = !from.isOpen && from.children.length > 0;  // the card behind it extends lower
       this.text(wire.label, from.x + Math.floor(from.width / 2) + LABEL_OFFSET, from.y + from.height + (isCard ? 14 : 11),
         this.colours.text, smallTextWidth(wire.label) + 4, this.groupColour(box));
     }
   }
 
-  // The innermost box at a place on the screen; -1 for none.
+  // Returns the innermost box at a place on the screen; -1 if there is none.
   boxAt(x, y) {
     const [px, py] = [(x - this.x) / this.scale, (y - this.y) / this.scale];
     let id = 0;
@@ -293,7 +293,7 @@ class Picture {
     this.draw();
   }
 
-  // Shows a box: small ones in their own size, in the middle.
+  // Centres a box; small boxes are not enlarged.
   show(box, mayEnlarge = false) {
     const [all, height] = this.size(), left = all > 900 ? this.covered : 0;
     const width = (all > 900 ? all - 410 : all) - left;  // beside the panel
@@ -304,7 +304,7 @@ class Picture {
     this.draw();
   }
 
-  // All of it; or, where that cannot be read, as much of its top as can.
+  // Fits the whole picture; with `isReadable`, only as much of its top as is readable.
   fit(isReadable = false) {
     const root = this.program.boxes[0], [width, height] = this.size();
     const wide = (width - 24) / root.width, whole = Math.min(wide, (height - 24) / root.height);

@@ -1,6 +1,6 @@
-// What the page holds, as objects. Names are those of include/pt2/tools/drawing.h; the short keys are
-// those of src/draw/page.cpp. Every text of the file is data: it is only ever drawn or made a text
-// node, never markup.
+// Reads the page's data into objects. Names are those of include/pt2/tools/drawing.h; short keys
+// are those of src/draw/page.cpp. Every text of the file is data: it is only drawn or put into a
+// text node, never markup.
 const KINDS = ["program", "module", "repeat", "rest", "part", "call", "graph", "node", "input", "output"];
 const CHANGES = ["added", "removed", "changed"];
 const LINES = ["weight", "port", "written", "more"];
@@ -24,7 +24,7 @@ function readBox(raw, id, strings) {
     lines: (raw.l || []).map(([kind, text, value]) => ({ kind: LINES[kind], text: strings[text], value })),
     isNode: raw.op !== undefined, name: raw.f || "", target: raw.op === undefined ? "" : strings[raw.op],
     stack: raw.st === undefined ? "" : strings[raw.st], args: raw.a || [], time: raw.us, joined: [],
-    within: raw.in === undefined ? null : strings[raw.in],  // a name first, then the box
+    within: raw.in === undefined ? null : strings[raw.in],  // a name at first, later the box
     change: raw.x && { kind: CHANGES[raw.x[0]] || "", lines: raw.x[1].map((i) => strings[i]), removed: raw.x[2].map((i) => strings[i]) },
     depth: 0, x: 0, y: 0, width: 0, height: 0, paths: [],
   };
@@ -50,7 +50,7 @@ function readProgram(raw) {
     program.difference = { added, removed, changed, others: others.map((i) => strings[i]), ends: ends.map((i) => strings[i]) };
   }
   program.hasTimes = program.boxes.some((box) => box.time !== undefined);
-  // What is computed in one step has one time.
+  // Values computed in one step share one time.
   const timed = new Map(program.boxes.filter((box) => box.time !== undefined).map((box) => [box.name, box]));
   for (const box of program.boxes) {
     box.within = timed.get(box.within) || null;
@@ -59,7 +59,7 @@ function readProgram(raw) {
   return program;
 }
 
-// The boxes that read each value, found when somebody asks.
+// Returns the boxes that read a value; finds the users of all values on the first call.
 function usersOf(program, value) {
   if (!program.hasUsers) {
     program.hasUsers = true;
@@ -74,7 +74,7 @@ function usersOf(program, value) {
   return program.values[value].users || [];
 }
 
-// Sums over what is inside, inner boxes first.
+// Sums times over the contents of boxes, inner boxes first.
 function sumTimes(program) {
   const order = [0];
   for (let i = 0; i < order.length; ++i) order.push(...program.boxes[order[i]].children);
@@ -84,7 +84,7 @@ function sumTimes(program) {
   }
 }
 
-// How many nodes of each kind of change are in each box, itself included.
+// Counts for each box and kind of change the nodes in it, the box itself included.
 function sumChanges(program) {
   const order = [0];
   for (let i = 0; i < order.length; ++i) order.push(...program.boxes[order[i]].children);
@@ -97,7 +97,7 @@ function sumChanges(program) {
   }
 }
 
-// The greatest size of a number that a box gives; NaN where one is not a number.
+// Returns the greatest magnitude of a box's values; NaN if a value contains NaN or infinity.
 function magnitudeOf(program, box) {
   let most = 0;
   for (const id of box.values) {

@@ -1,4 +1,4 @@
-// Search, keys, links, and what the buttons do.
+// Search, keys, links and buttons.
 const byId = (id) => document.getElementById(id);
 const hashOf = (program, box) =>
   `#node=${encodeURIComponent(box.name || box.title)}` +
@@ -72,7 +72,7 @@ function foldAll() {
   picture.fit(true);
 }
 
-// The boxes that show, one level more; not all that a huge program has at once.
+// Opens the visible boxes by one level, within a budget of children for huge programs.
 function openMore() {
   let budget = 3000;
   const sawAll = picture.showsAll(), [width, height] = picture.size();
@@ -89,7 +89,7 @@ function openMore() {
 
 // Search.
 
-// Most texts come many times, and a search comes with every key.
+// Caches lower-case texts: most texts repeat, and every key press searches again.
 const lowered = new Map();
 function lower(text) {
   let found = lowered.get(text);
@@ -105,7 +105,7 @@ function matchesOf(text) {
     if (found === undefined) known.set(other, (found = lower(other).includes(wanted)));
     return found;
   };
-  // "removed" finds what stands where nodes were.
+  // "removed" finds the places of removed nodes.
   const isChanged = ({ change }) => change && ((change.kind && has(change.kind)) || change.lines.some(has) ||
     (change.removed.length > 0 && (has("removed") || change.removed.some(has))));
   for (const box of program.boxes) {
@@ -119,7 +119,7 @@ function matchesOf(text) {
         : has(box.path) || has(box.title) || has(box.detail));
     if (isFound) out.push(box.id);
   }
-  // Names that begin with the text first, nodes before what is around them.
+  // Names that begin with the text come first, then nodes, then the boxes around them.
   const rank = (id) => {
     const box = program.boxes[id], name = lower(box.name || box.title);
     return name === wanted ? 0 : name.startsWith(wanted) ? 1 : box.isNode ? 2 : 3;
@@ -152,7 +152,7 @@ function showResults() {
   list.querySelector(".now")?.scrollIntoView({ block: "nearest" });
 }
 
-// The list goes away where it is not for more choices.
+// Hides the list, unless the reader is still choosing from it.
 function goTo(index, isListed = false) {
   if (matches.length === 0) return;
   match = (index + matches.length) % matches.length;
@@ -192,7 +192,7 @@ function chooseColour(name) {
       return time === undefined ? null : heat(Math.sqrt(time / picture.hottest));
     };
   } else if (name === "difference") {
-    // What is new as a whole is new; a box with anything else in it has changed.
+    // A box of only new nodes is new; a box with some new or changed nodes has changed.
     picture.colourOf = ({ changes, nodes }) => (changes.added + changes.changed === 0 ? null
       : changes.added === nodes ? theme().added : theme().changed);
   } else if (name === "range") {
@@ -253,7 +253,7 @@ function drawLegend() {
 
 // Keys.
 
-// Of values that go no line, but are named where they are taken.
+// Finds the neighbour by values without a line, which are named where they are read.
 function farNeighbour(box, direction) {
   const { values, args, isNode, parent } = box;
   const taken = isNode ? args.flatMap((arg) => arg.slice(1)).filter((piece) => piece >= 0) : values;
@@ -285,7 +285,7 @@ function neighbour(direction) {
   };
   const next = along(level.wires, "from", "to");
   if (next >= 0) return next;
-  // From where a value comes into an open box, or leaves it, on to what is around that.
+  // From the place where a value enters or leaves an open box, go on to the boxes around it.
   const outer = level.parent < 0 ? -1 : along(program.boxes[level.parent].wires, "fromPort", "toPorts");
   return outer >= 0 ? outer : farNeighbour(box, direction);
 }
@@ -332,7 +332,7 @@ function move(direction) {
 document.addEventListener("keydown", (event) => {
   const inField = event.target === byId("search");
   if (inField && event.key === "Enter") {
-    // What the arrows have chosen; else the next.
+    // Goes to the result chosen with the arrow keys, else to the next result.
     if (event.shiftKey || match < 0 || byId("results").hidden) goTo(event.shiftKey ? match - 1 : match + 1);
     byId("results").hidden = true;
   }
@@ -410,11 +410,11 @@ byId("program").addEventListener("change", (event) => showProgram(Number(event.t
 byId("search").addEventListener("input", (event) => search(event.target.value));
 byId("search").addEventListener("focus", () => showResults());
 byId("search").addEventListener("blur", () => (byId("results").hidden = true));
-// In a frame the page may start without a size to fit into.
+// In a frame, the page may start before it has a size.
 window.addEventListener("resize", () => (picture.scale > 0 ? picture.draw() : picture.fit(true)));
 window.addEventListener("hashchange", followLink);
 
-// "#node=NAME&program=NAME": a node, or a module by its path.
+// Follows "#node=NAME&program=NAME": a node, or a module by its path.
 function followLink() {
   const wanted = new URLSearchParams(location.hash.slice(1));
   const index = documentData.programs.findIndex((other) => other.name === wanted.get("program"));

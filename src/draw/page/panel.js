@@ -1,4 +1,4 @@
-// The panel beside the graph: what is selected, in words. Everything is made of text nodes.
+// The panel beside the graph describes the selection in words. It consists only of text nodes.
 function element(name, text = "", className = "") {
   const made = document.createElement(name);
   if (text !== "") made.textContent = text;
@@ -17,7 +17,7 @@ function timeText(us) {
 }
 
 class Panel {
-  // `select(id)` is called for links.
+  // Links call `select(id)`.
   constructor(root, select) {
     this.root = root;
     this.select = select;
@@ -72,7 +72,7 @@ class Panel {
     for (const line of change.removed) this.root.append(element("p", line));
   }
 
-  // What is said of no node, and where the others are.
+  // Shows the differences that belong to no node, and the places of the others.
   showDifference(program) {
     const MOST = 200;
     this.open(program, "difference");

@@ -1,5 +1,5 @@
-// Coordinates, as src/draw/place.cpp computes them: whoever changes one changes the other.
-// interop/graph_page.py compares the two.
+// Computes coordinates exactly as src/draw/place.cpp does: change both together.
+// interop/graph_page.py compares them.
 const PADDING = 14, HEADER = 22, BOX_GAP = 22, PASS_GAP = 12, PASS_WIDTH = 8, ROW_GAP = 26, EMPTY_GAP = 14,
   MOST_SPREAD = 44, LABEL_OFFSET = 6;
 const FIRM = 1e6, LOOSE = 1e3, PASSING = 1;
@@ -14,10 +14,10 @@ function columns(text) {
 }
 const smallTextWidth = (text) => 6.35 * columns(text);
 const titleWidth = (text) => 7.3 * columns(text);
-// C++ rounds halves away from zero.
+// Rounds halves away from zero, like C++.
 const roundHalf = (x) => Math.sign(x) * Math.round(Math.abs(x));
 
-// How far from its middle an open box takes or gives a wire.
+// Returns the distance of a wire's port from the middle of an open box.
 function portOffset(boxes, id, port) {
   const outer = boxes[id];
   if (!outer.isOpen || port < 0) return 0;
@@ -89,7 +89,7 @@ function settle(row, wanted) {
     for (let n = 0; n < block.count; ++n, ++i) row[i].x = block.sum / block.weight + offsets[i];
 }
 
-// Moves a row to where its lines from above (or below) come from.
+// Moves a row towards the other ends of its lines from above (or below).
 function follow(rows, links, r, isUpper) {
   const row = rows[r], other = rows[isUpper ? r - 1 : r + 1];
   const sums = row.map(() => 0), weights = row.map(() => 0);
@@ -136,7 +136,7 @@ function setPlaces(boxes, box, rows, links) {
   return { tops, bottoms };
 }
 
-// Lines that go far to the side need room to bend.
+// Returns the gap below a row. Lines that go far to the side need room to bend.
 function gapBelow(rows, links, r) {
   if (r + 1 >= rows.length) return 0;
   if (links[r].length === 0) return EMPTY_GAP;
@@ -147,7 +147,7 @@ function gapBelow(rows, links, r) {
   return ROW_GAP + Math.min(MOST_SPREAD, Math.floor(farthest / 12));
 }
 
-// Lines meet a box beside one another, in the order of their other ends.
+// Spreads the lines at a box side by side, in the order of their other ends.
 function spread(boxes, rows, links) {
   const put = (ends, row, key, isUpper) => ends.forEach((list, i) => {
     if (list.length === 0) return;
@@ -235,7 +235,7 @@ function place(program) {
   makeAbsolute(program.boxes, root);
 }
 
-// Each open box before those inside it. Says how deep they are.
+// Returns each open box before the boxes inside it, and sets their depths.
 function visibleBoxes(program) {
   const out = [0];
   for (let i = 0; i < out.length; ++i) {

@@ -28,14 +28,14 @@ const theme = () => (isDark() ? THEMES.dark : THEMES.light);
 const rgbOf = (colour) => (colour[0] === "#" ? [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16))
   : colour.match(/\d+/g).map(Number));
 
-// Black or white, whichever is easier to read on a box of that colour.
+// Returns black or white, whichever is more readable on a box of that colour.
 function inkOn(colour) {
   const linear = rgbOf(colour).map((c) => (c <= 10 ? c / 3295 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   const brightness = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
   return brightness > 0.18 ? "#0f172a" : "#ffffff";
 }
 
-// From cold to hot, for `share` from 0 to 1.
+// Returns a colour from cold to hot, for `share` from 0 to 1.
 function heat(share) {
   const stops = theme().heat, at = Math.max(0, Math.min(1, share)) * 2, i = Math.min(1, Math.floor(at));
   const mix = stops[i].map((c, n) => Math.round(c + (stops[i + 1][n] - c) * (at - i)));

@@ -40,7 +40,7 @@ ValueRange united(const ValueRange& a, const ValueRange& b) {
   return {smaller(a.min, b.min), larger(a.max, b.max)};
 }
 
-// Widens a range by the error of intermediate rounding, a few units in the last place.
+// Widens a range by the error of intermediate rounding, a few ulps.
 ValueRange outwards(const ValueRange& a) {
   constexpr double kSlack = 4 * std::numeric_limits<double>::epsilon();
   const auto moved = [](const Number& value, double direction) {
@@ -52,15 +52,15 @@ ValueRange outwards(const ValueRange& a) {
   return {moved(a.min, -1), moved(a.max, 1)};
 }
 
-// Widens only the sides that are floats, where exact arithmetic was not possible.
+// Widens only the bounds that are floats, where exact arithmetic was not possible.
 ValueRange enclosed(const ValueRange& a) {
   const ValueRange wide = outwards(a);
   return {std::holds_alternative<double>(a.min) ? wide.min : a.min,
           std::holds_alternative<double>(a.max) ? wide.max : a.max};
 }
 
-// `exact` if there is one; unbounded beyond int64, where expressions have no value; approximate for
-// a fraction that does not fit.
+// Returns `exact` if it has a value. Otherwise returns infinity for a result beyond int64, where
+// expressions have no value, and the approximation `nearly` for a fraction that does not fit.
 Number or_nearly(const Result<Number>& exact, double nearly) {
   if (exact) return *exact;
   return std::abs(nearly) >= 0x1p62 ? Number(std::copysign(kInfinity, nearly)) : Number(nearly);
@@ -72,7 +72,7 @@ Number sum(const Number& a, const Number& b, double unbounded) {
 }
 
 Number product(const Number& a, const Number& b) {
-  // An unbounded side stands for arbitrarily large finite numbers: 0 times them is 0.
+  // An infinite bound stands for arbitrarily large finite numbers: 0 times them is 0.
   if (sign(a) == 0 || sign(b) == 0) return int64_t{0};
   if (is_infinite(a) || is_infinite(b)) return sign(a) * sign(b) * kInfinity;
   return or_nearly(multiply(a, b), to_double(a) * to_double(b));
@@ -94,7 +94,7 @@ ValueRange multiply_ranges(const ValueRange& a, const ValueRange& b) {
 }
 ValueRange negated(const ValueRange& a) { return multiply_ranges(a, point(int64_t{-1})); }
 
-// Divides by a divisor that is not 0; unbounded sides as in `product`.
+// Divides by a nonzero divisor; infinite bounds as in `product`.
 Number quotient(const Number& a, const Number& b) {
   if (sign(a) == 0 || is_infinite(b)) return int64_t{0};
   if (is_infinite(a)) return sign(a) * sign(b) * kInfinity;
@@ -107,7 +107,7 @@ Number floored(const Number& a) {
   return value ? Number(*value) : Number(std::floor(to_double(a)));
 }
 
-// The parts of an integer divisor below and above 0, where division is defined.
+// Returns the parts of an integer divisor's range below and above 0, where division is defined.
 std::vector<ValueRange> nonzero_parts(const ValueRange& a) {
   if (!contains_zero(a)) return {a};
   std::vector<ValueRange> parts;
@@ -129,16 +129,16 @@ ValueRange divide_ranges(const ValueRange& a, const ValueRange& b, bool integer_
 ValueRange floor_divide_ranges(const ValueRange& a, const ValueRange& b, bool integer_divisor) {
   const ValueRange exact = divide_ranges(a, b, integer_divisor);
   ValueRange out{floored(exact.min), floored(exact.max)};
-  // quotient() gives 0 for a finite number over an unbounded one; a negative quotient that close to
-  // 0 floors to -1.
+  // quotient() returns 0 for a finite number over an infinite bound. A negative quotient that close
+  // to 0 floors to -1.
   const bool vanishes = is_infinite(b.min) || is_infinite(b.max);
   if (vanishes && compare(out.min, Number(int64_t{0})) == 0 && (sign(a.min) < 0 || sign(b.min) < 0))
     out.min = int64_t{-1};
   return out;
 }
 
-// Python's modulo, with the sign of the divisor. `step` is 1 between integers: the remainder
-// differs from the divisor by at least that.
+// Python's modulo, with the sign of the divisor. `step` is 1 for integers: the remainder's
+// magnitude is at least 1 below the divisor's.
 ValueRange modulo_ranges(const ValueRange& a, const ValueRange& b, bool integers) {
   const Number step = int64_t{integers ? 1 : 0}, zero = int64_t{0};
   if (sign(a.min) >= 0 && sign(b.min) > 0 && is_less(a.max, b.min)) return a;
@@ -148,7 +148,7 @@ ValueRange modulo_ranges(const ValueRange& a, const ValueRange& b, bool integers
   return {smaller(min, zero), larger(max, zero)};
 }
 
-// Mod, which is defined for dividends from 0 on and positive divisors, or is 0.
+// Mod is defined for dividends >= 0 and positive divisors. Elsewhere its only possible value is 0.
 ValueRange plain_modulo_ranges(const ValueRange& a, const ValueRange& b, bool integers) {
   const Number zero = int64_t{0}, one = int64_t{1};
   if (!integers) return modulo_ranges(a, b, false);
@@ -170,7 +170,7 @@ ValueRange power_ranges(const ValueRange& base, int64_t exponent) {
       {contains_zero(base) ? Number(int64_t{0}) : smaller(low, high), larger(low, high)});
 }
 
-// Powers with a natural exponent that has more than one possible value.
+// The range of powers with natural exponents; the exponent may have several values.
 ValueRange natural_power_ranges(const ValueRange& base, const ValueRange& exponent) {
   const auto* fixed = std::get_if<int64_t>(&exponent.min);
   if (is_point(exponent) && fixed != nullptr && *fixed >= 0) return power_ranges(base, *fixed);
@@ -204,7 +204,7 @@ class Bounder {
     for (Expr arg : args) out.push_back(of(arg));
     return out;
   }
-  // The range as a boolean; unknown where it is not known to be a condition.
+  // Returns the range if it is a boolean range; otherwise the range of an unknown condition.
   static ValueRange condition(const ValueRange& a) {
     const bool known = std::holds_alternative<bool>(a.min) && std::holds_alternative<bool>(a.max);
     return known ? a : unknown_condition();
@@ -376,7 +376,7 @@ class Bounder {
     }
   }
 
-  // Rounding functions, which are monotonous in one number.
+  // Rounding functions of one number; all are monotonic.
   ValueRange of_rounding(Expr expr, const ValueRange& a) {
     // Fractions are converted to floats before rounding.
     const ValueRange x = kinds_.is_integer(expr->args[0]) ? a : outwards(a);
@@ -439,7 +439,7 @@ class Bounder {
       return range(-kInfinity, top);
     }
     if (!positive) return unknown();
-    // All bits below the highest one may be set.
+    // All bits up to the highest one may be set.
     Number filled = kInfinity;
     if (const auto highest = as_integer(top))
       filled = static_cast<int64_t>(

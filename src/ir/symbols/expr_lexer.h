@@ -16,7 +16,7 @@ enum class TokenKind : uint8_t { end, name, number, string, punctuation };
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string_view text;  // strings: without the quotes
+  std::string_view text;  // without the quotes for strings
   size_t position = 0;
 };
 

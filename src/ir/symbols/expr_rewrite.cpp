@@ -137,7 +137,7 @@ class Simplifier {
     }
   }
 
-  // `number` times a product without a number in front.
+  // Returns `number` times `rest`, where `rest` has no leading coefficient.
   Result<Expr> scaled(const Number& number, Expr rest) {
     if (is_literal(rest)) {
       PT2_TRY(Number value, multiply(number, rest->number));
@@ -154,7 +154,7 @@ class Simplifier {
     return build(ExprOp::multiply, std::move(factors));
   }
 
-  // Splits 3*x into x and 3, and a literal into 1 and the number.
+  // Splits 3*x into x and 3; splits a literal into 1 and the number.
   Result<std::pair<Expr, Number>> split(Expr term) {
     if (is_literal(term)) {
       PT2_TRY(Expr one, literal(int64_t{1}));
@@ -167,8 +167,8 @@ class Simplifier {
     return std::pair{rest, term->args[0]->number};
   }
 
-  // The terms of a sum with equal terms collected; a literal counts as a multiple of 1. Fails where
-  // a coefficient overflows int64: there is nothing to simplify then.
+  // Returns the terms of a sum with equal terms collected; a literal counts as a multiple of 1.
+  // Fails if a coefficient overflows int64: then the sum cannot be simplified.
   Result<Terms> terms_of(Expr expr) {
     Terms terms;
     std::unordered_map<const ExprNode*, size_t> place;
@@ -191,7 +191,8 @@ class Simplifier {
     return terms;
   }
 
-  // sympy holds the number as the first argument but prints it last. Here it keeps its place.
+  // sympy holds the number as the first argument but prints it last. This function keeps the number
+  // where it stands in `terms`.
   Result<Expr> sum_of(const Terms& terms) {
     std::vector<Expr> args;
     for (const auto& [term, coefficient] : terms) {
@@ -209,7 +210,7 @@ class Simplifier {
     return sum_of(*terms);
   }
 
-  // Collects the number in front and whole powers of equal factors.
+  // Collects the numeric coefficient, and the natural powers of equal factors.
   Result<Expr> simplify_product(Expr expr) {
     Number number = int64_t{1};
     std::vector<std::pair<Expr, int64_t>> powers;
@@ -260,7 +261,7 @@ class Simplifier {
     return scaled(number, rest);
   }
 
-  // Expands 2*(x + y) to 2*x + 2*y, as sympy does.
+  // Returns 2*x + 2*y for 2*(x + y), as sympy does.
   Result<Expr> distributed(const Number& number, Expr sum) {
     PT2_TRY(Terms terms, terms_of(sum));
     for (auto& [term, coefficient] : terms) {
@@ -300,7 +301,7 @@ class Simplifier {
     return kept.size() == 1 ? Result<Expr>(kept[0]) : build(expr->op, std::move(kept));
   }
 
-  // Removes from `rest` the terms that `divisor` divides, and returns them divided by it.
+  // Removes from `rest` the terms divisible by `divisor`, and returns the quotients.
   static Terms divided_out(Terms& rest, int64_t divisor) {
     Terms quotients;
     std::erase_if(rest, [&](const auto& term) {
@@ -312,7 +313,7 @@ class Simplifier {
     return quotients;
   }
 
-  // Whether every term is an integer times an integer, so that it may be split off.
+  // True if every term is an integer expression times an integer, so that it may be split off.
   bool are_whole(const Terms& terms) {
     return std::ranges::all_of(terms, [&](const auto& term) {
       return kinds_.is_integer(term.first) && as_integer(term.second).has_value();
@@ -383,7 +384,7 @@ class Simplifier {
       kept.push_back(pair);
       if (condition == true) break;
     }
-    // No condition is ever true: the piecewise has no value, and is kept so that it still has none.
+    // No condition is ever true: the piecewise has no value. It is kept, so evaluation still fails.
     return kept.empty() ? Result<Expr>(expr) : with_args(pool_, expr, std::move(kept));
   }
 
@@ -394,13 +395,13 @@ class Simplifier {
     for (Expr arg : expr->args) {
       const auto value = truth(arg);
       if (value == !decisive || !seen.insert(arg.operator->()).second) continue;
-      // A decisive argument ends the evaluation, so later ones do not matter. If an earlier one has
-      // no value, the expression has none, and any result is right.
+      // A decisive argument ends the evaluation, so later arguments do not matter. If an earlier
+      // argument has no value, neither has the expression, and any result is right.
       if (value == decisive) return literal(decisive);
       kept.push_back(arg);
     }
     if (kept.empty()) return literal(!decisive);
-    // A lone argument must be known to be a condition.
+    // A single argument replaces the expression only if it is known to be a condition.
     if (kept.size() == 1 && kinds_.of(kept[0]) == NumberKind::boolean) return kept[0];
     return with_args(pool_, expr, std::move(kept));
   }
@@ -416,7 +417,7 @@ class Simplifier {
     };
     for (const auto& [one, other] : kOpposites) {
       if (arg->op != one && arg->op != other) continue;
-      // Negating a relation would be wrong for NaN, for which no relation holds.
+      // Negating a relation would be wrong for NaN, which satisfies no relation.
       if (!is_exact(arg->args[0]) || !is_exact(arg->args[1])) return expr;
       return build(arg->op == one ? other : one, arg->args);
     }

@@ -1,4 +1,4 @@
-// A number of a program that may be symbolic, as one number and as an expression.
+// A possibly symbolic number of a program, as a known number and as an expression.
 #ifndef PT2_IR_SYMBOLS_SYM_INT_H
 #define PT2_IR_SYMBOLS_SYM_INT_H
 
@@ -8,8 +8,8 @@
 
 namespace pt2 {
 
-// The number, or the expression's value in the example inputs; nothing where the file does not
-// record it.
+// Returns the number, or the expression's value for the example inputs; nullopt if the file does
+// not record that value.
 inline std::optional<int64_t> known_number(const SymInt& number) {
   return number.is_symbolic() ? number.hint() : std::optional(number.literal());
 }

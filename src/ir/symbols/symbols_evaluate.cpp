@@ -1,4 +1,4 @@
-// The meaning of the functions of expr.def, after torch/utils/_sympy/functions.py.
+// Evaluates the functions of expr.def, after torch/utils/_sympy/functions.py.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Result<Number> evaluate_modular_indexing(Arguments args) {
   return modulo(quotient, args[2]);
 }
 
-// Mod.eval asserts p >= 0 and q >= 1, except where it sees at once that the result is 0.
+// Mod.eval asserts p >= 0 and q >= 1, unless it sees at once that the result is 0.
 Result<Number> evaluate_mod(Arguments args) {
   const Number zero = int64_t{0}, one = int64_t{1};
   PT2_TRY(Number remainder, modulo(args[0], args[1]));
@@ -109,7 +109,7 @@ Result<Number> evaluate_float_pow(Arguments args) {
   return power(Number(to_double(args[0])), Number(to_double(args[1])));
 }
 
-// Guards may pass floats: there Python writes / for both divisions.
+// Guards may pass floats: for them Python writes / for both kinds of division.
 Result<Number> evaluate_int_true_div(Arguments args) {
   if (std::ranges::any_of(args, [](const Number& a) { return std::holds_alternative<double>(a); }))
     return divide(Number(to_double(args[0])), Number(to_double(args[1])));
@@ -137,7 +137,7 @@ Result<Number> evaluate_left_shift(Arguments args) {
 }
 
 Result<Number> evaluate_right_shift(Arguments args) {
-  // Such a shift leaves only the sign of an int64.
+  // A shift by 63 or more leaves only the sign of an int64.
   const auto base = as_integer(args[0]), shift = as_integer(args[1]);
   if (base && shift && *shift > 62) return Number(int64_t{*base < 0 ? -1 : 0});
   PT2_TRY(Number divisor, power_of_two(args[1]));
@@ -168,7 +168,8 @@ Result<Number> evaluate_round_decimal(Arguments args) {
   PT2_TRY(int64_t digits, integer_of(args[1]));
   const double value = to_double(args[0]);
   if (digits >= 0 && as_integer(args[0])) return args[0];
-  // More digits than a double has change nothing; rounding beyond its magnitude gives 0.
+  // More digits than a double has change nothing; rounding to more places than its magnitude gives
+  // 0.
   if (!std::isfinite(value) || digits > 323) return Number(value);
   if (digits < -308) return Number(std::copysign(0.0, value));
   if (digits < 0) {
@@ -178,7 +179,7 @@ Result<Number> evaluate_round_decimal(Arguments args) {
   return Number(decimal_value(fmt::format("{:.{}f}", value, digits)).value_or(value));
 }
 
-// The Trunc of 2.1 to 2.3, which keeps whole numbers.
+// Trunc of PyTorch 2.1 to 2.3, which keeps whole numbers.
 constexpr auto evaluate_old_trunc = evaluate_trunc_to_int;
 constexpr auto evaluate_old_round = evaluate_round_to_int;
 
@@ -223,7 +224,7 @@ template <double (*function)(double)>
 Result<Number> unary_float(Arguments args) {
   const double argument = to_double(args[0]);
   const double result = function(argument);
-  // Python's math raises ValueError where C returns NaN, and log(0) too.
+  // Python's math raises ValueError where C returns NaN, and for log(0).
   if ((std::isnan(result) && !std::isnan(argument)) ||
       (std::isinf(result) && std::isfinite(argument))) {
     return invalid(fmt::format(
@@ -247,7 +248,7 @@ constexpr auto evaluate_logarithm = unary_float<std::log>;
 constexpr auto evaluate_hyperbolic_arc_sine = unary_float<std::asinh>;
 constexpr auto evaluate_logarithm_2 = unary_float<std::log2>;
 
-// eval_is_non_overlapping_and_dense: all sizes, then all strides.
+// Imitates eval_is_non_overlapping_and_dense. The arguments are all sizes, then all strides.
 Result<Number> evaluate_non_overlapping_and_dense(Arguments args) {
   if (args.size() % 2 != 0) return invalid("sizes and strides differ in number");
   const size_t rank = args.size() / 2;
@@ -272,7 +273,7 @@ Result<Number> evaluate_non_overlapping_and_dense(Arguments args) {
 
 using Evaluator = Result<Number> (*)(Arguments);
 
-// These choose among their arguments, so they are evaluated by the walk below.
+// These functions choose among their arguments, so the walk below evaluates them.
 constexpr Evaluator evaluate_where = nullptr;
 constexpr Evaluator evaluate_piecewise = nullptr;
 constexpr Evaluator evaluate_condition_pair = nullptr;

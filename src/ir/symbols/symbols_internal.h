@@ -1,4 +1,4 @@
-// Shared by the parts of symbols: the table of functions and the parser.
+// Shared by the files of symbols: the table of functions and the parser.
 #ifndef PT2_IR_SYMBOLS_SYMBOLS_INTERNAL_H
 #define PT2_IR_SYMBOLS_SYMBOLS_INTERNAL_H
 
@@ -10,24 +10,25 @@ namespace pt2 {
 
 struct ExprFunction {
   ExprOp op;
-  std::string_view name;  // as sympy's srepr writes it
+  std::string_view name;  // sympy's name in srepr
   int min_arguments;
-  int max_arguments;  // -1: any number
+  int max_arguments;  // -1: no maximum
 };
 
 // `op` must be a function of expr.def.
 const ExprFunction& expr_function(ExprOp op);
-// Finds a function by srepr name or alias; null for unknown ones.
+// Finds a function by srepr name or alias; null if unknown.
 const ExprFunction* find_expr_function(std::string_view name);
 
-// A remark on a text that is no expression: "; PyTorch evaluates it as Python: exit()".
+// Returns a remark for a text that is not an expression: "; PyTorch evaluates it as Python:
+// exit()".
 std::string evaluated_text(std::string_view text);
 
-// Prints in str spelling, with another text for each symbol.
+// Prints in str spelling, with the given text for each symbol.
 using SymbolText = std::function<std::string(Expr symbol)>;
 std::string print_expr(Expr expr, const SymbolText& symbol_text);
 
-// Whether `expr` is this very number.
+// True if `expr` is the integer literal `value`.
 inline bool is_integer(Expr expr, int64_t value) {
   return expr->op == ExprOp::integer && expr->number == Number(value);
 }

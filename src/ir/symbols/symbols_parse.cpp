@@ -1,8 +1,8 @@
 // One grammar for sympy's str ("s0 + 1", "(s0//2)", "Eq(u0, 4)") and srepr ("Add(Symbol('s0', ...),
 // Integer(1))"): Python expressions made of operators, calls, numbers and names. It has no
 // attributes, subscripts or other Python syntax, so a file cannot make the parser do more than
-// build a tree. Guards use more of Python's syntax, and give some operators another meaning: what
-// only they have depends on guard_.
+// build a tree. Guards use more of Python's syntax and give some operators another meaning:
+// `guard_` selects the guard-only parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace pt2 {
 namespace {
 
-// Precedences of Python's binary operators; 0: no binary operator.
+// Precedences of Python's binary operators; 0 if a token is not a binary operator.
 struct BinaryOperator {
   std::string_view text;
   int precedence;
@@ -45,7 +45,7 @@ int precedence_of(const Token& token) {
 
 class Parser {
  public:
-  // `sources` collects those of a guard; null for an expression.
+  // `sources` receives the sources of a guard; null when parsing an expression.
   Parser(std::string_view text, ExprPool& pool, std::vector<GuardSource>* sources)
       : lexer_(text), pool_(pool), guard_(sources) {}
 
@@ -130,14 +130,14 @@ class Parser {
       node.number = -std::get<int64_t>(node.number);
       return make(std::move(node));
     }
-    // The smallest int64 is read as a minus and a magnitude beyond int64.
+    // The parser sees INT64_MIN as a minus and a magnitude beyond int64.
     if (operand->op == ExprOp::constant && is_digit(operand->name[0]))
       return whole_number("-" + operand->name);
     return product(Number(int64_t{-1}), {}, operand);
   }
 
-  // coefficient * factors * operand. The operand's factors and coefficient are merged in, because
-  // sympy keeps one number in front of a product.
+  // Returns coefficient * factors * operand. Merges the operand's factors and coefficient in,
+  // because sympy keeps one number in front of a product.
   Result<Expr> product(Number coefficient, std::vector<Expr> factors, Expr operand) {
     std::span<const Expr> rest(&operand, 1);
     if (operand->op == ExprOp::multiply) rest = operand->args;
@@ -154,7 +154,8 @@ class Parser {
                                : make(ExprOp::multiply, std::move(factors));
   }
 
-  // 1/operand in sympy's form: for a power with a number as exponent, the exponent is negated.
+  // Returns 1/operand in sympy's form: if the operand is a power with a number as exponent, the
+  // exponent is negated.
   Result<Expr> inverse(Expr operand) {
     Expr base = operand;
     Number exponent = int64_t{-1};
@@ -184,7 +185,8 @@ class Parser {
     return product(coefficient, std::move(factors), left);
   }
 
-  // The operator, if it takes any number of operands in sympy (such as +); nothing for the others.
+  // Returns the sympy operator if it takes any number of operands (such as +); nullopt for other
+  // operators.
   std::optional<ExprOp> flat_operator(std::string_view op) const {
     if (op == "+" || op == "-") return ExprOp::add;
     if (op == "*") return ExprOp::multiply;
@@ -208,8 +210,8 @@ class Parser {
     return unexpected("an operator");
   }
 
-  // The operands of one flat operator so far. The node is made when another operator follows, so
-  // that a sum of n terms takes O(n).
+  // The operands of one flat operator so far. The node is made when another operator follows, so a
+  // sum of n terms takes O(n).
   struct Chain {
     ExprOp op = ExprOp::add;
     std::vector<Expr> operands;
@@ -241,8 +243,8 @@ class Parser {
       if (precedence < minimum || precedence == 0) return close(chain, left);
       PT2_TRY_VOID(advance());
       PT2_TRY(Expr right, binary(precedence + 1));
-      // A chain a < b < c, which in Python means a < b and b < c, is refused; neither sympy nor
-      // PyTorch writes it.
+      // The parser refuses a chain a < b < c, which in Python means a < b and b < c. Neither sympy
+      // nor PyTorch writes chains.
       if (precedence == kComparison && precedence_of(current_) == kComparison)
         return unexpected("one comparison");
       if (op.text == "-") {
@@ -313,7 +315,7 @@ class Parser {
     return inner;
   }
 
-  // Parses the rest of a "(value, condition)" of a Piecewise.
+  // Parses the rest of a Piecewise's "(value, condition)".
   Result<Expr> pair(Expr first) {
     PT2_TRY_VOID(advance());
     PT2_TRY(Expr second, binary(1));
@@ -340,7 +342,8 @@ class Parser {
   Result<Expr> whole_number(std::string_view text) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // Python's integers are unbounded; one beyond int64 is kept, but cannot be computed with.
+    // Python's integers are unbounded. An integer beyond int64 is kept as text; it cannot be
+    // evaluated.
     if (error == std::errc::result_out_of_range)
       return make({.op = ExprOp::constant, .name = std::string(text)});
     if (error != std::errc() || end != text.data() + text.size()) {
@@ -355,8 +358,8 @@ class Parser {
     return literal(*value);
   }
 
-  // The rest of Symbol('s77', positive=True, integer=True), Float('2.5', precision=53),
-  // Function('f'): a string, then options.
+  // Parses a string, then options: the rest of Symbol('s77', positive=True, integer=True),
+  // Float('2.5', precision=53), Function('f').
   struct Quoted {
     std::string_view text;
     std::string options;  // "positive=True, integer=True"
@@ -400,7 +403,7 @@ class Parser {
     return apply(function);
   }
 
-  // Called behind the opening parenthesis.
+  // Parses call arguments; the opening parenthesis is already consumed.
   Result<std::vector<Expr>> arguments() {
     std::vector<Expr> args;
     while (!at(")")) {
@@ -450,9 +453,9 @@ class Parser {
     return make(function.op, std::move(args));
   }
 
-  // Whether an unknown function may be sympy's. Where PyTorch evaluates the text, every builtin of
-  // Python is available: eval(chr(95) + ...). The functions of sympy and of newer releases that our
-  // table lacks are classes, or sympy's elementary functions.
+  // True if an unknown function may belong to sympy. PyTorch evaluates the text with every builtin
+  // of Python available: eval(chr(95) + ...). Functions of sympy and of newer releases that the
+  // table lacks are classes (capitalized), or sympy's elementary functions.
   static bool may_be_sympys(std::string_view function) {
     constexpr std::string_view kElementary[] = {"exp",   "log",   "sin",   "cos",  "tan",  "asin",
                                                 "acos",  "atan",  "atan2", "sinh", "cosh", "tanh",
@@ -461,7 +464,8 @@ class Parser {
            std::ranges::find(kElementary, function) != std::end(kElementary);
   }
 
-  // srepr writes the sign of a coefficient as a factor of its own: Mul(Integer(-1), Integer(2), x).
+  // Merges the sign into the coefficient: srepr writes the sign as a separate factor,
+  // Mul(Integer(-1), Integer(2), x).
   Result<void> join_sign(std::vector<Expr>& factors) {
     if (factors.size() < 2 || literal_of(factors[1]) == nullptr) return {};
     if (factors[0]->op != ExprOp::integer || factors[0]->number != Number(int64_t{-1})) return {};
@@ -488,7 +492,8 @@ class Parser {
     return literal(value);
   }
 
-  // L['x'].size()[0], L['xs'][1].stride()[0], L['table']['bias'].storage_offset(), L['n'].
+  // Parses a source: L['x'].size()[0], L['xs'][1].stride()[0], L['table']['bias'].storage_offset(),
+  // L['n'].
   Result<Expr> source() {
     GuardSource out;
     std::string text = "L";
@@ -527,7 +532,7 @@ class Parser {
     return out.symbol;
   }
 
-  // ['key'] or [1], spelled as in user_input_names.
+  // Parses ['key'] or [1]. Appends it to `input` in the spelling of user_input_names.
   Result<void> subscript(std::string& input, std::string& text) {
     PT2_TRY_VOID(advance());
     if (current_.kind == TokenKind::string) {
@@ -552,7 +557,7 @@ class Parser {
     return index;
   }
 
-  // size()[0], stride()[0], storage_offset(): the rest of a source.
+  // Parses the rest of a source: size()[0], stride()[0], storage_offset().
   Result<void> property(std::string_view method, GuardSource& out, std::string& text) {
     using Property = GuardSource::Property;
     if (method == "size" || method == "stride") {
@@ -560,7 +565,7 @@ class Parser {
     } else if (method == "storage_offset") {
       out.property = Property::storage_offset;
     } else {
-      // Parsing goes on, because the text behind the method may show that this is no guard at all.
+      // Parsing continues, because the text after the method may show that this is not a guard.
       unsupported_ = method;
     }
     PT2_TRY_VOID(advance());
@@ -574,7 +579,7 @@ class Parser {
     return expect("]");
   }
 
-  // math.ceil(x), math.inf, torch.sym_max(a, b), torch._sym_sqrt(x).
+  // Parses math.ceil(x), math.inf, torch.sym_max(a, b), torch._sym_sqrt(x).
   Result<Expr> member(std::string_view module) {
     if (module != "math" && module != "torch") return unexpected("an expression");
     PT2_TRY_VOID(advance());
@@ -589,7 +594,7 @@ class Parser {
     return unexpected("a call");
   }
 
-  // The Python functions that PythonPrinter (torch/utils/_sympy/printers.py) and
+  // Parses a call of a Python function that PythonPrinter (torch/utils/_sympy/printers.py) and
   // ShapeGuardPythonPrinter use in expressions. They print any other function by its class name.
   Result<Expr> python_call(std::string_view name) {
     static constexpr std::pair<std::string_view, ExprOp> kPython[] = {
@@ -606,12 +611,12 @@ class Parser {
       if (python != name) continue;
       PT2_TRY_VOID(advance());
       PT2_TRY(std::vector<Expr> args, arguments());
-      // round(x, digits) gives a float.
+      // round(x, digits) returns a float.
       const bool decimal = op == ExprOp::round_to_int && args.size() == 2;
       return make_checked(expr_function(decimal ? ExprOp::round_decimal : op), std::move(args));
     }
     if (name.starts_with("_sym_")) name.remove_prefix(5);
-    // math.sqrt and similar functions are OpaqueUnaryFn_sqrt and so on.
+    // PyTorch's classes for math.sqrt and similar functions are OpaqueUnaryFn_sqrt and so on.
     if (const ExprFunction* known = find_expr_function(fmt::format("OpaqueUnaryFn_{}", name))) {
       PT2_TRY_VOID(advance());
       PT2_TRY(std::vector<Expr> args, arguments());
@@ -620,14 +625,14 @@ class Parser {
     return call(name);
   }
 
-  // A name is repeated wherever its source is shown, so it is bounded.
+  // Bounded because messages repeat an input's name for each use of the source.
   static constexpr size_t kMaxSourceBytes = 4096;
 
   Lexer lexer_;
   ExprPool& pool_;
   std::vector<GuardSource>* guard_;
   Token current_;
-  std::string_view unsupported_;  // a method of inputs that guards may have, unknown here
+  std::string_view unsupported_;  // a method of an input that this version does not know
   int depth_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// Prints expressions as sympy does: as StrPrinter (sympy/printing/str.py, precedence.py) with the
-// functions of PyTorch 2.1 to 2.5, the releases that save this spelling, and as ReprPrinter
-// (printing/repr.py), which needs no functions or precedences. Terms are in the order of the
-// arguments.
+// Prints expressions as sympy does. The str spelling follows StrPrinter (sympy/printing/str.py,
+// precedence.py) with the functions of PyTorch 2.1 to 2.5, the releases that save it. The srepr
+// spelling follows ReprPrinter (printing/repr.py), which needs no functions or precedences. Terms
+// keep the order of the arguments.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +24,8 @@ std::string print_mpmath_float(double value, int digits, bool strip_zeros) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   if (value == 0) return "0.0";
-  // No double is closer than this to the midpoint between two decimals, unless it is the midpoint.
+  // The closest that a double comes to the midpoint between two decimals, unless it is the
+  // midpoint.
   constexpr int kExactEnough = 60;
   const std::string exact = fmt::format("{:.{}e}", std::abs(value), kExactEnough - 1);
   const size_t mark = exact.find('e');
@@ -56,7 +57,7 @@ bool is_number(Expr expr) {
 
 bool is_negative(const Number& number) { return compare(number, Number(int64_t{0})) < 0; }
 
-// The number in front of a product; 1 where there is none (sympy's as_coeff_Mul).
+// Returns the coefficient of a product, 1 if it has none (sympy's as_coeff_Mul).
 Number coefficient_of(Expr expr) {
   if (is_number(expr)) return expr->number;
   if (expr->op == ExprOp::multiply && !expr->args.empty() && is_number(expr->args[0]))
@@ -116,7 +117,7 @@ int precedence(Expr expr) {
 
 class StrPrinter {
  public:
-  // A `name` that is not null gives the texts of symbols.
+  // `name` returns the text of each symbol; null for the symbols' own names.
   explicit StrPrinter(std::string& out, const SymbolText* name) : out_(out), name_(name) {}
 
   void print(Expr expr) {
@@ -224,7 +225,8 @@ class StrPrinter {
       print(term);
       const bool is_sum = term->op == ExprOp::add;
       const bool minus = out_[start] == '-' && !is_sum;
-      // A negative term that binds weaker than a sum starts with "-(": the sign is outside.
+      // A negative term that binds weaker than a sum starts with "-(": the sign stays outside the
+      // parentheses.
       std::string_view sign = minus ? "-" : "";
       if (i != 0) sign = minus ? " - " : " + ";
       std::string text = out_.substr(start + (minus ? 1 : 0));
@@ -252,7 +254,7 @@ class StrPrinter {
     parenthesize(exponent, kPower);
   }
 
-  // base**-exponent: a factor of a denominator, whose exponent is negative.
+  // Prints a factor of a denominator: base**-exponent, where `exponent` is negative.
   void print_inverse(Expr base, Expr exponent, int level) {
     if (is_integer(exponent, -1)) return parenthesize(base, level);
     if (is_minus_half(exponent)) return print_call("sqrt", {&base, 1});
@@ -267,7 +269,7 @@ class StrPrinter {
     if (parentheses) out_ += ')';
   }
 
-  // Prints numerator over denominator, with the sign of the coefficient in front.
+  // Prints numerator over denominator, with the coefficient's sign in front.
   void print_product(Expr expr) {
     const int level = precedence(expr);
     const Number coefficient = coefficient_of(expr);
@@ -335,7 +337,7 @@ void print_srepr_call(std::string& out, std::string_view name, std::span<const E
   out += ')';
 }
 
-// sympy's args_cnc: the sign of a negative coefficient is a factor of its own.
+// Imitates sympy's args_cnc: the sign of a negative coefficient is a separate factor.
 void print_srepr_product(std::string& out, Expr expr) {
   const std::vector<Expr>& args = expr->args;
   const bool split = is_number(args[0]) && is_negative(args[0]->number) && !is_integer(args[0], -1);

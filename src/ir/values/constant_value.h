@@ -6,8 +6,8 @@
 
 namespace pt2 {
 
-// The value of an argument that refers to no value of the graph. Error `unsupported` for an
-// argument without a runtime value.
+// Returns the value of an argument that does not refer to a value of the graph. Error `unsupported`
+// for an argument without a runtime value.
 Result<Value> constant_value(const Argument& argument);
 
 }  // namespace pt2

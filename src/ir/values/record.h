@@ -1,4 +1,4 @@
-// Tensors beside what a program records of them.
+// Compares tensors with a program's records of them.
 #ifndef PT2_IR_VALUES_RECORD_H
 #define PT2_IR_VALUES_RECORD_H
 
@@ -10,24 +10,24 @@
 
 namespace pt2 {
 
-// Compares the rank, and the sizes recorded as numbers.
+// True if the rank and all recorded concrete sizes agree; symbolic sizes fit any size.
 inline bool fit_sizes(std::span<const int64_t> found, const TensorMeta& record) {
   return std::ranges::equal(found, record.sizes, [](int64_t size, const SymInt& recorded) {
     return recorded.is_symbolic() || recorded.literal() == size;
   });
 }
 
-// The same, and the dtype where it is not one of a newer release.
+// True if sizes and dtype fit the record; always true for a dtype of a newer release.
 inline bool fits_record(const Tensor& found, const TensorMeta& record) {
   const auto dtype = record.dtype.dtype();
   return !dtype || (*dtype == found.dtype() && fit_sizes(found.sizes(), record));
 }
 
-// Sizes and truth values; others are tensors and objects.
+// True for symbolic numbers and truth values; false for tensors and objects.
 inline bool is_number(const GraphValue& value) {
   return value.kind() != ValueKind::tensor && value.kind() != ValueKind::custom_obj;
 }
-// A value as a result of its graph: the schema wraps numbers.
+// Returns a value as a result of its graph: the schema wraps numbers.
 inline Argument result_argument(const Graph& graph, ValueId id) {
   return Argument(
       id, is_number(graph.value(id)) ? Argument::Wrapper::symbolic : Argument::Wrapper::plain);
