@@ -2,7 +2,7 @@
 
     python3 convert_bench.py [--build DIR] [--rounds N] [--gigabytes N] [--sparse-gigabytes N] FOLDER
 
-FOLDER is for files of that size, which are removed. Ends with 1 when a bar is missed.
+FOLDER gets files of that size, which are removed at the end. Exits with 1 if a threshold is missed.
 """
 
 import argparse
@@ -20,7 +20,7 @@ SMALL = HERE.parent / "tests/data/corpus/2.15.0/mlp.pt2"
 
 
 class Writer(Contender):
-    """Writes a file: one that is not there yet, or one that is."""
+    """Writes a new file, or replaces an existing one."""
 
     def __init__(self, name, measure, command, output, replaces):
         super().__init__(name, [measure, shutil.which(command[0]), *map(str, command[1:])])
@@ -33,7 +33,7 @@ class Writer(Contender):
 
 
 def writers(measure, pt2, raw, flat, out, replaces):
-    # What replaces a file is on the disk before it does (FileSink), which `cp` does not care for.
+    # An output that replaces a file is synced to disk first (FileSink). `cp` does not sync.
     copy = ["cp", raw, out]
     if replaces:
         copy = ["sh", "-c", 'cp "$0" "$1.new" && sync "$1.new" && mv "$1.new" "$1"', raw, out]
@@ -71,7 +71,7 @@ def bench(options, measure, pt2, gigabytes, is_sparse):
         for replaces in (False, True):
             title = f"{gigabytes:g} GB{', sparse' * is_sparse}, {'over a file' if replaces else 'a new file'}"
             contenders = writers(measure, pt2, raw, flat, out, replaces)
-            # Of a sparse file nothing is copied.
+            # The content of a sparse file is a hole, so no bytes are copied.
             least_share = None if is_sparse else LEAST_SHARE_OF_CP
             held.append(compare(title, contenders, raw.stat().st_size, options.rounds, least_share))
         return all(held)

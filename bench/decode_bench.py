@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Generation, a token a call: `PYTHON bench/decode_bench.py build/release/tools/pt2 [FOLDER]`.
+"""Generation of one token per call: `PYTHON bench/decode_bench.py build/release/tools/pt2 [FOLDER]`.
 
-Exports a Llama of 111 million parameters with random weights (Transformers; float32 and bfloat16, with a cache that grows
-and one of 2,108 places) into FOLDER, if it is not there, and prints what one more token takes behind 20 and behind 2,000
-others, one thread and two: the fastest of 40 steps of `pt2 generate --time`, over several rounds. GB/s are the bytes of the
-weights that a token reads, all but the table of embeddings, beside what NumPy's maximum reads.
+Exports a Llama of 111 million parameters with random weights (Transformers; float32 and bfloat16, with a dynamic cache
+and a static one of 2,108 places) into FOLDER, if it is not there. Prints the time of one more token after 20 and after
+2,000 others, with one thread and two: the fastest of 40 steps of `pt2 generate --time`, over several rounds. GB/s counts
+the bytes of weights that a token reads, without the embedding table. NumPy's maximum gives the bandwidth to compare with.
 """
 import argparse
 import json
@@ -44,14 +44,14 @@ def export(folder):
 
 
 def step_seconds(pt2, folder, prompt, threads, steps=40):
-    """The fastest of the steps behind the prompt."""
+    """Returns the time of the fastest step after the prompt."""
     command = [pt2, "generate", str(folder), "--ids", prompt, "--greedy", "--threads", str(threads), "--max-new", str(steps)]
     answer = subprocess.run([*command, "--time", "--json"], check=True, capture_output=True)
     return min(json.loads(answer.stdout)["times"]["step_seconds"])
 
 
 def bandwidth(count):
-    """Bytes a second that one thread reads."""
+    """Returns the bytes per second that one thread can read."""
     numbers = numpy.ones(count // 4, numpy.float32)
     best = None
     for _ in range(5):

@@ -2,8 +2,8 @@
 
     python3 make_large.py SMALL.pt2 LARGE.pt2 GIGABYTES [--sparse]
 
-SMALL is tests/data/corpus/2.15.0/mlp.pt2: two linear layers around a hidden dimension of 16, which becomes as large as
-it takes. Records are laid out as PyTorch does it; random bytes repeat every 64 MB.
+SMALL is tests/data/corpus/2.15.0/mlp.pt2: two linear layers around a hidden dimension of 16, which is enlarged until the
+file has the wanted size. Records are laid out as PyTorch does it; random bytes repeat every 64 MB.
 """
 
 import argparse
@@ -18,7 +18,7 @@ BLOCK = 1 << 26
 
 
 class SparseFile:
-    """Zeros that are written become a hole."""
+    """A file in which written zeros become a hole."""
 
     def __init__(self, path):
         self.file = open(path, "wb")
@@ -39,7 +39,7 @@ ZEROS = bytes(BLOCK)
 
 def entry(name, offset, size):
     info = zipfile.ZipInfo(name)
-    # The content starts at a multiple of 64; a ZIP64 field of 20 bytes stands in front of the padding.
+    # The content starts at a multiple of 64; a ZIP64 field of 20 bytes precedes the padding.
     start = offset + 30 + len(name) + 20 + 4
     padding = -start % 64
     info.extra = b"FB" + struct.pack("<H", padding) + b"Z" * padding

@@ -2,7 +2,7 @@
 
     python make_models.py OUTDIR
 
-    mlp_tiny.pt2, mlp_tiny.npy   a small network and one input for it: what a fresh process costs
+    mlp_tiny.pt2, mlp_tiny.npy   a small network and one input for it, to measure the cost of a fresh process
     transformer24.pt2            24 layers in training IR: some thousand nodes, megabytes of program JSON
     transformer24.core.pt2       the same after run_decompositions(): the largest JSON
     big500.pt2                   500 MB of weights under a small program
@@ -20,7 +20,7 @@ from torch.export import Dim
 
 
 class Block(nn.Module):
-    """One pre-norm layer as decoders have it: attention, then a gated feed-forward network."""
+    """One pre-norm decoder layer: attention, then a gated feed-forward network."""
 
     def __init__(self, width, heads):
         super().__init__()

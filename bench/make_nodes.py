@@ -2,8 +2,8 @@
 
     python3 make_nodes.py SMALL.pt2 LARGE.pt2 NODES [--change PLACE]
 
-SMALL is tests/data/corpus/2.15.0/mlp.pt2: its relu is called again and again, each time under a name, a module and a
-line of its own, with every third call an addition of the last two results. --change makes the call at PLACE another one.
+SMALL is tests/data/corpus/2.15.0/mlp.pt2: its relu is called again and again, each time with a name, a module and a
+line of its own. Every third call is an addition of the last two results. --change replaces the call at PLACE by another.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whole models beside their peers: `PYTHON bench/models_bench.py build/release/tools/pt2 [FOLDER] [--models NAME…]`.
+"""Whole models compared with their peers: `PYTHON bench/models_bench.py build/release/tools/pt2 [FOLDER] [--models NAME…]`.
 
-Exports models with random weights into FOLDER (if they are not there), then lets `pt2 bench` and those peers that are
-installed take turns: the Python package, torch's eager mode, ONNX Runtime, OpenVINO. Prints the fastest call of each and its
-ratio to ours, for one thread and two, and ours after `pt2 decompose`. Each peer has a process of its own, which sleeps when it is not
-its turn.
+Exports models with random weights into FOLDER (if they are not there), then runs `pt2 bench` and the installed peers in
+turn: the Python package, torch's eager mode, ONNX Runtime, OpenVINO. Prints the fastest call of each and its ratio to
+ours, for one thread and two, and ours after `pt2 decompose`. Each peer has a process of its own, which sleeps between its
+turns.
 """
 import argparse
 import functools
@@ -97,7 +97,7 @@ PEERS = {"from Python": "pt2", "eager": "torch", "onnxruntime": "onnxruntime", "
 
 
 def export(folder, name, command):
-    """FOLDER/NAME.pt2, .core.pt2, .npy and, where the exporter has it, .onnx."""
+    """Writes FOLDER/NAME.pt2, .core.pt2, .npy and, if the exporter supports the model, .onnx."""
     file = folder / f"{name}.pt2"
     if not file.exists():
         import torch
@@ -111,7 +111,7 @@ def export(folder, name, command):
             if importlib.util.find_spec("onnxscript") is not None:
                 try:
                     torch.onnx.export(program, dynamo=True).save(folder / f"{name}.onnx")
-                except Exception as error:  # a model that ONNX cannot have stays without
+                except Exception as error:  # a model that ONNX cannot express gets no .onnx file
                     print(f"{name}: no ONNX file: {str(error).splitlines()[0]}", file=sys.stderr)
     core = folder / f"{name}.core.pt2"
     if not core.exists():
@@ -151,7 +151,7 @@ def make_call(peer, folder, name, threads):
 
 
 def serve(peer, folder, name, threads):
-    """For each number of seconds on a line of stdin, the fastest call in microseconds on one of stdout."""
+    """Reads a number of seconds per line of stdin, and answers each with a line: the fastest call in microseconds."""
     call = make_call(peer, folder, name, threads)
     call()
     print("ready", flush=True)

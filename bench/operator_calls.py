@@ -421,7 +421,7 @@ def algebra():
 
 
 def specials():
-    """Functions of one element, of which models have few."""
+    """Pointwise functions of one operand that are rare in models."""
     unit, positive, wide = torch.rand(256, 512) * 1.8 - 0.9, torch.rand(256, 512) * 4 + 0.1, random(256, 512)
     inputs = {"unit": unit, "positive": positive, "wide": wide}
     functions = {"unit": "erfinv asin acos atanh special.ndtri", "positive": (
@@ -443,7 +443,7 @@ def specials():
 
 
 def pairs():
-    """Functions of two elements, dtypes, strides and broadcasts."""
+    """Pointwise functions of two operands, with other dtypes, strides and broadcasts."""
     wide, other = random(512, 512), random(512, 512)
     for name in ("sub", "minimum", "fmod", "hypot", "ldexp", "copysign", "fmax", "logaddexp", "xlogy", "heaviside", "nextafter",
                  "floor_divide", "true_divide", "dist", "special.xlog1py", "isclose", "float_power"):
@@ -500,7 +500,7 @@ def pairs():
 
 
 def statistics():
-    """Reductions, scans, norms and softmax of rarer kinds, in float64 and bfloat16."""
+    """Rarer reductions, scans, norms and softmax, in float64 and bfloat16."""
     wide, deep = random(256, 1024), random(32, 64, 128)
     for dtype in (FLOAT64, BFLOAT16):
         name = name_of(dtype)
@@ -621,7 +621,7 @@ def gradients():
 
 
 def places():
-    """Copies, indices and sorting of rarer kinds."""
+    """Rarer copies, indexing and sorting."""
     wide, square = random(256, 1024), random(512, 512)
     for k in (1, 2, 3):
         yield f"rot90 {k}", lambda x, k=k: torch.rot90(x, k, (0, 1)), square
@@ -720,7 +720,7 @@ def resizing():
 
 
 def small_matrices():
-    """Decompositions, attention with options, Fourier transforms of rarer sizes."""
+    """Matrix decompositions, attention with options, Fourier transforms of rarer sizes."""
     a = torch.rand(128, 128) + torch.eye(128) * 4
     yield "qr", torch.linalg.qr, random(128, 64)
     yield "cholesky", torch.linalg.cholesky, a @ a.T
@@ -783,7 +783,7 @@ KINDS = (pointwise, reductions, normalization, images, moves, products, convolut
 
 
 def calls():
-    """A kind and a name, what computes, then its inputs."""
+    """Yields (kind, name, function, inputs...) for each call."""
     for kind in KINDS:
         for call in kind():
             yield kind.__name__, *call

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Single operators beside torch's eager mode: `PYTHON bench/operators_bench.py build/release/tools/pt2 [NAME…]`.
+"""Single operators compared with torch's eager mode: `PYTHON bench/operators_bench.py build/release/tools/pt2 [NAME…]`.
 
-Exports a program of each of operator_calls.py, then `pt2 bench` and eager take turns, one thread each. Prints the fastest
-calls and their ratio, the slowest of ours first; only operators whose kind is a NAME, or whose name begins with one. Fails
-where a ratio exceeds the bar.
+Exports a program for each call of operator_calls.py, then runs `pt2 bench` and eager mode in turn, one thread each. Prints
+the fastest calls and their ratio, our slowest first. With NAMEs, it takes only operators whose kind is a NAME, or whose
+name begins with one. Fails if a ratio exceeds the threshold.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ class Module(nn.Module):
 
 
 def write_tensors(folder, tensors):
-    """As .npz or, since NumPy has no bfloat16, as .safetensors of halves."""
+    """Writes .npz, or .safetensors if a tensor is bfloat16, which NumPy lacks."""
     if all(x.dtype != torch.bfloat16 for x in tensors.values()):
         numpy.savez(folder / "inputs.npz", **{name: x.contiguous().numpy() for name, x in tensors.items()})
         return folder / "inputs.npz"
@@ -72,7 +72,7 @@ def eager(module, inputs, seconds):
 
 
 def measure(arguments, function, inputs):
-    """Microseconds of ours and of eager's fastest calls."""
+    """Returns the fastest call of pt2 and of eager mode, in microseconds."""
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
         inputs = [x.contiguous() for x in inputs]
@@ -100,7 +100,7 @@ def main():
             continue
         try:
             own, peer = measure(arguments, function, inputs)
-        except Exception as error:  # export has many ways to refuse
+        except Exception as error:  # export raises many kinds of errors
             reason = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
             print(f"{name}: {reason.strip().splitlines()[:1]}", file=sys.stderr)
             continue

@@ -3,7 +3,7 @@
     python3 peers.py [--build DIR] [--python PYTHON] [--rounds N] [--checksums FILE] [--threads N ...] [FILE ...]
 
 FILE...: decode the program JSON of each. PYTHON: an interpreter that has torch; without it only our own speed is shown.
-Ends with 1 when a bar is missed.
+Exits with 1 if a threshold is missed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def compare_decode(worker, python, path, rounds):
         contenders += [Contender(f"torch {name}", [python, script, kind, path])
                        for name, kind in (("python", "python"), ("C++", "cpp"))]
     interleave(contenders, rounds)
-    # All of them use one thread and wait for nothing, so processor time is what a quiet machine would take.
+    # All contenders use one thread and wait for nothing, so processor time equals wall time on an idle machine.
     ours, size = contenders[0].best(CPU), contenders[0].ready[0]
     rows = [[f"decode {pathlib.Path(path).name}, {size / 1e6:.2f} MB", "min ms", "min CPU ms", "GB/s", "ratio"]]
     rows += [[c.name, f"{c.best(WALL) * 1e3:.2f}", f"{c.best(CPU) * 1e3:.2f}", f"{size / c.best(CPU) / 1e9:.3f}",

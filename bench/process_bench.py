@@ -2,7 +2,7 @@
 
     python3 process_bench.py [--build DIR] [--rounds N] MODELS_DIR
 
-Ends with 1 when a bar is missed.
+Exits with 1 if a threshold is missed.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def main():
     options = parser.parse_args()
     measure, pt2 = find_programs(options.build, "measure_process", "pt2")
     tiny, big = options.models / "mlp_tiny.pt2", options.models / "big500.pt2"
-    # Name, command, most milliseconds, most megabytes.
+    # Name, command, maximum milliseconds, maximum megabytes.
     cases = [
         ("pt2 info big500.pt2", [pt2, "info", big], 20, 30),
         ("pt2 run mlp_tiny.pt2", [pt2, "run", tiny, "-i", f"0={tiny.with_suffix('.npy')}"], 10, 20),

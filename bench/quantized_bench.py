@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Quantized weights beside float32 and eager mode: `PYTHON bench/quantized_bench.py build/release/tools/pt2`.
+"""Quantized weights compared with float32 and eager mode: `PYTHON bench/quantized_bench.py build/release/tools/pt2`.
 
-Eight linear layers as torchao writes them (int8 weights alone, and inputs quantized in each call), and the same and two networks
-with the operators that PT2E writes, scales of weights for each channel. Prints the fastest calls of rounds in turn, one
-thread each. Needs torchao and torchvision; fails where a quantized program is slower than eager mode or than 1.1 times
-float32.
+The programs are eight linear layers as torchao writes them (with int8 weights only, and with inputs quantized in each
+call), and the same layers and two networks with the operators that PT2E writes, with per-channel weight scales. Prints the
+fastest calls of interleaved rounds, one thread each. Needs torchao and torchvision. Fails if a quantized program is slower
+than eager mode or than 1.1 times float32.
 """
 import argparse
 import pathlib
@@ -25,7 +25,7 @@ LEVELS = torch.ops.quantized_decomposed
 
 
 class QuantizedLayer(nn.Module):
-    """A linear layer or convolution between the operators of PT2E."""
+    """A linear layer or convolution between PT2E's quantize and dequantize operators."""
 
     def __init__(self, layer):
         super().__init__()
@@ -80,7 +80,7 @@ def cases():
 
 
 def fastest(command, module, x, rounds):
-    """Of ours and of eager mode, in milliseconds."""
+    """Returns the fastest call of pt2 and of eager mode, in milliseconds."""
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         folder = pathlib.Path(folder)
         eager, inputs = operators_bench.export(folder, module, [x])

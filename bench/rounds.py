@@ -1,17 +1,17 @@
-"""Contenders that run in turn, and the table of their best rounds."""
+"""Runs contenders in turn, and prints the table of their best rounds."""
 
 import shutil
 import subprocess
 import sys
 
-# What a contender answers: seconds that passed, seconds of processor time, bytes of peak memory (fresh processes).
+# A contender's answer: wall time in seconds, processor time in seconds, peak memory in bytes (fresh processes only).
 WALL, CPU, PEAK = range(3)
 
 
 class Contender:
-    """A long-living process: for every line on its stdin it does its work once and prints what that cost.
+    """A long-living process: for every line on its stdin it does its work once and prints the cost.
 
-    When it is ready it prints one line before: the bytes it works on."""
+    When it is ready, it first prints one line: the number of bytes that it works on."""
 
     def __init__(self, name, command):
         self.name, self.costs = name, []
@@ -41,7 +41,7 @@ class Contender:
 
 
 def interleave(contenders, rounds):
-    """Each once a round, so that a machine that slows down slows all of them."""
+    """Runs each contender once per round, so a machine that slows down slows all of them."""
     for _ in range(rounds):
         for contender in contenders:
             contender.turn()
@@ -50,7 +50,7 @@ def interleave(contenders, rounds):
 
 
 def print_table(rows, verdicts=()):
-    """Aligned columns; the first row is the heading, the first column is text."""
+    """Prints aligned columns; the first row is the heading, the first column is text."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))))
@@ -61,7 +61,7 @@ def print_table(rows, verdicts=()):
 
 
 def find_programs(build, *names):
-    """The benchmark programs of a build folder, e.g. build/bench."""
+    """Finds the benchmark programs of a build folder, e.g. build/bench."""
     found = [shutil.which(name, path=f"{build}/bench:{build}/tools") for name in names]
     for name, path in zip(names, found):
         if not path:

@@ -19,7 +19,7 @@ def program_json(path):
 
 
 def decoder(kind, text):
-    if kind == "python":  # what torch.export.load does
+    if kind == "python":  # the decoder of torch.export.load
         return lambda: serialize._bytes_to_dataclass(schema.ExportedProgram, text)
     decoded = text.decode()
     return lambda: torch._C._export.deserialize_exported_program(decoded)

@@ -1,5 +1,5 @@
-// Programs made from nothing, saved as .pt2 files that PyTorch loads, and run.
-//   build_programs [FOLDER]     the files go there; to a folder for temporary files without it
+// Makes programs in C++, saves them as .pt2 files that PyTorch loads, and runs them.
+//   build_programs [FOLDER]     writes the files there, or to a folder for temporary files
 #include <filesystem>
 #include <iostream>
 

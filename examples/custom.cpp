@@ -1,4 +1,4 @@
-// Runs a program that calls operators of its author.
+// Runs a program that calls custom operators.
 #include <iostream>
 
 #include "mylib.h"
@@ -15,6 +15,6 @@ int main() {
   for (float element : outputs[0].get_if<pt2::Tensor>()->as<float>()) std::cout << element << " ";
   std::cout << "\n";
 
-  // Without the kernels, the error says what is missing and where it is called.
+  // Without the kernels, the error names the missing operators and the places of their calls.
   std::cout << pt2::Model::load("custom.pt2").error().message << "\n";
 }

@@ -1,4 +1,4 @@
-"""Exports a program that calls operators of its author: custom.pt2."""
+"""Exports a program that calls custom operators: custom.pt2."""
 
 import torch
 

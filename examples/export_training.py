@@ -6,9 +6,9 @@ Needs what train_digits.py needs. It writes into OUTDIR (default: the folder of 
 
     training.pt2         the step: `image` f32[64, 1, 8, 8], `label` i64[64] -> the loss, the logits, a gradient for each
                          parameter, and the new statistics of the normalisation layers; nothing is trained yet
-    digits_images.npz    all images and what they show, as u8: the 1347 for training and the 450 held out
+    digits_images.npz    all images and their labels, as u8: the 1347 for training and the 450 held out
 
-and prints how many held-out images are right after the loop of training.cpp, done in Python.
+and prints how many held-out images are recognised after the training loop of training.cpp, run in Python.
 """
 
 import os
@@ -34,7 +34,7 @@ class TrainingStep(DigitClassifier):
 def export(model, path):
     example = (torch.zeros(BATCH, 1, 8, 8), torch.zeros(BATCH, dtype=torch.int64))
     program = _export_forward_backward(torch.export.export(model, example), joint_loss_index=0)
-    for node in program.graph.nodes:  # they name folders of this machine
+    for node in program.graph.nodes:  # stack traces name folders of this machine
         node.meta.pop("stack_trace", None)
     torch.export.save(program, path)
 

@@ -27,7 +27,7 @@ inline pt2::Result<std::tuple<pt2::Tensor, pt2::Tensor>> split_sign(const pt2::T
   return std::tuple{positive, negative};
 }
 
-// Writes to the caller's tensor, whose rows need not lie next to each other.
+// Writes to the caller's tensor, which need not be contiguous.
 inline void add_into(pt2::Tensor out, const pt2::Tensor& x, const pt2::Scalar& alpha) {
   const auto factor = static_cast<float>(alpha.to_double());
   for (int64_t row = 0; row < out.size(0); ++row)

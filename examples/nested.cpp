@@ -1,4 +1,4 @@
-// Calls a program as Python would: containers in, containers out, everything by its name.
+// Calls a program as Python would: it passes and gets containers, and addresses values by name.
 #include <iostream>
 
 #include "pt2/model.h"
@@ -17,7 +17,7 @@ int main() {
   for (float total : result["totals"][1].tensor().value().as<float>()) std::cout << total << "\n";
   std::cout << result["summary"]["largest"].tensor().value().as<float>()[0] << "\n";
 
-  // What is wrong is said before anything runs, with the place in the containers.
+  // Errors in the input are reported before anything runs, with the place in the containers.
   auto refused = model.call({{"sample.image", scalar(0)}});
   std::cout << refused.error().message << "\n";
   std::cout << result["summary"]["mean"].tensor().error().message << "\n";

@@ -2,8 +2,8 @@
 
     python record_trace.py model.pt2 inputs.safetensors trace.safetensors
 
-`inputs.safetensors` (or .npz) holds the inputs under the names of the graph's inputs, as `pt2 trace` writes them; with -
-the program's own example inputs are taken. Then `pt2 test model.pt2 --first-divergence trace.safetensors` names the
+`inputs.safetensors` (or .npz) holds the inputs under the names of the graph's inputs, as `pt2 trace` writes them; - takes
+the program's own example inputs. Then `pt2 test model.pt2 --first-divergence trace.safetensors` names the
 first node whose value differs. docs/traces.md has the layout.
 """
 
@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 
 class Recorder(torch.fx.Interpreter):
-    """Runs a graph node by node; nested graphs are recorded under the names of their node and themselves."""
+    """Runs a graph node by node. Values of nested graphs are recorded under the names of the node and the graph."""
 
     def __init__(self, module, values, prefix=""):
         super().__init__(module)
@@ -49,7 +49,8 @@ def record(values, name, value):
         value = torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
         return
-    # Inside vmap a value is one for the whole batch. Elsewhere a later node may write to it.
+    # Inside vmap PyTorch has one value for the whole batch, so nothing is recorded. Elsewhere the value is copied,
+    # because a later node may write to it.
     if not torch._C._functorch.is_functorch_wrapped_tensor(value):
         values[name] = value.detach().clone().contiguous()
 

@@ -55,7 +55,7 @@ class DigitClassifier(nn.Module):
 
 
 def load_images():
-    """Train and held-out (images f32[n, 1, 8, 8], labels i64[n]), every digit in the same share."""
+    """Returns (images f32[n, 1, 8, 8], labels i64[n]) for training and held out, every digit in the same share."""
     digits = load_digits()
     images = digits.images.astype(np.float32)[:, None]
     split = train_test_split(images, digits.target, test_size=0.25, random_state=0, stratify=digits.target)
@@ -63,7 +63,7 @@ def load_images():
 
 
 def shift(images):
-    """The images moved by up to one pixel in each direction: the only augmentation."""
+    """Shifts the images by up to one pixel in each direction: the only augmentation."""
     dy, dx = torch.randint(-1, 2, (2,)).tolist()
     return F.pad(images, (1, 1, 1, 1))[:, :, 1 + dy : 9 + dy, 1 + dx : 9 + dx]
 
@@ -88,10 +88,10 @@ def shorten(match):
 
 
 def export(model, path):
-    """Any batch from 1 to 1024. The example has two images: a size of 1 would be taken as fixed."""
+    """Exports for any batch from 1 to 1024. The example has two images, because torch.export treats a size of 1 as fixed."""
     batch = Dim("batch", min=1, max=1024)
     program = torch.export.export(model, (torch.zeros(2, 1, 8, 8),), dynamic_shapes={"image": {0: batch}})
-    for node in program.graph.nodes:  # source lines are useful, the folders of this machine are not
+    for node in program.graph.nodes:  # keep source lines, but not the folders of this machine
         if trace := node.meta.get("stack_trace"):
             node.meta["stack_trace"] = re.sub(r'File "[^"]*?([^"/]+/)?([^"/]+)"', shorten, trace)
     torch.export.save(program, path)
@@ -99,7 +99,7 @@ def export(model, path):
 
 
 def record(run, inputs, path):
-    """What the saved program answers, in the form that `pt2 test` reads."""
+    """Records the saved program's results in the form that `pt2 test` reads."""
     tensors, calls = {}, []
     for i, images in enumerate(inputs):
         tensors[f"call{i}.in.0"] = images
@@ -111,7 +111,7 @@ def record(run, inputs, path):
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     torch.manual_seed(0)
-    torch.set_num_threads(1)  # the order of additions, and so the weights, do not depend on the machine's cores
+    torch.set_num_threads(1)  # the order of additions, and thus the weights, must not depend on the number of cores
     torch.use_deterministic_algorithms(True)
     train_images, test_images, train_labels, test_labels = load_images()
 

@@ -1,6 +1,6 @@
-// Trains the digits classifier without Python: training.pt2 holds one step's loss and gradients
-// (PyTorch made them when it was exported), the loop around it is here. What was learned goes into
-// digits.pt2 in place of its own weights, which is a .pt2 for PyTorch or anybody else again.
+// Trains the digits classifier without Python. training.pt2 computes loss and gradients of one
+// step, which PyTorch derived at export; this file has the loop. The trained weights then replace
+// those of digits.pt2; PyTorch can load the resulting .pt2.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -35,7 +35,7 @@ Images load_images(const std::string& part) {
   return {tensors.at(part + "_images"), tensors.at(part + "_labels")};
 }
 
-// The chosen images as the programs take them: f32[n, 1, 8, 8], i64[n].
+// Returns the chosen images and labels as the programs take them: f32[n, 1, 8, 8], i64[n].
 std::vector<Value> batch_of(const Images& all, std::span<const int64_t> chosen) {
   const int64_t count = static_cast<int64_t>(chosen.size());
   Tensor images = Tensor::zeros(Dtype::float32, {count, 1, 8, 8});
@@ -48,11 +48,11 @@ std::vector<Value> batch_of(const Images& all, std::span<const int64_t> chosen) 
   return {images, labels};
 }
 
-// Stochastic gradient descent: every parameter whose gradient is among the outputs takes a step.
+// Does a step of stochastic gradient descent for every parameter whose gradient is an output.
 void descend(pt2::Session& session, const std::vector<Value>& outputs) {
   size_t position = 0;
   for (const pt2::OutputSpec& spec : session.program().signature.output_specs) {
-    // The session keeps buffers that the program mutates to itself.
+    // The session keeps the buffers that the program mutates; they are not outputs.
     if (spec.kind == pt2::OutputKind::buffer_mutation) continue;
     const Value& output = outputs[position++];
     if (spec.kind != pt2::OutputKind::gradient_to_parameter) continue;
@@ -63,7 +63,7 @@ void descend(pt2::Session& session, const std::vector<Value>& outputs) {
   }
 }
 
-// One pass over all images in random order; the loss of the last batch.
+// Makes one pass over all images in random order; returns the loss of the last batch.
 float train_epoch(pt2::Session& session, const Images& images, std::mt19937& random) {
   std::vector<int64_t> order(images.count());
   std::iota(order.begin(), order.end(), 0);
@@ -72,7 +72,7 @@ float train_epoch(pt2::Session& session, const Images& images, std::mt19937& ran
   for (int64_t first = 0; first + kBatch <= images.count(); first += kBatch) {
     std::vector<Value> inputs =
         batch_of(images, std::span<const int64_t>(order).subspan(first, kBatch));
-    session.seed(random());  // another dropout each time
+    session.seed(random());  // a new dropout mask each time
     const std::vector<Value> outputs = session.run(inputs).value();
     loss = outputs[0].get_if<Tensor>()->as<float>()[0];
     descend(session, outputs);
@@ -80,7 +80,7 @@ float train_epoch(pt2::Session& session, const Images& images, std::mt19937& ran
   return loss;
 }
 
-// digits.pt2 with the session's parameters and buffers instead of its own.
+// Returns the contents of digits.pt2 with the session's parameters and buffers instead of its own.
 pt2::PackageContents trained_contents(const pt2::Package& digits, const pt2::Session& session) {
   pt2::PackageContents contents = pt2::package_contents(digits).value();
   auto& tensors = std::get<std::vector<pt2::SavedTensor>>(contents.programs[0].state_dict);

@@ -23,7 +23,7 @@ INPUTS = {
 
 
 def check(pt2, path, inputs):
-    """The fault; empty if there is none."""
+    """Returns a description of the fault; empty if there is none."""
     program = torch.export.load(path)
     program.validate()
     for x in inputs:
@@ -49,7 +49,7 @@ def main():
         for name, inputs in INPUTS.items():
             try:
                 fault = check(pt2, Path(folder) / name, inputs)
-            except Exception as error:  # whatever torch raises is the answer
+            except Exception as error:  # any exception of torch is the fault
                 fault = f"{type(error).__name__}: {error}"
             failed += bool(fault)
             print(f"{'FAILED' if fault else 'passed'}  {name}  {fault}")

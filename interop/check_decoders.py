@@ -3,9 +3,9 @@
 
     check_decoders.py PT2 FOLDER...
 
-Each FOLDER is one that make_decoders.py or make_encoder_decoders.py made (tokens.json has prompts and tokens, and what
-the encoder reads). Prints a table in Markdown: how many tokens are equal until the first that differs, of a batch in all
-of its texts; exit 1 where one does. Needs no PyTorch.
+Each FOLDER was made by make_decoders.py or make_encoder_decoders.py (tokens.json has prompts, tokens, and the encoder's
+inputs). Prints a table in Markdown: the number of equal tokens before the first that differs; for a batch, in all of its
+texts. Exits with 1 if a token differs. Needs no PyTorch.
 """
 
 import json
@@ -23,7 +23,8 @@ def equal_tokens(ours, theirs):
 
 
 def check_call(pt2, folder, call):
-    """How many tokens are equal until the first that differs, how many there are, and what pt2 says."""
+    """Returns the number of equal tokens before the first that differs, the number of tokens, and pt2's error or reasons
+    to stop early."""
     prompts = call["prompts"] if "prompts" in call else [call["prompt"]]
     wanted = call["tokens"] if "prompts" in call else [call["tokens"]]
     count = sum(map(len, wanted))

@@ -50,7 +50,7 @@ CHOSEN = (
 
 @dataclass
 class Outcome:
-    """The outcome of every file for one release."""
+    """The outcomes of all files for one release."""
 
     release: str
     alike: int = 0
@@ -75,8 +75,8 @@ def name_of(path):
 
 
 def excuse(path, target, error, originals):
-    """PyTorch's known fault that excuses the failure, or nothing. The same error must occur without conversion: for
-    the original, or for the same program exported by the target."""
+    """Returns PyTorch's known fault that excuses the failure, or nothing. The same error must occur without conversion:
+    for the original, or for the same program exported by the target."""
     source = short(path.parent.name)
     for (sources, targets, program, part), reason in KNOWN.items():
         meant = sources in ("", source) and targets in ("", target)
@@ -121,7 +121,7 @@ def convert(pt2, source, target, out):
 
 
 def run_recorded(python, pairs):
-    """[result] for [(program, recorded calls)], as run_recorded.py describes them, in their order."""
+    """Returns a result for each (program, recorded calls), in order, as run_recorded.py describes it."""
     lines = "".join(f"{program}\t{calls}\n" for program, calls in pairs)
     done = subprocess.run([python, HERE / "run_recorded.py"], input=lines, capture_output=True, text=True)
     results = [json.loads(line) for line in done.stdout.splitlines()]
@@ -131,14 +131,14 @@ def run_recorded(python, pairs):
 
 
 def run_all(python, pairs):
-    """The same, in several processes."""
+    """Does the same as run_recorded, in several processes."""
     parts = [pairs[i::WORKERS] for i in range(min(WORKERS, len(pairs)))]
     with ThreadPoolExecutor(WORKERS) as pool:
         return [result for part in pool.map(lambda part: run_recorded(python, part), parts) for result in part]
 
 
 def check(pt2, target, python, folder):
-    """The Outcome for one release."""
+    """Returns the Outcome for one release."""
     outcome = Outcome(target)
     originals = read_json(ORIGINALS)
     files = corpus_files()
@@ -170,7 +170,7 @@ def check(pt2, target, python, folder):
 
 
 def reason(blocker):
-    """The blocker without the names that the program's author gave."""
+    """Returns the blocker's kind, and its text without the names that the program's author gave."""
     text = blocker["text"]
     for kind, general in (
         ("program_name", "a program's name"),
@@ -183,7 +183,7 @@ def reason(blocker):
 
 
 def record(outcomes):
-    """Writes into support.json; its entries for other releases stay."""
+    """Writes the outcomes into support.json and keeps its entries for other releases."""
     support = read_json(SUPPORT)
     for each in outcomes:
         support[each.release] = {

@@ -1,4 +1,4 @@
-"""What make_decoders.py and make_encoder_decoders.py share: a model's weights, the command line, a folder a model."""
+"""Code shared by make_decoders.py and make_encoder_decoders.py: weights, the command line, a folder for each model."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 
-# One that was built for another CUDA fails when it is imported; no text model needs them.
+# A package that was built for another CUDA fails on import; no text model needs these packages.
 sys.modules["torchaudio"] = None
 sys.modules["torchao"] = None
 
@@ -15,7 +15,7 @@ import torch
 
 
 def spread_weights(model, factor):
-    """Times factor: with the small weights that models are born with, all scores are alike."""
+    """Multiplies the weights by factor: with the small initial weights of models, all scores are alike."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
@@ -28,8 +28,8 @@ def different_tokens(calls):
 
 
 def make_folders(doc, architectures, caches, make_model, make_calls, export):
-    """The command line of doc, and for each model and cache that it chooses OUT/NAME-CACHE, with make_calls(model, cache,
-    new_tokens) as tokens.json. Returns the exit code: 1 where a folder was not made.
+    """Parses the command line, whose help is doc. For each chosen model and cache, makes OUT/NAME-CACHE, with the result
+    of make_calls(model, cache, new_tokens) as tokens.json. Returns the exit code: 1 if a folder was not made.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
@@ -48,7 +48,7 @@ def make_folders(doc, architectures, caches, make_model, make_calls, export):
             folder = options.out / f"{architecture}-{cache}"
             try:
                 models = [make_model(architecture, options.seed + i) for i in range(options.seeds)]
-                # A text that repeats one token says little.
+                # A text that repeats one token is a weak test.
                 model = max(models, key=lambda each: len(models) > 1 and min(different_tokens(make_calls(each, cache, 32))))
                 calls = make_calls(model, cache, options.new_tokens)
                 folder.mkdir(parents=True, exist_ok=True)

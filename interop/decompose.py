@@ -3,10 +3,10 @@
     python interop/decompose.py PT2 [FOLDER ...]
 
 PT2 is the command, each FOLDER a collection of programs with recorded calls (tests/data/corpus/<this release> without
-one). Every file is converted for the release of the PyTorch that runs this, and decomposed. What pt2 takes must load in
-that PyTorch, hold no operator outside of core ATen that has a CompositeImplicitAutograd kernel, and give the recorded
-results (run_recorded.py). Prints a line for each file that fails or is refused, the reasons of the refusals and the
-counts; the exit status is 1 if anything failed.
+one). Every file is converted for the release of the PyTorch that runs this, and decomposed. A file that pt2 does not
+refuse must load in that PyTorch, hold no operator outside of core ATen that has a CompositeImplicitAutograd kernel, and
+give the recorded results (run_recorded.py). Prints a line for each file that fails or is refused, the reasons for the
+refusals and the counts; the exit status is 1 if anything failed.
 """
 
 import collections
@@ -29,7 +29,7 @@ REASON = re.compile(r"^pt2: (.*? at )%\S* (\(.*?\))", re.MULTILINE)
 
 
 def composites(program):
-    """The targets of a loaded program that PyTorch decomposes."""
+    """Returns the targets in a loaded program that PyTorch decomposes."""
     found = set()
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", ()):
@@ -42,14 +42,14 @@ def composites(program):
 
 
 def recorded(pairs):
-    """run_recorded.py's verdicts by file."""
+    """Returns run_recorded.py's verdicts by file."""
     lines = "".join(f"{program}\t{calls}\n" for program, calls in pairs)
     done = subprocess.run([sys.executable, HERE / "run_recorded.py"], input=lines, text=True, stdout=subprocess.PIPE)
     return {each["file"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 
 def decomposed(pt2, path, folder, release):
-    """(the program as this release has it, the same decomposed, nothing or why pt2 does not take it)"""
+    """Returns (the program converted for this release, the same decomposed, why pt2 refuses it or nothing)."""
     original = folder / f"{path.parent.name}-{path.name}"
     out = folder / f"{path.parent.name}-core-{path.name}"
     steps = (
@@ -84,7 +84,7 @@ def main():
                 continue
             try:
                 left = composites(run_recorded.load(out))
-            except Exception:  # it is loaded again below, with its reason
+            except Exception:  # it is loaded again below, which gives the reason
                 left = set()
             if left:
                 failed = True

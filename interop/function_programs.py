@@ -2,9 +2,9 @@
 
     python interop/function_programs.py FOLDER [NAME ...]
 
-Each function is exported twice, with fixed sizes and with a batch that may change. FOLDER gets NAME.pt2 and
-NAME_dynamic.pt2, and beside them recorded calls (docs/recorded-calls.md) of the function itself: with the sizes of the
-export, and with another batch where it may change. What torch.export refuses is printed.
+Each function is exported twice, with fixed sizes and with a dynamic batch. FOLDER gets NAME.pt2 and NAME_dynamic.pt2, and
+beside them recorded calls (docs/recorded-calls.md) of the function itself: with the sizes of the export, and with another
+batch if it is dynamic. Functions that torch.export refuses are printed.
 """
 
 import json
@@ -22,7 +22,7 @@ BATCH, OTHER_BATCH = 4, 6
 
 
 def floats(*sizes):
-    """Made of a batch, which stands for None among the sizes."""
+    """Returns a function that makes floats from the batch size, which replaces None among the sizes."""
     return lambda n: torch.randn([n if size is None else size for size in sizes])
 
 
@@ -446,7 +446,7 @@ class Program(nn.Module):
 
 
 def takes(exported, inputs):
-    """torch.export may find that a function takes one size only, and guards it."""
+    """True if the program takes the inputs. torch.export may find that a function takes only one size, and guard it."""
     try:
         exported.module()(*inputs)
         return True

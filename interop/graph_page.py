@@ -1,15 +1,15 @@
-"""Opens the pages of `pt2 graph` in a headless Chromium and looks whether they hold what they promise.
+"""Opens the pages of `pt2 graph` in a headless Chromium and checks them.
 
     python interop/graph_page.py build/release/tools/pt2 MODEL.pt2... [--pictures FOLDER]
     python interop/graph_page.py --export FOLDER      models to draw; needs torch and torchvision
 
-The first two files are also drawn as what has changed from one to the other: nodes in the colours of their changes, found
-by search, counted in the legend.
+The first two files are also drawn as a difference: the script checks that nodes have the colours of their changes, are
+found by search, and are counted in the legend.
 
 Needs Debian's chromium and the package playwright. Each page is opened from disk without network. Checked: time until it
-is ready, layout in C++, no request, no message on the console, boxes where C++ has them, every node found by search, arrows
-that lead through, texts that can be read, no overlap when boxes are opened, links, light and dark, and that hostile text
-runs nothing. Exit 1 when one of these fails.
+is ready, layout in C++, no request, no message on the console, boxes where C++ has them, every node found by search, a way
+from input to output with the arrow keys, legible texts, no overlap when boxes are opened, links, light and dark, and that
+hostile text runs nothing. Exits with 1 if a check fails.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ OPEN_MS = 250
 HOSTILE = ["</script><script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">",
            "'\"`${document.title='owned'}\\", "\u2028document.title='owned'\u2029", "__proto__", "n" * 100000]
 
-# Boxes of the page as C++ prints them.
+# The page's boxes in the form in which C++ prints them.
 LAYOUT = """() => picture.visible.map((id) => {
   const b = program.boxes[id]; return [id, b.x, b.y, b.width, b.height]; })"""
 OVERLAPS = """() => {
@@ -55,7 +55,7 @@ OPEN_ALL = """() => {
   for (const b of program.boxes) if (b.children.length > 0 && b.parent >= 0) b.isOpen = true;
   picture.layout(); picture.drawNow();
   return performance.now() - start; }"""
-# Texts that are hard to read where they stand: less than what WCAG 2 asks for.
+# Texts with less contrast to their background than WCAG 2 asks for.
 PALE = """() => {
   const brightness = (colour) => rgbOf(colour).map((c) => (c <= 10 ? c / 3295 : ((c / 255 + 0.055) / 1.055) ** 2.4))
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0.05);
@@ -79,7 +79,7 @@ PALE = """() => {
   }
   document.documentElement.dataset.theme = "light";
   return pale; }"""
-# From input to output and back with the arrows alone, through every box that is open on the way.
+# Goes from input to output and back with the arrow keys only, through every open box on the way.
 WALK = """() => {
   const first = program.boxes[0].children.find((id) => program.boxes[id].kind === "input");
   if (first === undefined) return "";
@@ -103,7 +103,7 @@ OPEN_ONE = """() => {
 
 
 def hostile_file(source, target):
-    """A file whose names try to leave the page."""
+    """Makes a file whose names try to break out of the page's markup."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         for entry in old.infolist():
             content = old.read(entry)
@@ -146,7 +146,7 @@ class Checker:
         context, page = self.page_of(browser, page_file, name)
         counts = page.evaluate("program.difference")
         count = lambda kind: sum(c["kind"] == kind for c in changes)
-        # What is in a nested graph of a new node is new too.
+        # Nodes in a nested graph of a new node are new too.
         if counts["removed"] != count("removed") or counts["added"] < count("added"):
             self.fault(name, f"{counts}, pt2 diff says {count('added')} added, {count('removed')} removed")
         legend = page.evaluate("byId('legend').innerText").split("\n")
@@ -223,7 +223,7 @@ class Checker:
 
 
 def export(folder):
-    """Models of several kinds, the largest a decoder of 16,000 nodes."""
+    """Exports models of several kinds; the largest is a decoder of 16,000 nodes."""
     import graph_page_models
     graph_page_models.export(folder)
 

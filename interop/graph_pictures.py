@@ -3,7 +3,7 @@
     python interop/graph_page.py --export FOLDER
     python interop/graph_pictures.py build/release/tools/pt2 FOLDER docs/pictures
 
-Needs Debian's chromium and the packages playwright and pillow. Look at them before they go into the documentation.
+Needs Debian's chromium and the packages playwright and pillow. Look at the pictures before they go into the documentation.
 """
 import io
 import pathlib
@@ -17,7 +17,7 @@ SELECT = "select(program.boxes.find((b) => b.isNode && b.name === '{}').id, true
 NO_FOLDERS = """() => { for (const box of program.boxes) box.stack = box.stack.replaceAll(/File "[^"]*[/]site-packages[/]/g, 'File "'); }"""
 FIND = "search('{}'); byId('search').focus(); goTo(0, true)"
 
-# Name, file, options of the page, light or dark, size, what is done in the page before.
+# Name, file, options of the page, light or dark, size, script that runs in the page first.
 PICTURES = [
     ("resnet50", "resnet50", [], "light", (1180, 680), SELECT.format("conv2d_4")),
     ("decoder_dark", "decoder_330", [], "dark", (1180, 680), ""),
@@ -41,7 +41,7 @@ def make_page(pt2, model, options, folder):
 
 
 def palette_of(image, content):
-    """A third of the bytes, and the few pixels of a strong colour keep it."""
+    """Reduces the picture to a palette: a third of the bytes, and rare strong colours survive."""
     picture = image.open(io.BytesIO(content)).convert("RGB")
     return picture.quantize(256, method=image.Quantize.MAXCOVERAGE, dither=image.Dither.NONE)
 

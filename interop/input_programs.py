@@ -3,11 +3,11 @@
     python interop/input_programs.py FOLDER
     PT2_CORPUS=FOLDER python interop/convert_matrix.py PT2 RELEASE=PYTHON ...
 
-Keyword arguments, nested containers, dataclasses and dynamic dimensions that must be equal: strict export writes guards
-that name such inputs by position or by path, differently from release to release. Each program is exported strictly and
-not, and recorded (docs/recorded-calls.md) with the sizes of the export and with others. FOLDER gets a folder for the
-release of this torch. What torch.export refuses is printed and left out; where PyTorch cannot run what it saved, the
-results are those of the original module.
+The programs have keyword arguments, nested containers, dataclasses and dynamic dimensions that must be equal. Strict export
+writes guards that name such inputs by position or by path, differently from release to release. Each program is exported
+both strictly and non-strictly, and recorded (docs/recorded-calls.md) with the sizes of the export and with others. FOLDER
+gets a folder for the release of this torch. Programs that torch.export refuses are printed and left out. If PyTorch cannot
+run the file that it saved, the results are those of the original module.
 """
 
 import copy
@@ -32,7 +32,7 @@ SIZE = 5
 
 
 def floats(*sizes):
-    """Floats; None among the sizes stands for the batch, which is dynamic."""
+    """Returns a function that makes floats; None among the sizes stands for the dynamic batch."""
     return lambda n: torch.randn([n if size is None else size for size in sizes])
 
 
@@ -40,7 +40,7 @@ X = floats(None, SIZE)
 
 
 class Linear(nn.Module):
-    """A function of several inputs, with parameters and a buffer, so that inputs are not the first placeholders."""
+    """A function of several inputs. Its parameters and a buffer precede the inputs among the placeholders."""
 
     def __init__(self):
         super().__init__()
@@ -204,7 +204,7 @@ def made(tree, n):
 
 
 def dynamic_sizes(tree):
-    """Every size that another batch changes is left to the export (Dim.AUTO)."""
+    """Returns the dynamic shapes: every size that another batch changes is Dim.AUTO."""
 
     def sizes(make):
         if not callable(make):
@@ -212,7 +212,7 @@ def dynamic_sizes(tree):
         one, other = make(BATCH), make(OTHER_BATCH)
         return {d: Dim.AUTO for d in range(one.dim()) if one.size(d) != other.size(d)}
 
-    # torch.export takes the sizes of a dataclass as a list of its fields that are not None.
+    # torch.export expects the dynamic shapes of a dataclass as a list with one entry for each field that is not None.
     def of(tree):
         if isinstance(tree, Box):
             return [of(tree.low), of(tree.high)]
@@ -230,7 +230,7 @@ def save(cls, args, kwargs, is_strict, path):
     one = (made(args, BATCH), made(kwargs, BATCH))
     other = (made(args, OTHER_BATCH), made(kwargs, OTHER_BATCH))
     shapes = (dynamic_sizes(args), dynamic_sizes(kwargs))
-    # The parameters after self: *xs takes all positions, **kw all keywords, others one each.
+    # The parameters after self: *xs takes all positional inputs, **kw all keyword inputs, other parameters one each.
     dynamic = {}
     positions = iter(shapes[0])
     for parameter in list(inspect.signature(cls.forward).parameters.values())[1:]:
@@ -264,7 +264,7 @@ def save(cls, args, kwargs, is_strict, path):
 def main():
     warnings.filterwarnings("ignore")
     register_classes()
-    # The example inputs name their classes, which the Python that runs run_recorded.py has in its main module.
+    # The example inputs name their classes by module. Under run_recorded.py these classes are in the main module.
     Box.__module__ = Pair.__module__ = "__main__"
     folder = Path(sys.argv[1]) / torch.__version__.split("+")[0]
     folder.mkdir(parents=True, exist_ok=True)

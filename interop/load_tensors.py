@@ -1,4 +1,4 @@
-"""Does pt2 read the tensors that PyTorch reads? Compares `pt2 ls FILE --tensors --json` with torch, tensor by tensor.
+"""Does pt2 read the same tensors as PyTorch? Compares `pt2 ls FILE --tensors --json` with torch, tensor by tensor.
 
     python interop/load_tensors.py PT2 [FILE.pt2 ...]
 
@@ -22,7 +22,7 @@ CHOSEN = (
 
 
 def pt2_tensors(pt2, path):
-    """{payload: [description]}. Raises when the command fails or prints something else."""
+    """Returns {payload: [description]}. Raises if the command fails or prints something else."""
     done = subprocess.run([pt2, "ls", path, "--tensors", "--json"], capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()}")
@@ -31,14 +31,14 @@ def pt2_tensors(pt2, path):
 
 
 def ordered(tensors, payload):
-    """Sample inputs are matched by order, because readers name them differently; all others by name."""
+    """Sorts tensors by name, except sample inputs: these are matched by order, because readers name them differently."""
     if payload == "sample_inputs":
         tensors = [t | {"name": f"{i:06}"} for i, t in enumerate(tensors)]
     return by_name(tensors)
 
 
 def differences(payload, torch_tensors, our_tensors):
-    """One line per difference."""
+    """Returns one line per difference."""
     found = []
     if len(torch_tensors) != len(our_tensors):
         found.append(f"{payload}: {len(our_tensors)} tensors, in torch {len(torch_tensors)}")
@@ -54,7 +54,7 @@ def differences(payload, torch_tensors, our_tensors):
 
 
 def check(pt2, path):
-    """(tensors compared, what is wrong with the file)."""
+    """Returns (number of tensors compared, differences)."""
     programs = read_file(path)
     program = next((p for p in programs if p.name == "model"), programs[0])
     found = [f"torch: {payload}: {text}" for payload, text in program.errors]

@@ -18,7 +18,7 @@ from transformers.integrations.executorch import convert_and_export_with_cache
 
 SIZES = dict(vocab_size=128, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
 GROUPED = dict(SIZES, intermediate_size=128, num_key_value_heads=2)
-# model_type, and what differs from its defaults.
+# model_type, and the settings that differ from its defaults.
 ARCHITECTURES = {
     "llama": ("llama", GROUPED),
     "qwen2": ("qwen2", GROUPED),
@@ -103,15 +103,15 @@ ARCHITECTURES = {
     "dots1": ("dots1", dict(GROUPED, head_dim=16, moe_intermediate_size=32, n_routed_experts=4, num_experts_per_tok=2,
                             n_group=1, topk_group=1, first_k_dense_replace=1)),
 }
-# For tests/data: as small as they can be.
+# For tests/data: as small as possible.
 TINY = dict(vocab_size=32, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
             num_key_value_heads=2, head_dim=4)
 ARCHITECTURES["tiny"] = ("llama", TINY)
-# A window that the first prompt fills, and one that it does not, beside a layer without one.
+# The first prompt fills one sliding window and not another; another layer has no window.
 ARCHITECTURES["tiny_window"] = ("mistral", dict(TINY, sliding_window=6))
 ARCHITECTURES["tiny_mixed"] = ("qwen2", dict(TINY, num_hidden_layers=2, use_sliding_window=True, sliding_window=12,
                                              max_window_layers=1))
-# A guard that a longer prompt breaks, within the range of its size.
+# A guard that a longer prompt violates although its size is in the recorded range.
 ARCHITECTURES["tiny_chunks"] = ("bamba", dict(vocab_size=32, hidden_size=8, intermediate_size=8, num_hidden_layers=2,
                                               num_attention_heads=2, num_key_value_heads=1, attn_layer_indices=[1],
                                               mamba_n_heads=2, mamba_d_head=8, mamba_d_state=4, mamba_n_groups=1,
@@ -126,7 +126,7 @@ CACHES = {
     "batch_static": "StaticCache, several texts at once",
     "past": "torch.export of the model itself with past_key_values: model.pt2 without a manifest",
 }
-# The first one is what programs are exported with; they must take the others as well.
+# Programs are exported with the first prompt; they must take the others as well.
 PROMPTS = [[5, 17, 99, 3, 42, 7, 64, 11], [9], list(range(3, 24))]
 
 
@@ -143,14 +143,14 @@ def make_model(architecture, seed):
 
 
 def export_buffers(model, length, folder):
-    """As convert_and_export_with_cache of transformers.integrations.executorch, the recipe for ExecuTorch."""
+    """Exports as convert_and_export_with_cache of transformers.integrations.executorch, the recipe for ExecuTorch."""
     model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", max_length=length,
                                                cache_config={"batch_size": 1, "max_cache_len": length, "device": "cpu"})
     torch.export.save(convert_and_export_with_cache(model, strict=False), folder / "model.pt2")
 
 
 class WithPast(torch.nn.Module):
-    """Keys and values as a flat tuple in and out, as exporters without a tree of Transformers have them."""
+    """Takes and returns keys and values as a flat tuple, like exporters that do not use Transformers' pytree."""
 
     def __init__(self, model):
         super().__init__()
@@ -175,7 +175,7 @@ def export_past(model, folder):
 
 
 def pad(prompts):
-    """Ids and mask of prompts of different lengths, padded on the left."""
+    """Returns ids and mask of prompts of different lengths, padded on the left."""
     longest = max(map(len, prompts))
     ids = torch.tensor([[0] * (longest - len(prompt)) + prompt for prompt in prompts])
     return ids, torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
@@ -218,7 +218,7 @@ def reference(model, ids, mask, new_tokens):
 
 
 def make_calls(model, cache, new_tokens):
-    """Prompts and the tokens that follow them."""
+    """Returns calls: prompts and the tokens that follow them."""
     prompts = prompts_of(model)
     if cache.startswith("batch"):
         batches = [prompts, prompts[:2], [prompts[2]] * 2]

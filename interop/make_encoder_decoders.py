@@ -3,9 +3,9 @@
 
     make_encoder_decoders.py OUT [ARCHITECTURE...] [--cache dynamic]... [--new-tokens 256]
 
-OUT/NAME-CACHE/ has encoder.pt2 and what it is the encoder of: prefill.pt2 and decode.pt2, decoder.pt2 or model.pt2; and
-tokens.json: what the encoder reads, prompts, and the tokens that model.generate gives greedily. check_decoders.py
-compares pt2 with it.
+OUT/NAME-CACHE/ has encoder.pt2 and its decoder: prefill.pt2 and decode.pt2, decoder.pt2 or model.pt2. It also has
+tokens.json: the encoder's inputs, prompts, and the tokens that model.generate gives greedily. check_decoders.py compares
+pt2 with it.
 """
 
 import sys
@@ -21,7 +21,7 @@ SIZES = dict(vocab_size=128, d_model=64, encoder_layers=2, decoder_layers=2, enc
              decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128)
 TEXT = dict(SIZES, max_position_embeddings=512)
 T5 = dict(vocab_size=128, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4)
-# model_type, and what differs from its defaults.
+# model_type, and the settings that differ from its defaults.
 ARCHITECTURES = {
     "t5": ("t5", T5),
     "mt5": ("mt5", T5),
@@ -38,7 +38,7 @@ ARCHITECTURES = {
     "mvp": ("mvp", TEXT),
     "blenderbot_small": ("blenderbot-small", TEXT),
     "pegasus_x": ("pegasus_x", dict(TEXT, block_size=16, num_global_tokens=4)),
-    # For tests/data: as small as they can be.
+    # For tests/data: as small as possible.
     "tiny": ("t5", dict(vocab_size=32, d_model=16, d_kv=4, d_ff=24, num_layers=1, num_heads=4)),
 }
 CACHES = {
@@ -48,7 +48,7 @@ CACHES = {
     "whole": "no cache: one program of encoder and decoder",
 }
 START = 3
-# What the encoder reads and what the text begins with; programs are exported with the first ones.
+# The encoder's inputs and the beginning of the text; programs are exported with the first ones.
 READ = [[5, 17, 99, 3, 42, 7, 64, 11], [9, 30, 8], list(range(3, 24))]
 PROMPTS = [[START, 9, 77, 5], [START], [START, 12]]
 
@@ -58,7 +58,7 @@ def make_model(architecture, seed):
     torch.manual_seed(seed)
     tokens = dict(decoder_start_token_id=START, pad_token_id=0, eos_token_id=None, bos_token_id=None,
                   forced_eos_token_id=None, forced_bos_token_id=None, suppress_tokens=None, begin_suppress_tokens=None)
-    # Where what is read and what is written share their table, every token is likeliest to follow itself.
+    # If the output layer shared the input's embedding table, the most likely token after any token would be itself.
     config = AutoConfig.for_model(model_type, **sizes, **tokens, tie_word_embeddings=False)
     kind = AutoModelForSpeechSeq2Seq if model_type == "whisper" else AutoModelForSeq2SeqLM
     model = kind.from_config(config).eval()
@@ -68,7 +68,7 @@ def make_model(architecture, seed):
 
 
 def encoder_inputs(model, read):
-    """What the encoder takes: tokens, or sound made of them."""
+    """Returns the encoder's inputs: tokens, or sound made from them."""
     if model.main_input_name == "input_features":
         torch.manual_seed(sum(read))
         return {"input_features": torch.randn(1, model.config.num_mel_bins, 2 * model.config.max_source_positions)}
@@ -114,15 +114,15 @@ def reference(model, inputs, prompt, new_tokens):
     ids = torch.tensor([prompt]) % model.config.vocab_size
     with torch.no_grad():
         tokens = model.generate(**inputs, decoder_input_ids=ids, max_new_tokens=new_tokens, do_sample=False)
-    # Whisper leaves the prompt out.
+    # Whisper's generate() omits the prompt from its result.
     return tokens[0, -new_tokens:].tolist()
 
 
 def make_calls(model, cache, new_tokens):
-    """What the encoder reads, prompts, and the tokens that follow them."""
+    """Returns calls: the encoder's inputs, prompts, and the tokens that follow them."""
     calls = []
     for read, prompt in zip(READ, PROMPTS):
-        # The mask of a prefill.pt2 with a static cache has the size that it was exported with.
+        # The mask of a prefill.pt2 with a static cache must have its size at export.
         inputs = encoder_inputs(model, (read * 3)[: len(READ[0])] if cache == "static" else read)
         calls.append({"inputs": {name: tensor.tolist() for name, tensor in inputs.items()
                                  if cache != "module" or name != "attention_mask"},

@@ -2,8 +2,8 @@
 src/ops/argument_names.def.
 
     python operator_history.py dump OUT.json        under the Python of one release
-    python operator_history.py table DUMP.json ...  prints the first: which releases have what
-    python operator_history.py names DUMP.json ...  prints the second: what releases call by other names
+    python operator_history.py table DUMP.json ...  prints the first: the releases of each operator and argument
+    python operator_history.py names DUMP.json ...  prints the second: arguments that other releases name differently
 
 The dumps name every overload with its signature, every higher-order operator, and the Python functions on symbolic
 numbers that torch/_export/serde/serialize.py takes as nodes. Rows come from the dumps alone.
@@ -15,8 +15,8 @@ import pkgutil
 import re
 import sys
 
-# Not quantized_decomposed and inductor: those exist only once somebody imports them, in every
-# release.
+# quantized_decomposed and inductor are left out: in every release, they exist only after an
+# import.
 NAMESPACES = ("aten", "prims", "quantized", "_quantized", "export", "_c10d_functional")
 HEAD = """\
 // Operators that not every release of releases.def has, and arguments that came or went. Made by
@@ -82,7 +82,7 @@ def number(version):
 
 
 def arguments(signature):
-    """[(name, type)] of "aten::f(Tensor a, int b=1, *, bool c) -> Tensor"."""
+    """Returns [(name, type)] of "aten::f(Tensor a, int b=1, *, bool c) -> Tensor"."""
     inner = signature[signature.index("(") + 1 : signature.rindex(") ->")]
     parts = re.split(r",\s*(?![^\[(]*[\])])", inner)
     found = []
@@ -95,12 +95,12 @@ def arguments(signature):
 
 
 def spans(present, order):
-    """The (first, last) release that has an operator or argument; last is 0 if the newest release has it."""
+    """Returns the (first, last) release that has an operator or argument; last is 0 if the newest release has it."""
     return min(present), 0 if max(present) == order[-1] else max(present)
 
 
 def renames(releases, order, target):
-    """[(last, old, new)]: arguments with the same place and type but another name."""
+    """Returns [(last, old, new)]: arguments with the same place and type but another name."""
     found = []
     having = [n for n in order if target in releases[n]["ops"]]
     for before, after in zip(having, having[1:]):
@@ -112,7 +112,7 @@ def renames(releases, order, target):
 
 
 def read(paths):
-    """(dumps by release, the releases in order)"""
+    """Returns (dumps by release, the releases in order)."""
     releases = {}
     for path in paths:
         with open(path) as file:

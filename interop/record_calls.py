@@ -5,7 +5,7 @@ import torch.utils._pytree as pytree
 
 
 def stored(values, key, tensors):
-    """The values of a call as docs/recorded-calls.md writes them."""
+    """Returns the values of a call in the form of docs/recorded-calls.md."""
     out = []
     for i, value in enumerate(values):
         if isinstance(value, torch.Tensor):

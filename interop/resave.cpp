@@ -1,5 +1,5 @@
 // resave IN.pt2 OUT.pt2 [flat|pickled|raw]: writes the content of IN in the named layout, or in its
-// own. In another layout every tensor is taken out of its original file. Used by save_files.py.
+// own. For another layout every tensor is read from the original file. Used by save_files.py.
 #include <cstdio>
 #include <map>
 #include <string_view>

@@ -1,5 +1,5 @@
-"""Finds the files that the PyTorch that wrote them cannot load, or does not run as recorded: the evidence for KNOWN of
-convert_matrix.py.
+"""Finds the files that the PyTorch release that wrote them cannot load, or does not run as recorded. They are the evidence
+for KNOWN of convert_matrix.py.
 
     python interop/run_originals.py [--record] [RELEASE=PYTHON ...]
 
@@ -20,7 +20,7 @@ LONGEST = 160
 
 
 def first_line(error):
-    """The part of an error that is the same on all machines and in all runs."""
+    """Returns the part of an error that is the same on all machines and in all runs."""
     line = next((each.strip() for each in error.splitlines() if each.strip()), "")
     line = re.sub(r"(?<![\w.])/[\w./+-]*/(?=\w)", "", line)  # folders
     line = re.sub(r"<eval_with_key>\.\d+", "<eval_with_key>", line)
@@ -29,7 +29,7 @@ def first_line(error):
 
 
 def failures(python, files):
-    """{program: {"stage", "error"}}"""
+    """Returns {program: {"stage", "error"}}."""
     programs = {str(each): each.stem for each in files}
     results = run_all(python, [(each, each.with_suffix(".safetensors")) for each in files])
     return {
@@ -40,7 +40,7 @@ def failures(python, files):
 
 
 def not_exported(folder):
-    """The same for programs that the release could not export, for the reason in KNOWN (from the index)."""
+    """Returns the same for programs that the release could not export, for the reason in KNOWN (from the index)."""
     skipped = read_json(folder / "index.json").get("skipped", {})
     return {
         program: {"stage": "export", "error": first_line(skipped[program])}

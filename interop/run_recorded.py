@@ -1,12 +1,12 @@
-"""Checks that this PyTorch loads programs and that they give the recorded results. Run under the Python of one release.
+"""Checks that this PyTorch loads programs and that they give the recorded results. Runs under the Python of one release.
 
     python run_recorded.py [--load-only] < PAIRS > RESULTS
 
-PAIRS has a line for each file: the program, a tab, the .safetensors file of its recorded calls (docs/recorded-calls.md);
-a program whose file of calls is not there is loaded only.
-RESULTS has a line of JSON for each, as it is done: {"file", "ok", "stage", "error"}; stage is where it ended: "load",
-"run" (a call raised, or did not where it must), "compare" (other numbers), "time". Each file has a process of its own,
-so that a crash or an endless loop costs only itself. Needs torch alone.
+PAIRS has a line for each file: the program, a tab, the .safetensors file of its recorded calls (docs/recorded-calls.md).
+A program without that file is only loaded.
+RESULTS gets a line of JSON for each file when it is done: {"file", "ok", "stage", "error"}. The stage is where the check
+ended: "load", "run" (a call raised, or should have raised and did not), "compare" (other numbers), "time". Each file has a
+process of its own, so a crash or an endless loop affects only that file. Needs only torch.
 """
 
 import collections
@@ -35,7 +35,7 @@ for letters, name in (("U16", "uint16"), ("U32", "uint32"), ("U64", "uint64"),
         DTYPES[letters] = getattr(torch, name)
 
 
-# Classes and operators of the corpus programs' own, which torch lacks.
+# Classes and custom operators of the corpus's programs, which torch lacks.
 
 Pair = collections.namedtuple("Pair", ["left", "right"])
 
@@ -70,7 +70,7 @@ def register_classes():
 
 
 def register_flatten_specs():
-    """PyTorch before 2.7 asks its users for this: "Please register one with ... register_pytree_flatten_spec"."""
+    """PyTorch before 2.7 asks users to do this: "Please register one with ... register_pytree_flatten_spec"."""
     import torch.fx._pytree as fx_pytree
 
     def fields(value, spec):
@@ -90,7 +90,7 @@ def register_flatten_specs():
 
 
 def register_operators():
-    """The libraries live as long as the returned objects."""
+    """Registers the operators. They exist as long as the returned library objects."""
     import torch.ao.quantization.fx._decomposed  # noqa: F401
     own = torch.library.Library("corpus", "DEF")
     own.define(
@@ -150,7 +150,7 @@ class Recorded:
             result = torch.view_as_complex(result)
         elif view:
             result = result.view(getattr(torch, view))
-        # Elements that share memory cannot be written one by one.
+        # copy_ refuses a tensor whose elements share memory (stride 0).
         if all(entry.get("strides", [0])):
             strided = torch.empty_strided(list(result.shape), entry["strides"], dtype=result.dtype)
             result = strided.copy_(result)
@@ -196,14 +196,14 @@ def state_of(module):
 
 
 def call_arguments(program, flat):
-    """(args, kwargs). 2.1 omits empty kwargs (torch/_export/utils.py)."""
+    """Returns (args, kwargs). 2.1 omits empty kwargs (torch/_export/utils.py)."""
     structure = pytree.tree_unflatten(flat, program.call_spec.in_spec)
     has_both = len(structure) == 2 and isinstance(structure[0], tuple) and isinstance(structure[1], dict)
     return structure if has_both else (structure, {})
 
 
 def joint_graph(program):
-    """Its graph, called with parameters first."""
+    """Returns a function that calls the program's graph, with the parameters first."""
     state = {**program.state_dict, **program.constants}
 
     def call(*user_inputs):
@@ -215,12 +215,12 @@ def joint_graph(program):
 
 
 def runner(program):
-    """(the callable for users of this release, a function that returns the state after a call)"""
-    # The output tree of the module has no entry for gradients. 2.5 counts their loss as a result; 2.1 has no
-    # output_specs.
+    """Returns (the callable for users of this release, a function that returns the state after a call)."""
+    # The output tree of the module has no entry for gradients. 2.5 counts the loss among the results; 2.1 has
+    # no output_specs.
     if any(each.kind.name.startswith("GRADIENT") for each in getattr(program.graph_signature, "output_specs", ())):
         return joint_graph(program), lambda: program.state_dict
-    # Before 2.3 the program itself is called; its module has neither keyword arguments nor checks.
+    # Before 2.3, call the program itself; its module has neither keyword arguments nor checks.
     if RELEASE < (2, 3):
         return program, lambda: program.state_dict
     module = program.module()
@@ -228,7 +228,7 @@ def runner(program):
 
 
 def repeat(program, recorded):
-    """Makes every recorded call, one after another; (stage, error) of the first that differs, or nothing."""
+    """Makes every recorded call in order. Returns (stage, error) of the first that differs, or nothing."""
     call_program, current_state = runner(program)
     random = bool(recorded.case.get("random"))
     for k, call in enumerate(recorded.calls):
@@ -262,7 +262,7 @@ def repeat(program, recorded):
 
 
 def described(error):
-    """The error, its cause first: PyTorch's text around the cause can be pages long."""
+    """Returns the error's text, beginning with its cause: PyTorch's text around the cause can be pages long."""
     text = f"{type(error).__name__}: {error}"
     return text if error.__cause__ is None else f"{described(error.__cause__)} (so {text})"
 
@@ -271,7 +271,7 @@ def load(path):
     try:
         return torch.export.load(path)
     except (KeyError, RuntimeError) as e:
-        # The package's program has another name, or the loader hides the actual error.
+        # The program in the package has another name, or the loader hides the actual error.
         if e.args != ("model",) and "check the warnings above" not in str(e):
             raise
         from torch.export.pt2_archive._package import load_pt2
@@ -340,7 +340,7 @@ def main():
     try:
         register_classes()
     except Exception:
-        pass  # a release without them has no program that needs them
+        pass  # a release that lacks these modules has no program that needs them
     register_flatten_specs()
     libraries = register_operators()
     warm_up()

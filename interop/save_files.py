@@ -1,4 +1,4 @@
-"""Does PyTorch load what libpt2 writes? Saves files again and compares what torch makes of both.
+"""Does PyTorch load the files that libpt2 writes? Saves files again and compares how torch loads and runs both.
 
     python interop/save_files.py RESAVE [FILE.pt2 ...]
 
@@ -26,13 +26,13 @@ CHOSEN = (
     "2.15.0/buffer_mutation 2.15.0/dtypes_float 2.15.0/dtypes_uint 2.15.0/kwargs_inputs 2.15.0/lifted_constants "
     "2.15.0/mlp 2.15.0/pytree_nested 2.15.0/shared_storage"
 ).split()
-# What some layouts cannot hold: several programs, objects, sparse tensors.
+# Files with contents that some layouts cannot hold: several programs, objects, sparse tensors.
 REFUSALS = ("no place in the layout", "the tensor has no elements")
 LAYOUTS = ("", "flat", "pickled", "raw")
 
 
 def same(left, right):
-    """Equal trees, tensors by dtype, strides and bits."""
+    """True if the trees are equal; tensors are compared by dtype, strides and bits."""
     left_leaves, left_spec = pytree.tree_flatten(left)
     right_leaves, right_spec = pytree.tree_flatten(right)
     return left_spec == right_spec and all(map(same_leaf, left_leaves, right_leaves))
@@ -50,7 +50,7 @@ def same_leaf(left, right):
 
 
 def outputs(program):
-    """The results of one call with the example inputs, and the state after it."""
+    """Returns the results of one call with the example inputs, and the state after it."""
     args, kwargs = copy.deepcopy(program.example_inputs)
     torch.manual_seed(0)
     module = program.module()
@@ -72,15 +72,15 @@ def differences(original, again, expected):
 
 
 def load(path):
-    """The program and the results of a call; None without example inputs."""
+    """Returns the program and the results of a call; None instead of results if there are no example inputs."""
     program = torch.export.load(path)
-    # A call changes the buffers of the program it is made on, so the outputs come from a second
+    # A call changes the buffers of its program, so the outputs are computed with a second
     # copy.
     return program, None if program.example_inputs is None else outputs(torch.export.load(path))
 
 
 def check(resave, path, folder):
-    """One line per fault; None when torch cannot load or run the original."""
+    """Returns one line per fault; None if torch cannot load or run the original."""
     try:
         original, expected = load(path)
     except Exception:

@@ -1,9 +1,9 @@
-"""What PyTorch itself loads from a .pt2 file, tensor by tensor: the other side of `pt2 ls FILE --tensors --json`.
+"""Lists the tensors that PyTorch loads from a .pt2 file, to compare them with `pt2 ls FILE --tensors --json`.
 
     for program in read_file("model.pt2"):
         for tensor in program.tensors["weights"]: print(tensor["name"], tensor["crc32"])
 
-The three layouts, and who decides what their tensors are:
+The three layouts, and the loader that defines their tensors:
 
     torch 2.1 - 2.7   flat zip of torch.save files                     torch.load of each
     torch 2.8         PT2 archive with torch.save files                torch.load of each
@@ -31,7 +31,7 @@ from torch.export.pt2_archive._package import load_pt2
 
 PAYLOADS = ("weights", "constants", "sample_inputs")
 
-# The records of the flat layout by payload; 2.1 and 2.2 named their torch.save files .json.
+# The flat layout's record of each payload; 2.1 and 2.2 named their torch.save files .json.
 FLAT_RECORDS = {
     "weights": ("serialized_state_dict.pt", "serialized_state_dict.json"),
     "constants": ("serialized_constants.pt", "serialized_constants.json"),
@@ -51,8 +51,8 @@ class Program:
     """One program of a file. `tensors` has a description per tensor, in the form that `pt2 ls --tensors --json` prints."""
 
     name: str
-    loader: str  # "torch.load", "load_pt2" or "records": who loaded weights and constants
-    reason: str = ""  # why load_pt2 could not
+    loader: str  # loader of weights and constants: "torch.load", "load_pt2" or "records"
+    reason: str = ""  # why load_pt2 failed
     tensors: dict = field(default_factory=lambda: {p: [] for p in PAYLOADS})
     objects: list = field(default_factory=list)  # (payload, name, class) of everything that is not a strided tensor
     errors: list = field(default_factory=list)  # (payload, text) of payloads that could not be read
@@ -62,13 +62,13 @@ class Program:
 
 
 def content_bytes(tensor):
-    """The elements in row-major order, whatever the strides."""
+    """Returns the bytes of the elements in row-major order, whatever the strides."""
     plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
     return plain.reshape(-1).view(torch.uint8).numpy()
 
 
 def describe(payload, name, tensor, storages):
-    """`storages` numbers the storages of one payload in order of appearance: equal numbers are shared memory."""
+    """Describes a tensor. `storages` numbers a payload's storages in order of appearance: equal numbers share memory."""
     storage = tensor.untyped_storage()
     return {
         "payload": payload,
@@ -86,7 +86,7 @@ def describe(payload, name, tensor, storages):
 
 
 def describe_all(program, payload, values):
-    """`values`: (name, value) pairs in file order."""
+    """Describes `values`, (name, value) pairs in file order."""
     storages = {}
     for name, value in values:
         if isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized:
@@ -104,7 +104,7 @@ def class_name(value):
 
 
 def flat_inputs(inputs):
-    """(args, kwargs) -> (path, leaf) pairs in the order in which PyTorch flattens them; None when not recorded."""
+    """Flattens (args, kwargs) to (path, leaf) pairs in PyTorch's order; returns None if they were not recorded."""
     if not inputs:
         return []
     leaves = pytree.tree_flatten_with_path(inputs)[0]
@@ -116,7 +116,7 @@ def flat_inputs(inputs):
 
 
 class StandIn:
-    """An instance of a class that is not importable here: a pytree node over its fields, as such a class was when saved."""
+    """Replaces an instance of a class that cannot be imported: a pytree node over its fields, like the original class."""
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -160,13 +160,13 @@ class LenientUnpickler(pickle.Unpickler):
 
 
 def load_saved(data):
-    """A torch.save file. torch.export writes no byte for "nothing"."""
+    """Loads a torch.save file. torch.export writes an empty record for "nothing"."""
     lenient = SimpleNamespace(__name__="lenient", Unpickler=LenientUnpickler, load=pickle.load)
     return torch.load(io.BytesIO(data), weights_only=False, pickle_module=lenient) if data else {}
 
 
 def guarded(program, payload, read):
-    """Runs `read() -> [(name, value)]`; a failure becomes a finding about the file and does not end the run."""
+    """Runs `read() -> [(name, value)]`; a failure is added to the program's errors and does not end the run."""
     try:
         values = read()
         describe_all(program, payload, values)
@@ -176,7 +176,7 @@ def guarded(program, payload, read):
 
 def first_line(error):
     lines = [line for line in str(error).splitlines() if line.strip()] or [""]
-    text = re.sub(r" from '/[^']*'", "", lines[0])  # where Python looked, which differs from machine to machine
+    text = re.sub(r" from '/[^']*'", "", lines[0])  # the path in an import error differs from machine to machine
     return f"{type(error).__name__}: {text[:200]}"
 
 
@@ -184,7 +184,7 @@ def first_line(error):
 
 
 def records_payload(read, folder, config):
-    """(name, value) of a PayloadConfig, built from the raw records alone, as torch/export/pt2_archive/_package.py does."""
+    """Builds (name, value) of a PayloadConfig from the raw records alone, as torch/export/pt2_archive/_package.py does."""
     storages, values = {}, []
     for name, meta in config.items():
         path, tensor = meta["path_name"], meta["tensor_meta"]
@@ -196,7 +196,7 @@ def records_payload(read, folder, config):
         elif meta["use_pickle"]:
             values.append((name, load_saved(data)))
         else:
-            if path not in storages:  # the first name decides the dtype and requires_grad of the record
+            if path not in storages:  # the first name determines the dtype and requires_grad of the record
                 storages[path] = flat_storage(data, tensor)
             numbers = [[n["as_int"] for n in tensor[key]] for key in ("sizes", "strides")]
             value = torch.as_strided(storages[path], *numbers, tensor["storage_offset"]["as_int"])
@@ -219,7 +219,7 @@ def flat_storage(data, meta):
 
 
 def read_file(path):
-    """Every program in the file."""
+    """Returns every program in the file."""
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
     with zipfile.ZipFile(path) as archive:
@@ -259,7 +259,7 @@ def read_pickled(read, model):
 
 
 def read_raw(path, read, model):
-    """load_pt2's answer, if it gives one, which must equal that of the records."""
+    """Returns load_pt2's tensors if it succeeds; they must equal those of the records."""
     records = Program(model, "records")
     for payload in ("weights", "constants"):
         folder = f"data/{payload}/"
@@ -282,6 +282,6 @@ def read_raw(path, read, model):
 
 
 def by_name(tensors):
-    """Sorted by name, with storages renumbered in that order, so that readers with different orders can be compared."""
+    """Sorts by name and renumbers storages in that order, so that readers with different orders can be compared."""
     numbers = {}
     return [t | {"storage": numbers.setdefault(t["storage"], len(numbers))} for t in sorted(tensors, key=lambda t: t["name"])]

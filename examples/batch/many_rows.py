@@ -2,9 +2,9 @@
 
     python many_rows.py ray|spark digits.pt2 digits_images.npz [--rows 100000] [--workers 4] [--passes 1]
 
-Every row must come back once, with the digit that one process finds. The last line compares the workers' throughput with
-that of plain processes side by side, one for each worker that has a core, before and after; --passes computes each batch so
-many times, as a larger model would.
+Every row must come back once, with the digit that a single process computes. The last line compares the workers'
+throughput with that of plain parallel processes, one for each worker that has a core, measured before and after. --passes
+computes each batch so many times, to imitate a larger model.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any, Iterator
 
 import numpy as np
 
-BATCH = 1000  # and as many rows are a block, so that a worker that dies loses little, and all end together
+BATCH = 1000  # also the rows of a block: a killed worker loses little, and all workers end together
 
 
 class Worker:
-    """What a recipe's worker does, several times; the one that gets the row `fatal` first dies of it."""
+    """Does the work of a recipe's worker, `passes` times. The first worker that gets the row `fatal` kills itself."""
 
     def __init__(self, model: str, passes: int, fatal: int, scratch: str) -> None:
         import pt2
 
-        self.session = pt2.load(model).session(threads=1)  # the engine counts the cores
+        self.session = pt2.load(model).session(threads=1)  # the engine manages the cores
         self.passes, self.fatal, self.killed = passes, fatal, os.path.join(scratch, "killed")
 
     def __call__(self, rows: np.ndarray, images: np.ndarray) -> np.ndarray:
-        """Each row's digit, and when its batch began and ended."""
+        """Returns each row's digit, and the times when its batch began and ended."""
         if self.fatal in rows and not os.path.exists(self.killed):
             open(self.killed, "x").close()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -44,7 +44,7 @@ class Worker:
 
 
 def compute(arguments: tuple[tuple[Any, ...], np.ndarray, int, Any]) -> tuple[float, float]:
-    """When one of the processes side by side began and ended to compute so many batches."""
+    """Computes the batches in one of the parallel processes; returns the times when that began and ended."""
     made, images, batches, all_here = arguments
     worker, ids = Worker(*made), np.arange(BATCH)
     worker(ids, images)
@@ -54,7 +54,7 @@ def compute(arguments: tuple[tuple[Any, ...], np.ndarray, int, Any]) -> tuple[fl
 
 
 def rate_side_by_side(made: tuple[Any, ...], images: np.ndarray, processes: int, batches: int) -> float:
-    """Rows a second of plain processes, which begin together."""
+    """Returns the rows per second of plain parallel processes, which begin at the same time."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, context.Pool(processes) as pool:
         times = pool.map(compute, [(made, images, batches, manager.Barrier(processes))] * processes, chunksize=1)
@@ -72,7 +72,7 @@ def with_ray(options: argparse.Namespace, images: np.ndarray, made: tuple[Any, .
             rows = batch["data"]
             return {"row": rows, "answer": super().__call__(rows, images[rows % len(images)])}
 
-    os.environ["RAY_worker_niceness"] = "0"  # as the processes that they are compared with; Ray's own is 15
+    os.environ["RAY_worker_niceness"] = "0"  # like the processes that they are compared with; Ray's default is 15
     ray.init(num_cpus=options.workers, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     rows = ray.data.from_numpy(np.array_split(np.arange(options.rows), options.rows // BATCH))
@@ -92,7 +92,7 @@ def with_spark(options: argparse.Namespace, images: np.ndarray, made: tuple[Any,
         worker = Worker(*made)
         return lambda rows: worker(rows, images[rows.astype(np.int64) % len(images)])
 
-    # A task whose worker died is tried again, which Spark on one machine does not do by itself.
+    # A task whose worker died is retried, up to 4 times in all; Spark on one machine does not retry by default.
     builder = SparkSession.builder.master(f"local[{options.workers},4]").config("spark.ui.enabled", "false")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

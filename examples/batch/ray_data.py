@@ -1,4 +1,4 @@
-"""Recognises many digits with Ray Data: a session in each worker, batches of NumPy arrays, nothing of torch.
+"""Recognises many digits with Ray Data, without torch: a session in each worker, batches of NumPy arrays.
 
     python ray_data.py digits.pt2 digits_images.npz
 """
@@ -14,10 +14,10 @@ import pt2
 
 
 class Recogniser:
-    """Made once in each worker. Workers that map the same file share the pages of its weights."""
+    """An instance is made once in each worker. Workers that map the same file share the pages of its weights."""
 
     def __init__(self, path: str) -> None:
-        self.session = pt2.load(path).session(threads=1)  # Ray counts the cores
+        self.session = pt2.load(path).session(threads=1)  # Ray manages the cores
 
     def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         logits = self.session(batch["image"].astype(np.float32))["logits"]

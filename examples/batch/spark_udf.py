@@ -1,4 +1,4 @@
-"""Recognises many digits with Spark: predict_batch_udf, which keeps a session in each Python worker; nothing of torch.
+"""Recognises many digits with Spark, without torch: predict_batch_udf keeps a session in each Python worker.
 
     python spark_udf.py digits.pt2 digits_images.npz
 """
@@ -15,12 +15,12 @@ from pyspark.sql.types import ArrayType, FloatType
 
 
 def recogniser(path: str) -> Callable[[], Callable[[np.ndarray], np.ndarray]]:
-    """What predict_batch_udf calls once in each worker."""
+    """Makes the function that recognises a batch. predict_batch_udf calls this once in each worker."""
 
     def make() -> Callable[[np.ndarray], np.ndarray]:
         import pt2
 
-        session = pt2.load(path).session(threads=1)  # Spark counts the cores
+        session = pt2.load(path).session(threads=1)  # Spark manages the cores
 
         def predict(images: np.ndarray) -> Any:
             return session(np.ascontiguousarray(images, np.float32))["logits"]

@@ -1,4 +1,4 @@
-/* Recognises handwritten digits with libpt2, first one, then several at once:
+/* Recognises handwritten digits with libpt2, first one digit, then several at once:
  *
  *   cc -std=c99 digits.c -o digits $(pkg-config --cflags --libs libpt2)
  *   ./digits digits.pt2 digit_5.npy digits_8.npy */
@@ -10,7 +10,7 @@
 enum { kPixels = 8 * 8, kClasses = 10, kMaxImages = 64 };
 static const pt2_dtype kFloat32 = {2, 32};
 
-/* The float32 images of a .npy file behind its header; how many there are, 0 if it cannot be read.
+/* Reads the float32 images of a .npy file. Returns their number, or 0 if the file cannot be read.
  */
 static int64_t read_images(const char* path, float* pixels) {
   unsigned char head[10];
@@ -31,7 +31,7 @@ static int largest(const float* scores) {
   return best;
 }
 
-/* One tensor in, one out, both in arrays of our own. */
+/* One tensor in, one out, both in the caller's arrays. */
 static pt2_error* recognise(pt2_session* session, float* pixels, int64_t images, float* scores) {
   const int64_t input_sizes[] = {images, 1, 8, 8};
   const int64_t output_sizes[] = {images, kClasses};

@@ -46,10 +46,10 @@ def load(
     limits: Limits = None,
     operators: Optional[Operators] = None,
 ) -> Model:
-    """The model of a file, whose weights stay mapped, or of bytes.
+    """Loads a model from a file, whose weights stay mapped, or from bytes.
 
-    `program` names one of a file with several; `engine` is "planned" or "reference" (exact and
-    slow); `limits` raises safety limits ({"max_work": 10**12}) for a file that you trust.
+    `program` names one program of a file with several; `engine` is "planned" or "reference" (exact
+    and slow); `limits` raises safety limits ({"max_work": 10**12}) for a file that you trust.
     Raises the errors of opening a file, and UnsupportedError naming every operator that cannot be
     computed."""
     options: dict[str, Any] = {"program": program, "engine": engine}
@@ -73,8 +73,8 @@ def verify(
     limits: Limits = None,
     progress: Optional[Callable[[int, int], None]] = None,
 ) -> list[Finding]:
-    """Every fault of a file, up to a level: "container", "schema", "graph", "full". An empty list:
-    it is intact. `progress` is told bytes done and in all."""
+    """Returns every fault of a file, up to a level: "container", "schema", "graph", "full". The
+    list is empty if the file is intact. `progress` is called with the bytes done and the total."""
     return _native.verify(os.fspath(path), level, _plain(limits), progress)
 
 
@@ -82,7 +82,7 @@ def convert(
     path: Path, output: Path, release: str = "", *, losses: Sequence[str] = (), limits: Limits = None
 ) -> Conversion:
     """Writes the file for another release of PyTorch: "torch-2.6", "newest", "oldest", or a schema,
-    "schema 8.14". Where that cannot be, nothing is written and `blockers` say why."""
+    "schema 8.14". If that is impossible, nothing is written and `blockers` says why."""
     made = _native.convert(
         os.fspath(path), os.fspath(output), release, list(losses), _plain(limits)
     )
@@ -90,17 +90,17 @@ def convert(
 
 
 def json(path: Path, *, program: str = "", pretty: bool = False, limits: Limits = None) -> str:
-    """The program's JSON, as the file has it."""
+    """Returns the program's JSON as it is in the file."""
     return _native.json(os.fspath(path), program, pretty, _plain(limits))
 
 
 def dis(path: Path, *, program: str = "", metadata: bool = False, limits: Limits = None) -> str:
-    """The program as text, a line a node; with stack traces if `metadata`."""
+    """Returns the program as text, one line per node; with stack traces if `metadata`."""
     return _native.dis(os.fspath(path), program, metadata, _plain(limits))
 
 
 def operators(path: Path, *, program: str = "", limits: Limits = None) -> list[OperatorUse]:
-    """The operators that a program calls, most called first, and whether they can be computed."""
+    """Returns the operators that a program calls, most called first, and whether they can run."""
     return _native.operators(os.fspath(path), program, _plain(limits))
 
 

@@ -1,4 +1,4 @@
-"""The `pt2` command, which is native."""
+"""The `pt2` command, which is implemented in C++."""
 
 from __future__ import annotations
 

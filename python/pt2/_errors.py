@@ -1,11 +1,11 @@
-"""The exceptions of pt2, one for each kind of failure that a caller can do something about."""
+"""The exceptions of pt2, one for each kind of failure that a caller can handle differently."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """What went wrong (`message`), where (`place`: "input 'x'", "model.pt2!models/model.json:…",
-    empty when there is none) and of which kind (`code`)."""
+    """Says what went wrong (`message`), where (`place`: "input 'x'",
+    "model.pt2!models/model.json:…", empty if there is no place) and the kind of error (`code`)."""
 
     code = "internal"
 
@@ -31,19 +31,20 @@ class CorruptError(Error, ValueError):
 
 
 class MalformedError(Error, ValueError):
-    """This is not the format that it claims to be."""
+    """The file does not have the format that it claims to have."""
 
     code = "malformed"
 
 
 class InvalidError(Error, ValueError):
-    """The format is right, but a rule of it is broken."""
+    """The file has the right format but violates one of its rules."""
 
     code = "invalid"
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Valid, but not known to this version: an operator, a dtype, a newer major version."""
+    """The file is valid but has something unknown to this version: an operator, a dtype, a newer
+    major version."""
 
     code = "unsupported"
 
@@ -61,7 +62,7 @@ class CancelledError(Error, TimeoutError):
 
 
 class ArgumentError(Error, ValueError):
-    """The caller asked for something that cannot be."""
+    """The caller passed a wrong argument."""
 
     code = "argument"
 

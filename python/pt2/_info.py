@@ -1,4 +1,4 @@
-"""What pt2 answers with: plain named tuples."""
+"""The results of pt2's functions: plain named tuples."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ Size = Union[int, tuple[int, Optional[int]]]
 
 
 class Place(NamedTuple):
-    """An input or output. `shape` has a number for each dimension, or (least, greatest) where the
-    size may vary (None: no bound); it is None for what is no tensor."""
+    """An input or output. `shape` has a number for each dimension, or (least, greatest) if the
+    size may vary (None: no bound). `shape` is None if the input or output is not a tensor."""
 
     name: str
     type: str
@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A broken rule: "V103", where, and the node that it is about, if any."""
+    """A violated rule: its number such as "V103", the place, and the node concerned, if any."""
 
     rule: str
     name: str
@@ -30,7 +30,8 @@ class Finding(NamedTuple):
 
 
 class Blocker(NamedTuple):
-    """Why a release cannot have a program. `loss` is what to name in `losses` to do without."""
+    """A reason why a release cannot have a program. `loss` is the name to put into `losses` to
+    accept the loss."""
 
     kind: str
     loss: str
@@ -40,7 +41,7 @@ class Blocker(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """What convert() did: nothing was written when there are blockers."""
+    """The result of convert(). If there are blockers, nothing was written."""
 
     release: str
     blockers: list[Blocker]
@@ -48,7 +49,7 @@ class Conversion(NamedTuple):
 
 
 class Generated(NamedTuple):
-    """New tokens, a stop id among them, and why there are no more: "max_new_tokens", "stop_id",
+    """The new tokens, including a stop id, and why generation stopped: "max_new_tokens", "stop_id",
     "cache_full", "callback"."""
 
     tokens: list[int]

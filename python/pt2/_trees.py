@@ -1,5 +1,5 @@
-"""Containers of results that are no plain list, tuple or dict. No class of a program's authors is
-ever looked up: a named tuple or dataclass comes back as a named tuple of its fields."""
+"""Containers of results that are not a plain list, tuple or dict. Classes named in a program are
+never looked up: a named tuple or dataclass comes back as a named tuple of its fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def deque(items: Iterable[Any]) -> Any:
 
 
 def record(type_name: str, fields: list[str], none_fields: list[str]) -> Callable[[list[Any]], Any]:
-    """What makes a value of the class: of its fields in order, and None for those without a leaf."""
+    """Returns a function that makes a value of the class from its fields in order; a field without
+    a leaf is None."""
     if not fields:
         return tuple
     name = type_name.rpartition(".")[2]

@@ -13,7 +13,7 @@
 namespace pt2::python {
 namespace {
 
-// Programs of fewer nodes, without a loop, are done before anybody can press a key.
+// Smaller programs without a loop end before a user could press a key.
 constexpr size_t kLongProgram = 64;
 constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
 constexpr size_t kMaxIdle = 64;
@@ -39,7 +39,7 @@ nb::object python_text(const std::string& text) { return nb::str(text.c_str(), t
 EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
   if (may_be_long && on_main_thread()) options_.should_stop = [this] { return is_interrupted(); };
   if (timeout) {
-    if (!(*timeout >= 0))  // nan is neither
+    if (!(*timeout >= 0))  // also true for nan
       raise({ErrorCode::argument,
              fmt::format("found a timeout of {}, expected seconds, 0 or more", *timeout), ""});
     const std::chrono::duration<double> seconds(std::min(*timeout, 1e9));
@@ -133,7 +133,7 @@ std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavo
       --named;
       argument.tree.flatten(nb::borrow(given), expected, inputs, flavour);
     } else {
-      // A misspelt keyword says more than the argument that it leaves missing.
+      // An error about a misspelt keyword is clearer than one about the missing argument.
       if (named > 0 && !has_constants(argument))
         check_keywords(nb::borrow<nb::dict>(kwargs), positional);
       add_constants(argument, inputs);

@@ -1,5 +1,6 @@
-// What Model and Session of Python share: Python's arguments made into inputs, a call without the
-// interpreter's lock, results made into what Python's function returned.
+// Code shared by Python's Model and Session: converts Python's arguments to inputs, runs a call
+// without the interpreter's lock, and converts results to the structure that the Python function
+// returned.
 #ifndef PT2_PYTHON_CALLS_H
 #define PT2_PYTHON_CALLS_H
 
@@ -14,21 +15,21 @@
 
 namespace pt2::python {
 
-// What ends a call before it is done: a deadline, and Ctrl-C, for which calls that may be long look
-// now and then. Python hands it out on its main thread alone.
+// Ends a call early: at a deadline, or on Ctrl-C, which calls that may be long check periodically.
+// Python delivers Ctrl-C only on its main thread.
 class EarlyEnd {
  public:
   EarlyEnd(bool may_be_long, std::optional<double> timeout);  // in seconds
   EarlyEnd(const EarlyEnd&) = delete;
   EarlyEnd& operator=(const EarlyEnd&) = delete;
   const CallOptions& options() const { return options_; }
-  // After the call: raises KeyboardInterrupt, or what a handler of signals raised.
+  // To be called after the call: raises KeyboardInterrupt, or the exception of a signal handler.
   void raise_interrupt() const {
     if (interrupted_) nb::raise_python_error();
   }
 
  private:
-  // Asks Python now and then; from the first interrupt on it is true.
+  // Asks Python periodically; stays true after the first interrupt.
   bool is_interrupted();
 
   CallOptions options_;
@@ -36,8 +37,8 @@ class EarlyEnd {
   bool interrupted_ = false;
 };
 
-// While it lives, what kernels and observers raise on this thread is kept, to be the cause of the
-// error that their call ends with.
+// During its lifetime, keeps the last exception that a kernel or observer raises on this thread. It
+// becomes the cause of the error with which their call ends.
 class Raised {
  public:
   Raised() : outer_(current_) { current_ = this; }
@@ -52,11 +53,11 @@ class Raised {
  private:
   static thread_local Raised* current_;
 
-  Raised* outer_;  // of the call whose kernel or observer made this one
+  Raised* outer_;  // of the call whose kernel or observer makes this call
   nb::object exception_;
 };
 
-// What body() gives, which runs without the interpreter's lock.
+// Returns the result of body(), which runs without the interpreter's lock; raises its error.
 template <class F>
 auto call_released(const EarlyEnd& end, const F& body) {
   const Raised raised;
@@ -75,14 +76,14 @@ class Callable {
 
   const Model& model() const { return model_; }
 
-  // As Python calls forward: a tuple, and a dict or nothing.
+  // Takes arguments as Python calls forward: a tuple, and a dict or nothing.
   nb::object call(Session& session, nb::handle args, nb::handle kwargs) const;
-  // Inputs by their flat names or in flat order; results by their names.
+  // Takes inputs by their flat names or in flat order; returns results by their names.
   nb::dict run(Session& session, nb::handle inputs, std::optional<double> timeout) const;
   std::vector<Value> inputs_of(nb::handle args, nb::handle kwargs, Flavour& flavour) const;
 
-  // A session for one call whose state is forgotten: one that was used before where a program has
-  // no state.
+  // A session for one call, whose state is then dropped. If the program has no state, an earlier
+  // session is reused.
   class Borrowed;
   // Runs without the interpreter's lock; Ctrl-C ends long calls.
   std::vector<Value> run_released(Session& session, std::vector<Value>& inputs,
@@ -97,13 +98,13 @@ class Callable {
   };
   bool has_constants(const Argument& argument) const;
   void add_constants(const Argument& argument, std::vector<Value>& inputs) const;
-  // Raises where a keyword names no argument, or one of the first, which were given by position.
+  // Raises if a keyword names no argument, or one of the `positional` first ones.
   void check_keywords(const nb::dict& kwargs, size_t positional) const;
 
   Model model_;
   std::vector<Argument> arguments_;
   PyTree result_;
-  std::vector<bool> is_result_;  // one for each output: not a gradient beside the result
+  std::vector<bool> is_result_;  // one for each output; false for gradients
   std::vector<nb::object> output_names_;
   bool has_state_ = false;
   bool may_be_long_ = false;

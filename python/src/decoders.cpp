@@ -19,7 +19,7 @@ struct PyDecoder {
   std::atomic_flag busy{};
 };
 
-// While it lives, no other thread uses the decoder.
+// Locks the decoder for its lifetime; raises if another call uses it.
 class Use {
  public:
   explicit Use(PyDecoder& decoder) : decoder_(decoder) {
@@ -38,7 +38,7 @@ class Use {
 std::vector<int64_t> ids_of(nb::handle given) {
   std::vector<int64_t> out;
   for (nb::handle item : given) {
-    // Whatever is an integer, NumPy's and torch's among them.
+    // Accepts every integer type, including NumPy's and torch's.
     PyObject* number = PyNumber_Index(item.ptr());
     if (number == nullptr) nb::raise_python_error();
     out.push_back(to_int64(nb::steal(number), ("token " + std::to_string(out.size())).c_str()));
@@ -54,7 +54,7 @@ nb::object feed(PyDecoder& self, nb::handle ids, std::optional<double> timeout) 
                    Flavour::own);
 }
 
-// What generate() takes beside the prompt, as Python has it.
+// The options of generate(), as Python passes them.
 struct Wishes {
   std::optional<int64_t> max_new_tokens;
   std::optional<double> temperature;
@@ -65,7 +65,7 @@ struct Wishes {
   nb::object on_token;
 };
 
-// Calls Python; false where it says False, or raises.
+// Calls the Python function; returns false if it returns False or raises.
 bool goes_on(std::exception_ptr& raised, auto&& call) {
   const nb::gil_scoped_acquire lock;
   try {
@@ -160,7 +160,7 @@ void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigne
   new (self) PyDecoder(unwrap(*std::move(opened)));
 }
 
-// What they take behind the prompts is one list.
+// Defines generate or generate_batch: the parameters after the prompts are the same.
 void add_generate(nb::class_<PyDecoder>& type, const char* name, const auto& prompts, auto generate,
                   const char* text) {
   type.def(

@@ -104,7 +104,7 @@ int run_command(const std::vector<std::string>& arguments) {
 }
 
 uint64_t limit_value(const std::string& name, nb::handle given) {
-  // Whatever is an integer, NumPy's among them.
+  // Accepts every integer type, including NumPy's.
   const auto number = nb::steal(PyNumber_Index(given.ptr()));
   if (!number.is_valid()) PyErr_Clear();
   uint64_t out = 0;

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kVersioned = "dltensor_versioned";
 constexpr const char* kUnversioned = "dltensor";
 
-// Objects that every call needs, made once; they live as long as the process, as modules do.
+// Objects that every call needs. They are made once and live as long as the process.
 struct Names {
   nb::object dlpack, version;
   Names()
@@ -29,7 +29,7 @@ nb::object imported(const char* module, const char* name) {
   return nb::module_::import_(module).attr(name);
 }
 
-// The function that makes this flavour's tensors.
+// Returns the function that makes tensors of this flavour.
 nb::handle from_dlpack_of(Flavour flavour) {
   static PyObject* functions[3] = {};
   PyObject*& found = functions[static_cast<size_t>(flavour)];
@@ -42,7 +42,7 @@ nb::handle from_dlpack_of(Flavour flavour) {
 struct ArrayClass {
   PyObject* type = nullptr;
   Flavour flavour = Flavour::own;
-  bool has_versions = true;  // __dlpack__ takes max_version, as far as is known
+  bool has_versions = true;  // __dlpack__ takes max_version, unless it has refused it
 };
 
 Flavour flavour_of_module(const std::string& module) {
@@ -52,7 +52,7 @@ Flavour flavour_of_module(const std::string& module) {
   return belongs("numpy") ? Flavour::numpy : belongs("torch") ? Flavour::torch : Flavour::own;
 }
 
-// The classes of NumPy and torch that were seen first.
+// The first class of NumPy and the first class of torch that were seen.
 std::span<ArrayClass> known_classes() {
   static ArrayClass known[2];
   return known;
@@ -64,7 +64,7 @@ ArrayClass* find_class(nb::handle object) {
   return nullptr;
 }
 
-// By the module that defines the class; `unknown` where it is not remembered.
+// Sets the flavour by the class's module. Returns `unknown` if the class is not remembered.
 ArrayClass& remember_class(nb::handle object, ArrayClass& unknown) {
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
   unknown.flavour =
@@ -84,18 +84,19 @@ nb::object ask_for_capsule(nb::handle object, ArrayClass& its) {
     } catch (const nb::python_error& error) {
       if (!error.matches(PyExc_TypeError)) throw;
     }
-    its.has_versions = false;  // a producer from before versions
+    its.has_versions = false;  // a producer older than versioned DLPack
   }
   return method();
 }
 
-// NumPy shares no elements in another byte order, but says so only when it is asked to.
+// A copy in the native byte order. NumPy does not share elements in another byte order, but
+// refuses only when a capsule is requested.
 nb::object in_native_order(nb::handle array) {
   const nb::object dtype = array.attr("dtype");
   return array.attr("astype")(dtype.attr("newbyteorder")("="));
 }
 
-// The capsule of an array of NumPy, or of a copy of it.
+// Returns the DLPack capsule of a NumPy array, or of a copy of it.
 nb::object ask_numpy(nb::handle array, ArrayClass& its, Purpose purpose) {
   try {
     return ask_for_capsule(array, its);
@@ -111,7 +112,8 @@ nb::object ask_numpy(nb::handle array, ArrayClass& its, Purpose purpose) {
   return ask_numpy(in_native_order(array), its, purpose);
 }
 
-// Takes what the capsule holds, if it can be used.
+// Takes the tensor out of the capsule and marks the capsule as used. Fails if the tensor is
+// unusable.
 template <class Managed>
 Result<Tensor> take(nb::handle capsule, const char* name, const char* used) {
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
@@ -130,7 +132,7 @@ Result<Tensor> from_capsule(nb::handle capsule) {
 
 template <class Managed>
 void free_unused(PyObject* capsule, const char* name) {
-  if (!PyCapsule_IsValid(capsule, name)) return;  // somebody took it
+  if (!PyCapsule_IsValid(capsule, name)) return;  // a consumer took it
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
 }
@@ -167,10 +169,10 @@ nb::tuple tuple_of(const Sizes& sizes) {
   return nb::steal<nb::tuple>(out);
 }
 
-// Copying so much takes less than numpy.from_dlpack does.
+// Copying this many bytes is faster than numpy.from_dlpack.
 constexpr int64_t kFewBytes = 16 << 10;
 
-// An array over memory that is Python's own. The tensor is row-major and has elements.
+// Returns an array over a copy in Python's memory. The tensor must be row-major and not empty.
 nb::object numpy_copy(const Tensor& tensor) {
   static PyObject* make = imported("numpy", "ndarray").release().ptr();
   PyObject* memory = PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(tensor.raw_data()),
@@ -182,9 +184,9 @@ nb::object numpy_copy(const Tensor& tensor) {
 nb::object tensor_to_python(Tensor tensor, Flavour flavour) {
   if (flavour == Flavour::own || (flavour == Flavour::numpy && !has_numpy_dtype(tensor.dtype())))
     return nb::cast(std::move(tensor));
-  // torch does not know memory that must not be written to, and nothing stands for no memory.
+  // torch has neither read-only tensors nor a representation of undefined tensors.
   if (!tensor.defined()) tensor = Tensor::zeros(tensor.dtype(), tensor.sizes());
-  // What somebody else uses, too, stays shared.
+  // A storage with other users stays shared.
   if (flavour == Flavour::numpy && tensor.nbytes() <= kFewBytes && tensor.numel() > 0 &&
       tensor.is_contiguous() && tensor.storage().use_count() == 1)
     return numpy_copy(tensor);
@@ -192,7 +194,7 @@ nb::object tensor_to_python(Tensor tensor, Flavour flavour) {
   return from_dlpack_of(flavour)(nb::cast(std::move(tensor)));
 }
 
-// The same bytes as unsigned integers.
+// Returns the same bytes as unsigned integers.
 Tensor bits_of(const Tensor& tensor) {
   switch (dtype_size(tensor.dtype())) {
     case 1:
@@ -208,7 +210,7 @@ Tensor bits_of(const Tensor& tensor) {
   }
 }
 
-// bfloat16 is the upper half of a float32; NumPy has nothing closer.
+// Converts bfloat16 to float32, NumPy's closest dtype: bfloat16 is the upper half of a float32.
 Tensor widened(const Tensor& tensor) {
   const Tensor rows = tensor.contiguous();
   Tensor out = Tensor::zeros(Dtype::float32, tensor.sizes());
@@ -229,7 +231,7 @@ Purpose purpose_of(const ModelValue* input) {
   return input == nullptr ? Purpose() : Purpose("input", input->name);
 }
 
-// What NumPy makes of its arrays' elements, as array.mean() and array[0] do: no array.
+// True for NumPy's scalars, which are not arrays: the results of array.mean() and array[0].
 bool is_numpy_scalar(nb::handle object) {
   if (PyObject_HasAttr(object.ptr(), names().dlpack.ptr()) ||
       !PyObject_HasAttrString(object.ptr(), "dtype"))
@@ -238,11 +240,12 @@ bool is_numpy_scalar(nb::handle object) {
   return flavour_of_module(nb::cast<std::string>(module)) == Flavour::numpy;
 }
 
-// A number of Python's has no dtype of its own.
+// Raises if a Python number, which has no dtype, is passed for a zero-dimensional tensor.
 void refuse_number(nb::handle number, const ModelValue& input) {
   const auto dtype = input.tensor->dtype.dtype();
   if (!input.tensor->sizes.empty() || !dtype || !has_numpy_dtype(*dtype)) return;
-  if (PyLong_Check(number.ptr())) to_int64(number, purpose_of(&input));  // too long to be shown
+  if (PyLong_Check(number.ptr()))
+    to_int64(number, purpose_of(&input));  // raises if too long to show
   const auto text = nb::cast<std::string>(nb::repr(number));
   // Not every NumPy has np.bool.
   const std::string name = *dtype == Dtype::bool_ ? "bool_" : std::string(dtype_name(*dtype));

@@ -1,5 +1,5 @@
-// Python's objects as values and back: tensors through DLPack, without copies; numbers, text and
-// None as they are.
+// Converts Python objects to values and back: tensors through DLPack, without copies; numbers, text
+// and None directly.
 #ifndef PT2_PYTHON_LEAVES_H
 #define PT2_PYTHON_LEAVES_H
 
@@ -13,10 +13,10 @@ namespace pt2::python {
 
 namespace nb = nanobind;
 
-// Whose tensors results are: those that the caller gave.
+// The kind of tensor that results have: the kind that the caller passed.
 enum class Flavour : uint8_t { own, numpy, torch };
 
-// Raises the class of pt2._errors that belongs to the code; from `cause`, where there is one.
+// Raises the class of pt2._errors for the error's code, from `cause` if there is one.
 [[noreturn]] void raise(const Error& error, nb::handle cause = {});
 template <class T>
 T unwrap(Result<T> result, nb::handle cause = {}) {
@@ -27,7 +27,7 @@ inline void unwrap(Result<void> result, nb::handle cause = {}) {
   if (!result) raise(result.error(), cause);
 }
 
-// What an object is for: "input 'x'". Made into text for messages alone.
+// The purpose of an object: "input 'x'". The text is made only for messages.
 struct Purpose {
   Purpose(const char* of = "", std::string_view called = {}) : kind(of), name(called) {}
   std::string text() const {
@@ -38,21 +38,21 @@ struct Purpose {
   std::string_view name;
 };
 
-// Anything with __dlpack__, and scalars of NumPy; raises ArgumentError, naming the purpose, for
-// what is no tensor on the CPU. Sets `flavour` where it is `own` still. Elements that cannot be
-// used where they are (negative strides, another byte order) are copied if they are NumPy's.
+// Accepts any object with __dlpack__, and NumPy's scalars. Raises ArgumentError, naming the
+// purpose, if the object is not a tensor on the CPU. Sets `flavour` if it is still `own`. Copies
+// NumPy elements that cannot be used in place (negative strides, another byte order).
 Tensor to_tensor(nb::handle object, Flavour& flavour, Purpose purpose = {});
-// `input`, where there is one, is what the value is for: messages name it, and a scalar of NumPy
+// `input`, if not null, is the input that the value is for: messages name it, and a NumPy scalar
 // becomes the tensor that it takes.
 Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input = nullptr);
-// A Python int, and a str. Raises ArgumentError, naming the purpose, for what does not fit.
+// Convert a Python int and a str. Raise ArgumentError, naming the purpose, if that fails.
 int64_t to_int64(nb::handle number, Purpose purpose);
 std::string to_text(nb::handle object, Purpose purpose);
 // "an object of class int".
 std::string described(nb::handle object);
-// A dtype that NumPy lacks comes as pt2.Tensor.
+// A tensor with a dtype that NumPy lacks becomes a pt2.Tensor.
 nb::object to_python(Value value, Flavour flavour);
-// What tensor.__dlpack__ gives.
+// Returns the result of tensor.__dlpack__.
 nb::object to_capsule(const Tensor& tensor, bool versioned);
 
 void add_tensor_class(nb::module_& module);

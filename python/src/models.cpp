@@ -29,9 +29,9 @@ struct PyOperators {
   CustomOperators operators;
 };
 
-// A function of Python as a kernel: takes and gives what forward would.
+// Returns a kernel that calls a Python function with the arguments and results of forward.
 CustomOperators::Kernel kernel_of(nb::callable function) {
-  // Kernels may die on any thread.
+  // Kernels may be destroyed on any thread.
   std::shared_ptr<nb::callable> shared(new nb::callable(std::move(function)),
                                        [](nb::callable* held) {
                                          const nb::gil_scoped_acquire lock;
@@ -65,7 +65,7 @@ struct PySession {
       : callable(std::move(of)), session(std::move(started)) {}
 };
 
-// While it lives, nobody else uses the session.
+// Locks the session for its lifetime; raises if it is in use.
 class Use {
  public:
   explicit Use(PySession& session) : session_(session) {
@@ -100,8 +100,8 @@ LoadOptions load_options(const nb::dict& options) {
   return out;
 }
 
-// tp_call of a class, which Python calls with a tuple and a dict or nothing: a method __call__
-// would be looked up, and would have a dict made for it, in each call.
+// Implements tp_call of a class, which Python calls with a tuple, and a dict or nullptr. A method
+// __call__ would be slower: each call would look it up and make a dict for it.
 template <class Class, class F>
 PyObject* call_object(PyObject* self, PyObject* args, PyObject* kwargs, const F& body) noexcept {
   try {

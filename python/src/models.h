@@ -1,4 +1,4 @@
-// Models and sessions as Python has them.
+// Python's classes and functions.
 #ifndef PT2_PYTHON_MODELS_H
 #define PT2_PYTHON_MODELS_H
 
@@ -9,18 +9,18 @@
 
 namespace pt2::python {
 
-// Decoder.
+// Adds Decoder.
 void add_decoder_class(nb::module_& module);
-// Model, Session and Operators.
+// Adds Model, Session and Operators.
 void add_model_classes(nb::module_& module);
-// verify, convert, json, dis, operators, command.
+// Adds verify, convert, json, dis, operators, command.
 void add_functions(nb::module_& module);
 
-// "planned" or "reference".
+// Takes "planned" or "reference".
 EngineKind engine_from(const std::string& name);
-// Of an Operators object, or None.
+// Takes an Operators object, or None.
 CustomOperators operators_from(nb::handle operators);
-// Limits{} with the entries of `limits`, a dict or None.
+// Returns Limits{} with the entries of `limits`, a dict or None.
 Limits limits_from(nb::handle limits);
 
 }  // namespace pt2::python

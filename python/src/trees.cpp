@@ -14,7 +14,7 @@ nb::object python_key(const TreeKey& key) {
   return key.is_text ? text : nb::module_::import_("json").attr("loads")(text);
 }
 
-// "'a', 'b'", of many the first ones.
+// Returns "'a', 'b'"; only the first keys if there are many.
 std::string texts_of(std::span<const nb::object> keys) {
   constexpr size_t kMost = 16;
   std::string text;
@@ -23,7 +23,8 @@ std::string texts_of(std::span<const nb::object> keys) {
   return keys.size() > kMost ? text + ", ..." : text;
 }
 
-// pt2._trees.<function>: a container from its children, or from (keys, children).
+// Returns pt2._trees.<function>, which makes a container from its children, or from (keys,
+// children). Returns a null object for plain containers.
 nb::object maker(const TreeSpec& spec) {
   const char* name = nullptr;
   switch (spec.kind) {

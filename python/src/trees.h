@@ -1,4 +1,4 @@
-// Python's containers, flattened to what a program takes and built from what it gives.
+// Flattens Python's containers to a program's inputs, and builds them from its outputs.
 #ifndef PT2_PYTHON_TREES_H
 #define PT2_PYTHON_TREES_H
 
@@ -10,24 +10,24 @@
 
 namespace pt2::python {
 
-// A TreeSpec with Python's own keys and, for what is no plain container, with what makes one.
+// A TreeSpec with keys as Python objects and, for containers that are not plain, their constructor.
 class PyTree {
  public:
-  // `place` names the whole in messages.
+  // `place` names the whole tree in messages.
   PyTree(const TreeSpec& spec, std::string place);
 
-  // Appends the leaves of `object`, which are of `inputs` those behind the leaves so far. Raises
-  // ArgumentError, naming the place, where its structure is another one.
+  // Appends the leaves of `object`. They belong to the elements of `inputs` after the first
+  // leaves.size() ones. Raises ArgumentError, naming the place, if the structure differs.
   void flatten(nb::handle object, std::span<const ModelValue> inputs, std::vector<Value>& leaves,
                Flavour& flavour) const;
-  // Uses up leaves from `next` on.
+  // Builds the object from the leaves at `next` and moves `next` past them.
   nb::object unflatten(std::vector<Value>& leaves, size_t& next, Flavour flavour) const;
   size_t leaf_count() const { return leaf_count_; }
 
  private:
   nb::object child_of(nb::handle object, size_t index) const;
   [[noreturn]] void refuse(nb::handle object) const;
-  // " without 'a' and with 'b'": which keys of a dict are not those that were expected.
+  // Returns " without 'a' and with 'b'": the missing and unexpected keys of a dict.
   std::string wrong_keys(nb::handle dict) const;
 
   TreeKind kind_;

@@ -1,4 +1,4 @@
-"""Files that the tests share. They lie in the repository, not in the wheel."""
+"""Files that the tests share. They are in the repository, not in the wheel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A larger collection in the same layout, where the variable names one.
+# A larger collection in the same layout, if the variable names one.
 CORPUS = pathlib.Path(os.environ.get("PT2_CORPUS") or ROOT / "tests" / "data" / "corpus") / "2.15.0"
 
 

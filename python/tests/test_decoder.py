@@ -1,4 +1,4 @@
-"""Text generation, against the tokens of model.generate that lie beside the programs."""
+"""Text generation, compared with the tokens of model.generate stored beside the programs."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_looks_at_what_an_encoder_made() -> None:
     with pytest.raises(pt2.ArgumentError):
         decoder.give({"pixels": numpy.zeros((1, 3))})
     decoder.give({"input_ids": numpy.array(found[1]["inputs"]["input_ids"])})
-    # The text begins with decoder_start_token_id, which the second call's prompt is.
+    # The text begins with decoder_start_token_id, which is also the prompt of the second call.
     assert decoder.generate(stop_ids=[], max_new_tokens=5).tokens == found[1]["tokens"][:5]
 
 

@@ -1,4 +1,4 @@
-"""What the pages of docs/ show in Python, run; and the stubs' documentation, which is the module's."""
+"""Runs the Python programs of docs/, and compares the stubs' documentation with the module's."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_decoder_of_the_examples_is_the_guides(
 
 
 def said_by(runtime: object) -> str:
-    """Documentation without the signature that nanobind puts in front."""
+    """Returns the documentation without the signature that nanobind puts before it."""
     doc = runtime.__doc__ or ""
     signature, _, said = doc.partition("\n\n") if " -> " in doc.partition("\n")[0] else ("", "", doc)
     return " ".join(said.split())

@@ -174,7 +174,7 @@ def test_scalars_of_numpy(examples: pathlib.Path, corpus: pathlib.Path) -> None:
     assert caught.value.place == "input 'sample.range[1]'"
     with pytest.raises(pt2.ArgumentError, match="beyond int64"):
         model({"image": image, "range": [low, 10**5000]}, arrays)
-    # What takes numbers takes NumPy's as well.
+    # Parameters that take numbers also take NumPy's.
     x = np.ones((3, 2), np.float32)
     sizes = pt2.load(corpus / "symint_io.pt2")
     assert sizes(x, np.int64(3), 1)[1:] == sizes(x, 3, 1)[1:]
@@ -244,7 +244,7 @@ def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) ->
         session(image)
     assert type(caught.value.__cause__) is RuntimeError
     assert caught.value.__cause__.__traceback__ is not None
-    with pytest.raises(pt2.ArgumentError) as caught:  # and no later error has it
+    with pytest.raises(pt2.ArgumentError) as caught:  # and no later error has this cause
         session(image[0])
     assert caught.value.__cause__ is None
     with pytest.raises(pt2.ArgumentError, match="class int, expected a function"):
@@ -275,7 +275,7 @@ def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
 
 
 def test_ctrl_c_ends_loops(hostile: pathlib.Path) -> None:
-    # Two nodes, one of which is a loop without an end.
+    # Two nodes, one of which is an endless loop.
     model = pt2.load(hostile / "run-loop-time.pt2", limits={"max_work": 2**62})
 
     def refuse(number: int, frame: object) -> None:
@@ -298,7 +298,7 @@ def test_results_are_the_callers_own(digits: pt2.Model, examples: pathlib.Path) 
     for _ in range(4):
         scores = digits(images)["logits"]
         assert np.array_equal(scores, expected)
-        scores += 1  # which no other result, and no later call sees
+        scores += 1  # no other result and no later call sees this write
         kept.append(scores)
     assert all(np.array_equal(each, expected + 1) for each in kept)
 

@@ -1,4 +1,4 @@
-"""Equal to PyTorch, where that is installed: torch tensors in and out, every dtype, the corpus."""
+"""Compares with PyTorch if it is installed: torch tensors in and out, every dtype, the corpus."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_corpus_equals_torch(corpus: pathlib.Path, name: str) -> None:
     assert len(left) == len(right)
     for one, other in zip(left, right):
         if isinstance(other, torch.Tensor):
-            # Where no tensor is given, none of torch's comes back.
+            # If no tensor is passed, results are not torch tensors.
             one = torch.from_dlpack(one)
             assert one.dtype == other.dtype
             torch.testing.assert_close(one, other.detach(), equal_nan=True)

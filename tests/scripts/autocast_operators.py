@@ -1,5 +1,5 @@
-"""Prints the overloads of aten that AutocastCPU has a kernel of its own for, one a line: what tests/ops/facts_test.cpp
-compares the table's `autocast` with.
+"""Prints the overloads of aten for which AutocastCPU has its own kernel, one per line. tests/ops/facts_test.cpp compares
+the table's `autocast` with this list.
 
     python tests/scripts/autocast_operators.py > tests/data/ops/autocast_cpu.txt
 """

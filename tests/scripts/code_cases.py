@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Files that run code in PyTorch: pickles that call functions, expressions, guards and targets that are Python.
+"""Makes files that run code in PyTorch: pickles that call functions, and expressions, guards and targets that are Python.
 
     code_cases.py CORPUS NEGATIVE
 
 Reads CORPUS/2.15.0/{mlp,dynamic_batch}.pt2 and CORPUS/2.6.0/mlp.pt2, writes NEGATIVE/code_*.pt2 and their rows of
-NEGATIVE/index.json. `says` is what `pt2 verify` must say; `opens` that opening goes on without the record. Every command
-in them is `true`.
+NEGATIVE/index.json. `says` is the text that `pt2 verify` must print; `opens` means that opening continues without the
+record. Every command in the files is `true`.
 """
 import io
 import json
@@ -22,7 +22,7 @@ def text(value):
     return b"X" + len(value).to_bytes(4, "little") + value.encode()
 
 
-# Name: (pickle, what is said of it).
+# Name: (pickle, the text that is printed about it).
 PICKLES = {
     "in_args": (b"\x80\x02(" + CALL + b"t}\x86.", "os.system('true')"),
     "inst": (b"(S'true'\nios\nsystem\n.", "os.system('true')"),
@@ -55,7 +55,7 @@ def saved(pickle):
 
 
 def edited(path, records=(), program=None, config=None):
-    """The file with other records; `program` and `config` change the JSON of the program, of the weights."""
+    """Returns the file with other records. `program` changes the program's JSON, `config` that of the weights."""
     out = io.BytesIO()
     replaced = dict(records)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:

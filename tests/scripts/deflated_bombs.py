@@ -1,4 +1,4 @@
-"""Makes the files of tests/data/hostile whose records deflate to a hundredth: deflated_bombs.py MLP.pt2 OUT."""
+"""Makes files of tests/data/hostile whose records deflate to a hundredth of their size: deflated_bombs.py MLP.pt2 OUT."""
 
 import io
 import json
@@ -15,7 +15,7 @@ def noise(count):
 
 
 def copy(source, replaced):
-    """A zip of stored records; those of `replaced`, (content, how it is deflated), are not."""
+    """Copies a zip with stored records. Records in `replaced`, (content, how it is deflated), are deflated instead."""
     out = io.BytesIO()
     with zipfile.ZipFile(source) as read, zipfile.ZipFile(out, "w") as written:
         for info in read.infolist():
@@ -32,7 +32,7 @@ def copy(source, replaced):
 
 
 class Deflated:
-    """In place of zlib's object, which zipfile gives the whole content at once."""
+    """Replaces zlib's compression object, to which zipfile passes the whole content at once."""
 
     def __init__(self, deflate):
         self.deflate = deflate
@@ -50,7 +50,7 @@ def tightly(content):
 
 
 def with_zeros_in_front(count):
-    """The first `count` bytes are zeros and left as they are, so that the deflated bytes deflate once more."""
+    """Leaves the first `count` bytes, which are zeros, as they are, so the deflated bytes can be deflated once more."""
 
     def deflate(content):
         out = b""
@@ -63,7 +63,7 @@ def with_zeros_in_front(count):
 
 
 def pickled(padding, body):
-    """A tuple of bytes that are not used and of what the opcodes `body` make."""
+    """Returns a pickle of a tuple: unused bytes, and the value that the opcodes `body` make."""
     return b"\x80\x02(" + b"B" + struct.pack("<I", len(padding)) + padding + body + b"t."
 
 
@@ -76,10 +76,10 @@ def main(mlp, out):
     def write_program(name, text):
         (out / name).write_bytes(copy(mlp, {"model.json": (text.encode(), tightly)}))
 
-    # Above 16 MB, at less than a twentieth and more than a two hundredth.
+    # Above 16 MB, deflated to less than a twentieth and more than a two hundredth.
     write_program("json-ratio.pt2", program.replace("{", '{"noise": "%s",' % noise(90_000).hex() + " " * 16_700_000, 1))
 
-    # A harmless one, as real programs are: they repeat themselves.
+    # A harmless file: real programs also contain repeated text.
     lines = random.Random(2).choices(range(10), k=15_000)
     line = 'File \\"/usr/lib/python3/dist-packages/layers/attention.py\\", line 12%d, in forward\\n'
     trace = '"stack_trace": "' + "".join(line % number for number in lines)
@@ -90,7 +90,7 @@ def main(mlp, out):
     node %= ("[]," * 1_300_000, noise(16_000).hex())
     write_program("json-of-empty-lists.pt2", program.replace('"nodes": [', '"nodes": [' + node, 1))
 
-    # Harmless, too: hundreds of weights, of which each is described like the next.
+    # Also harmless: hundreds of weights with equal descriptions.
     with zipfile.ZipFile(mlp) as file:
         config = json.loads(file.read("mlp/data/weights/model_weights_config.json"))["config"]
     first = next(iter(config.values()))
@@ -102,7 +102,7 @@ def main(mlp, out):
     inner = copy(samples, {"data.pkl": (lists, tightly)})
     (out / "pickle-of-empty-lists.pt2").write_bytes(copy(mlp, {"sample_inputs/model.pt": (inner, None)}))
 
-    # In front of the zeros are the opcodes that begin the bytes.
+    # The zeros are preceded by the opcodes that begin the bytes.
     zeros = 40_000
     nones = pickled(bytes(zeros), b"N" * 7_000_000)
     inner = copy(samples, {"data.pkl": (nones, with_zeros_in_front(zeros))})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records calls of the operators that multiply with weights of 4 bits, which op_db does not have.
+"""Records calls of the operators that multiply with 4-bit weights, which op_db does not have.
 
     dynamic_products.py OUT_DIR
 """
@@ -14,7 +14,7 @@ CONVERT = "aten._convert_weight_to_int4pack_for_cpu.default"
 
 
 def converted():
-    """Up to 48 rows: of more the order of elements is that of the processor (packed_products.cpp), here AVX2."""
+    """Up to 48 rows. With more rows, the order of elements depends on the processor (packed_products.cpp), here AVX2."""
     func, file = find_overload(CONVERT), File(CONVERT)
     for rows, columns in ((16, 6), (32, 4), (48, 2), (0, 2), (16, 0)):
         file.record(func, (torch.randint(0, 16, (rows, columns), dtype=torch.int32), 2), {})

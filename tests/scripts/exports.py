@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small real exports whose graphs or guards have forms that few programs have: exports.py FOLDER (torch 2.15)."""
+"""Makes small real exports whose graphs or guards have rare forms: exports.py FOLDER (torch 2.15)."""
 import dataclasses
 import json
 import pathlib
@@ -125,7 +125,7 @@ def halves(self, x):
 
 
 def half_statistics(self, x):
-    """As run_decompositions() writes them: the trace has half statistics, the kernels give float32."""
+    """Statistics as run_decompositions() writes them: half in the trace, although the kernels give float32."""
     w, b, ops = torch.ones(3), torch.zeros(3), torch.ops.aten
     batch = ops._native_batch_norm_legit_functional(x, w, b, b, w, True, 0.1, 1e-5)
     known = ops._native_batch_norm_legit_no_training(x, w, b, b, w, 0.1, 1e-5)
@@ -134,7 +134,7 @@ def half_statistics(self, x):
 
 
 def take_twice(graph):
-    """Another node takes the first half for the product, as passes over graphs leave behind."""
+    """Makes another node take the first half for the product, a form that graph passes leave behind."""
     (split,) = graph.find_nodes(op="call_function", target=torch.ops.aten.split.Tensor)
     (product,) = graph.find_nodes(op="call_function", target=torch.ops.aten.mul.Tensor)
     first = product.args[0]
@@ -171,7 +171,7 @@ PROGRAMS = {
 
 
 def without_traces(value):
-    """They name the files of whoever runs this."""
+    """Returns the JSON without stack traces, because these name files of this machine."""
     if isinstance(value, dict):
         return {k: without_traces(v) for k, v in value.items() if k != "stack_trace"}
     return [without_traces(v) for v in value] if isinstance(value, list) else value

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records calls of the operators on lists of tensors, aten._foreach_*, forms with outs excepted.
+"""Records calls of the operators on lists of tensors, aten._foreach_*, except `out` forms.
 
     foreach_operators.py OUT_DIR
 """
@@ -13,13 +13,13 @@ aten = torch.ops.aten
 
 
 def tensors(dtype, low):
-    """Two tensors; `low` is their least element."""
+    """Returns two tensors; `low` is the lower bound of their elements."""
     numbers = lambda *sizes: (torch.rand(*sizes, dtype=torch.float64) * 3 + low).to(dtype)
     return [numbers(2, 2).t(), numbers(3)]
 
 
 def arguments(name, overload, func, dtype):
-    low = 0.25  # roots, logarithms and powers of fractions want positive numbers
+    low = 0.25  # roots, logarithms and fractional powers need positive numbers
     out = []
     for parameter in func._schema.arguments:
         kind = str(parameter.type)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/hostile/names-*.pt2: names that lead out of a folder, and texts that write to a terminal.
+"""Writes tests/data/hostile/names-*.pt2: names that lead out of a folder, and texts with terminal control sequences.
 
     forged_names.py MLP OUT: of tests/data/corpus/2.15.0/mlp.pt2
 """
@@ -9,12 +9,12 @@ import pathlib
 import sys
 import zipfile
 
-# Erases the line, begins another that says "ok"; a control character beyond ASCII; from right to left.
+# Erases the line and begins another that says "ok"; a control character beyond ASCII; a right-to-left override.
 FORGED = "\x1b[2K\r\nforged.pt2: ok\n\u009b31m\u202e"
 
 
 def write(path, records, programs):
-    """Each program is a name and a function that changes its JSON; they share the weights."""
+    """Writes programs that share the weights; each is a name and a function that changes the JSON."""
     with zipfile.ZipFile(path, "w") as archive:
         def add(name, data):
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED if name.endswith(".json") else None)
@@ -38,7 +38,7 @@ def same(_):
 
 
 def rename(old, new):
-    """Another name for a value, wherever it is."""
+    """Gives a value another name everywhere."""
     def change(program):
         text = json.dumps(program).replace(json.dumps(old), json.dumps(new))
         program.clear()

@@ -62,9 +62,9 @@ class ForwardDerivatives(torch.nn.Module):
 
 
 class MoreForwardDerivatives(ForwardDerivatives):
-    """Operators that choose, bend and normalize, and composites, whose parts have rules."""
+    """Operators that select elements, activate and normalize, and composites of operators that have rules."""
 
-    # torch.export fails on the others; torch's own second derivative of layer_norm is wrong.
+    # torch.export fails on the other functions; torch's own second derivative of layer_norm is wrong.
     nested = [2, 4, 5, 8, 9, 13, 15, 16, 19, 20, 24, 26, 27, *range(35, 40)]
 
     def __init__(self):
@@ -102,7 +102,7 @@ def main(folder):
 def write(folder, name, module):
     draw = lambda: tuple(torch.randn(3, 4) for _ in range(3))
     program = torch.export.export(module, draw())
-    for node in program.graph.nodes:  # half of the file otherwise
+    for node in program.graph.nodes:  # stack traces would be half of the file
         for key in ("stack_trace", "nn_module_stack", "from_node"):
             node.meta.pop(key, None)
     torch.export.save(program, folder / f"{name}.pt2")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Exports a program that draws from two generators of its own, by every overload that torch.export writes, with three
-calls one after another: the generators move on.
+"""Exports a program that draws from two generators of its own, by every overload that torch.export writes. Records three
+consecutive calls, in which the generators advance.
 
     generators.py OUT_DIR
 """
@@ -16,7 +16,7 @@ class Generators(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.used = torch.Generator().manual_seed(7)
-        torch.randn(3, generator=self.used)  # leaves one number of a pair behind
+        torch.randn(3, generator=self.used)  # keeps the second number of a pair for later
         self.fresh = torch.Generator().manual_seed(2**40 + 3)
 
     def forward(self, x):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records calls of torch.nn's linear layers with their cross entropy, which compute by chunks of rows.
+"""Records calls of torch.nn's fused linear layer and cross entropy, which compute in chunks of rows.
 
     linear_cross_entropy.py OUT_DIR
 """
@@ -23,7 +23,7 @@ def tensors(dtype, probabilities=False, bias=True, weight=True):
 
 
 def calls():
-    """Tensors, then reduction, ignored class, rows of a chunk, policy, dtype of sums, wanted gradients."""
+    """Yields tensors, reduction, ignored class, rows per chunk, policy, dtype of sums, wanted gradients."""
     wide, half, brain = torch.float32, torch.float16, torch.bfloat16
     for probabilities in (False, True):
         yield tensors(wide, probabilities), "mean", -100, 2, "compact", wide, (True, True, True)
@@ -81,7 +81,7 @@ def main():
     for name in NAMES:
         torch.manual_seed(0)
         func, file = find_overload(f"torch_nn.{name}.default"), File(f"torch_nn.{name}.default")
-        is_first = name == NAMES[0]  # one function checks both
+        is_first = name == NAMES[0]  # one function checks the arguments of both
         for call in [*calls()][:: 1 if is_first else 3] + [*refused()][0 if is_first else 1 :: 2]:
             record(file, func, call)
         if is_first:

@@ -1,5 +1,5 @@
-"""Makes tests/data/containers out of programs of a corpus: PyTorch defined the containers of schema 8.6 to 8.11, but
-nothing in it ever wrote one (docs/containers.md)."""
+"""Makes tests/data/containers from programs of a corpus. PyTorch defined the containers of schema 8.6 to 8.11, but no code
+of PyTorch ever wrote one (docs/containers.md)."""
 
 import io
 import json
@@ -11,7 +11,7 @@ import torch
 
 
 def flat_program(path):
-    """JSON, state dict and constants of a file of PyTorch 2.4 to 2.7."""
+    """Returns JSON, state dict and constants of a file of PyTorch 2.4 to 2.7."""
     with zipfile.ZipFile(path) as file:
         load = lambda name: torch.load(io.BytesIO(file.read(name)), weights_only=True)
         return (
@@ -30,7 +30,7 @@ def tensor_bytes(tensor, pickled):
 
 
 class Records:
-    """Tensors of several programs in one archive, each under a path of its own."""
+    """The tensors of several programs in one archive, each with its own path."""
 
     def __init__(self):
         self.files = {}
@@ -100,7 +100,7 @@ def variants(corpus, out):
 
 
 def broken(corpus, out):
-    """Two programs of one name; a path that names no record."""
+    """Makes broken containers: two programs of one name; a path that names no record."""
     mlp, state, _ = flat_program(corpus / "2.7.1" / "mlp.pt2")
     model = {"name": "local", "tensorPaths": {}, "program": {"methods": {"gpu/forward": mlp}},
              "delegates": {"gpu": {"methods": {"forward": mlp}}}, "deviceAllocationMap": {},

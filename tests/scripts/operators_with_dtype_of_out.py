@@ -1,5 +1,5 @@
-"""Prints the overloads of aten whose `out` form computes in the dtype of out unless a dtype is given, one a line: what
-tests/ops/facts_test.cpp compares the table's `takes_dtype_of_out` with.
+"""Prints the overloads of aten whose `out` form computes in the dtype of out unless a dtype is given, one per line.
+tests/ops/facts_test.cpp compares the table's `takes_dtype_of_out` with this list.
 
     python tests/scripts/operators_with_dtype_of_out.py > tests/data/ops/dtype_of_out.txt
 """
@@ -8,7 +8,7 @@ import torch
 
 
 def value_of(argument):
-    """An argument without a default: of a sum, a norm or a softmax."""
+    """Returns a value for an argument without a default, of a sum, a norm or a softmax."""
     kind = str(argument.type)
     if kind == "Tensor":
         return torch.tensor([1.0, 2.0, 5.0]) / 3
@@ -53,4 +53,4 @@ for name in sorted(torch._C._dispatch_get_all_op_names()):
         if computes_in_dtype_of_out(write, compute):
             print(name)
     except (RuntimeError, KeyError, TypeError):
-        continue  # no operator of numbers, or out must have the dtype of the result
+        continue  # the operator does not take numbers, or out must have the dtype of the result

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records calls of the fused optimizers, aten._fused_{adam,adamw,sgd,adagrad}, forms with outs excepted.
+"""Records calls of the fused optimizers, aten._fused_{adam,adamw,sgd,adagrad}, except `out` forms.
 
     optimizers.py OUT_DIR
 """

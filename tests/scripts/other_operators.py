@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Records calls of operators that op_db does not call, or, with --more, calls of others that op_db does not make. A sparse
-tensor is recorded as the dense one that it stands for.
+"""Records calls of operators that op_db does not call. With --more, records calls of other operators that op_db does not
+make. A sparse tensor is recorded as the dense tensor that it represents.
 
     other_operators.py OUT_DIR [--more | --unusual | --arguments | --rows]
 
---rows: operators that got their rows later. --unusual, --arguments: layouts, dtypes, sizes and numbers that random calls showed to matter.
+--rows: operators that were added to the table later. --unusual, --arguments: layouts, dtypes, sizes and numbers whose
+importance random calls showed.
 """
 import pathlib, sys, warnings
 
@@ -25,7 +26,7 @@ def record(func, *args, **kwargs):
 
 
 def record_sparse(func, *args, sparse=(), **kwargs):
-    """The arguments at the positions `sparse` are made sparse for the call."""
+    """Records a call for which the arguments at the positions `sparse` are made sparse."""
     given = [value.to_sparse() if i in sparse else value for i, value in enumerate(args)]
     result = func(*given, **kwargs)
     file_of(func).add(func, bind(func._schema, args, kwargs), result.to_dense() if result.is_sparse else result,
@@ -113,7 +114,7 @@ def gradients():
             record(aten._ctc_loss_backward.default, grad, probs, targets, given, lengths, loss, alpha, 0)
             record(aten._ctc_loss_backward.Tensor, grad, probs, targets, torch.tensor(given), torch.tensor(lengths),
                    loss, alpha, 0)
-    # More labels than time steps: no alignment at all.
+    # More labels than time steps: no alignment exists.
     targets, given, lengths = torch.tensor([[1, 1, 2], [3, 0, 0]]), [2, 3], [3, 1]
     loss, alpha = aten._ctc_loss(log_probs, targets, given, lengths)
     record(aten._ctc_loss_backward.default, torch.ones(2), log_probs, targets, given, lengths, loss, alpha, 0, True)
@@ -178,7 +179,7 @@ def unusual(x):
     record(aten._add_relu.Scalar, torch.tensor(extremes).double(), 1)
     record(aten.logspace.default, -0.7, 3, 1, dtype=torch.int8)
     record(aten.logspace.Tensor_Scalar, torch.tensor(1.5), 3, 1, dtype=torch.int64)
-    # Halves whose variances are too large for them.
+    # Halves whose variances overflow.
     wide = torch.tensor([[300, -300], [-200, 200]], dtype=half)
     for arguments in ((aten.std.dim, wide, [1]), (aten.std.default, wide), (aten.std_mean.default, wide),
                       (aten.std_mean.dim, wide, [0])):
@@ -202,7 +203,7 @@ def unusual(x):
     for dtype, weight in ((brain, torch.float32), (half, brain)):
         record(aten.rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
         record(aten._fused_rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
-    # Beyond the largest number of a dtype of eight bits.
+    # Beyond the largest number of an 8-bit dtype.
     for name, given in (("e4m3fn", torch.float32), ("e4m3fnuz", brain), ("e5m2", torch.float64), ("e5m2fnuz", half)):
         record(aten._to_copy.default, torch.tensor([*extremes, 464, -480, 65504, 1e-9], dtype=given),
                dtype=getattr(torch, f"float8_{name}"))
@@ -281,7 +282,7 @@ def rows(x):
         given = torch.tensor(scale), torch.tensor(count, dtype=torch.int32), torch.tensor(found), 2.0, 0.5, 2
         record(aten._amp_update_scale.default, *given)
         record(aten._amp_update_scale_.default, *(y.clone() if isinstance(y, torch.Tensor) else y for y in given))
-    # The derivative of a gradient.
+    # The derivative of a backward operator.
     y = torch.randn(2, 4)
     for dtype in (torch.float32, wide):
         gate, glu_grad = y.to(dtype), y[:, 1:3].to(dtype) * 2

@@ -1,6 +1,6 @@
-"""Prints the in-place overloads of aten that write to a tensor whose elements overlap, one a line: what
-tests/ops/facts_test.cpp compares the table's `overwrites` with. PyTorch refuses such a tensor where the elements that
-are written depend on those that were there.
+"""Prints the in-place overloads of aten that write to a tensor whose elements overlap in memory, one per line.
+tests/ops/facts_test.cpp compares the table's `overwrites` with this list. PyTorch refuses such a tensor if the written
+elements depend on the elements before.
 
     python tests/scripts/overwriting_operators.py > tests/data/ops/overwriting.txt
 """
@@ -40,7 +40,7 @@ for info in op_db:
             continue
         if mode.last is not None and mode.last._schema.is_mutable:
             overwriting.add(mode.last)
-# What no sample of op_db calls.
+# Overloads that no sample of op_db calls.
 for overload, arguments in (
     (torch.ops.aten.fill_.Tensor, [torch.tensor(2.0)]),
     (torch.ops.aten._index_put_impl_.default, [[torch.tensor([0, 1])], torch.tensor(2.0)]),

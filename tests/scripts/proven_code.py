@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Files that have run code in PyTorch 2.15, each with the function of PyTorch that opens it.
+"""Makes files that are proven to run code in PyTorch 2.15, each with the function of PyTorch that opens it.
 
     proven_code.py make CORPUS OUT    writes OUT/*.pt2 and OUT/index.json; needs gcc and torch
     proven_code.py prove OUT [FILE…]  opens each with real torch, in a process of its own
 
-What they run makes an empty file `pt2_ran_code` in the folder of whoever opens them, and nothing else. `prove` opens each
-in an empty folder without network, kills it after two minutes, and exits with 1 when one did not run.
+Their code makes an empty file `pt2_ran_code` in the working folder of the process that opens them, and does nothing else.
+`prove` opens each in an empty folder without network, kills the process after two minutes, and exits with 1 if the code of
+a file did not run.
 """
 import io
 import json
@@ -33,7 +34,7 @@ BARE = b"\x80\x02" + CALL + b"."
 
 
 def legacy(pickle):
-    """As torch.save wrote before 1.6: magic number, version, machine, and only then the object."""
+    """Writes the torch.save format from before 1.6: magic number, version, machine, and then the object."""
     magic = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
     machine = b"\x80\x02}(" + text("protocol_version") + b"M\xe9\x03" + text("little_endian") + b"\x88" + text("type_sizes") + b"}u."
     return magic + b"\x80\x02M\xe9\x03." + machine + pickle + b"\x80\x02]."
@@ -53,7 +54,8 @@ def zipped(entries):
 
 
 def edited(path, records=None, **changes):
-    """The file with other records; `changes` change the JSON of the record whose name ends so ("__" is a slash)."""
+    """Returns the file with other records. Each of `changes` changes the JSON of the record whose name ends with the
+    keyword ("__" is a slash)."""
     entries = entries_of(path)
     root = next(iter(entries)).split("/")[0]
     for name, data in (records or {}).items():
@@ -72,7 +74,7 @@ def expression(text_):
 
 
 def library(folder):
-    """A shared library of 1 KB whose initializer makes the file by two system calls."""
+    """Returns a shared library of 1 KB whose initializer makes the file by two system calls."""
     source = folder / "mark.c"
     source.write_text(f"""
 static long call(long number, const char *path, long flags, long mode) {{
@@ -89,7 +91,7 @@ __attribute__((constructor)) static void mark(void) {{ call(3, (const char *)cal
 
 
 def script_module(folder):
-    """A module of TorchScript that writes a file while it is loaded."""
+    """Returns a TorchScript module that writes a file while it is loaded."""
     import torch
 
     class Marks(torch.nn.Module):
@@ -121,7 +123,7 @@ def package(folder):
 
 
 def two_of_one_name(path):
-    """Two records with the name of the example inputs: Python's zipfile takes the last, PyTorch's reader another."""
+    """Makes two records with the name of the example inputs: Python's zipfile takes the last, PyTorch's reader another."""
     entries = list(entries_of(path).items())
     place = next(i for i, (name, _) in enumerate(entries) if name.endswith("sample_inputs/model.pt"))
     name, good = entries[place]
@@ -129,7 +131,7 @@ def two_of_one_name(path):
 
 
 def other_local_name(path):
-    """The directory names the example inputs, their local header another entry."""
+    """Makes a file in which the directory names the example inputs but their local header names another entry."""
     data = bytearray(edited(path, {"sample_inputs/model.pt": saved(IN_ARGS)}))
     name = next(each for each in entries_of(path) if each.endswith("sample_inputs/model.pt")).encode()
     start = data.find(name)
@@ -138,7 +140,7 @@ def other_local_name(path):
 
 
 def hidden_behind_another(path):
-    """The directory lists a harmless entry whose bytes are those of the hostile one behind it."""
+    """Makes a file whose directory entry for the example inputs points at a hostile entry behind the harmless one."""
     hostile = saved(IN_ARGS)
     entries = list(entries_of(path).items())
     place = next(i for i, (name, _) in enumerate(entries) if name.endswith("sample_inputs/model.pt"))
@@ -153,7 +155,7 @@ def hidden_behind_another(path):
         places[entry] = offset
         offset += 46 + sum(sizes)
     real, other = places[name], places[name.replace("model.pt", "other")]
-    for field, size in ((16, 12), (42, 4)):  # checksum and sizes, place of the local header
+    for field, size in ((16, 12), (42, 4)):  # checksum and sizes, offset of the local header
         whole[real + field:real + field + size] = whole[other + field:other + field + size]
     return bytes(whole)
 
@@ -167,7 +169,7 @@ def fake_tensor(size):
 
 
 def cases(corpus, folder):
-    """Name, how PyTorch opens it, rule of `pt2 scan`, what the finding says, the file."""
+    """Yields name, how PyTorch opens it, rule of `pt2 scan`, text of the finding, the file."""
     new, dynamic, flat = corpus / "2.15.0/mlp.pt2", corpus / "2.15.0/dynamic_batch.pt2", corpus / "2.6.0/mlp.pt2"
     flat_dynamic = corpus / "2.6.0/dynamic_batch.pt2"
     samples, load = "data/sample_inputs/model.pt", "export"
@@ -183,7 +185,7 @@ def cases(corpus, folder):
     yield "flat_size", load, "V506", EVALUATED, edited(flat_dynamic, serialized_exported_program=values(lambda x: x["sizes"].__setitem__(0, expression(PYTHON))))
     yield "fake_tensor", load, "V506", EVALUATED, edited(new, {samples: saved(fake_tensor(expression(PYTHON)))})
     yield "guard", "call", "V532", EVALUATED, edited(dynamic, models__model=lambda p: p.update(guards_code=[f"L['x'].size()[0] == {PYTHON}"]))
-    # PyTorch puts the guard's text between quotes of its own, into the message of an assertion.
+    # PyTorch puts the guard's text in quotes of its own into the message of an assertion.
     escape = f'" + str({PYTHON}) + "'
     yield "guard_message", "call", "V532", EVALUATED, edited(dynamic, models__model=lambda p: p.update(guards_code=[f"L['x'].size()[0] != {escape}"]))
     yield "samples", load, "V108", CALLED, edited(new, {samples: saved(IN_ARGS)})
@@ -227,7 +229,7 @@ def cases(corpus, folder):
     yield "two_of_one_name", load, "S001", "", two_of_one_name(new)
     yield "other_local_name", load, "S002", "", other_local_name(new)
     yield "hidden_entry", load, "S002", "", hidden_behind_another(new)
-    from proven_tricks import tricks  # which needs this file
+    from proven_tricks import tricks  # proven_tricks imports this file
 
     yield from tricks(corpus, folder)
 
@@ -256,7 +258,7 @@ def open_with_torch(path, opened_by):
 
 
 def prove_one(path, opened_by):
-    """Whether it ran. In a child of this process, where torch is imported already."""
+    """True if the code ran. Opens the file in a child of this process, where torch is already imported."""
     with tempfile.TemporaryDirectory() as folder:
         child = os.fork()
         if child == 0:
@@ -281,11 +283,11 @@ def prove_one(path, opened_by):
 
 
 def prove(out, chosen):
-    if os.environ.get("PROOF_ALONE") is None:  # once more, without network
+    if os.environ.get("PROOF_ALONE") is None:  # start again, without network
         os.environ["PROOF_ALONE"] = "1"
         os.execvp("unshare", ["unshare", "--map-root-user", "--net", sys.executable, *sys.argv])
     import torch
-    import torch._dynamo  # once, not in each child
+    import torch._dynamo  # imported once instead of in each child
     import torch._export.serde.serialize
     import torch.export.pt2_archive._package
     import torch.package

@@ -1,4 +1,4 @@
-"""More files that have run code in PyTorch 2.15: where its readers are laxer than this library's, and names as code.
+"""More files that are proven to run code in PyTorch 2.15. They use readers that are laxer than libpt2's, and names as code.
 
 Cases for proven_code.py, which makes and proves them.
 """
@@ -33,7 +33,7 @@ def with_size_and(change):
 
 
 def member_twice(path, end, key, change):
-    """JSON in which a member comes again, changed: Python's reader takes the last."""
+    """Returns JSON in which a member occurs twice, the second time changed: Python's reader takes the last."""
     entries = entries_of(path)
     name = member(path, end)
     value = json.loads(entries[name])
@@ -44,7 +44,7 @@ def member_twice(path, end, key, change):
 
 
 def renamed(path, old, new):
-    """Another name in all JSON."""
+    """Changes a name in all JSON."""
     entries = entries_of(path)
     for name in [each for each in entries if each.endswith(".json")]:
         entries[name] = entries[name].decode().replace(json.dumps(old), json.dumps(new)).encode()
@@ -88,7 +88,7 @@ def with_node(target, arguments):
 
 
 class Stream(io.RawIOBase):
-    """Cannot seek, so that zipfile writes sizes behind the data."""
+    """A stream that cannot seek, so zipfile writes sizes after the data."""
 
     def __init__(self):
         self.data = bytearray()
@@ -138,7 +138,7 @@ PICKLES = {
 
 
 def tricks(corpus, folder):
-    """As proven_code.cases."""
+    """Yields the same as proven_code.cases."""
     new, dynamic, flat = corpus / "2.15.0/mlp.pt2", corpus / "2.15.0/dynamic_batch.pt2", corpus / "2.6.0/mlp.pt2"
     load = "export"
     for name, (pickle, says) in PICKLES.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records calls of the look-ups of quantised rows that executorch defines.
+"""Records calls of executorch's embedding look-ups in quantised tables.
 
     quantized_embeddings.py OUT_DIR
 """
@@ -19,8 +19,8 @@ def parameters(dtype, *sizes):
 
 
 def calls(low, high):
-    """Levels of both dtypes and of all values, scales of every dtype, one for a row or for a group, with zero points
-    or without; each with a dtype for the overload that takes one."""
+    """Yields quantised values of both dtypes, scales of every dtype, one per row or per group, with or without zero points;
+    each with a dtype for the overload that takes one."""
     every = torch.arange(-128, 128, 4).reshape(16, 4) + torch.arange(4)
     pairs = torch.tensor([[1, 15], [0, 7]], dtype=torch.int32)
     for dtype, levels, other in ((torch.float32, torch.uint8, torch.float64), (torch.float16, torch.int8, torch.float32),
@@ -61,7 +61,7 @@ def main():
             for arguments, dtype in given if overload == "default" else given[::2]:
                 file.record(func, arguments, {"dtype": dtype} if overload == "dtype" else {})
             errors = list(refused(low, high)) if overload == "default" else [given[1][0]]
-            for arguments in errors if name == "embedding_4bit" else errors[-1:]:  # one function checks all three
+            for arguments in errors if name == "embedding_4bit" else errors[-1:]:  # one function checks all three operators
                 file.record(func, arguments, {})
             file.write(pathlib.Path(sys.argv[1]), str(func._schema))
 

@@ -1,5 +1,5 @@
-"""Records calls of quantized::linear_dynamic and its relatives, with what their packed parameters
-unpack to: python3 quantized_linear.py FILE.safetensors"""
+"""Records calls of quantized::linear_dynamic and related operators, with the tensors that their
+packed parameters unpack to: python3 quantized_linear.py FILE.safetensors"""
 
 import json
 import sys
@@ -13,7 +13,7 @@ ops = torch.ops.quantized
 
 
 def inputs():
-    """Ranges with both signs, with one, with none, and too small for a scale of their own."""
+    """Returns inputs whose range has both signs, one sign, only 0, or is too small for a scale of its own."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(5, 7, generator=generator)
     return [x, x.abs() + 1, -x.abs() - 0.5, torch.zeros(2, 7), x * 1e-5, x * 1e4, x[None, :, None, :].contiguous()]

@@ -3,12 +3,12 @@
 
     record_op_calls.py OUT_DIR aten.add.Tensor aten.kron.default … [--samples 12] [--seed 0]
 
-The arguments come from torch.testing's op_db: its sample inputs run under a dispatch mode that sees every operator called
-on the way, composite ones before they are taken apart. `thin_op_samples.py` then chooses a few for tests/data/ops.
+The arguments come from torch.testing's op_db: its sample inputs run under a dispatch mode that sees every operator call,
+and composite operators before they are decomposed. `thin_op_samples.py` then chooses a few for tests/data/ops.
 """
 import argparse, json, math, os, pathlib, struct, sys, unittest, types, warnings
 
-os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")  # results that do not depend on the machine
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")  # makes results independent of the machine
 os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 try:
     import expecttest  # torch.testing imports it, for classes that are not used here
@@ -39,7 +39,7 @@ def number(value):
 
 
 class File:
-    """The samples of one overload and the tensors they name."""
+    """The samples of one overload and their tensors."""
 
     def __init__(self, overload):
         self.overload, self.samples, self.tensors = overload, [], {}
@@ -98,7 +98,7 @@ class File:
         raise Unsupported
 
     def add(self, func, arguments, results, changed={}, origin="op_db"):
-        """`arguments` and those of them that are `changed` afterwards."""
+        """Adds a sample. `changed` are the arguments that the call changes."""
         i, kept = len(self.samples), dict(self.tensors)
         try:
             args = {name: self.value(f"s{i}.a.{name}", value) for name, value in arguments.items()}
@@ -144,7 +144,7 @@ class File:
 
 
 def bind(schema, args, kwargs):
-    """Every parameter of the schema with its value, defaults filled in."""
+    """Returns every parameter of the schema with its value, defaults included."""
     out = {}
     for position, parameter in enumerate(schema.arguments):
         if position < len(args):
@@ -206,7 +206,7 @@ def main():
                 try:
                     for sample in info.sample_inputs("cpu", dtype, requires_grad=False):
                         info(sample.input, *sample.args, **sample.kwargs)
-                except Exception:  # an operator that this machine lacks is no reason to stop
+                except Exception:  # an operator that this machine does not support does not stop the script
                     continue
     options.out.mkdir(parents=True, exist_ok=True)
     for func, file in files.items():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes .pt2 files smaller, for the test data: the program's JSON compressed, as PyTorch reads it, too.
+"""Makes .pt2 files of the test data smaller by compressing the program's JSON, which PyTorch can still read.
 
     shrink_archive.py FILE...
 
-Other records stay as they are, at multiples of 64 bytes; stack traces are `pt2 strip --metadata`'s to leave out.
+Other records stay as they are, at multiples of 64 bytes. To remove stack traces, use `pt2 strip --metadata`.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ def shrink(path):
             if name.endswith(".json"):
                 entry.compress_type = zipfile.ZIP_DEFLATED
             else:
-                # A header of 30 bytes, the name, the header of the padding.
+                # A header of 30 bytes, the name, the header of the padding field.
                 begin = archive.fp.tell() + 30 + len(name) + 4
                 entry.extra = b"FB" + (padding := -begin % ALIGNMENT).to_bytes(2, "little") + b"Z" * padding
             archive.writestr(entry, data)

@@ -1,4 +1,4 @@
-"""Records what sympy and PyTorch's functions print and compute for random expressions.
+"""Records how sympy and PyTorch's functions print random expressions, and the values that they compute.
 
 python tests/scripts/symbol_values.py tests/data/symbols/values.tsv [EXPRESSIONS [SEED]]
 
@@ -29,7 +29,7 @@ def print_as_until_2_5():
         cls = getattr(fns, name)
         if "precedence" in vars(cls):
             del cls.precedence
-    # Without it, sympy takes the name for a matrix's and prints "I".
+    # Without it, sympy takes the name for that of the identity matrix and prints "I".
     fns.Identity._sympystr = lambda self, printer: f"Identity({printer.doprint(self.args[0])})"
     fns.FloorDiv.precedence = PRECEDENCE["Mul"]
 
@@ -41,7 +41,7 @@ def print_as_until_2_5():
 
 
 class Raw:
-    """A call that sympy rewrites as soon as it is made: kept as text, computed from the values of its arguments."""
+    """A call that sympy would rewrite when it is made: it is kept as text and computed from its arguments' values."""
 
     def __init__(self, name, args, compute):
         self.name, self.args, self.compute = name, args, compute
@@ -61,7 +61,7 @@ class Generator:
         return self.random.choice(choices)
 
     def each(self, *choices):
-        """One after the other, so that none is left out."""
+        """Takes the choices in turn, so that none is left out."""
         turn = self.turns[len(choices)] = self.turns.get(len(choices), -1) + 1
         return choices[turn % len(choices)]
 
@@ -151,7 +151,7 @@ def checked(value):
         return value
     if value.is_real and value.is_finite and value.is_number and not isinstance(value, sympy.Number):
         try:
-            value = Float(float(value))  # sqrt(2): exact for sympy, a float for us
+            value = Float(float(value))  # sqrt(2) is exact in sympy, but a float here
         except TypeError:
             raise Unreal(value) from None
     if isinstance(value, Float) and value._prec == 53 and abs(float(value)) != float("inf"):
@@ -160,7 +160,7 @@ def checked(value):
 
 
 def compute(expr, values):
-    """Bottom up, so that a number beyond int64 on the way shows."""
+    """Computes bottom up, so that an intermediate number beyond int64 is noticed."""
     if isinstance(expr, Raw):
         return checked(expr.compute(*[compute(arg, values) for arg in expr.args]))
     if isinstance(expr, Symbol):
@@ -185,7 +185,7 @@ def spell_value(expr, values):
     except Unreal:
         return "?"
     except (ZeroDivisionError, ValueError, AssertionError, OverflowError) as e:
-        # And and Or of ours stop at the first decisive argument.
+        # libpt2's And and Or stop at the first decisive argument.
         return "?" if isinstance(e, OverflowError) or has_choice(expr) else "!"
     if value in (sympy.true, sympy.false):
         return str(bool(value))

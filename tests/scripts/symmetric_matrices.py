@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records calls of the operators of symmetric indefinite matrices, which op_db has for definite ones alone, and of
+"""Records calls of operators on symmetric indefinite matrices, for which op_db has only definite matrices, and of
 special_spherical_bessel_j0.
 
     symmetric_matrices.py OUT_DIR
@@ -16,7 +16,7 @@ OVERLOADS = ["aten.linalg_ldl_factor.default", "aten.linalg_ldl_factor_ex.defaul
 
 def matrices(dtype, *sizes):
     a = torch.randn(*sizes, sizes[-1], dtype=dtype)
-    # A small diagonal makes blocks of two.
+    # A small diagonal gives 2 x 2 blocks.
     return a * (1 - 0.95 * torch.eye(sizes[-1], dtype=a.real.dtype))
 
 
@@ -40,7 +40,7 @@ def main():
         for x in (torch.linspace(-9, 9, 19), torch.arange(5), torch.tensor([0., 1e-8, 0.49, 0.51, torch.inf, torch.nan]),
                   torch.linspace(-2, 2, 9, dtype=torch.float64)):
             aten.special_spherical_bessel_j0(x)
-    # Under a dispatch mode torch 2.15 loses the imaginary parts of these.
+    # Under a dispatch mode torch 2.15 loses the imaginary parts of these results.
     for matrix in roots:
         func = aten.linalg_matrix_sqrth.default
         files[func].add(func, {"self": matrix}, func(matrix))

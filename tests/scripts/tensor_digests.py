@@ -5,14 +5,14 @@
 Needs interop/requirements.txt. The first line of OUT names the columns; then one line per program:
 
     release, file, program   the folder's name, the file's name, the program's name in the archive
-    loader                   who loaded it: torch.load (2.1 - 2.8), load_pt2 (2.9 -), or records: load_pt2 refused,
+    loader                   the loader: torch.load (2.1 - 2.8), load_pt2 (2.9 -), or records: load_pt2 refused,
                              for the given `reason`, and the tensors come from the raw records and their description
     weights, constants, sample_inputs    a row per tensor, in PyTorch's order; left out where there is none
-    objects                  [payload, name, class] of what is not a strided tensor; left out where there is none
-    errors                   [payload, text] of what PyTorch could not read; left out where there is none
+    objects                  [payload, name, class] of each value that is not a strided tensor; left out if there is none
+    errors                   [payload, text] of each payload that PyTorch could not read; left out if there is none
 
-`storage` numbers the storages of one payload: equal numbers share memory. `crc32` is that of the elements in row-major
-order. The name of a sample input is its path in (args, kwargs); rows and objects of it stand in flattened order.
+`storage` numbers the storages of one payload: equal numbers share memory. `crc32` is the CRC-32 of the elements in
+row-major order. The name of a sample input is its path in (args, kwargs); its rows and objects are in flattened order.
 """
 
 import json

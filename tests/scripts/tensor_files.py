@@ -26,7 +26,7 @@ def save(path, array, version=None, allow_pickle=False):
 
 
 def save_wrong_calls(path, recorded):
-    """Calls of corpus/2.15.0/dtypes_int.pt2 with other results than PyTorch's: one call for each thing that can differ."""
+    """Writes calls of corpus/2.15.0/dtypes_int.pt2 with wrong results: one call for each thing that can differ."""
     tensors = load_file(recorded)
     with open(recorded, "rb") as file:
         header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
@@ -72,7 +72,7 @@ def main():
     save_file({"x": count("<f4", 2, 3), "y": count("<i8", 3)}, folder / "two.safetensors", {"made_by": "numpy"})
     corpus = folder.parent / "corpus" / "2.15.0"
     save_wrong_calls(folder / "wrong_calls.safetensors", corpus / "dtypes_int.safetensors")
-    # Packed without padding, as a careless writer might: the float32 elements lie at an odd address.
+    # Packed without padding, as a careless writer might do: the float32 elements begin at an odd offset.
     header = b'{"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
     data = struct.pack("<Q", len(header)) + header + b"\x07" + struct.pack("<2f", 0, 1)
     (folder / "unaligned.safetensors").write_bytes(data)

@@ -3,8 +3,8 @@
 
     thin_op_samples.py SOURCE_DIR OUT_DIR [--samples 4] [--bytes 2600]
 
-Of each overload's file, the smallest samples with different first dtypes are kept, then the smallest error, as long as they
-fit --bytes (one is kept in any case). --add keeps the samples that OUT_DIR has, and puts these behind them.
+From each overload's file, the script keeps the smallest samples with different first dtypes, then the smallest error, as
+long as they fit --bytes (it always keeps one). --add keeps the samples that OUT_DIR has, and appends the new ones.
 """
 import argparse, json, pathlib, struct
 
@@ -16,7 +16,7 @@ def read(path):
 
 
 def keys_of(value):
-    """The tensors that a sample names."""
+    """Returns the keys of the tensors that a sample uses."""
     if isinstance(value, dict):
         if isinstance(value.get("tensor"), str):
             yield value["tensor"]
@@ -76,7 +76,7 @@ def write(path, metadata, header, data, samples):
 
 
 def rekeyed(value, number):
-    """The sample with its tensors called s<number>.…"""
+    """Returns the sample with its tensors renamed to s<number>.…"""
     if isinstance(value, dict):
         return {k: f"s{number}.{v.split('.', 1)[1]}" if k == "tensor" and isinstance(v, str) else rekeyed(v, number)
                 for k, v in value.items()}
@@ -84,7 +84,7 @@ def rekeyed(value, number):
 
 
 def joined(path, header, data, samples):
-    """Those of `path`, then these: header, data, samples."""
+    """Returns header, data and samples of `path`, followed by the new ones."""
     old_header, old_data = read(path)
     old = json.loads(old_header["__metadata__"]["samples"])
     number = 1 + max((int(key[1:].split(".")[0]) for key in old_header if key != "__metadata__"), default=-1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program whose weight is torchao's Int8Tensor, a tensor subclass, with a call: torchao_weights.py FOLDER
+"""Exports a program whose weight is torchao's Int8Tensor, a tensor subclass, with a call: torchao_weights.py FOLDER
 (torch 2.15, torchao, safetensors)."""
 import json
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs whose recorded results are hard to judge element by element: verdicts.py FOLDER (torch 2.15, safetensors).
+"""Exports programs whose results cannot be judged element by element: verdicts.py FOLDER (torch 2.15, safetensors).
 
 The first call of each file is PyTorch's own; the others have results that were changed by hand.
 """
@@ -32,7 +32,7 @@ class Choices(torch.nn.Module):
 
 
 def save(folder, name, module, x, changes, reference=None):
-    """`changes` are functions that change a copy of PyTorch's outputs."""
+    """Saves a program and its calls. `changes` are functions that change a copy of PyTorch's outputs."""
     buffer = io.BytesIO()
     torch.export.save(torch.export.export(module, (x,)), buffer)
     (folder / f"{name}.pt2").write_bytes(buffer.getvalue())
@@ -63,7 +63,7 @@ def not_finite(outputs):
     outputs[0][0, 1] = float("inf")
 
 
-# Which rows and columns are near ties: see `x` in main.
+# `x` in main determines which rows and columns are near ties.
 def near_ties(outputs):
     outputs[1][0] = torch.tensor([0, 2])
     outputs[2][0] = 0
@@ -80,7 +80,7 @@ def not_there(outputs):
     outputs[1][0, 0] = 7
 
 
-# Values that differ say that the program computes something else: then nothing is a tie.
+# Different values mean that the program computes something else: then nothing is a tie.
 def other_values(outputs):
     near_ties(outputs)
     outputs[0][0, 0] += 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports torch.vmap in its forms, of known and of symbolic sizes, with recorded calls.
+"""Exports torch.vmap in its different forms, with known and with symbolic sizes, with recorded calls.
 
     vmap_forms.py OUT_DIR
 
@@ -57,7 +57,7 @@ class VmapDynamic(torch.nn.Module):
 
 def save(folder, name, module, calls, dynamic_shapes=None):
     program = torch.export.export(module, calls[0], dynamic_shapes=dynamic_shapes)
-    for node in program.graph.nodes:  # half of the file otherwise
+    for node in program.graph.nodes:  # stack traces would be half of the file
         for key in ("stack_trace", "nn_module_stack", "from_node"):
             node.meta.pop(key, None)
     torch.export.save(program, folder / f"{name}.pt2")
