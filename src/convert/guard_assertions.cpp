@@ -184,6 +184,8 @@ class GuardAsserter {
     constexpr int kFirstWithSrepr = 802;
     const auto simple = simplify(pool_, in_program);
     const Expr expr = simple ? *simple : in_program;
+    // The constant exceeds 64 bits, which no value of a graph may.
+    if (free_symbols(expr).empty() && !evaluate(expr, {})) return false;
     const auto spelling =
         converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
     const std::string text = print_expr(expr, spelling);
