@@ -173,6 +173,7 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
     before = session.fork();
   const Result<std::vector<Value>> outputs = session.run(inputs);
   if (!outputs) {
+    report.error = outputs.error();
     const bool refused_before = call.error || should_have_failed(call);
     const ErrorCode code = outputs.error().code;
     if (refused_before && (code == ErrorCode::invalid || code == ErrorCode::argument))
@@ -218,7 +219,10 @@ Result<CallReport> replay_beside(Session& session, Session& reference, const Rec
   const MemoryAccount::Scope scope(run::open_account_of_calls({&session, &reference}, call.inputs));
   return within_memory([&]() -> Result<CallReport> {
     PT2_TRY(const RecordedCall answers, record_answers(reference, call));
-    return replay(session, answers, options);
+    CallReport report = replay(session, answers, options);
+    // The memory ran out for both results, which says nothing about the second.
+    if (report.error && report.error->code == ErrorCode::limit) return *std::move(report.error);
+    return report;
   });
 }
 

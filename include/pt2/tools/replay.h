@@ -15,6 +15,7 @@ namespace pt2 {
 struct CallReport {
   std::vector<std::string> differences;  // empty if the call passed
   std::string refusal;                   // the error text of a call that fails as recorded
+  std::optional<Error> error;            // of a call that failed, as recorded or not
   std::vector<std::string> remarks;      // notes about the result, one line each
   size_t compared = 0;
   double largest_error = 0;
@@ -42,7 +43,8 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
 Result<RecordedCall> record_answers(Session& session, const RecordedCall& call);
 
 // Compares `session` with `reference`: replay() of what record_answers() gives for `reference`.
-// Both calls together may hold the memory that one call may hold. Errors: those of `reference`.
+// Both calls together may hold the memory that one call may hold. Errors: those of `reference`, and
+// `limit` of either.
 Result<CallReport> replay_beside(Session& session, Session& reference, const RecordedCall& call,
                                  const CompareOptions& options = {});
 
