@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/memory_account.h"
+
 namespace pt2 {
 namespace {
 
@@ -68,8 +70,9 @@ std::string stored(const std::string& storage, const std::string& magic =
   using namespace std::string_literals;
   const std::string file = "\x80\x02\x8a\x0a" + magic + ".\x80\x02M\xe9\x03.\x80\x02}." + storage +
                            "\x80\x02]X\x01\0\0\0"s + "0a.\x02\0\0\0\0\0\0\0\x05\x06"s;
-  return "ctorch.storage\n_load_from_bytes\nB" + std::string(1, static_cast<char>(file.size())) +
-         "\0\0\0"s + file + "\x85R";
+  return "ctorch.storage\n_load_from_bytes\nB" +
+         std::string(1, static_cast<char>(file.size() & 255)) +
+         std::string(1, static_cast<char>(file.size() >> 8)) + "\0\0"s + file + "\x85R";
 }
 
 TEST(PickleCode, IsNotAStorageInsideThePickle) {
@@ -103,6 +106,18 @@ TEST(PickleCode, StorageInsideThePickleIsRead) {
   ASSERT_EQ(tensor.type_text(), "u8[2]");
   EXPECT_EQ(tensor.data<uint8_t>()[1], 6);
   EXPECT_FALSE(read("K\x03\x85"));
+}
+
+TEST(PickleCode, NamesOfStoragesInsideThePickleShareTheBytes) {
+  using namespace std::string_literals;
+  std::string storages = "\x80\x02";
+  for (int i = 1; i <= 100; ++i)
+    storages += (i > 1 ? "0" : "") + "(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s +
+                static_cast<char>(i) + "X\x03\0\0\0cpuK\x02NtQ"s;
+  const std::string pickle = "\x80\x02" + stored(storages + ".") + ".";
+  const auto account = std::make_shared<MemoryAccount>(4096);
+  const MemoryAccount::Scope scope(account);
+  EXPECT_TRUE(read_pickle(std::as_bytes(std::span(pickle)), PickleMode::strict, {}));
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ const Case kCases[] = {
     {"known_containers", "(" + global("collections", "OrderedDict") + "]" + text("k") + "K\x01\x86" "a\x85R" + global("collections", "defaultdict") + global("__builtin__", "list") + "\x85R" + text("d") + "K\x02s" + global("collections", "deque") + ")R(K\x01K\x02" "e" + global("__builtin__", "set") + "](K\x03" "e\x85R" + global("torch", "Size") + "K\x02K\x03\x86\x85Rt.", "tuple[ordered_dict['k': 1], default_dict['d': 2], deque[1, 2], set[3], size[2, 3]]"},
     {"known_values", "(" + global("torch", "device") + text("cuda") + "K\x01\x86R" + global("torch", "bfloat16") + global("torch.serialization", "_get_layout") + text("torch.sparse_coo") + "\x85R" + global("torch", "channels_last") + global("__builtin__", "complex") + "G\x3f\xf0\0\0\0\0\0\0G\xc0\0\0\0\0\0\0\0\x86Rt."s, "tuple[cuda:1, bfloat16, torch.sparse_coo, torch.channels_last, 1+-2j]"},
     {"bytes_of_protocol_2", global("_codecs", "encode") + text("a\xc3\xbf") + text("latin1") + "\x86R.", "2 bytes"},
+    {"empty_bytes_of_protocol_2", global("__builtin__", "bytes") + ")R.", "0 bytes"},
     {"tensor", tensor("FloatStorage", 4) + ".", "f32[2]"},
     {"parameter", global("torch._utils", "_rebuild_parameter") + tensor("HalfStorage", 8) + "\x88" + global("collections", "OrderedDict") + ")R\x87R.", "f16[2] parameter requires_grad"},
     {"stack_global", "\x80\x04\x95\x13\0\0\0\0\0\0\0\x8c\x05torch\x8c\x07"s "float64\x93\x94."s, "float64"},
@@ -235,6 +236,8 @@ TEST(Pickle, KeepsTheLimits) {
   EXPECT_TRUE(read(lists));
   EXPECT_EQ(text_of(read("\x8b\x00\x08\x00\x00"s + std::string(2048, 'x') + ".")),
             "limit byte 0: found an integer of 2048 bytes, expected at most 1024");
+  EXPECT_EQ(text_of(read("L" + std::string(3000, '1') + "L\n.")),
+            "limit byte 0: found an integer of 3000 digits, expected at most 2466");
 }
 
 // A list of thousands of items, then calls of six bytes each that copy it.
@@ -243,6 +246,31 @@ TEST(Pickle, CopiesAreCharged) {
       global("__builtin__", "set") + "q\x00("s + std::string(50000, 'N') + "lq\x01\x85q\x02" + "00";
   for (int i = 0; i < 20000; ++i) bytes += "h\x00h\x02R0"s;
   EXPECT_EQ(read(bytes + "N.").error().code, ErrorCode::limit);
+}
+
+std::string long_text(size_t size) {
+  return "X" + std::string(1, static_cast<char>(size & 255)) +
+         std::string(1, static_cast<char>(size >> 8)) + "\0\0"s + std::string(size, 'x');
+}
+
+TEST(Pickle, TextsOfTensorsAreCharged) {
+  std::string bytes = "(" + text("storage") + global("torch", "FloatStorage") + text("0") +
+                      long_text(10000) + "K\x04tQq\x00"s + "0" +
+                      global("torch._utils", "_rebuild_tensor_v2") + "q\x01" +
+                      "0(h\x00K\0))\x89}tq\x02"s + "0";
+  for (int i = 0; i < 300; ++i) bytes += "h\x01h\x02R0"s;
+  const Limits limits{.max_pickle_memory = 1 << 20};
+  EXPECT_EQ(read(bytes + "N.", PickleMode::listing, limits).error().code, ErrorCode::limit);
+}
+
+TEST(Pickle, MetadataThatIsParsedAgainIsCharged) {
+  std::string bytes = global("torch._export.serde.serialize", "_reconstruct_fake_tensor") +
+                      "q\x00"s + "0B\xd0\x07\0\0["s + std::string(1998, ' ') + "]\x85q\x01" + "0";
+  const std::string call = "h\x00h\x01R0"s;
+  const Limits limits{.max_pickle_memory = 1 << 20};
+  EXPECT_TRUE(read(bytes + call + "N.", PickleMode::listing, limits));
+  for (int i = 0; i < 500; ++i) bytes += call;
+  EXPECT_EQ(read(bytes + "N.", PickleMode::listing, limits).error().code, ErrorCode::limit);
 }
 
 std::string flattened(const std::string& bytes, const Limits& limits = {}) {

@@ -80,8 +80,11 @@ Result<size_t> Unpickler::follow_inside(std::span<const std::byte> bytes, size_t
 
 Result<PickleId> Unpickler::read_inner_storage(std::span<const std::byte> pickle,
                                                std::span<const std::byte> data) {
+  // One copy, because a hostile pickle may name thousands of storages.
+  std::shared_ptr<Storage> copy;
   const StorageLoader load = [&](std::string_view, size_t) -> Result<std::shared_ptr<Storage>> {
-    std::shared_ptr<Storage> copy = Storage::allocate(data.size());
+    if (copy != nullptr) return copy;
+    copy = Storage::allocate(data.size());
     if (!data.empty()) std::memcpy(copy->data(), data.data(), data.size());
     return copy;
   };

@@ -192,7 +192,9 @@ Result<PickleId> Unpickler::forget_making(Result<PickleId> object) {
 }
 
 Result<PickleId> Unpickler::add_tensor(PickleTensor tensor, PickleItems parts) {
+  // The texts count for each tensor: thousands of tensors may copy one long device name.
   PT2_TRY_VOID(charge(sizeof(PickleObject) + 3 * tensor.sizes.size() * sizeof(int64_t) +
+                      tensor.device.size() + tensor.class_name.size() + tensor.missing.size() +
                       parts.size() * sizeof(PickleId)));
   auto object = std::make_unique<PickleObject>();
   object->tensor = std::move(tensor);
@@ -265,11 +267,17 @@ void Unpickler::note_call(std::string function, Args args) {
 // Records the expressions in the metadata of a fake tensor. The metadata is JSON in the form of the
 // program's JSON, and PyTorch evaluates its expressions (torch/_export/serde/serialize.py,
 // _reconstruct_fake_tensor).
-void Unpickler::note_expressions(PickleId metadata) {
+Result<void> Unpickler::note_expressions(PickleId metadata) {
   constexpr size_t kMaxExpressions = 10;
+  // A parsed text takes up to 96 bytes for each of its own. Four bytes stay charged: thousands of
+  // calls may parse the same text again.
+  constexpr uint64_t kParsedBytes = 96, kChargedBytes = 4;
   const auto* bytes = std::get_if<std::string>(&node(metadata).payload);
-  const auto json = parse_json(bytes == nullptr ? "" : *bytes);
-  if (!json) return;
+  if (bytes == nullptr || graph_->expressions.size() >= kMaxExpressions) return {};
+  PT2_TRY_VOID(charge(kParsedBytes * bytes->size()));
+  memory_ -= (kParsedBytes - kChargedBytes) * bytes->size();
+  const auto json = parse_json(*bytes);
+  if (!json) return {};
   std::vector<const JsonValue*> left{&*json};
   while (!left.empty() && graph_->expressions.size() < kMaxExpressions) {
     const JsonValue& value = *left.back();
@@ -281,6 +289,7 @@ void Unpickler::note_expressions(PickleId metadata) {
         graph_->expressions.push_back({member.text, opcode_offset_});
     }
   }
+  return {};
 }
 
 // Records how a value was made if the value itself does not tell how to write it again.
@@ -303,7 +312,7 @@ Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
     case PickleCall::complex:
       return make_complex(args);
     case PickleCall::encode:
-      return encode(args);
+      return encode(known, args);
     case PickleCall::device:
       return make_device(args);
     case PickleCall::layout:
@@ -404,15 +413,17 @@ Result<PickleId> Unpickler::make_complex(Args args) {
   return add(PickleKind::complex, std::complex<double>(*part(0), *part(1)));
 }
 
-// Protocols below 3 write bytes as text whose characters are the bytes.
-Result<PickleId> Unpickler::encode(Args args) {
+// Protocols below 3 write bytes as text whose characters are the bytes, and empty bytes as a call
+// of `bytes` without arguments.
+Result<PickleId> Unpickler::encode(const KnownGlobal& known, Args args) {
+  if (known.name == kBytes && args.empty()) return add(PickleKind::bytes, std::string());
   const std::string* text = args.size() == 2 ? find_text(args[0]) : nullptr;
   const std::string* encoding = args.size() == 2 ? find_text(args[1]) : nullptr;
   if (text == nullptr || encoding == nullptr || *encoding != "latin1")
-    return wrong_arguments("_codecs.encode");
+    return wrong_arguments(known.name);
   PT2_TRY_VOID(charge(text->size()));
   std::optional<std::string> bytes = to_latin1(*text);
-  if (!bytes) return wrong_arguments("_codecs.encode");
+  if (!bytes) return wrong_arguments(known.name);
   return add(PickleKind::bytes, *std::move(bytes));
 }
 
@@ -668,7 +679,7 @@ Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args arg
 }
 
 Result<PickleId> Unpickler::tensor_without_data(const KnownGlobal& known, Args args) {
-  if (known.name == kFakeTensor && !args.empty()) note_expressions(args[0]);
+  if (known.name == kFakeTensor && !args.empty()) PT2_TRY_VOID(note_expressions(args[0]));
   PickleTensor made;
   made.missing = known.missing;
   const auto arg = [&](int8_t column) {

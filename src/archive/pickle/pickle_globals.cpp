@@ -62,6 +62,7 @@ constexpr KnownGlobal kKnownGlobals[] = {
     container_row("torch.Size",               PickleKind::size),
     {.name = "builtins.complex",              .call = PickleCall::complex},
     {.name = "_codecs.encode",                .call = encode},
+    {.name = kBytes,                          .call = encode},
     {.name = "copyreg._reconstructor",        .call = reconstruct},
     {.name = "torch.device",                  .call = device},
     {.name = "torch.serialization._get_layout", .call = layout},

@@ -40,6 +40,7 @@ enum class PickleCall : uint8_t {
 };
 
 inline constexpr std::string_view kScriptObject = "torch.ScriptObject";
+inline constexpr std::string_view kBytes = "builtins.bytes";
 inline constexpr std::string_view kWrapperSubclass = "torch._utils._rebuild_wrapper_subclass";
 inline constexpr std::string_view kFakeTensor =
     "torch._export.serde.serialize._reconstruct_fake_tensor";

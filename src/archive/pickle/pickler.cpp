@@ -303,7 +303,7 @@ Result<void> Pickler::save_complex(std::complex<double> value) {
 }
 
 Result<void> Pickler::save_bytes(std::string_view bytes) {
-  if (bytes.empty()) return call("builtins.bytes", 0, []() -> Result<void> { return {}; });
+  if (bytes.empty()) return call(kBytes, 0, []() -> Result<void> { return {}; });
   return call("_codecs.encode", 2, [&]() -> Result<void> {
     PT2_TRY_VOID(text(from_latin1(bytes)));
     put();

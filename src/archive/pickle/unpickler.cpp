@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint8_t kHighestProtocol = 5;
 constexpr PickleId kEmptySlot = UINT32_MAX;
+// Converting n bytes to decimal digits, and n digits to bytes, takes n * n steps.
+constexpr size_t kMaxIntegerBytes = 1024, kMaxIntegerDigits = 2466;
 
 bool is_decimal(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
@@ -326,12 +328,10 @@ Result<void> Unpickler::push_number() {
 
 template <class T>
 Result<void> Unpickler::push_long() {
-  // Converting n bytes to decimal digits takes n * n steps.
-  constexpr size_t kMaxBytes = 1024;
   const std::span<const std::byte> bytes = cursor_.read_bytes(cursor_.read<T>());
-  if (bytes.size() > kMaxBytes)
+  if (bytes.size() > kMaxIntegerBytes)
     return error(ErrorCode::limit, fmt::format("found an integer of {} bytes, expected at most {}",
-                                               bytes.size(), kMaxBytes));
+                                               bytes.size(), kMaxIntegerBytes));
   if (bytes.size() > sizeof(int64_t)) {
     std::string digits = big_integer_text(bytes);
     PT2_TRY_VOID(charge(digits.size()));
@@ -368,6 +368,9 @@ Result<void> Unpickler::push_long_line() {
   if (line.ends_with('L')) line.remove_suffix(1);
   if (const auto value = parse_number<int64_t>(line)) return push(add(PickleKind::integer, *value));
   if (!is_decimal(line)) return malformed("the integer is not a number");
+  if (line.size() > kMaxIntegerDigits)
+    return error(ErrorCode::limit, fmt::format("found an integer of {} digits, expected at most {}",
+                                               line.size(), kMaxIntegerDigits));
   PT2_TRY_VOID(charge(line.size()));
   return push(add(PickleKind::big_integer, std::string(line)));
 }

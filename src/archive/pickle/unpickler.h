@@ -125,7 +125,7 @@ class Unpickler {
   // Calls (pickle_calls.cpp).
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
   void note_call(std::string function, Args args);
-  void note_expressions(PickleId metadata);
+  Result<void> note_expressions(PickleId metadata);
   // True if the call returns a member of a known enumeration.
   bool is_member(PickleId function, Args args) const;
   std::string describe(PickleId id) const;
@@ -137,7 +137,7 @@ class Unpickler {
   Result<void> keep_frozen(PickleId made);
   Result<void> keep_state(PickleId target, PickleId state);
   Result<PickleId> make_complex(Args args);
-  Result<PickleId> encode(Args args);
+  Result<PickleId> encode(const KnownGlobal& known, Args args);
   Result<PickleId> make_device(Args args);
   Result<PickleId> reconstruct(Args args);
   Result<PickleId> rebuild_tensor(const KnownGlobal& known, Args args);
