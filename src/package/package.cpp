@@ -25,6 +25,13 @@ void PayloadReading::fail(Rule rule, Error error, std::string_view place) const 
   issues.add(rule, std::move(error));
 }
 
+Result<void> PayloadReading::count_pickle(const std::string& record) const {
+  constexpr int kMostNames = 16;
+  if (++names_of_pickles[record] <= kMostNames) return {};
+  return Error{ErrorCode::limit,
+               fmt::format("found more than {} names for one pickled record", kMostNames), ""};
+}
+
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                        Diagnostics& issues, PickleMode mode) {
   Payloads payloads;

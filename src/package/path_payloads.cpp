@@ -96,6 +96,7 @@ class PathReader {
     PT2_TRY(Record bytes, reading_.archive.read(record));
     PT2_TRY(const bool is_pickled, is_torch_save(bytes, *meta));
     if (is_pickled) {
+      PT2_TRY_VOID(reading_.count_pickle(record));
       PT2_TRY(Pickle pickle, read_torch_save(bytes, PickleMode::strict, reading_.archive.limits()));
       return add_pickled_value(pickle.root(), *payload_kind(spec), *spec.target, record,
                                reading_.payloads);

@@ -19,10 +19,14 @@ struct PayloadReading {
   std::string_view model;
   Payloads& payloads;
   Diagnostics& issues;
-  PickleMode mode = PickleMode::strict;  // strict or in_place
-  mutable uint64_t fake_bytes = 0;       // bytes of zeros made so far
+  PickleMode mode = PickleMode::strict;                                // strict or in_place
+  mutable uint64_t fake_bytes = 0;                                     // bytes of zeros made so far
+  mutable std::map<std::string, int, std::less<>> names_of_pickles{};  // by record
 
   void fail(Rule rule, Error error, std::string_view place) const;
+  // Call it before a name's pickled record is read. Error `limit` if many names share the record:
+  // it is read for each of them, and each keeps all of its values.
+  Result<void> count_pickle(const std::string& record) const;
 };
 
 Error invalid_payload(std::string message);

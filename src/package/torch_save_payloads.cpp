@@ -83,6 +83,8 @@ Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::
 void add_object_record(const PayloadReading& reading, std::string name, std::string record_name,
                        ObjectForm form) {
   PayloadObject payload{.name = std::move(name), .record = std::move(record_name)};
+  if (auto counted = reading.count_pickle(payload.record); !counted)
+    return reading.fail(Rule::payload_reads, std::move(counted).error(), payload.record);
   const auto read = [&]() -> Result<Pickle> {
     PT2_TRY(const Record record, reading.archive.read(payload.record));
     const Limits& limits = reading.archive.limits();

@@ -41,7 +41,7 @@ struct Row {
   std::string alias;
   uint64_t bytes = 0;
   uint64_t stored = 0;  // bytes of the storages that this row uses first
-  uint64_t wasted = 0;  // bytes of these storages without a tensor; all if "unused"
+  uint64_t wasted = 0;  // bytes of these storages without a tensor; all if every row is "unused"
   TensorRange range;
 };
 
@@ -61,11 +61,35 @@ std::string_view use_name(InputKind kind) {
   return "";
 }
 
-// A storage: the first row that uses it, its size, and how many of its bytes are used.
+// A storage: the first row that shows it, its size, and the parts of it that tensors cover.
 struct Shown {
   size_t row = 0;
   uint64_t size = 0;
-  uint64_t bytes = 0;
+  bool is_used = false;  // by any row
+  uint64_t bytes = 0;    // of all tensors together
+  std::vector<std::pair<uint64_t, uint64_t>> spans{};
+
+  void add(const Tensor& tensor) {
+    bytes += static_cast<uint64_t>(tensor.nbytes());
+    if (tensor.numel() == 0) return;
+    int64_t last = tensor.storage_offset();
+    for (size_t i = 0; i < tensor.sizes().size(); ++i)
+      last += (tensor.sizes()[i] - 1) * tensor.strides()[i];
+    const int64_t width = dtype_size(tensor.dtype());
+    spans.emplace_back(tensor.storage_offset() * width, (last + 1) * width);
+  }
+
+  // Tensors may overlap, and strides may leave gaps in a span; the smaller sum is closer.
+  uint64_t wasted() {
+    if (!is_used) return size;
+    std::ranges::sort(spans);
+    uint64_t covered = 0, reached = 0;
+    for (const auto& [begin, end] : spans) {
+      covered += std::max(end, reached) - std::max(begin, reached);
+      reached = std::max(end, reached);
+    }
+    return size - std::min({size, covered, bytes});
+  }
 };
 
 std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
@@ -84,7 +108,8 @@ std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
       const uint64_t size = tensor.storage()->size();
       const auto [found, is_new] =
           storages.try_emplace(tensor.storage().get(), Shown{rows.size(), size});
-      found->second.bytes += static_cast<uint64_t>(tensor.nbytes());
+      found->second.add(tensor);
+      found->second.is_used |= use != uses.end();
       if (is_new)
         row.stored += size;
       else if (found->second.row != rows.size())
@@ -94,12 +119,7 @@ std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
       row.range = tensor_range(payload.tensor);
     rows.push_back(std::move(row));
   }
-  for (const auto& [storage, shown] : storages) {
-    Row& row = rows[shown.row];
-    row.wasted += row.use == "unused"        ? shown.size
-                  : shown.size > shown.bytes ? shown.size - shown.bytes
-                                             : 0;
-  }
+  for (auto& [storage, shown] : storages) rows[shown.row].wasted += shown.wasted();
   return rows;
 }
 
