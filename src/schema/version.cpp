@@ -12,6 +12,9 @@ namespace pt2::schema {
 namespace {
 
 constexpr std::string_view kKey = "\"schema_version\"";
+// A longer version is not read: a search to the end of the text for each of its keys would take
+// quadratic time.
+constexpr size_t kLongestVersion = 256;
 
 // Returns the text after the key at `at`, up to the end of a number or of a flat object or list;
 // empty if there is no key at `at`.
@@ -22,6 +25,7 @@ std::string_view version_json(std::string_view json, size_t at) {
   if (begin == std::string_view::npos || json[begin] != ':') return {};
   begin = json.find_first_not_of(blanks, begin + 1);
   if (begin == std::string_view::npos) return {};
+  json = json.substr(0, begin + kLongestVersion);
   const bool nested = json[begin] == '{' || json[begin] == '[';
   const size_t end = json.find_first_of(nested ? "}]" : ",} \t\r\n", begin);
   if (end == std::string_view::npos) return {};

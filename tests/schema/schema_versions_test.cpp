@@ -138,6 +138,14 @@ TEST(SchemaVersionsTest, AProgramMadeFromNothingIsWrittenAsItsVersionWrites) {
             std::string::npos);
 }
 
+// Quadratic time would be minutes.
+TEST(SchemaVersionsTest, TheSearchForAVersionIsShort) {
+  std::string text = R"({"config": {"a": )";
+  for (int i = 0; i < 300'000; ++i) text += R"("schema_version":[,)";
+  Diagnostics warnings;
+  EXPECT_FALSE(decode<PayloadConfig>(text, Limits{}, warnings));
+}
+
 TEST(SchemaVersionsTest, PayloadsAndKernels) {
   const std::string payload =
       R"({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": null}}})";
