@@ -30,7 +30,9 @@ class Builder {
     if (token == "null") return JsonValue{};
     if (token == "true" || token == "false")
       return JsonValue{JsonValue::Kind::boolean, token == "true", {}, {}, {}};
-    if (token.size() >= 2 && token.front() == '"' && token.back() == '"') return read_string(token);
+    // A text that is one scalar reaches this function whole: "a" "b" is no string.
+    if (token.size() >= 2 && token.front() == '"' && json_string_end(token, 0) + 1 == token.size())
+      return read_string(token);
     if (is_json_number(token) || (options_.allow_non_finite && is_non_finite(token))) {
       return JsonValue{JsonValue::Kind::number, false, std::string(token), {}, {}};
     }

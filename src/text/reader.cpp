@@ -88,8 +88,10 @@ Token TextReader::scan_string(Token token, size_t quote) const {
   while (end < text_.size() && text_[end] != mark && text_[end] != '\n')
     end += text_[end] == '\\' && mark == '"' ? 2 : 1;
   if (end >= text_.size() || text_[end] != mark) {
+    // The rest of the line is one token. Searching it again from each of its quotes would take
+    // quadratic time.
     token.kind = TokenKind::wrong;
-    token.text = text_.substr(token.offset, 1);
+    token.text = text_.substr(token.offset, end - token.offset);
     return token;
   }
   token.is_quoted = true;

@@ -49,6 +49,7 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
       {R"({"a": "\x"})", R"(.a: found "\x", expected a string with JSON's escapes)"},
       {R"({"a": 1} x)", "found x after the end of the JSON text, at byte 9"},
       {R"({"a": 1} {})", "found an object after the end of the JSON text, at byte 9"},
+      {R"("a", "b")", R"(found "a", "b", expected a JSON value)"},
       {"nul", "found nul, expected a JSON value"},
       {"\"\xc3\x28\"", "the JSON text is not valid UTF-8 at byte 1"},
       {"\xef\xbb\xbf{}",

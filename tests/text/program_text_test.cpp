@@ -254,6 +254,11 @@ TEST(ProgramText, NestingAndSizeAreBounded) {
   for (int i = 0; i < 100'000; ++i) graphs += "a.b(graph(){";
   EXPECT_EQ(parse(with_body(graphs)).error().code, ErrorCode::limit);
 
+  // A search for the end of each of these strings would take minutes.
+  std::string quotes = "\"";
+  for (int i = 0; i < 300'000; ++i) quotes += "\\\"";
+  EXPECT_EQ(parse(with_body(quotes)).error().code, ErrorCode::malformed);
+
   // Ten nodes with an entry of 100 bytes each.
   std::string nodes;
   for (int i = 0; i < 10; ++i) nodes += "a.b() #0\n";
