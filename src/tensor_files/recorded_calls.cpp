@@ -14,9 +14,11 @@
 namespace pt2 {
 namespace {
 
-// Strides of a recorded tensor may leave gaps, but a small file must not request gigabytes.
+// Strides of a recorded tensor may leave gaps, but a small file must not request gigabytes, neither
+// for one tensor nor for all of its calls.
 constexpr int64_t kMaxGapFactor = 256;
 constexpr int64_t kAlwaysAllowedBytes = 1 << 20;
+constexpr int64_t kAlwaysAllowedInAll = 256 << 20;
 
 Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), ""}; }
 
@@ -79,7 +81,7 @@ std::optional<int64_t> storage_bytes(const Tensor& tensor, const Sizes& strides)
   return bytes;
 }
 
-Result<Tensor> with_strides(const Tensor& contiguous, Sizes strides) {
+Result<Tensor> with_strides(const Tensor& contiguous, Sizes strides, int64_t& bytes_left) {
   if (strides.size() != contiguous.sizes().size() ||
       std::ranges::any_of(strides, [](int64_t stride) { return stride < 0; }))
     return invalid("these strides do not fit " + contiguous.type_text());
@@ -89,6 +91,12 @@ Result<Tensor> with_strides(const Tensor& contiguous, Sizes strides) {
                  "the strides spread " + contiguous.type_text() + " over more than " +
                      std::to_string(kMaxGapFactor) + " times its bytes",
                  ""};
+  if (*bytes > bytes_left)
+    return Error{ErrorCode::limit,
+                 "the strides of all calls spread their tensors over more than " +
+                     std::to_string(kMaxGapFactor) + " times the file's bytes",
+                 ""};
+  bytes_left -= *bytes;
   Tensor tensor = Tensor::zeros_strided(contiguous.dtype(), contiguous.sizes(), std::move(strides));
   const std::byte* source = contiguous.raw_data();
   if (tensor.numel() > 0) scatter(source, tensor, 0, tensor.raw_data());
@@ -98,7 +106,12 @@ Result<Tensor> with_strides(const Tensor& contiguous, Sizes strides) {
 class CallsReader {
  public:
   explicit CallsReader(const Safetensors& file) {
-    for (const auto& [name, tensor] : file.tensors) tensors_.emplace(name, &tensor);
+    int64_t bytes = 0;
+    for (const auto& [name, tensor] : file.tensors) {
+      tensors_.emplace(name, &tensor);
+      bytes += tensor.nbytes();
+    }
+    bytes_left_ = std::max(kAlwaysAllowedInAll, bytes * kMaxGapFactor);
   }
 
   Result<RecordedCall> read_call(const JsonValue& json, bool random) const {
@@ -259,7 +272,7 @@ class CallsReader {
     }
     if (strides != nullptr) {
       PT2_TRY(Sizes numbers, read_sizes(*strides));
-      PT2_TRY(tensor, with_strides(tensor, std::move(numbers)));
+      PT2_TRY(tensor, with_strides(tensor, std::move(numbers), bytes_left_));
     }
     out.value = Value(std::move(tensor));
     return out;
@@ -273,6 +286,7 @@ class CallsReader {
   }
 
   TextMap<std::string_view, const Tensor*> tensors_;
+  mutable int64_t bytes_left_ = 0;  // for tensors with strides
 };
 
 Result<JsonValue> parse_metadata(std::string_view key, const std::string& text) {

@@ -75,6 +75,16 @@ TEST(RecordedCalls, StridesAreTheProgramsAndValuesStay) {
   EXPECT_EQ(file.calls[0].inputs[3].get_if<Tensor>()->type_text(), "f8e4m3fnuz[4]");
 }
 
+TEST(RecordedCalls, StridesOfAllCallsHaveOneLimit) {
+  std::string values;
+  for (int i = 0; i < 300; ++i)
+    values += std::string(i > 0 ? ", " : "") + R"({"tensor": "t", "strides": [250000, 1]})";
+  const Result<RecordedCalls> file = read_calls(R"([{"in": [)" + values + "]}]");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, ErrorCode::limit);
+  EXPECT_EQ(file.error().where, "calls[0].in[268]");
+}
+
 TEST(RecordedCalls, WhatHasNotTheLayoutIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"{}", "calls: expected a list"},
