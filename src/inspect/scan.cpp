@@ -100,11 +100,21 @@ class Scanner {
     }
   }
 
+  // True for "FILE!ENTRY", false for "FILE" and "FILE!byte 12". The name of the file may have a `!`
+  // itself.
+  bool names_entry(std::string_view where) const {
+    if (!where.starts_with(report_.file)) return false;
+    where.remove_prefix(report_.file.size());
+    constexpr std::string_view kByte = "!byte ";
+    const bool is_byte = where.starts_with(kByte) &&
+                         where.find_first_not_of("0123456789", kByte.size()) == where.npos;
+    return where.starts_with('!') && !is_byte;
+  }
+
   // A fault in one entry is a trick of the file; a fault of the whole file means that it is not an
   // archive.
   void add_refusal(const Diagnostic& finding) {
-    const bool is_entry = finding.where.find('!') != std::string::npos &&
-                          finding.where.find("!byte ") == std::string::npos;
+    const bool is_entry = names_entry(finding.where);
     if (finding.code == ErrorCode::limit) {
       add(Hazard::resource_limit, finding.where, finding.text);
     } else if (is_entry && finding.code == ErrorCode::malformed) {
@@ -167,6 +177,11 @@ class Scanner {
         add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
   }
 
+  static bool has_locator(std::string_view before_end) {
+    return before_end.size() >= zip::kEnd64LocatorBytes &&
+           before_end.substr(before_end.size() - zip::kEnd64LocatorBytes).starts_with("PK\x06\x07");
+  }
+
   // Returns the number of bytes before the archive. Python's zipfile, which PyTorch uses for flat
   // archives, expects the directory immediately before its end record and ignores the stated offset
   // (zipfile.py, _RealGetContents).
@@ -177,7 +192,8 @@ class Scanner {
     uint32_t size = 0, offset = 0;
     std::memcpy(&size, text.data() + end + 12, sizeof size);
     std::memcpy(&offset, text.data() + end + 16, sizeof offset);
-    const uint64_t whole = uint64_t{size} + offset;
+    uint64_t whole = uint64_t{size} + offset;
+    if (has_locator(text.substr(0, end))) whole += zip::kEnd64Bytes + zip::kEnd64LocatorBytes;
     return whole < end ? end - whole : 0;
   }
 

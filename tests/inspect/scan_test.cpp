@@ -136,6 +136,20 @@ TEST(Scan, SaysWhatItCouldNotRead) {
   ASSERT_TRUE(report.unread);
   EXPECT_EQ(exit_code(report.unread->code), 3);
   EXPECT_TRUE(has_finding(report, "not_scanned"));
+  const std::string odd = folder.path() + "/odd!name.pt2";
+  std::ofstream(odd) << "no archive";
+  EXPECT_TRUE(scan(odd).unread);
+}
+
+// Python's zipfile opens such a file, also one with ZIP64 end records.
+TEST(Scan, LooksBehindBytesInFront) {
+  const test::TemporaryFolder folder;
+  std::ifstream zip(write_zip(folder, {{"m/mine.py", "import os"}}), std::ios::binary);
+  const std::string path = folder.path() + "/prefixed.pt2";
+  std::ofstream(path, std::ios::binary) << "some bytes" << zip.rdbuf();
+  const ScanReport report = scan(path);
+  EXPECT_TRUE(has_finding(report, "hidden_bytes"));
+  EXPECT_TRUE(has_finding(report, "python_code"));
 }
 
 TEST(Scan, HazardsHaveOneNumberEach) {
