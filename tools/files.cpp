@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -105,13 +107,18 @@ Result<std::vector<std::string>> list_files(std::span<const std::string> names,
                                             std::span<const std::string_view> endings,
                                             Environment& environment) {
   PT2_TRY_VOID(check_one_standard_input(names));
+  const std::set<std::string_view> named(names.begin(), names.end());
   std::vector<std::string> files;
   for (const std::string& name : names) {
     std::error_code unknown;
-    if (fs::is_directory(name, unknown))
-      PT2_TRY_VOID(list_folder(name, endings, files, environment));
-    else
+    if (!fs::is_directory(name, unknown)) {
       files.push_back(name);
+      continue;
+    }
+    std::vector<std::string> listed;
+    PT2_TRY_VOID(list_folder(name, endings, listed, environment));
+    std::ranges::copy_if(listed, std::back_inserter(files),
+                         [&](const std::string& file) { return !named.contains(file); });
   }
   return files;
 }

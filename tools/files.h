@@ -15,8 +15,8 @@ namespace pt2::tools {
 
 // Returns the named files, and for each folder the files below it with one of the endings, sorted
 // by name. Skips links to folders, and files that the kernel generates (/proc); warns of unreadable
-// folders. Error `argument` if a folder has no such files. Keeps nonexistent names, so that opening
-// them reports the error.
+// folders. A file that is named itself is not listed again for its folder. Error `argument` if a
+// folder has no such files. Keeps nonexistent names, so that opening them reports the error.
 Result<std::vector<std::string>> list_files(std::span<const std::string> names,
                                             std::span<const std::string_view> endings,
                                             Environment& environment);
