@@ -5,8 +5,7 @@ from ._info import Blocker, Finding, Generated, OperatorUse, Place
 version: str
 
 class Tensor:
-    """A tensor of the library. It shares its memory through DLPack: numpy.from_dlpack(t),
-    torch.from_dlpack(t)."""
+    """A tensor of this library. numpy.from_dlpack(t) and torch.from_dlpack(t) share its memory."""
 
     @property
     def dtype(self) -> str: ...
@@ -14,7 +13,7 @@ class Tensor:
     def shape(self) -> tuple[int, ...]: ...
     @property
     def strides(self) -> tuple[int, ...]:
-        """In elements."""
+        """The strides, counted in elements."""
     @property
     def nbytes(self) -> int: ...
     def __dlpack__(
@@ -28,46 +27,49 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any: ...
     def numpy(self) -> Any:
-        """As a NumPy array over the same memory; bfloat16 as a float32 copy. Raises ArgumentError
-        for the other dtypes that NumPy lacks."""
+        """Returns a NumPy array. It shares the memory of a large tensor and copies a small one;
+        bfloat16 becomes a float32 copy. Raises ArgumentError for other dtypes that NumPy lacks."""
     def bits(self) -> Tensor:
-        """The same bytes as a tensor of unsigned integers."""
+        """Returns the same bytes as a tensor of unsigned integers."""
 
 class Operators:
-    """Kernels for operators of a program's authors."""
+    """Kernels for custom operators, which PyTorch itself does not define."""
 
     def __init__(self) -> None: ...
     def add(self, schema: str, kernel: Callable[..., Any]) -> None:
-        """`schema` is what torch.library.define takes, 'mylib::scale(Tensor x, float f) -> Tensor'.
-        The kernel gets its arguments in order, tensors as pt2.Tensor, and returns anything with
-        __dlpack__, a tuple of such, or None."""
+        """Adds the kernel of one operator. `schema` has the form that torch.library.define takes:
+        'mylib::scale(Tensor x, float f) -> Tensor'. The kernel is called with the operator's
+        arguments in order; tensors are pt2.Tensor. It returns an object with __dlpack__, a tuple of
+        such objects, or None."""
 
 class Session:
-    """Calls that keep what the program changes (buffers). For one thread at a time; fork() gives
-    another thread its own."""
+    """A sequence of calls that keeps the state that the program changes (buffers). Only one thread
+    at a time may use a session; fork() makes a session for another thread."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def run(
         self, inputs: Union[dict[str, Any], Sequence[Any]], *, timeout: Optional[float] = None
     ) -> dict[str, Any]:
-        """As Model.run."""
+        """Runs the program as Model.run does, and keeps its changes to the state."""
     def fork(self) -> Session:
-        """Another session, whose state is now as this one's."""
+        """Returns a new session that starts with a copy of this session's state."""
     def seed(self, seed: int) -> None: ...
     def observe(self, function: Optional[Callable[[str, str, Any], None]]) -> None:
-        """function(name, target, value) is told every value of later calls; None ends that."""
+        """Calls function(name, target, value) for every value that later calls compute. None stops
+        this."""
     def __getitem__(self, name: str) -> Tensor:
-        """A copy of a parameter, buffer or constant, as it is now."""
+        """Returns a copy of the current value of a parameter, buffer or constant."""
     def __setitem__(self, name: str, value: Any) -> None:
-        """Copies elements into it; later calls of this session see them."""
+        """Copies the elements of `value` into a parameter, buffer or constant. Later calls of this
+        session use them."""
     def __contains__(self, name: object) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
     def keys(self) -> list[str]:
-        """The model's `state_names`."""
+        """Returns the model's `state_names`."""
 
 class Model:
-    """A program ready to run. Immutable: threads may share it. Calling it takes and gives what the
-    Python model did, on fresh state each time."""
+    """A program ready to run. It is immutable, so threads may share it. A call takes the arguments
+    of the Python model and returns its results; each call starts from the state in the file."""
 
     @property
     def inputs(self) -> list[Place]: ...
@@ -81,16 +83,20 @@ class Model:
     def run(
         self, inputs: Union[dict[str, Any], Sequence[Any]], *, timeout: Optional[float] = None
     ) -> dict[str, Any]:
-        """Inputs as a dict by name, or a list in the order of `inputs`; results as a dict by name.
-        Raises CancelledError after `timeout` seconds."""
+        """Runs the program. `inputs` is a dict by name, or a list in the order of the property
+        `inputs`. Returns the results as a dict by name. Raises CancelledError after `timeout`
+        seconds."""
     def session(self, threads: int = 0) -> Session:
-        """A session, which keeps what the program changes."""
+        """Returns a session: its calls keep the state that the program changes. `threads` bounds
+        the threads of a call; 0 means one for each processor."""
     def trim(self) -> int:
-        """Gives back the memory that ended calls left for the next ones, and returns its bytes."""
+        """Frees the memory that finished calls keep for later calls. Returns the number of bytes
+        freed."""
 
 class Decoder:
-    """A language model, token by token: a folder of Transformers' exporter, or a file with one
-    program that takes token ids and gives logits. For one thread at a time."""
+    """Runs a language model token by token. The model is a folder that Transformers' exporter
+    wrote, or a file with one program that takes token ids and returns logits. Only one thread at a
+    time may use a decoder."""
 
     def __init__(
         self,
@@ -103,12 +109,12 @@ class Decoder:
         operators: Optional[Operators] = None,
     ) -> None: ...
     def feed(self, ids: Iterable[int], *, timeout: Optional[float] = None) -> Tensor:
-        """Continues with these tokens after those of earlier calls. The logits of the last of them,
-        float32, one for each token of the vocabulary."""
+        """Appends these tokens to the tokens of earlier calls. Returns the logits of the last
+        token: float32, one for each token of the vocabulary."""
     def give(self, inputs: Mapping[str, Any], *, timeout: Optional[float] = None) -> None:
-        """Gives what the programs take beside tokens, by the names of `given_names`: what the
-        encoder reads, {"input_ids": array}, or what it made of it where there is no encoder.
-        Forgets all tokens."""
+        """Sets the inputs other than tokens, by the names in `given_names`: the inputs of the
+        encoder, such as {"input_ids": array}, or the output of an encoder if the folder has no
+        encoder. Forgets all tokens."""
     def generate(
         self,
         prompt: Iterable[int] = ...,
@@ -122,10 +128,11 @@ class Decoder:
         on_token: Optional[Callable[[int], Optional[bool]]] = None,
         timeout: Optional[float] = None,
     ) -> Generated:
-        """Forgets all tokens, feeds the prompt and then each new token. What is not given is that
-        of generation_config.json, for an empty prompt decoder_start_token_id; `temperature` brings
-        the three behind it along, and 0 takes the most likely token. `on_token` is told each token;
-        False ends."""
+        """Forgets all tokens, feeds the prompt, then generates and feeds new tokens.
+        generation_config.json decides arguments that are not given; an empty prompt becomes its
+        decoder_start_token_id. `top_k`, `top_p` and `seed` count only together with `temperature`;
+        temperature 0 takes the most likely token. `on_token` is called with each new token;
+        generation stops if it returns False."""
     def generate_batch(
         self,
         prompts: Iterable[Iterable[int]],
@@ -139,19 +146,20 @@ class Decoder:
         on_token: Optional[Callable[[int, int], Optional[bool]]] = None,
         timeout: Optional[float] = None,
     ) -> list[Generated]:
-        """The same of several prompts, which are computed together as far as the program takes more
-        than one sequence. `on_token` is told the number of the prompt and the token."""
+        """Does the same as generate() for several prompts. They are computed together as far as the
+        program takes more than one sequence. `on_token` is called with the index of the prompt and
+        the token."""
     def reset(self) -> None:
-        """Forgets all tokens, and nothing that was given."""
+        """Forgets all tokens. Keeps the inputs that give() set."""
     @property
     def given_names(self) -> list[str]:
-        """What the programs take beside tokens, masks and positions."""
+        """The names of the inputs other than tokens, masks and positions."""
     @property
     def position(self) -> int:
-        """Tokens that were fed."""
+        """The number of tokens that were fed."""
     @property
     def capacity(self) -> Optional[int]:
-        """How many fit; None: the program sets no bound."""
+        """The largest number of tokens; None if the program sets no limit."""
 
 def load_path(path: Any, options: dict[str, Any]) -> Model: ...
 def load_bytes(bytes: bytes, options: dict[str, Any]) -> Model: ...

@@ -4,6 +4,7 @@ never looked up: a named tuple or dataclass comes back as a named tuple of its f
 from __future__ import annotations
 
 import collections
+import keyword
 from typing import Any, Callable, Iterable
 
 
@@ -27,6 +28,6 @@ def record(type_name: str, fields: list[str], none_fields: list[str]) -> Callabl
     name = type_name.rpartition(".")[2]
     every = [*fields, *none_fields]
     made: Any = collections.namedtuple(  # type: ignore[misc]
-        name if name.isidentifier() else "Record", every, rename=True
+        name if name.isidentifier() and not keyword.iskeyword(name) else "Record", every, rename=True
     )
     return lambda items: made(*items, *(None for _ in none_fields))

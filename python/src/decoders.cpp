@@ -183,42 +183,41 @@ void add_generate(nb::class_<PyDecoder>& type, const char* name, const auto& pro
 void add_decoder_class(nb::module_& module) {
   nb::class_<PyDecoder> type(
       module, "Decoder",
-      "A language model, token by token: a folder of Transformers' exporter, or "
-      "a file with one program that takes token ids and gives logits. For one "
-      "thread at a time.");
+      "Runs a language model token by token. The model is a folder that Transformers' exporter "
+      "wrote, or a file with one program that takes token ids and returns logits. Only one thread "
+      "at a time may use a decoder.");
   type.def("__init__", &open, nb::arg("path"), nb::kw_only(), nb::arg("cache_length") = 2048,
            nb::arg("threads") = 0, nb::arg("engine") = "planned",
            nb::arg("limits").none() = nb::none(), nb::arg("operators").none() = nb::none())
       .def("feed", &feed, nb::arg("ids"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-           "Continues with these tokens after those of earlier calls. The logits of the last of "
-           "them, float32, one for each token of the vocabulary.")
-      .def(
-          "give", &give, nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-          "Gives what the programs take beside tokens, by the names of `given_names`: what the "
-          "encoder reads, {\"input_ids\": array}, or what it made of it where there is no encoder. "
-          "Forgets all tokens.")
+           "Appends these tokens to the tokens of earlier calls. Returns the logits of the last "
+           "token: float32, one for each token of the vocabulary.")
+      .def("give", &give, nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+           "Sets the inputs other than tokens, by the names in `given_names`: the inputs of the "
+           "encoder, such as {\"input_ids\": array}, or the output of an encoder if the folder has "
+           "no encoder. Forgets all tokens.")
       .def(
           "reset", [](PyDecoder& self) { Use(self)->reset(); },
-          "Forgets all tokens, and nothing that was given.")
+          "Forgets all tokens. Keeps the inputs that give() set.")
       .def_prop_ro(
           "given_names", [](PyDecoder& self) { return Use(self)->given_names(); },
-          "What the programs take beside tokens, masks and positions.")
+          "The names of the inputs other than tokens, masks and positions.")
       .def_prop_ro(
           "position", [](PyDecoder& self) { return Use(self)->position(); },
-          "Tokens that were fed.")
+          "The number of tokens that were fed.")
       .def_prop_ro(
           "capacity", [](PyDecoder& self) { return Use(self)->capacity(); },
-          "How many fit; None: the program sets no bound.");
-  add_generate(
-      type, "generate", nb::arg("prompt") = nb::make_tuple(), &generate_one,
-      "Forgets all tokens, feeds the prompt and then each new token. What is not given is that of "
-      "generation_config.json, for an empty prompt decoder_start_token_id; `temperature` brings "
-      "the three behind it along, and 0 takes the most likely token. `on_token` is told each "
-      "token; False ends.");
+          "The largest number of tokens; None if the program sets no limit.");
+  add_generate(type, "generate", nb::arg("prompt") = nb::make_tuple(), &generate_one,
+               "Forgets all tokens, feeds the prompt, then generates and feeds new tokens. "
+               "generation_config.json decides arguments that are not given; an empty prompt "
+               "becomes its decoder_start_token_id. `top_k`, `top_p` and `seed` count only "
+               "together with `temperature`; temperature 0 takes the most likely token. `on_token` "
+               "is called with each new token; generation stops if it returns False.");
   add_generate(type, "generate_batch", nb::arg("prompts"), &generate_batch,
-               "The same of several prompts, which are computed together as far as the program "
-               "takes more than one sequence. `on_token` is told the number of the prompt and the "
-               "token.");
+               "Does the same as generate() for several prompts. They are computed together as far "
+               "as the program takes more than one sequence. `on_token` is called with the index "
+               "of the prompt and the token.");
 }
 
 }  // namespace pt2::python

@@ -231,6 +231,17 @@ Purpose purpose_of(const ModelValue* input) {
   return input == nullptr ? Purpose() : Purpose("input", input->name);
 }
 
+// Raises RecursionError for lists that are nested too deeply: a list may contain itself.
+class Nesting {
+ public:
+  Nesting() {
+    if (Py_EnterRecursiveCall(" in a list of values") != 0) nb::raise_python_error();
+  }
+  ~Nesting() { Py_LeaveRecursiveCall(); }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+};
+
 // True for NumPy's scalars, which are not arrays: the results of array.mean() and array[0].
 bool is_numpy_scalar(nb::handle object) {
   if (PyObject_HasAttr(object.ptr(), names().dlpack.ptr()) ||
@@ -352,6 +363,7 @@ Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input) {
   if (PyObject_HasAttr(pointer, names().dlpack.ptr()))
     return to_tensor(object, flavour, purpose_of(input));
   if (PyList_Check(pointer) || PyTuple_Check(pointer)) {
+    const Nesting nesting;
     Value::List list;
     for (nb::handle item : object) list.push_back(to_value(item, flavour, input));
     return list;
@@ -383,23 +395,24 @@ nb::object to_python(Value value, Flavour flavour) {
 }
 
 void add_tensor_class(nb::module_& module) {
-  nb::class_<Tensor>(module, "Tensor",
-                     "A tensor of the library. It shares its memory through DLPack: "
-                     "numpy.from_dlpack(t), torch.from_dlpack(t).")
+  nb::class_<Tensor>(
+      module, "Tensor",
+      "A tensor of this library. numpy.from_dlpack(t) and torch.from_dlpack(t) share its memory.")
       .def_prop_ro("dtype",
                    [](const Tensor& self) { return std::string(dtype_name(self.dtype())); })
       .def_prop_ro("shape", [](const Tensor& self) { return tuple_of(self.sizes()); })
       .def_prop_ro(
-          "strides", [](const Tensor& self) { return tuple_of(self.strides()); }, "In elements.")
+          "strides", [](const Tensor& self) { return tuple_of(self.strides()); },
+          "The strides, counted in elements.")
       .def_prop_ro("nbytes", &Tensor::nbytes)
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream").none() = nb::none(),
            nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
            nb::arg("copy").none() = nb::none())
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(c::kDlpackCpu, 0); })
-      .def(
-          "numpy", &to_numpy,
-          "As a NumPy array over the same memory; bfloat16 as a float32 copy. Raises ArgumentError "
-          "for the other dtypes that NumPy lacks.")
+      .def("numpy", &to_numpy,
+           "Returns a NumPy array. It shares the memory of a large tensor and copies a small one; "
+           "bfloat16 becomes a float32 copy. Raises ArgumentError for other dtypes that NumPy "
+           "lacks.")
       .def(
           "__array__",
           [](const Tensor& self, nb::object dtype, nb::object copy) {
@@ -410,7 +423,7 @@ void add_tensor_class(nb::module_& module) {
                 nb::arg("copy") = copy.is_none() ? nb::bool_(true) : copy);
           },
           nb::arg("dtype").none() = nb::none(), nb::arg("copy").none() = nb::none())
-      .def("bits", &bits_of, "The same bytes as a tensor of unsigned integers.")
+      .def("bits", &bits_of, "Returns the same bytes as a tensor of unsigned integers.")
       .def("__repr__", [](const Tensor& self) { return "<pt2.Tensor " + self.type_text() + ">"; });
 }
 

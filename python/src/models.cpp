@@ -186,8 +186,9 @@ void add_model(nb::module_& module) {
   static const PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_model)},
                                       {0, nullptr}};
   nb::class_<PyModel>(module, "Model", nb::type_slots(slots),
-                      "A program ready to run. Immutable: threads may share it. Calling it takes "
-                      "and gives what the Python model did, on fresh state each time.")
+                      "A program ready to run. It is immutable, so threads may share it. A call "
+                      "takes the arguments of the Python model and returns its results; each call "
+                      "starts from the state in the file.")
       .def(
           "run",
           [](const PyModel& self, nb::handle inputs, std::optional<double> timeout) {
@@ -195,19 +196,23 @@ void add_model(nb::module_& module) {
             return self.callable->run(*session, inputs, timeout);
           },
           nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-          "Inputs as a dict by name, or a list in the order of `inputs`; results as a dict by "
-          "name. Raises CancelledError after `timeout` seconds.")
+          "Runs the program. `inputs` is a dict by name, or a list in the order of the property "
+          "`inputs`. Returns the results as a dict by name. Raises CancelledError after `timeout` "
+          "seconds.")
       .def(
           "session",
           [](const PyModel& self, unsigned threads) {
             return new PySession(self.callable,
                                  Session(self.callable->model(), {.threads = threads}));
           },
-          nb::arg("threads") = 0, "A session, which keeps what the program changes.")
+          nb::arg("threads") = 0,
+          "Returns a session: its calls keep the state that the program changes. `threads` bounds "
+          "the threads of a call; 0 means one for each processor.")
       .def(
           "trim", [](const PyModel& self) { return self.callable->model().trim(); },
           nb::call_guard<nb::gil_scoped_release>(),
-          "Gives back the memory that ended calls left for the next ones, and returns its bytes.")
+          "Frees the memory that finished calls keep for later calls. Returns the number of bytes "
+          "freed.")
       .def_prop_ro("inputs",
                    [](const PyModel& self) {
                      const Model& model = self.callable->model();
@@ -272,27 +277,30 @@ std::vector<std::string> names_of(const PySession& session) {
 void add_session(nb::module_& module) {
   static const PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_session)},
                                       {0, nullptr}};
-  nb::class_<PySession>(module, "Session", nb::type_slots(slots),
-                        "Calls that keep what the program changes (buffers). For one thread at a "
-                        "time; fork() gives another thread its own.")
+  nb::class_<PySession>(
+      module, "Session", nb::type_slots(slots),
+      "A sequence of calls that keeps the state that the program changes (buffers). Only one "
+      "thread at a time may use a session; fork() makes a session for another thread.")
       .def(
           "run",
           [](PySession& self, nb::handle inputs, std::optional<double> timeout) {
             Use session(self);
             return self.callable->run(*session, inputs, timeout);
           },
-          nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(), "As Model.run.")
+          nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+          "Runs the program as Model.run does, and keeps its changes to the state.")
       .def(
           "fork",
           [](PySession& self) {
             Use session(self);
             return new PySession(self.callable, session->fork());
           },
-          "Another session, whose state is now as this one's.")
+          "Returns a new session that starts with a copy of this session's state.")
       .def(
           "seed", [](PySession& self, uint64_t seed) { Use(self)->seed(seed); }, nb::arg("seed"))
       .def("observe", &set_observer, nb::arg("function").none(),
-           "function(name, target, value) is told every value of later calls; None ends that.")
+           "Calls function(name, target, value) for every value that later calls compute. None "
+           "stops this.")
       .def(
           "__getitem__",
           [](PySession& self, const std::string& name) {
@@ -301,7 +309,8 @@ void add_session(nb::module_& module) {
             if (tensor == nullptr) throw nb::key_error(name.c_str());
             return tensor->clone();
           },
-          nb::arg("name"), "A copy of a parameter, buffer or constant, as it is now.")
+          nb::arg("name"),
+          "Returns a copy of the current value of a parameter, buffer or constant.")
       .def(
           "__setitem__",
           [](PySession& self, const std::string& name, nb::handle value) {
@@ -311,7 +320,8 @@ void add_session(nb::module_& module) {
             unwrap(c::set_state(*session, name, to_tensor(value, flavour, {"state", name})));
           },
           nb::arg("name"), nb::arg("value").none(),
-          "Copies elements into it; later calls of this session see them.")
+          "Copies the elements of `value` into a parameter, buffer or constant. Later calls of "
+          "this session use them.")
       .def(
           "__contains__",
           [](PySession& self, nb::handle name) {
@@ -320,11 +330,12 @@ void add_session(nb::module_& module) {
           },
           nb::arg("name").none())
       .def("__iter__", [](PySession& self) { return nb::iter(nb::cast(names_of(self))); })
-      .def("keys", &names_of, "The model's `state_names`.");
+      .def("keys", &names_of, "Returns the model's `state_names`.");
 }
 
 void add_operators(nb::module_& module) {
-  nb::class_<PyOperators>(module, "Operators", "Kernels for operators of a program's authors.")
+  nb::class_<PyOperators>(module, "Operators",
+                          "Kernels for custom operators, which PyTorch itself does not define.")
       .def(nb::init<>())
       .def(
           "add",
@@ -332,9 +343,10 @@ void add_operators(nb::module_& module) {
             unwrap(self.operators.add_kernel(schema, kernel_of(std::move(kernel))));
           },
           nb::arg("schema"), nb::arg("kernel"),
-          "`schema` is what torch.library.define takes, 'mylib::scale(Tensor x, float f) -> "
-          "Tensor'. The kernel gets its arguments in order, tensors as pt2.Tensor, and returns "
-          "anything with __dlpack__, a tuple of such, or None.");
+          "Adds the kernel of one operator. `schema` has the form that torch.library.define takes: "
+          "'mylib::scale(Tensor x, float f) -> Tensor'. The kernel is called with the operator's "
+          "arguments in order; tensors are pt2.Tensor. It returns an object with __dlpack__, a "
+          "tuple of such objects, or None.");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pt2
+from pt2 import _trees
 
 
 @pytest.fixture(scope="session")
@@ -376,3 +377,15 @@ def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
         if each.dtype.startswith("float8"):
             with pytest.raises(pt2.ArgumentError):
                 each.numpy()
+
+
+def test_lists_that_contain_themselves(digits: pt2.Model) -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        digits.run([endless])
+
+
+def test_records_of_any_class_name() -> None:
+    made = _trees.record("models.class", ["a", "def"], ["n"])([1, 2])
+    assert tuple(made) == (1, 2, None) and made.a == 1
