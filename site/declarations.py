@@ -24,15 +24,18 @@ class Header:
 
 
 def prose(comment: list[str]) -> str:
-    """Markdown of a comment: lines indented by two spaces or more are code, the rest is text."""
+    """Markdown of a comment: lines indented by two spaces or more are code outside of list items, the rest is text."""
     out: list[str] = []
+    in_list = False
     for line in comment:
-        if line.startswith("  ") and not line.lstrip().startswith(("* ", "- ")) and (not out or not out[-1].startswith("-")):
+        is_bullet, was_in_list = line.lstrip().startswith(("* ", "- ")), in_list
+        in_list = is_bullet or (in_list and line.startswith("  "))
+        if line.startswith("  ") and not in_list:
             if out and out[-1] and not out[-1].startswith("    "):
                 out.append("")
             out.append("    " + line)
             continue
-        if line.startswith("- ") and out and out[-1] and not out[-1].startswith("-"):
+        if line.startswith("- ") and out and out[-1] and not was_in_list:
             out.append("")
         if out and out[-1].startswith("    ") and line and not line.startswith(" "):
             out.append("")
