@@ -169,15 +169,15 @@ impl Tensor {
         }
         let (sizes, strides) =
             unsafe { (extents(view.sizes, view.dims), extents(view.strides, view.dims)) };
+        if sizes.contains(&0) {
+            return Ok(&[]);
+        }
         let mut count = 1i64;
         for (&size, &stride) in sizes.iter().zip(strides).rev() {
             if size != 1 && stride != count {
                 return Err(mismatch("the tensor is not row-major"));
             }
             count *= size;
-        }
-        if count == 0 {
-            return Ok(&[]);
         }
         Ok(unsafe { std::slice::from_raw_parts(view.data.cast(), count as usize) })
     }
