@@ -232,7 +232,9 @@ Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs
                                const CallOptions& options) {
   const std::vector<ModelValue>& expected = shared_->convention.outputs;
   if (may_repeat(inputs, options)) {
-    PT2_TRY(const bool done, engine_->run_again_into(inputs, outputs, run::Cancellation(options)));
+    PT2_TRY(const bool done, within_memory([&] {
+              return engine_->run_again_into(inputs, outputs, run::Cancellation(options));
+            }));
     if (done) return {};
   }
   if (outputs.size() != expected.size())

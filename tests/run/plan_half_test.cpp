@@ -19,6 +19,13 @@ class HalfCase {
   ValueId weight(const Sizes& sizes, float least = -1) {
     return halves(graph.weight(sizes, least));
   }
+  ValueId filled(const Sizes& sizes, double number) {
+    const ValueId id = value(sizes);
+    Tensor numbers = Tensor::zeros(dtype_, sizes);
+    ops::fill_elements(numbers, Scalar(number));
+    graph.fill(id, std::move(numbers));
+    return id;
+  }
   ValueId call(const std::string& target, std::vector<NamedArgument> arguments,
                const Sizes& sizes) {
     const ValueId id = graph.call(target, std::move(arguments));
@@ -132,6 +139,36 @@ TEST_P(PlanHalf, QuotientsOfNumbersAreCutAsFloats) {
   cut("div.Tensor_mode", other(y));
   cut("div.Scalar_mode", named("other", Argument(0.01)));
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain"}));
+}
+
+TEST_P(PlanHalf, PowersOfInfinitiesAndBoundsAreThoseOfTheReference) {
+  HalfCase halves(GetParam());
+  const Sizes sizes{3, 7};
+  const ValueId infinite = halves.filled(sizes, -INFINITY), x = halves.filled(sizes, 0.1);
+  const auto add = [&](const std::string& target, ValueId of, const char* name, double number) {
+    halves.output(halves.call(target, {self(of), named(name, Argument(number))}, sizes));
+  };
+  add("pow.Tensor_Scalar", infinite, "exponent", 0.5);
+  add("pow.Tensor_Scalar", infinite, "exponent", -0.5);
+  add("hardshrink.default", x, "lambd", 0.1);
+  add("softshrink.default", x, "lambd", 0.1);
+  EXPECT_FALSE(halves.check().empty());
+}
+
+// Sums round the numbers that they take, as PyTorch's do; each rest is 0 then.
+TEST_P(PlanHalf, SumsTakeRoundedNumbers) {
+  HalfCase halves(GetParam());
+  const Sizes sizes{3, 7};
+  const ValueId x = halves.filled(sizes, 0.1), one = halves.filled(sizes, 1);
+  const auto number = [](double value) { return named("other", Argument(value)); };
+  const auto add_rest = [&](const std::string& target, std::vector<NamedArgument> arguments) {
+    const ValueId rest = halves.call(target, std::move(arguments), sizes);
+    halves.output(halves.call("mul.Tensor", {self(rest), number(1000)}, sizes));
+  };
+  add_rest("sub.Tensor", {self(x), number(0.1)});
+  add_rest("rsub.Scalar", {self(x), number(0.1)});
+  add_rest("add.Tensor", {self(x), other(one), named("alpha", Argument(-0.1))});
+  EXPECT_EQ(halves.check(), Names(3, "pointwise_chain"));
 }
 
 TEST_P(PlanHalf, PixelsAreMultipliedAsTheyLie) {

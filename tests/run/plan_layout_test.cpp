@@ -96,6 +96,25 @@ TEST(PlanLayout, ElementsThatMove) {
   }
 }
 
+// A filler is a float only beside floats: -0.0 is 0 beside integers, and 1e-50 a double.
+TEST(PlanLayout, FillersHaveTheDtypeOfTheResult) {
+  for (const Dtype dtype : {Dtype::int32, Dtype::int64, Dtype::float64, Dtype::float32})
+    for (const double filler : {-0.0, 1e-50}) {
+      Case graph;
+      const ValueId x = graph.input({2, 3});
+      graph.fill(x, Tensor::zeros(dtype, {2, 3}));
+      graph.record(x, {2, 3}, dtype);
+      const ValueId padded =
+          graph.call("constant_pad_nd.default",
+                     {self(x), named("pad", ints({1, 2})), named("value", Argument(filler))});
+      // What is lost of the filler shows in its product.
+      graph.output(dtype == Dtype::float64
+                       ? graph.call("mul.Tensor", {self(padded), named("other", Argument(1e50))})
+                       : padded);
+      graph.check();
+    }
+}
+
 TEST(PlanLayout, ImagesThatMoveStayChannelsLast) {
   Case graph;
   int count = 0;

@@ -568,13 +568,29 @@ TEST(PlanPointwise, OtherElementsBecomeFloatsAndBack) {
 }
 
 TEST(PlanPointwise, WaysBetweenTwoEnds) {
-  for (const double weight : {0.0, 0.3, 0.5, 0.9, 2.0}) {
+  for (const double weight : {-2.0, 0.0, 0.3, 0.5, 0.9, 2.0}) {
     Case graph;
-    graph.output(graph.call("lerp.Scalar",
-                            {self(graph.input({3, 8})), named("end", Argument(graph.input({8}))),
-                             named("weight", Argument(weight))}));
+    const ValueId x = graph.input({3, 8}), end = graph.input({8});
+    // From which end the way is computed shows where it is infinite.
+    Tensor ends = Tensor::zeros(Dtype::float32, {8});
+    ends.data<float>()[3] = INFINITY;
+    graph.fill(end, std::move(ends));
+    graph.output(graph.call(
+        "lerp.Scalar", {self(x), named("end", Argument(end)), named("weight", Argument(weight))}));
     EXPECT_EQ(graph.check(), Names{"pointwise_chain"});
   }
+}
+
+TEST(PlanPointwise, SoftplusOfDoublesHasAThreshold) {
+  Case graph;
+  const ValueId x = graph.input({4});
+  const std::vector<double> numbers{-3, 19.5, 20.5, 25};
+  graph.fill(x, Tensor::from<double>(Dtype::float64, {4}, numbers));
+  graph.record(x, {4}, Dtype::float64);
+  const ValueId y = graph.call("softplus.default", {self(x)});
+  graph.record(y, {4}, Dtype::float64);
+  graph.output(y);
+  EXPECT_EQ(graph.check(), Names{"pointwise_chain"});
 }
 
 TEST(PlanPointwise, AnglesAndRests) {

@@ -62,7 +62,7 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
       workspace_.nested_recordings(plan_.identity, plan).find(given, kMostCopied);
   if (calls != nullptr && calls->recording != nullptr) {
     PT2_TRY_VOID(executor.count_work(calls->work));
-    PT2_TRY(const bool ran, calls->recording->run(given, executor.cancellation()));
+    PT2_TRY(const bool ran, calls->recording->run(given, executor.cancellation(), &executor));
     if (ran) return copies_of(calls->recording->outputs(), workspace_.memory);
     calls->note_refusal();
     calls = nullptr;
@@ -73,7 +73,7 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   const uint64_t work = executor.work();
   PT2_TRY(std::vector<Value> results,
           plan.run(std::move(inputs), {}, executor, workspace_, recording.get()));
-  calls->work = executor.work() - work;
+  calls->work = executor.work() - work - recording->repeated_work();
   calls->refused = !recording->is_usable() || !workspace_.may_hold_nested(recording->bytes());
   if (calls->refused) return results;
   results = copies_of(recording->outputs(), workspace_.memory);

@@ -69,12 +69,14 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
   std::optional<ops::ResultMemory> place;
   if (frame.places_results())
     if (std::optional<Tensor> memory = frame.take_place()) place.emplace(*std::move(memory));
+  const uint64_t before = frame.executor().work();
   Result<void> ran = frame.executor().run_node(frame.graph(), node, frame.values);
   if (!ran && straighten_viewed(frame, node))
     ran = frame.executor().run_node(frame.graph(), node, frame.values);
   PT2_TRY_VOID(std::move(ran));
   if (frame.recording() != nullptr)
-    frame.recording()->note_node(node, frame.values, frame.executor());
+    frame.recording()->note_node(node, frame.values, frame.executor(),
+                                 frame.executor().work() - before);
   if (!rearranged) return {};
   for (const Argument& output : node.node->outputs)
     for_each_value(output, [&](ValueId id) {

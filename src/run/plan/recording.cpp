@@ -56,7 +56,8 @@ void put(const std::byte* from, Tensor to) {
 }  // namespace
 
 void Recording::note_node(const BoundNode& node, const std::vector<Value>& values,
-                          const Executor& executor) {
+                          const Executor& executor, uint64_t work) {
+  node_work_ = work;
   const auto value_of = [&](ValueId id) -> const Value& { return values[static_cast<size_t>(id)]; };
   const auto for_each_output = [&](const auto& function) {
     for (const Argument& output : node.node->outputs) for_each_value(output, function);
@@ -143,10 +144,11 @@ void Recording::repeat(const BoundNode& node, const std::vector<Value>& values,
   note_kept(repeated->bytes());
   if (!usable_) return;
   repeats_nodes_ = true;
+  repeated_work_ += node_work_;
   account_limit_ =
       MemoryAccount::current() == nullptr ? account_limit_ : MemoryAccount::current()->limit();
-  add([node = *std::move(repeated), cancellation = cancellation_] {
-    return node.run(*cancellation);
+  add([node = *std::move(repeated), caller = caller_] {
+    return node.run(caller->cancellation, caller->counting);
   });
 }
 
@@ -192,12 +194,12 @@ void Recording::add_output(const Value& value) {
   if (output_bytes_ > Recordings::kMostCopied) give_up();
 }
 
-Result<bool> Recording::run(std::span<const Value* const> inputs,
-                            const Cancellation& cancellation) const {
+Result<bool> Recording::run(std::span<const Value* const> inputs, const Cancellation& cancellation,
+                            Executor* counting) const {
   PT2_TRY_VOID(cancellation.check());
   std::optional<MemoryAccount::Scope> account;
   if (repeats_nodes_) {
-    *cancellation_ = cancellation;
+    *caller_ = {cancellation, counting};
     if (MemoryAccount::current() == nullptr)
       account.emplace(std::make_shared<MemoryAccount>(account_limit_));
   }

@@ -49,8 +49,11 @@ class Recording {
   // Marks a value as the same in each call with inputs of these sizes.
   void fix(ValueId id) { fixed_[static_cast<size_t>(id)] = true; }
   bool is_fixed(ValueId id) const { return fixed_[static_cast<size_t>(id)]; }
-  // Notes that the reference executor has run the node.
-  void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
+  // Notes that the reference executor has run the node, which took `work`.
+  void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor,
+                 uint64_t work);
+  // The work of the recorded call's nodes that each repetition counts anew.
+  uint64_t repeated_work() const { return repeated_work_; }
 
   // Returns a copy of the row-major tensor at an address of its own. write_back() copies what was
   // written to a copy of state to the state.
@@ -64,8 +67,10 @@ class Recording {
   void add_output(const Value& value);
 
   // Computes with the elements of other inputs of the same sizes. False if the kernels do not
-  // handle these elements: the call must then run in full. Error `cancelled`.
-  Result<bool> run(std::span<const Value* const> inputs, const Cancellation& cancellation) const;
+  // handle these elements: the call must then run in full. Error `cancelled`. `counting`, unless
+  // null, counts the work and rounds of repeated nodes.
+  Result<bool> run(std::span<const Value* const> inputs, const Cancellation& cancellation,
+                   Executor* counting = nullptr) const;
 
   // Row-major results; valid until the next run.
   std::span<const Tensor> outputs() const { return outputs_; }
@@ -94,9 +99,15 @@ class Recording {
   std::vector<Tensor> outputs_;
   std::vector<std::function<bool()>> launches_;
   bool repeats_nodes_ = false;
+  uint64_t node_work_ = 0;  // of the node that is being noted
+  uint64_t repeated_work_ = 0;
   uint64_t account_limit_ = Limits{}.max_tensor_bytes;
-  // The cancellation of the running call.
-  std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
+  // What the running call gives its repeated nodes.
+  struct Caller {
+    Cancellation cancellation;
+    Executor* counting = nullptr;
+  };
+  std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
 };
 
 // For calls with inputs of the same sizes: their number, and the recording of one of them.
@@ -106,7 +117,7 @@ struct RecordedCalls {
   uint64_t last_call = 0;
   uint64_t refusals = 0;  // by the recording
   bool refused = false;
-  uint64_t work = 0;   // of one such call (Limits::max_work)
+  uint64_t work = 0;   // of one such call (Limits::max_work), without its repeated nodes
   uint64_t bytes = 0;  // most memory that the last full call used at once
   std::unique_ptr<const Recording> recording;
 

@@ -121,12 +121,14 @@ std::optional<RepeatedNode> RepeatedNode::of(const BoundNode& node,
   return out;
 }
 
-bool RepeatedNode::run(const Cancellation& cancellation) const {
+bool RepeatedNode::run(const Cancellation& cancellation, Executor* counting) const {
   ops::Context context;
   context.max_tensor_bytes = limits_.max_tensor_bytes;
-  Executor executor(context, limits_, cancellation);
+  Executor executor(context, counting == nullptr ? limits_ : counting->limits(), cancellation);
   executor.run_nested_by(nested_);
+  if (counting != nullptr) executor.count_from(*counting);
   const auto results = executor.compute_with(*node_, arguments_);
+  if (counting != nullptr) counting->count_from(executor);
   if (!results || results->size() < results_.size()) return false;
   for (size_t i = 0; i < results_.size(); ++i)
     if (!put((*results)[i], results_[i])) return false;

@@ -28,8 +28,8 @@ class RepeatedNode {
 
   // Writes the results to their recorded places, unless the node writes there itself. False if
   // tensors have other sizes or if other values differ, for which later launches were not made.
-  // False also for errors.
-  bool run(const Cancellation& cancellation) const;
+  // False also for errors. `counting`, unless null, counts the node's work and rounds.
+  bool run(const Cancellation& cancellation, Executor* counting) const;
 
   // Bytes of the results.
   uint64_t bytes() const;

@@ -78,6 +78,11 @@ class Executor {
   // Counts the elements of tensors and of tensors in lists.
   Result<void> count_elements(std::span<const Value> values);
   uint64_t work() const { return work_; }
+  // Goes on counting work and rounds where another executor of the same call stands.
+  void count_from(const Executor& other) {
+    iterations_ = other.iterations_;
+    work_ = other.work_;
+  }
   const Cancellation& cancellation() const { return cancellation_; }
 
   // The open autocast regions; the innermost, which is last, applies. A graph must leave them as it

@@ -256,8 +256,8 @@ std::optional<Places> picked(const Shape& from, const Picks& picks) {
 
 class MappedStep final : public Step {
  public:
-  // A nonzero `filler` is for float32; other dtypes are only filled with zeros.
-  MappedStep(Nodes nodes, Rule rule, float filler, std::shared_ptr<Room> room)
+  // A `filler` other than +0 is for float32; other dtypes are only filled with zeros.
+  MappedStep(Nodes nodes, Rule rule, double filler, std::shared_ptr<Room> room)
       : Step(std::move(nodes)), rule_(std::move(rule)), filler_(filler), room_(std::move(room)) {}
 
   std::string_view name() const override { return "mapped_copy"; }
@@ -266,7 +266,7 @@ class MappedStep final : public Step {
     const BoundArgument& argument = first().arguments[0];
     const Tensor* from = frame.tensor(argument);
     if (from == nullptr || !from->defined() || from->numel() == 0 || from->is_wrapped_number() ||
-        (filler_ != 0 && from->dtype() != Dtype::float32))
+        (std::bit_cast<uint64_t>(filler_) != 0 && from->dtype() != Dtype::float32))
       return false;
     const int64_t bytes = dtype_size(from->dtype());
     if (bytes > 16 || std::popcount(static_cast<uint64_t>(bytes)) != 1) return false;
@@ -312,7 +312,8 @@ class MappedStep final : public Step {
     const bool rearranged = was_rearranged && sizes.size() == from.sizes().size();
     if (rearranged) std::rotate(places->begin() + 1, places->begin() + 2, places->end());
     std::array<std::byte, 16> filler{};
-    std::memcpy(filler.data(), &filler_, sizeof filler_);
+    const auto number = static_cast<float>(filler_);
+    std::memcpy(filler.data(), &number, sizeof number);
     auto copy = std::make_shared<const Copy>(
         Copy{from.sizes(), from.strides(), bytes, was_rearranged, std::move(sizes), rearranged,
              kernels::MappedCopy(*std::move(places), bytes, filler)});
@@ -326,7 +327,7 @@ class MappedStep final : public Step {
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Copy> last_;
   Rule rule_;
-  float filler_;
+  double filler_;
   std::shared_ptr<Room> room_;
 };
 
@@ -340,7 +341,7 @@ std::optional<Sizes> list_of(const Planner& planner, const BoundNode& node, std:
 
 struct Found {
   Rule rule;
-  float filler = 0;
+  double filler = 0;
   Step::Nodes before{};  // earlier nodes that the step includes
 };
 
@@ -388,7 +389,7 @@ std::optional<Found> find_padding(const Planner& planner, const BoundNode& node)
     filler = *value;
   }
   return Found{[pads = *pads, edge = *edge](const Shape& from) { return padded(from, pads, edge); },
-               static_cast<float>(filler)};
+               filler};
 }
 
 std::optional<Found> find_nearest(const Planner& planner, const BoundNode& node) {

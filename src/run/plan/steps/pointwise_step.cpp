@@ -1,6 +1,7 @@
 // Elementwise functions, one for each step.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/memory_account.h"
 #include "kernels/pointwise.h"
@@ -283,9 +284,14 @@ std::optional<Unary> unary_of(const Planner& planner, const BoundNode& node) {
     return planner.number(node, "beta") == 1.0 && planner.number(node, "threshold") == 20.0
                ? std::optional(Unary::softplus)
                : std::nullopt;
+  // PyTorch takes no roots of float16 here, so the powers of -inf are those of pow
+  // (ATen/native/cpu/PowKernel.cpp).
+  const bool takes_roots = made == nullptr || made->dtype.dtype() != Dtype::float16;
   if (is_operator(node, "aten::pow", "Tensor_Scalar"))
     for (const auto& row : kPowers)
-      if (planner.number(node, "exponent") == row.exponent) return row.function;
+      if (planner.number(node, "exponent") == row.exponent &&
+          (takes_roots || std::fabs(row.exponent) != 0.5))
+        return row.function;
   return std::nullopt;
 }
 

@@ -61,11 +61,19 @@ bool TileBuilder::add(const BoundNode& node) {
   }
   if (const auto unary = unary_of(planner_, node)) {
     node_.makes_floats = makes_floats(node, *unary);
-    return finish(node, emit(*unary, source(node.arguments[0])));
+    const TileSource value = source(node.arguments[0]);
+    const TileSource result = emit(*unary, value);
+    // In double, PyTorch's threshold shows.
+    return finish(node, *unary == Unary::softplus && node_.dtype == Dtype::float64
+                            ? choose(emit(Binary::greater, value, number(20)), value, result)
+                            : result);
   }
   if (is_operator(node, "aten::pow", "Tensor_Scalar") && planner_.number(node, "exponent") == 3.0) {
     const TileSource value = source(node.arguments[0]);
-    return finish(node, emit(Binary::multiply, emit(Unary::square, value), value));
+    TileSource square = emit(Unary::square, value);
+    // PyTorch has a power function of float16; for bfloat16 it rounds each product.
+    if (node_.dtype == Dtype::bfloat16) square = rounded(square);
+    return finish(node, emit(Binary::multiply, square, value));
   }
   if (is_operator(node, "aten::pow", "Scalar") && planner_.number(node, "self") == 2.0) {
     node_.makes_floats = true;
@@ -97,13 +105,14 @@ bool TileBuilder::add_binary(const BoundNode& node, const BinaryNode& binary) {
   TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
   // PyTorch rounds each intermediate result of this function to halves.
   if (binary.function == Binary::floor_quotient && is_half(node_.dtype)) return false;
-  // Sums, products and quotients of halves take numbers without rounding them first.
-  if (binary.function > Binary::divide) {
+  // Products and quotients of halves take numbers without rounding them first.
+  if (binary.function != Binary::multiply && binary.function != Binary::divide) {
     a = as_element(node_.dtype, a);
     b = as_element(node_.dtype, b);
   }
-  return finish(node, binary.swaps ? emit(binary.function, b, a, binary.scale)
-                                   : emit(binary.function, a, b, binary.scale));
+  const double scale = as_element(node_.dtype, number(binary.scale)).number;
+  return finish(
+      node, binary.swaps ? emit(binary.function, b, a, scale) : emit(binary.function, a, b, scale));
 }
 
 bool TileBuilder::add_bent(const BoundNode& node) {
@@ -199,7 +208,7 @@ bool TileBuilder::add_lerp(const BoundNode& node) {
   if (!weight) return false;
   const TileSource from = source(node.arguments[0]), to = source(node.arguments[1]);
   const TileSource way = emit(Binary::subtract, to, from);
-  const bool is_near = *weight < 0.5;
+  const bool is_near = std::abs(*weight) < 0.5;
   return finish(node, emit(Binary::add, is_near ? from : to, way, is_near ? *weight : *weight - 1));
 }
 
@@ -349,7 +358,7 @@ bool TileBuilder::add_normal_distribution(const BoundNode& node) {
 bool TileBuilder::add_rounding(const BoundNode& node) {
   const auto decimals = planner_.integer(node, "decimals");
   constexpr int64_t kMostDecimals = 10;  // powers of ten up to this one are exact floats
-  if (!decimals || std::abs(*decimals) > kMostDecimals) return false;
+  if (!decimals || *decimals < -kMostDecimals || *decimals > kMostDecimals) return false;
   const TileSource x = source(node.arguments[0]);
   const TileSource ten = number(std::pow(10.0, static_cast<double>(std::abs(*decimals))));
   const bool multiplies = *decimals >= 0;
@@ -378,8 +387,9 @@ bool TileBuilder::add_numbers_for_others(const BoundNode& node) {
 }
 
 bool TileBuilder::add_shrink(const BoundNode& node) {
-  const auto bound = planner_.number(node, "lambd");
+  auto bound = planner_.number(node, "lambd");
   if (!bound || *bound < 0) return false;
+  ops::round_elements(node_.dtype, 1, &*bound);
   const TileSource x = source(node.arguments[0]);
   if (is_operator(node, "aten::softshrink")) {
     const TileSource near =

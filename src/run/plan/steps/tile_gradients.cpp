@@ -69,6 +69,10 @@ std::optional<TileSource> TileBuilder::silu_gradient(const BoundNode& node) {
 
 // tanh(softplus(x)) + x * sigmoid(x) * (1 - tanh(softplus(x))^2).
 std::optional<TileSource> TileBuilder::mish_gradient(const BoundNode& node) {
+  // The result has the dtype of self, whatever that of the gradient.
+  const TensorMeta *given = planner_.record(node.arguments[0]),
+                   *taken = planner_.record(node.arguments[1]);
+  if (given == nullptr || taken == nullptr || given->dtype != taken->dtype) return std::nullopt;
   const TileSource gradient = source(node.arguments[0]), x = source(node.arguments[1]);
   const TileSource bent = emit(Activation::tanh, emit(Unary::softplus, x));
   const TileSource scaled = multiply(x, emit(Activation::sigmoid, x));
@@ -155,8 +159,9 @@ std::optional<TileSource> TileBuilder::hardswish_gradient(const BoundNode& node)
 }
 
 std::optional<TileSource> TileBuilder::shrink_gradient(const BoundNode& node) {
-  const auto bound = planner_.number(node, "lambd");
+  auto bound = planner_.number(node, "lambd");
   if (!bound) return std::nullopt;
+  ops::round_elements(node_.dtype, 1, &*bound);
   const TileSource gradient = source(node.arguments[0]), x = source(node.arguments[1]);
   return choose(emit(Binary::less_equal, emit(Unary::absolute, x), number(*bound)), number(0),
                 gradient);
