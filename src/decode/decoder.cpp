@@ -1,6 +1,7 @@
 #include "pt2/decoder.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/text.h"
 #include "decode/encoder.h"
@@ -37,6 +38,8 @@ struct Decoder::State {
   // vocabulary].
   Result<Tensor> feed(std::span<const int64_t> ids, const CallOptions& options);
   Result<Tensor> feed_checked(std::span<const int64_t> ids, const CallOptions& options);
+  // Error `limit` if the ids of the batch take more memory than a call may hold.
+  Result<void> check_batch(size_t tokens) const;
   Result<Tensor> feed_first(const StepTokens& tokens, const CallOptions& options);
   Result<Tensor> feed_next(const StepTokens& tokens, const CallOptions& options);
   Result<Tensor> feed_all(const StepTokens& tokens, const CallOptions& options);
@@ -182,6 +185,7 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
   state->threads = options.threads;
   state->limits = options.limits;
   state->shared_bytes = weights.shared_bytes();
+  state->batch.size = state->sequences_at_once(1);
   return Decoder(std::move(state));
 }
 
@@ -235,7 +239,7 @@ Result<void> Decoder::give(NamedTensors inputs, const CallOptions& options) {
                                  : "no program has such an input, expected " + list(names),
                    "input '" + name + "'"};
   reset();
-  Batch batch{.given = std::move(inputs)};
+  Batch batch{.size = state_->batch.size, .given = std::move(inputs)};
   if (state_->encoder) {
     const MemoryAccount::Scope scope(
         run::open_account(state_->limits, state_->encoder->shared()->file_bytes));
@@ -361,13 +365,33 @@ Result<Tensor> Decoder::State::feed_checked(std::span<const int64_t> ids,
                  ""};
   const MemoryAccount::Scope scope(
       run::open_account(limits, next->model().shared()->file_bytes + cache.bytes()));
+  const int64_t start = position;
+  const bool calls_again = start > 0 && count > next->tokens_at_once().value_or(count);
+  Cache before = calls_again ? cache : Cache();
   Result<Tensor> logits = within_memory([&] { return feed(ids, options); });
+  if (!logits && position != start) {  // earlier calls for these tokens succeeded
+    position = start;
+    cache = std::move(before);
+  }
   if (!logits && logits.error().code == ErrorCode::invalid)
     if (std::optional<Error> unknown = unknown_token(ids)) return *std::move(unknown);
   return logits;
 }
 
+// The number of sequences may come from the file.
+Result<void> Decoder::State::check_batch(size_t tokens) const {
+  const MemoryAccount::Scope scope(
+      run::open_account(limits, next->model().shared()->file_bytes + cache.bytes()));
+  return within_memory([&]() -> Result<void> {
+    Sizes sizes = {batch.size, static_cast<int64_t>(tokens)};
+    if (!checked_numel(sizes)) throw std::bad_alloc();
+    Tensor::zeros(Dtype::int64, std::move(sizes));
+    return {};
+  });
+}
+
 Result<Tensor> Decoder::feed(std::span<const int64_t> ids, const CallOptions& options) {
+  PT2_TRY_VOID(state_->check_batch(ids.size()));
   std::vector<int64_t> of_all;
   for (int64_t i = 0; i < state_->batch.size; ++i)
     of_all.insert(of_all.end(), ids.begin(), ids.end());
@@ -378,7 +402,8 @@ Result<Tensor> Decoder::feed(std::span<const int64_t> ids, const CallOptions& op
 int64_t Decoder::State::sequences_at_once(int64_t count) const {
   SymRange range = next->sequences_at_once();
   if (range.min == range.max) return range.max.value_or(count);
-  if (first && first->sequences_at_once().max) range.max = first->sequences_at_once().max;
+  const std::optional<int64_t> most = first ? first->sequences_at_once().max : std::nullopt;
+  if (most) range.max = std::min(range.max.value_or(*most), *most);
   return range.max ? std::min(count, *range.max) : count;
 }
 
@@ -424,6 +449,7 @@ Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prom
   const std::vector<int64_t>& stop_ids = options.stop_ids ? *options.stop_ids : settings.stop_ids;
   reset();
   batch.size = sequences_at_once(static_cast<int64_t>(prompts.size()));
+  PT2_TRY_VOID(check_batch(std::ranges::max(prompts, {}, &std::vector<int64_t>::size).size()));
   std::vector<int64_t> ids = pad(prompts, batch);
   PT2_TRY(Tensor logits, feed_checked(ids, options.call));
   std::vector<Sampler> samplers;
@@ -438,9 +464,10 @@ Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prom
     return (!options.on_token || options.on_token(token)) &&
            (!options.on_token_of || options.on_token_of(number + prompt, token));
   };
-  const auto count = static_cast<size_t>(logits.size(1));
   while (std::ranges::find(ended, false) != ended.end()) {
     ids.resize(static_cast<size_t>(batch.size));
+    // The programs may differ in the number of their scores.
+    const auto count = static_cast<size_t>(logits.size(1));
     for (size_t i = 0; i < prompts.size(); ++i) {
       // A sequence that has ended repeats its last token; its scores are ignored.
       if (ended[i]) continue;

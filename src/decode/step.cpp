@@ -14,6 +14,20 @@ Error at_input(std::string text, const ModelValue& input) {
   return {ErrorCode::unsupported, std::move(text), "input '" + input.name + "'"};
 }
 
+// A number that the dtype does not hold would stand for another one.
+Result<void> check_range(const ModelValue& input, Dtype dtype, std::span<const int64_t> values) {
+  if (dtype == Dtype::int64) return {};
+  const auto count = static_cast<int64_t>(values.size());
+  Tensor stored = Tensor::zeros(dtype, {count}), loaded = Tensor::zeros(Dtype::int64, {count});
+  ops::copy_elements(stored, Tensor::from<int64_t>(Dtype::int64, {count}, values));
+  ops::copy_elements(loaded, stored);
+  const auto wrong = std::ranges::mismatch(values, loaded.as<int64_t>()).in1;
+  if (wrong == values.end()) return {};
+  return Error{ErrorCode::argument,
+               "found " + std::to_string(*wrong) + ", expected " + std::string(dtype_name(dtype)),
+               "input '" + input.name + "'"};
+}
+
 // Returns [sequences, tokens]. For a program without that rank or size: one row for all sequences,
 // or one token for each sequence.
 Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> values,
@@ -37,6 +51,7 @@ Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> value
   if (const auto numel = checked_numel(sizes); !numel || *numel > (int64_t{1} << 32))
     return at_input("found " + input.type + ", expected integers [sequences, tokens]", input);
   const Tensor source = rank < 2 ? rows.with_view(sizes, Sizes(rank, 1), 0) : rows;
+  PT2_TRY_VOID(check_range(input, *dtype, values));
   Tensor out = Tensor::zeros(*dtype, std::move(sizes));
   ops::copy_elements(out, source);
   return out;
@@ -44,16 +59,17 @@ Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> value
 
 // Returns a mask of the attended keys, as bools or integers; as a summand of the scores if
 // `is_added`.
-Tensor mask_of(Dtype dtype, Sizes sizes, std::span<const uint8_t> keeps, bool is_added) {
-  Tensor out = Tensor::zeros(dtype, sizes);
+Tensor mask_of(Dtype dtype, const Tensor& keeps, bool is_added) {
+  Tensor out = Tensor::zeros(dtype, keeps.sizes());
   if (!is_added) {
-    ops::copy_elements(out, Tensor::from<uint8_t>(Dtype::uint8, std::move(sizes), keeps));
+    ops::copy_elements(out, keeps);
     return out;
   }
-  std::vector<float> added;
-  for (const uint8_t each : keeps)
-    added.push_back(each ? 0 : -std::numeric_limits<float>::infinity());
-  ops::copy_elements(out, Tensor::from<float>(Dtype::float32, std::move(sizes), added));
+  Tensor added = Tensor::zeros(Dtype::float32, keeps.sizes());
+  std::ranges::transform(keeps.as<uint8_t>(), added.data<float>(), [](uint8_t each) {
+    return each != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+  });
+  ops::copy_elements(out, added);
   return out;
 }
 bool is_added(Dtype dtype, size_t rank) {
@@ -281,7 +297,8 @@ Result<Tensor> ProgramStep::make_mask(const ModelValue& input, const StepTokens&
   const int64_t offset = !window               ? 0
                          : moving_window() > 0 ? dropped
                                                : std::max<int64_t>(dropped, 0);
-  std::vector<uint8_t> keeps;
+  Tensor keeps = Tensor::zeros(Dtype::uint8, one_head);
+  uint8_t* next = keeps.data<uint8_t>();
   for (int64_t sequence = 0; sequence < sequences; ++sequence) {
     const int64_t padding = sequence < batch.size ? batch.padding_of(sequence) : 0;
     for (int64_t row = 0; row < rows; ++row) {
@@ -291,10 +308,10 @@ Result<Tensor> ProgramStep::make_mask(const ModelValue& input, const StepTokens&
       // attend to it.
       if (rank == 4) first = std::min(first, last);
       for (int64_t key = 0; key < keys; ++key)
-        keeps.push_back(key + offset >= first && key + offset <= last ? 1 : 0);
+        *next++ = key + offset >= first && key + offset <= last ? 1 : 0;
     }
   }
-  Tensor out = mask_of(*dtype, one_head, keeps, is_added(*dtype, rank));
+  Tensor out = mask_of(*dtype, keeps, is_added(*dtype, rank));
   if (heads == 1) return out;
   Sizes sizes = one_head;
   sizes[1] = heads;

@@ -283,6 +283,15 @@ TEST(Decoder, PutsPaddingBeforeShorterPrompts) {
   }
 }
 
+TEST(Decoder, FeedsAllSequencesOfAFixedBatch) {
+  Decoder decoder =
+      Decoder::open(std::string(PT2_TEST_DATA) + "/hostile/generate-two-sequences.pt2").value();
+  const std::vector<int64_t> ids = {3};
+  EXPECT_TRUE(decoder.feed(ids));
+  ASSERT_TRUE(decoder.give({}));
+  EXPECT_TRUE(decoder.feed(ids));
+}
+
 TEST(Decoder, TakesAFolderOfOneProgram) {
   test::TemporaryFolder copy;
   std::filesystem::copy(folder("dynamic") + "/decode.pt2", copy.path());
@@ -290,6 +299,23 @@ TEST(Decoder, TakesAFolderOfOneProgram) {
   Decoder decoder = Decoder::open(copy.path()).value();
   const Expected wanted = expected("dynamic");
   EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+}
+
+TEST(Decoder, IsUnchangedAfterAnErrorInALaterCall) {
+  test::TemporaryFolder copy;
+  std::filesystem::copy(folder("dynamic") + "/decode.pt2", copy.path());
+  Decoder decoder = Decoder::open(copy.path()).value();
+  const std::vector<int64_t> begun = {3, 4}, wrong = {5, 6, 1000000}, next = {7};
+  EXPECT_FALSE(decoder.feed(wrong));
+  EXPECT_EQ(decoder.position(), 0);
+  ASSERT_TRUE(decoder.feed(begun));
+  EXPECT_FALSE(decoder.feed(wrong));
+  EXPECT_EQ(decoder.position(), 2);
+  const Tensor found = decoder.feed(next).value();
+  decoder.reset();
+  const Tensor wanted = decoder.feed(std::vector<int64_t>{3, 4, 7}).value();
+  for (int64_t i = 0; i < wanted.numel(); ++i)
+    EXPECT_EQ(found.data<float>()[i], wanted.data<float>()[i]);
 }
 
 TEST(Decoder, ComputesAllAgainWhereNoInputTakesTheCache) {
