@@ -51,7 +51,7 @@ std::optional<Tensor> parse_scalar_tensor(Dtype dtype, std::string_view text) {
     }
     case DtypeCategory::integer: {
       const auto number = parse_int(text);
-      if (!number) return std::nullopt;
+      if (!number || !fits(*number, dtype)) return std::nullopt;
       ops::store_elements(&*number, 1, dtype, 1, tensor.raw_data());
       return tensor;
     }

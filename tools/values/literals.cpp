@@ -24,6 +24,8 @@ class LiteralReader {
     const DtypeCategory category = dtype_category(dtype);
     const bool whole = category == DtypeCategory::boolean || category == DtypeCategory::integer;
     if (whole && !all_whole_) return fault("has numbers that are not whole");
+    if (std::ranges::any_of(integers_, [&](int64_t each) { return whole && !fits(each, dtype); }))
+      return fault("has a number that the dtype does not hold");
     Tensor tensor = Tensor::zeros(dtype, sizes_);
     const auto count = static_cast<int64_t>(floats_.size());
     if (whole)
@@ -62,6 +64,16 @@ class LiteralReader {
 };
 
 }  // namespace
+
+// Imitates torch.tensor, which lets negative numbers wrap in unsigned dtypes.
+bool fits(int64_t number, Dtype dtype) {
+  const int64_t bits = 8 * dtype_size(dtype);
+  if (dtype_category(dtype) != DtypeCategory::integer || bits == 64) return true;
+  const bool is_unsigned =
+      dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32;
+  const int64_t most = (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
+  return number <= most && number >= (is_unsigned ? -most : -most - 1);
+}
 
 Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {
   LiteralReader reader;

@@ -12,9 +12,12 @@
 
 namespace pt2::tools {
 
+// False if an integer dtype does not hold the number.
+bool fits(int64_t number, Dtype dtype);
+
 // Returns [[1, 2, 3]] as a tensor of that dtype. The messages of errors `argument` continue a
 // sentence, "has rows that differ in length": for such rows, for JSON that is not an array, and for
-// fractions if the dtype has none.
+// fractions if the dtype has none, and for numbers that the dtype does not hold.
 Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json);
 // The same for a text: JSON with NaN and Infinity.
 Result<Tensor> parse_tensor(Dtype dtype, std::string_view text);
