@@ -288,6 +288,8 @@ contains
     made = c_null_ptr
     tokens = 0
     lengths = 0
+    message = ""
+    if (size(tokens, 1) == 0) return ! to the library, 0 is the number of generation_config.json
     call take_error(c_generate(decoder%handle, ids, int(counts, c_size_t), size(counts, kind=c_size_t), options, &
                                c_null_ptr, made, c_null_ptr), message)
     do i = 1, size(counts)

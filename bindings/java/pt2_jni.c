@@ -133,7 +133,7 @@ static jobject tensor_of(JNIEnv* env, char kind, const pt2_tensor_view* view) {
     (*env)->SetLongArrayRegion(env, sizes, dim, 1, &size);
     count *= (size_t)size;
   }
-  data = new_array(env, kind, (jsize)count);
+  data = count > INT32_MAX ? NULL : new_array(env, kind, (jsize)count);
   if (data == NULL) return NULL;
   if (count > 0) {
     char* to = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
@@ -144,7 +144,7 @@ static jobject tensor_of(JNIEnv* env, char kind, const pt2_tensor_view* view) {
   return (*env)->NewObject(env, type, make, data, sizes);
 }
 
-// A row-major copy; null for what is no tensor of a known type.
+// A row-major copy; null for what is no tensor of a known type, or has more elements than an array.
 static jobject write_tensor(JNIEnv* env, const pt2_value* value) {
   pt2_tensor_view view;
   pt2_value* rows = NULL;

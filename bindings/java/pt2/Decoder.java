@@ -21,6 +21,7 @@ public final class Decoder implements AutoCloseable {
   }
 
   private long handle;
+  private boolean generating;
 
   public Decoder(String path) {
     handle = open(path.getBytes(StandardCharsets.UTF_8));
@@ -44,11 +45,20 @@ public final class Decoder implements AutoCloseable {
     int[] lengths = Arrays.stream(prompts).mapToInt(prompt -> prompt.length).toArray();
     Sampling how = sampling == null ? Sampling.GREEDY : sampling;
     double[] two = sampling == null ? new double[0] : new double[] {how.temperature(), how.topP()};
-    return generate(open(), ids, lengths, maxNewTokens, two, how.topK(), how.seed(), stopIds, onToken);
+    long decoder = open();
+    if (generating) throw new IllegalStateException("the decoder is generating");
+    generating = true;
+    try {
+      return generate(decoder, ids, lengths, maxNewTokens, two, how.topK(), how.seed(), stopIds, onToken);
+    } finally {
+      generating = false;
+    }
   }
 
   @Override
   public synchronized void close() {
+    // OnToken runs in the thread that generates, which synchronized does not hold back.
+    if (generating) throw new IllegalStateException("the decoder is generating");
     if (handle != 0) free(handle);
     handle = 0;
   }
