@@ -1,6 +1,7 @@
 #include "check/shapes/abstract_value.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/values/constant_value.h"
 #include "ops/bind.h"
@@ -95,7 +96,13 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
 }
 
 Abstraction by_record(const SymbolBindings& bindings) {
-  return [&](const GraphValue& value) { return abstract_value(value, bindings); };
+  // A node may use a value any number of times, and its sizes may be as long as the file.
+  using Known = std::unordered_map<const GraphValue*, std::optional<Value>>;
+  return [&bindings, known = Known()](const GraphValue& value) mutable {
+    const auto [found, is_new] = known.try_emplace(&value);
+    if (is_new) found->second = abstract_value(value, bindings);
+    return found->second;
+  };
 }
 
 std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
