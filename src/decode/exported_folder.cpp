@@ -125,6 +125,18 @@ void find_ignored(const JsonValue& json, GenerationSettings& out) {
       out.ignored.emplace_back(name);
 }
 
+Result<std::vector<int64_t>> read_stop_ids(const JsonValue& json) {
+  std::vector<int64_t> ids;
+  const JsonValue* stop = json.find("eos_token_id");
+  if (stop == nullptr || stop->is_null()) return ids;
+  for (const JsonValue& item : stop->is_array() ? stop->items : std::vector<JsonValue>{*stop}) {
+    const Result<int64_t> id = item.get_int();
+    if (!id) return at(id.error(), ".eos_token_id");
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
 // Imitates transformers.GenerationConfig: absent or null members have their defaults.
 Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
   PT2_TRY(const auto samples, optional_member(json, "do_sample", &JsonValue::get_bool));
@@ -137,13 +149,7 @@ Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
     out.sampling.top_p = top_p.value_or(1);
   }
   PT2_TRY(out.max_new_tokens, optional_member(json, "max_new_tokens", &JsonValue::get_int));
-  if (const JsonValue* stop = json.find("eos_token_id"); stop != nullptr && !stop->is_null()) {
-    for (const JsonValue& item : stop->is_array() ? stop->items : std::vector<JsonValue>{*stop}) {
-      const Result<int64_t> id = item.get_int();
-      if (!id) return at(id.error(), ".eos_token_id");
-      out.stop_ids.push_back(*id);
-    }
-  }
+  PT2_TRY(out.stop_ids, read_stop_ids(json));
   PT2_TRY(out.start_id, optional_member(json, "decoder_start_token_id", &JsonValue::get_int));
   find_ignored(json, out);
   return {};
@@ -176,13 +182,17 @@ Result<ExportedFolder> read_exported_folder(const std::string& path) {
   if (out.programs.empty())
     return Error{ErrorCode::argument,
                  "found no program in the folder, expected export.json or a .pt2 file", path};
-  PT2_TRY([[maybe_unused]] const bool has_settings,
+  PT2_TRY(const bool has_settings,
           read_part(folder / "generation_config.json",
                     [&](const JsonValue& json) { return read_settings(json, out.settings); }));
   PT2_TRY([[maybe_unused]] const bool has_config,
           read_part(folder / "config.json", [&](const JsonValue& json) -> Result<void> {
             PT2_TRY(const auto type, optional_member(json, "model_type", &JsonValue::get_string));
             if (type) out.model_type = std::string(*type);
+            // As in Transformers (generation/configuration_utils.py from_model_config).
+            if (!has_settings) {
+              PT2_TRY(out.settings.stop_ids, read_stop_ids(json));
+            }
             if (!out.settings.start_id) {
               PT2_TRY(out.settings.start_id,
                       optional_member(json, "decoder_start_token_id", &JsonValue::get_int));
