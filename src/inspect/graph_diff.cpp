@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/hash/text_hash.h"
+#include "base/printable.h"
 #include "inspect/align.h"
 #include "inspect/spelling.h"
 #include "ir/target.h"
@@ -19,11 +20,19 @@ constexpr size_t kMaxText = 300;
 
 uint64_t hash_text(std::string_view text) { return mix_hash(0, text); }
 
+// Returns the value's name for texts. A few bytes can name a value by a long name of the other
+// file, so a long name is cut; the number tells it from others.
+std::string value_text(const Graph& graph, ValueId id) {
+  const std::string_view name = graph.value(id).name;
+  if (name.size() <= kMaxText) return fmt::format("%{}", name);
+  return fmt::format("%{}#{}", printable(name), static_cast<size_t>(id));
+}
+
 std::string result_name(const Graph& graph, const Node& node) {
   std::string name;
   for (const Argument& output : node.outputs)
     for_each_value(output, [&](ValueId id) {
-      if (name.empty()) name = "%" + graph.value(id).name;
+      if (name.empty()) name = value_text(graph, id);
     });
   return name.empty() ? node.name.value_or(std::string(short_target(node.target))) : name;
 }
@@ -33,11 +42,13 @@ class Side {
  public:
   explicit Side(const GraphSide& side) : graph(side.graph), symbols(side.symbols) {
     for (size_t i = 0; i < graph.inputs().size(); ++i)
-      for_each_value(graph.inputs()[i], [&](ValueId id) { roles[id] = side.inputs[i]; });
+      for_each_value(graph.inputs()[i], [&](ValueId id) {
+        roles[id] = {side.inputs[i], hash_text(side.inputs[i])};
+      });
     order.assign(graph.nodes().begin(), graph.nodes().end());
     const OperandHashes names{[&](ValueId id) {
       const auto role = roles.find(id);
-      return role == roles.end() ? 0 : hash_text(role->second);
+      return role == roles.end() ? 0 : role->second.hash;
     }};
     for (const NodeId id : order) {
       const Node& node = graph.node(id);
@@ -53,7 +64,7 @@ class Side {
   std::vector<uint64_t> contents() const {
     std::vector<uint64_t> values(graph.value_count()), out(order.size());
     const OperandHashes operands{[&](ValueId id) { return values[static_cast<size_t>(id)]; }};
-    for (const auto& [id, role] : roles) values[static_cast<size_t>(id)] = hash_text(role);
+    for (const auto& [id, role] : roles) values[static_cast<size_t>(id)] = role.hash;
     for (size_t i = 0; i < order.size(); ++i) {
       const Node& node = graph.node(order[i]);
       out[i] = hash_node(node, operands);
@@ -90,7 +101,11 @@ class Side {
 
   const Graph& graph;
   SymbolNames& symbols;
-  std::unordered_map<ValueId, std::string> roles;  // of the graph's inputs
+  struct Role {
+    std::string_view text;  // in the GraphSide
+    uint64_t hash = 0;
+  };
+  std::unordered_map<ValueId, Role> roles;  // of the graph's inputs
   std::vector<NodeId> order;
   // Hashes by place in `order`.
   std::vector<uint64_t> modules, targets, locals, results;
@@ -191,9 +206,9 @@ class GraphDiff {
     const auto each_input = [](const Side& side, auto&& visit) {
       for (const Argument& input : side.graph.inputs()) for_each_value(input, visit);
     };
-    each_input(before_, [&](ValueId id) { inputs.emplace(before_.roles.at(id), id); });
+    each_input(before_, [&](ValueId id) { inputs.emplace(before_.roles.at(id).text, id); });
     each_input(after_, [&](ValueId id) {
-      const auto found = inputs.find(after_.roles.at(id));
+      const auto found = inputs.find(after_.roles.at(id).text);
       if (found != inputs.end()) name_as(id, found->second);
     });
     for (size_t i = 0; i < to_after_.size(); ++i) {
@@ -212,9 +227,10 @@ class GraphDiff {
   // the name of another value of before_.
   std::string name_after(ValueId id) const {
     if (const auto counterpart = counterparts_[static_cast<size_t>(id)])
-      return "%" + before_.graph.value(*counterpart).name;
+      return value_text(before_.graph, *counterpart);
     const std::string& name = after_.graph.value(id).name;
-    return "%" + name + (before_.graph.find_value(name) ? " (new)" : "");
+    const bool is_other = name.size() > kMaxText || before_.graph.find_value(name);
+    return value_text(after_.graph, id) + (is_other ? " (new)" : "");
   }
 
   static std::vector<ValueId> results_of(const Side& side, size_t place) {
@@ -252,23 +268,25 @@ class GraphDiff {
     add_until(to_before_.size());
   }
 
-  Change change_at(const Side& side, size_t place, ChangeKind kind) const {
+  // A node may have many changes, which all repeat its place.
+  Change change_at(const Side& side, size_t place, ChangeKind kind) {
     const Node& node = side.node(place);
-    return {
-        .section = ChangeSection::node,
-        .kind = kind,
-        .program = {},
-        .what = fmt::format("{} ({})", result_name(side.graph, node), short_target(node.target)),
-        .before = {},
-        .after = {},
-        .module_path = module_path(node),
-        .source_line = source_line(node)};
+    if (&node != last_node_) {
+      last_node_ = &node;
+      last_place_ = {.what = bounded(fmt::format("{} ({})", result_name(side.graph, node),
+                                                 short_target(node.target))),
+                     .module_path = bounded(module_path(node)),
+                     .source_line = bounded(source_line(node))};
+    }
+    Change change = last_place_;
+    change.kind = kind;
+    return change;
   }
 
   ArgumentNames names_of(const Side& side) const {
     const bool is_after = &side == &after_;
     return {[this, &side, is_after](ValueId id) {
-              return is_after ? name_after(id) : "%" + side.graph.value(id).name;
+              return is_after ? name_after(id) : value_text(side.graph, id);
             },
             // Nested graphs are compared separately.
             [](SubgraphId) { return std::string("graph"); }};
@@ -407,14 +425,14 @@ class GraphDiff {
   // Reports a type change that no operand's type explains.
   void compare_results(size_t before, size_t after) {
     if (before_.results[before] == after_.results[after]) return;
+    if (has_changed_input(before_.node(before), after_.node(after))) return;
     const auto left = results_of(before_, before), right = results_of(after_, after);
     const auto type = [](const Side& side, ValueId id) {
       return plain_type(side.graph.value(id), side.symbols);
     };
     for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
       const std::string old_type = type(before_, left[i]), new_type = type(after_, right[i]);
-      if (old_type == new_type || has_changed_input(before_.node(before), after_.node(after)))
-        continue;
+      if (old_type == new_type) continue;
       Change change = change_at(before_, before, ChangeKind::changed);
       change.section = ChangeSection::size;
       change.before = old_type;
@@ -424,7 +442,7 @@ class GraphDiff {
   }
 
   bool has_changed_input(const Node& a, const Node& b) const {
-    std::vector<std::string> left, right;
+    std::vector<std::string_view> left, right;
     for (const NamedArgument& input : a.inputs)
       for_each_value(input.arg, [&](ValueId id) {
         left.push_back(plain_type(before_.graph.value(id), before_.symbols));
@@ -441,6 +459,8 @@ class GraphDiff {
   Difference& out_;
   std::vector<Change>& changes_;
   bool with_modules_;
+  const Node* last_node_ = nullptr;
+  Change last_place_;  // of last_node_
   std::vector<size_t> to_after_, to_before_;
   std::vector<std::optional<ValueId>> counterparts_;  // values of before_, by value id of after_
 };

@@ -36,7 +36,7 @@ class GraphHasher {
   std::string run(const std::vector<std::string>& inputs, const std::vector<size_t>& outputs) {
     for (size_t i = 0; i < graph_.inputs().size(); ++i)
       for_each_value(graph_.inputs()[i], [&](ValueId id) {
-        append_json_string(values_[static_cast<size_t>(id)], inputs[i]);
+        append_json_string(values_[static_cast<size_t>(id)], told_apart(inputs[i]));
       });
     // Nodes without results, such as assertions, count too. Order matters only among nodes that
     // touch the same memory, if a node writes to that memory.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/hash/sha256.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "ir/target.h"
 #include "pt2/ir/type_text.h"
@@ -84,6 +86,17 @@ class ArgumentText {
   const ArgumentNames& names_;
 };
 
+std::string type_text(const GraphValue& value, SymbolNames& symbols) {
+  if (const auto* object = std::get_if<CustomObjectType>(&value.meta)) return object->class_fqn;
+  if (const auto* number = std::get_if<SymInt>(&value.meta)) return "int " + symbols.text(*number);
+  const TensorMeta* meta = value.tensor();
+  if (meta == nullptr) return std::string(value_kind_name(value.kind()));
+  std::string out = dtype_text(meta->dtype) + "[";
+  for (size_t i = 0; i < meta->sizes.size(); ++i)
+    out += (i == 0 ? "" : ", ") + symbols.text(meta->sizes[i]);
+  return out + "]";
+}
+
 }  // namespace
 
 std::string_view SymbolNames::name(const std::string& symbol) {
@@ -116,19 +129,26 @@ std::string SymbolNames::text(const SymInt& size) {
   return size.is_symbolic() ? text(size.expr()) : std::to_string(size.literal());
 }
 
+const std::string& SymbolNames::type(const GraphValue& value) {
+  const auto [found, is_new] = types_.try_emplace(&value);
+  if (is_new) found->second = told_apart(type_text(value, *this));
+  return found->second;
+}
+
 void append_argument(std::string& out, const Argument& argument, const ArgumentNames& names) {
   ArgumentText(out, names).append(argument);
 }
 
-std::string plain_type(const GraphValue& value, SymbolNames& symbols) {
-  if (const auto* object = std::get_if<CustomObjectType>(&value.meta)) return object->class_fqn;
-  if (const auto* number = std::get_if<SymInt>(&value.meta)) return "int " + symbols.text(*number);
-  const TensorMeta* meta = value.tensor();
-  if (meta == nullptr) return std::string(value_kind_name(value.kind()));
-  std::string out = dtype_text(meta->dtype) + "[";
-  for (size_t i = 0; i < meta->sizes.size(); ++i)
-    out += (i == 0 ? "" : ", ") + symbols.text(meta->sizes[i]);
-  return out + "]";
+const std::string& plain_type(const GraphValue& value, SymbolNames& symbols) {
+  return symbols.type(value);
+}
+
+std::string told_apart(std::string text) {
+  constexpr size_t kMaxText = 2000;
+  if (text.size() <= kMaxText) return text;
+  Sha256 sum;
+  sum.add(text);
+  return printable(text, kMaxText / 2) + sum.hex();
 }
 
 }  // namespace pt2

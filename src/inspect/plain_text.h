@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "pt2/ir/program.h"
 
@@ -18,6 +19,7 @@ class SymbolNames {
  public:
   explicit SymbolNames(const Program& program) : pool_(*program.expressions) {}
 
+  // These two must be called before the first text.
   void rename(std::string from, std::string to) { names_.insert_or_assign(from, std::move(to)); }
   // After this call, symbols without a name get "s0", "s1", ...
   void number_the_rest() { numbers_ = true; }
@@ -25,10 +27,14 @@ class SymbolNames {
   // Returns "2*s0 + 1", or the number.
   std::string text(const SymInt& size);
   std::string text(Expr expr);
+  // Returns the plain_type of a value. Makes it once, because a few bytes can name a value whose
+  // type is as long as the file.
+  const std::string& type(const GraphValue& value);
 
  private:
   const ExprPool& pool_;
   std::map<std::string, std::string, std::less<>> names_;
+  std::unordered_map<const GraphValue*, std::string> types_;
   size_t next_ = 0;
   bool numbers_ = false;
 };
@@ -43,7 +49,12 @@ void append_argument(std::string& out, const Argument& argument, const ArgumentN
 
 // Returns "f32[s0, 8]", dtype and sizes only. Returns "int s0" for a number, the class for an
 // object.
-std::string plain_type(const GraphValue& value, SymbolNames& symbols);
+const std::string& plain_type(const GraphValue& value, SymbolNames& symbols);
+
+// For a text that many nodes repeat. Returns a text of more than 2000 bytes as its beginning and a
+// hash, so that different texts stay different.
+std::string told_apart(std::string text);
+
 }  // namespace pt2
 
 #endif  // PT2_INSPECT_PLAIN_TEXT_H

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "ir/structure.h"
 #include "ir/symbols/symbols_internal.h"
 #include "schema/path.h"
@@ -186,7 +187,10 @@ std::string ReadContext::place() const {
   std::string text;
   for (const Place& each : path_) {
     if (each.is_key) {
-      text += key_step(each.name);
+      // A key can be as long as the file, and all findings of its entry name it.
+      constexpr size_t kMaxKey = 1000;
+      const std::string_view key = each.name.substr(0, kMaxKey);
+      text += key_step(key.substr(0, valid_utf8_prefix(key)));
       continue;
     }
     if (!each.name.empty()) text += fmt::format(".{}", each.name);

@@ -201,17 +201,20 @@ Error TextReader::unexpected(std::string_view expected) const {
 }
 
 Error TextReader::error_at(size_t offset, ErrorCode code, std::string message) const {
-  if (offset < counted_to_) counted_to_ = counted_lines_ = 0;
-  const std::string_view uncounted = text_.substr(counted_to_, offset - counted_to_);
-  counted_lines_ += static_cast<size_t>(std::ranges::count(uncounted, '\n'));
+  // Continues from the last place: a file may have very many errors, even in one line.
+  if (offset < counted_to_) counted_to_ = counted_lines_ = counted_columns_ = 0;
+  std::string_view uncounted = text_.substr(counted_to_, offset - counted_to_);
   counted_to_ = offset;
-  const size_t line = 1 + counted_lines_;
-  const std::string_view before = text_.substr(0, offset);
-  const std::string_view last_line = before.substr(before.rfind('\n') + 1);
+  counted_lines_ += static_cast<size_t>(std::ranges::count(uncounted, '\n'));
+  if (const size_t last = uncounted.rfind('\n'); last != uncounted.npos) {
+    counted_columns_ = 0;
+    uncounted.remove_prefix(last + 1);
+  }
   // Counts characters, not bytes: skips UTF-8 continuation bytes.
-  const auto column =
-      1 + std::ranges::count_if(last_line, [](char c) { return (c & 0xC0) != 0x80; });
-  return {code, std::move(message), fmt::format("{}:{}:{}", name_, line, column)};
+  counted_columns_ += static_cast<size_t>(
+      std::ranges::count_if(uncounted, [](char c) { return (c & 0xC0) != 0x80; }));
+  return {code, std::move(message),
+          fmt::format("{}:{}:{}", name_, 1 + counted_lines_, 1 + counted_columns_)};
 }
 
 Error TextReader::placed(Error error, size_t offset) const {

@@ -91,8 +91,8 @@ class TextReader {
   size_t count_ = 0;
   Token current_;
   size_t depth_ = 0;
-  // Cache of the line count, so that many errors do not count the same lines again.
-  mutable size_t counted_to_ = 0, counted_lines_ = 0;
+  // Cache of the place count, so that many errors do not count the same text again.
+  mutable size_t counted_to_ = 0, counted_lines_ = 0, counted_columns_ = 0;
 };
 
 }  // namespace pt2

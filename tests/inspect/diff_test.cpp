@@ -144,6 +144,59 @@ TEST(Diff, TheOrderOfIndependentNodesIsNoMatter) {
   EXPECT_TRUE(diff_programs(a, b).empty());
 }
 
+// A few bytes of a file can name a long text of it: with a copy for each use, these programs would
+// take gigabytes.
+TEST(Diff, LongTextsThatManyUsesNameAreShort) {
+  const std::string letters(300'000, 'w');
+  std::string list = "%p_w";
+  for (int i = 0; i < 30'000; ++i) list += ", %p_w";
+  const std::string node = "    %big: f32[9] = aten.cat.default(tensors=[" + list + "])\n    %mul:";
+  const auto make = [&](const std::string& weight, std::string_view length) {
+    std::string call = node;
+    call.replace(call.find("f32[9]"), 6, length);
+    return edited({{"fc.weight", weight}, {"    %mul:", call}});
+  };
+  const Program a = make(letters + "a", "f32[9]"), b = make(letters + "b", "f32[9]"),
+                longer = make(letters + "a", "f32[10]");
+  EXPECT_NE(hash_program(a), hash_program(b));
+  EXPECT_EQ(diff_programs(a, longer).changes.size(), 1u);
+  EXPECT_FALSE(diff_programs(a, b).empty());
+
+  // The name of a value comes from the other file.
+  const Program named = edited({{"%p_w", "%" + letters},
+                                {"    %mul:", "    %big: f32[9] = aten.cat.default(tensors=[%" +
+                                                  letters + "])\n    %mul:"}});
+  const Program listed = edited({{"    %mul:", node}});
+  for (const Change& change : diff_programs(named, listed).changes)
+    EXPECT_LT(change.after.size(), 20'000'000u);
+
+  // The place of a node with many changes.
+  std::string zeros, ones;
+  for (int i = 0; i < 3'000; ++i) {
+    zeros += fmt::format("a{}=0, ", i);
+    ones += fmt::format("a{}=1, ", i);
+  }
+  const auto call = [&](const std::string& arguments) {
+    return edited(
+        {{"    %mul:", fmt::format("    %{}: f32[2] = my.op.default({}self=%x)\n    %mul:", letters,
+                                   arguments)}});
+  };
+  const Difference found = diff_programs(call(zeros), call(ones));
+  ASSERT_EQ(found.changes.size(), 3'000u);
+  EXPECT_LT(found.changes[0].what.size(), 5'000u);
+}
+
+TEST(Diff, LongTypesStayDifferent) {
+  const auto make = [](std::string_view last) {
+    std::string sizes = "f32[";
+    for (int i = 0; i < 1'000; ++i) sizes += "1, ";
+    return edited({{"%x: f32[2, 8]", "%x: " + sizes + std::string(last) + "]"}});
+  };
+  EXPECT_EQ(hash_program(make("2")), hash_program(make("2")));
+  EXPECT_NE(hash_program(make("2")), hash_program(make("3")));
+  EXPECT_EQ(diff_programs(make("2"), make("3")).changes.size(), 1u);
+}
+
 TEST(Hash, DependsOnWhatIsComputedAlone) {
   const std::string hash = hash_program(edited({}));
   EXPECT_EQ(hash_program(edited({{"%relu", "%r"}, {"2.15.0", "2.12.1"}})), hash);

@@ -176,6 +176,17 @@ TEST(FromSchema, RefusesImpossibleSizesAndRanges) {
   expect_error(negative, ErrorCode::invalid, ".tensor_values.x.sizes[1]",
                "the size is -5, expected 0 or more");
 
+  // Each finding names the key. With the whole key, these would take minutes.
+  Source many;
+  std::string sizes = R"({"as_int":-5})";
+  for (int i = 0; i < 50'000; ++i) sizes += R"(,{"as_int":-5})";
+  std::string entry = Source::entry(std::string(300'000, 'k'));
+  entry.replace(entry.find(R"({"as_int":2})"), 12, sizes);
+  many.tensor_values += "," + entry;
+  const auto refused = many.read();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "the size is -5, expected 0 or more");
+
   Source code;
   const std::string symbol = "Symbol('s0', integer=True)";
   code.tensor_values.replace(code.tensor_values.find(symbol), symbol.size(),

@@ -259,6 +259,15 @@ TEST(ProgramText, NestingAndSizeAreBounded) {
   for (int i = 0; i < 300'000; ++i) quotes += "\\\"";
   EXPECT_EQ(parse(with_body(quotes)).error().code, ErrorCode::malformed);
 
+  // So would counting the columns of one long line again for each of its errors.
+  std::string undefined = "a.b([%q";
+  for (int i = 0; i < 300'000; ++i) undefined += ", %q";
+  std::vector<Error> many;
+  EXPECT_FALSE(parse_program(with_body(undefined + "])"), "text", many));
+  ASSERT_GE(many.size(), 3u);
+  EXPECT_EQ(many[0].where, "text:3:6");
+  EXPECT_EQ(many[2].where, "text:3:14");
+
   // Ten nodes with an entry of 100 bytes each.
   std::string nodes;
   for (int i = 0; i < 10; ++i) nodes += "a.b() #0\n";
