@@ -264,7 +264,9 @@ Sizes elementwise_strides(const Sizes& sizes, std::span<const Tensor* const> ope
   int64_t next = 1;
   for (size_t dim : order) {
     out[dim] = next;
-    next *= std::max<int64_t>(sizes[dim], 1);
+    // The other sizes of an empty result may exceed any memory: they wrap around.
+    next = static_cast<int64_t>(static_cast<uint64_t>(next) *
+                                static_cast<uint64_t>(std::max<int64_t>(sizes[dim], 1)));
   }
   return out == contiguous_strides(sizes) ? Sizes{} : out;
 }

@@ -540,6 +540,44 @@ TEST(Answers, NormalNumbersHaveTheDtypeOfTheirMean) {
   EXPECT_FALSE(apply(aten<"normal.Tensor_Tensor">, {row<int64_t>({1, 2}), wide}));
 }
 
+TEST(Answers, AnAlignmentOfNanHasNoProbability) {
+  const float nan = std::nanf(""), quarter = std::log(0.25f);
+  const Tensor logs = Tensor::of<float>(
+      {2, 1, 4}, {quarter, nan, quarter, quarter, quarter, quarter, quarter, quarter});
+  const auto loss = apply(aten<"ctc_loss.IntList">, {logs, Tensor::of<int64_t>({1, 2}, {1, 2}),
+                                                     Sizes{2}, Sizes{2}, 0, 0, true});
+  EXPECT_TRUE(std::isnan(elements(loss)[0]));
+}
+
+TEST(Answers, DistancesOfNan) {
+  const Tensor both = Tensor::of<float>({2, 2}, {std::nanf(""), 3, 0, 1});
+  const Tensor first = both.with_view({1, 2}, {2, 1}, 0),
+               second = both.with_view({1, 2}, {2, 1}, 2);
+  const auto between = [&](double p) {
+    return elements(apply(aten<"cdist.default">, {first, second, p}));
+  };
+  EXPECT_TRUE(std::isnan(between(0)[0]));
+  EXPECT_EQ(between(HUGE_VAL), Doubles{2});
+  EXPECT_TRUE(std::isnan(elements(apply(aten<"pdist.default">, {both, HUGE_VAL}))[0]));
+}
+
+TEST(Answers, AttentionOfOtherHeadsAndOfDepthZero) {
+  const auto attend = [](const Sizes& query, const Sizes& key, const Tensor& value) {
+    return elements(apply(aten<"scaled_dot_product_attention.default">,
+                          {Tensor::zeros(Dtype::float32, query), Tensor::zeros(Dtype::float32, key),
+                           value, OptionalTensor(), 0.0, false, std::optional<double>(), true}));
+  };
+  const Tensor values = Tensor::of<float>({1, 2, 2, 1}, {1, 3, 5, 7});
+  EXPECT_EQ(attend({1, 4, 1, 1}, {1, 1, 2, 1}, values), (Doubles{2, 2, 6, 6}));
+  EXPECT_EQ(attend({1, 2, 1, 0}, {1, 2, 2, 0}, values), (Doubles{2, 6}));
+}
+
+TEST(Answers, TheSmallestOfNoSingularValuesIsAnError) {
+  const Tensor empty = Tensor::zeros(Dtype::float32, {0, 3});
+  EXPECT_EQ(elements(apply(aten<"linalg_matrix_norm.default">, {empty, 2.0})), Doubles{0});
+  EXPECT_FALSE(apply(aten<"linalg_matrix_norm.default">, {empty, -2.0}));
+}
+
 TEST(Answers, FormatsOfResults) {
   const Tensor spread = Tensor::zeros(Dtype::float32, {4, 6}).with_view({2, 3}, {12, 2}, 0);
   const auto same =
@@ -551,6 +589,74 @@ TEST(Answers, FormatsOfResults) {
                            .value();
   EXPECT_EQ(apply(aten<"channel_shuffle.default">, {image, 4})->strides(), image.strides());
   EXPECT_TRUE(apply(aten<"_pad_circular.default">, {image, Sizes{1, 1, 1, 1}})->is_contiguous());
+}
+
+TEST(Answers, AWeightWithoutDimsMayHaveAnotherDtype) {
+  const Tensor from = row<float>({1, 2}), to = row<float>({3, 5});
+  const auto between = [&](const Tensor& weight) {
+    return apply(aten<"lerp.Tensor">, {from, to, weight});
+  };
+  EXPECT_EQ(elements(between(number(0.25, Dtype::float64))), (Doubles{1.5, 2.75}));
+  EXPECT_EQ(between(number(0.25, Dtype::float64))->dtype(), Dtype::float32);
+  EXPECT_EQ(elements(between(number(2, Dtype::int64))), (Doubles{5, 8}));
+  EXPECT_FALSE(between(row<double>({0.25})));
+  const auto wide =
+      apply(aten<"lerp.Tensor">,
+            {number(1, Dtype::float32), number(2, Dtype::float32), number(0.25, Dtype::float64)});
+  EXPECT_EQ(elements(wide), Doubles{1.25});
+  EXPECT_EQ(wide->dtype(), Dtype::float64);
+}
+
+TEST(Answers, EndsOfLinspaceHaveItsDtype) {
+  const auto line = [](double start, double end, int64_t steps, Dtype dtype) {
+    return apply(aten<"linspace.default">, {start, end, steps, dtype});
+  };
+  EXPECT_EQ(elements(line(-5, 5, 4, Dtype::uint8)), (Doubles{251, 169, 87, 5}));
+  EXPECT_FALSE(line(0, 300, 3, Dtype::uint8));
+  EXPECT_FALSE(line(0, 1e6, 3, Dtype::float16));
+  EXPECT_EQ(elements(line(0, 1e6, 1, Dtype::float16)), Doubles{0});
+}
+
+TEST(Answers, BinsOfHistcHaveThePrecisionOfSelf) {
+  const auto bins = [](const Tensor& self, int64_t count, double min = 0, double max = 0) {
+    return apply(aten<"histc.default">, {self, count, min, max});
+  };
+  const Tensor points = row<float>({0, 1, 2});
+  EXPECT_EQ(elements(bins(points, 3, 1 + 1e-9, 3)), (Doubles{1, 1, 0}));
+  EXPECT_EQ(elements(bins(points, 4, 1, 1 + 1e-12)), (Doubles{1, 0, 0, 0}));
+  EXPECT_EQ(elements(bins(as(Dtype::bfloat16, row<double>({0, 2.328125, 4.65625, 7})), 3)),
+            (Doubles{1, 1, 2}));
+  EXPECT_FALSE(bins(row<float>({1, NAN, 2}), 4));
+  EXPECT_FALSE(bins(points, 4, 0, 1e39));
+  // The width of this range is not a float.
+  EXPECT_TRUE(bins(row<float>({-3e38f, 3e38f}), 4));
+}
+
+TEST(Answers, ComplexProductsAndRootsOfInfinities) {
+  const auto complex = [](std::initializer_list<double> parts) {
+    const auto count = static_cast<int64_t>(parts.size()) / 2;
+    return apply(aten<"view_as_complex.default">, {Tensor::of<double>({count, 2}, parts)}).value();
+  };
+  const Tensor factors = complex({3, -4, HUGE_VAL, 0, -1.5, 0});
+  for (const auto& product : {apply(aten<"prod.default">, {factors}),
+                              apply(aten<"cumprod.default">, {factors, int64_t{0}})}) {
+    const Doubles parts = elements(apply(aten<"view_as_real.default">, {product}));
+    EXPECT_TRUE(std::isnan(parts[parts.size() - 2]) && std::isnan(parts.back()));
+  }
+  const auto root = apply(aten<"float_power.Tensor_Scalar">, {complex({HUGE_VAL, 0}), 0.5});
+  EXPECT_EQ(elements(apply(aten<"view_as_real.default">, {root})), (Doubles{HUGE_VAL, 0}));
+}
+
+TEST(Answers, ZetaOfHugeAndUndefinedNumbers) {
+  const auto zeta = [](double s, double q) {
+    return elements(apply(aten<"special_zeta.default">, {row<double>({s}), row<double>({q})}))[0];
+  };
+  EXPECT_EQ(zeta(HUGE_VAL, 1), 1);
+  EXPECT_EQ(zeta(1e30, 1), 1);
+  EXPECT_EQ(zeta(HUGE_VAL, 0.5), HUGE_VAL);
+  EXPECT_EQ(zeta(NAN, -1), HUGE_VAL);
+  EXPECT_TRUE(std::isnan(zeta(NAN, -1.5)));
+  EXPECT_NEAR(zeta(2, 1), 1.6449340668482264, 1e-15);
 }
 
 }  // namespace

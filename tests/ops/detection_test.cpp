@@ -94,6 +94,18 @@ TEST(Detection, RegionsOfFloatsAreThoseOfDoubles) {
     }
 }
 
+TEST(Detection, RegionsOfNegativeWidthHaveNoSamples) {
+  const Tensor image = waves({1, 1, 4, 4}, 0.37f, 1);
+  const Tensor region = Tensor::of<float>({1, 5}, {0, 5, 0, 1, 4});
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    const auto pooled = apply(roi_align, {cast(image, dtype), cast(region, dtype), 1.0, int64_t{2},
+                                          int64_t{2}, int64_t{0}, true});
+    ASSERT_TRUE(pooled) << pooled.error().text();
+    const Tensor found = cast(*pooled, Dtype::float64);
+    for (const double number : found.as<double>()) EXPECT_EQ(number, 0);
+  }
+}
+
 // 7 times a seventh of 29 is 29 in floats and more in doubles.
 TEST(Detection, BinsOfPooledRegionsEndWhereTheirDtypeRounds) {
   Tensor rows = Tensor::zeros(Dtype::float32, {1, 1, 40, 1});

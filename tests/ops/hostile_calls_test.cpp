@@ -181,6 +181,52 @@ TEST(HostileCalls, WindowsMayBeAsFarApartAsNumbersAre) {
   EXPECT_EQ(elements<float>(patches), (std::vector<float>{0, 0, 0, 1}));
 }
 
+TEST(HostileCalls, KernelsMayBeAsFarApartAsNumbersAre) {
+  const auto list = [](int64_t number) { return Value(Value::List{Value(number)}); };
+  const Tensor three = Tensor::of<double>({1, 1, 3}, {1, 2, 3});
+  const Tensor nine = Tensor::of<double>({1, 1, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const Tensor one = Tensor::of<double>({1, 1, 1}, {1});
+  const auto windows =
+      apply(aten<"conv1d.default">, {three, nine, OptionalTensor(), list(INT64_MAX), list(3)});
+  EXPECT_EQ(elements<double>(windows), std::vector<double>{4 + 2 * 5 + 3 * 6});
+  const auto spread = apply(aten<"conv_transpose1d.default">,
+                            {one, nine, OptionalTensor(), list(INT64_MAX), list(3)});
+  EXPECT_EQ(elements<double>(spread), (std::vector<double>{4, 5, 6}));
+  const auto two = [](int64_t a, int64_t b) { return Value(Value::List{Value(a), Value(b)}); };
+  const auto spread_floats = apply(aten<"conv_transpose2d.input">,
+                                   {Tensor::of<float>({1, 1, 1, 1}, {1}),
+                                    Tensor::of<float>({1, 1, 1, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}),
+                                    OptionalTensor(), two(1, INT64_MAX), two(0, 3)});
+  EXPECT_EQ(elements<float>(spread_floats), (std::vector<float>{4, 5, 6}));
+}
+
+TEST(HostileCalls, MeansOfIntegersMayHaveAnyDivisor) {
+  const auto two = [](int64_t number) { return Value(Value::List{Value(number), Value(number)}); };
+  const Tensor image = Tensor::of<int64_t>({1, 1, 2}, {INT64_MIN, 7});
+  const auto means =
+      apply(aten<"avg_pool2d.default">, {image, two(1), two(1), two(0), false, true, int64_t{-1}});
+  EXPECT_EQ(elements<int64_t>(means), (std::vector<int64_t>{INT64_MIN, -7}));
+}
+
+TEST(HostileCalls, AnEmptyPartBehindTheEndIsResized) {
+  const auto list = [](int64_t number) { return Value(Value::List{Value(number)}); };
+  const auto part = apply(aten<"narrow.default">, {Tensor::zeros(Dtype::float32, {0, 10}),
+                                                   int64_t{1}, int64_t{5}, int64_t{5}});
+  ASSERT_TRUE(part) << part.error().text();
+  const auto resized = apply(aten<"resize_.default">, {*part, list(500)});
+  EXPECT_EQ(elements<float>(resized), std::vector<float>(500));
+}
+
+TEST(HostileCalls, ManyDiagonalsAreCheckedInLinearTime) {
+  constexpr int64_t kMany = 400'000;
+  const Tensor ones = *apply(aten<"ones.default">, {Value(Value::List{kMany, int64_t{1}})});
+  const Tensor offsets = *apply(aten<"arange.default">, {kMany, Dtype::int64});
+  const auto line =
+      apply(aten<"_spdiags.default">, {ones, offsets, Value(Value::List{int64_t{1}, kMany})});
+  ASSERT_TRUE(line) << line.error().text();
+  EXPECT_EQ(line->as<float>()[0], 1);
+}
+
 TEST(HostileCalls, ToDenseConverts) {
   const auto dense = apply(aten<"to_dense.default">,
                            {tensor_of<float>(Dtype::float32, {1.5F}), Value(Dtype::int64)});

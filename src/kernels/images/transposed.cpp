@@ -71,7 +71,7 @@ void add_row(const Band& band, const float* windows, int64_t tap, float* to) {
   const int64_t in = shape.in[2], out = shape.out[2], stride = shape.stride[2];
   for (int64_t k = 0; k < shape.kernel[2]; ++k) {
     const int64_t offset = k * shape.dilation[2] - shape.pad[2];
-    const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int64_t begin = offset >= 0 ? 0 : (-offset - 1) / stride + 1;
     const int64_t end = offset >= out ? 0 : std::min(in, (out - 1 - offset) / stride + 1);
     const int64_t first = (tap + k) * band.channels;
     for (int64_t x = begin; x < end; ++x) {

@@ -227,8 +227,10 @@ Result<int64_t> head_repeat(const Tensor& query, const Tensor& key, const Tensor
   return heads / key_heads;
 }
 
+// Key and value may also differ in their number of heads.
 Result<void> check_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
-  PT2_TRY([[maybe_unused]] const int64_t repeat, head_repeat(query, key, value));
+  PT2_TRY_VOID(head_repeat(query, key, key));
+  PT2_TRY_VOID(head_repeat(query, value, value));
   return {};
 }
 
@@ -326,8 +328,10 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
     return operator_error("key: found " + key.type_text() + ", expected the batch of " +
                           query.type_text());
   operands.causal = attention.causal;
+  // Products of no numbers are 0, and would become NaN with the infinite scale of depth 0.
+  const int64_t depth = query.size(query.dim() - 1);
   operands.scale =
-      attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
+      depth == 0 ? 0 : attention.scale.value_or(1 / std::sqrt(static_cast<double>(depth)));
   operands.dropout_p = attention.dropout_p;
   // PyTorch's fused kernel rounds the weights of half floats. Its other kernel, which takes the
   // other calls, computes half floats in float32.
@@ -345,10 +349,20 @@ Result<Tensor> checked_attention(Context& context, const Tensor& query, const Te
                                  Attention attention, bool enable_gqa) {
   PT2_TRY_VOID(
       check_attention(query, key, value, attn_mask, attention.dropout_p, attention.causal));
-  if (enable_gqa) {
+  if (!enable_gqa) return run_attention(context, query, key, value, attn_mask, attention, nullptr);
+  PT2_TRY_VOID(check_heads(query, key, value));
+  if (key.size(key.dim() - 3) == value.size(value.dim() - 3)) {
     PT2_TRY(attention.repeat, head_repeat(query, key, value));
+    return run_attention(context, query, key, value, attn_mask, attention, nullptr);
   }
-  return run_attention(context, query, key, value, attn_mask, attention, nullptr);
+  const auto for_each_query = [&](const Tensor& tensor) {
+    const int64_t heads = tensor.dim() - 3;
+    return apply(aten<"repeat_interleave.self_int">,
+                 {tensor, query.size(query.dim() - 3) / tensor.size(heads), heads});
+  };
+  PT2_TRY(const Tensor keys, for_each_query(key));
+  PT2_TRY(const Tensor values, for_each_query(value));
+  return run_attention(context, query, keys, values, attn_mask, attention, nullptr);
 }
 
 // True if the fused kernel accepts the layouts: it needs batches of heads, and rows of contiguous

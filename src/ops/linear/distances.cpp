@@ -33,17 +33,21 @@ double sum_differences(const C* a, const C* b, int64_t count, F&& term) {
   return total;
 }
 
-// The p-norm of a - b. p = 0 counts differing coordinates; p = infinity takes the maximum.
+// The p-norm of a - b. p = 0 counts differing coordinates; p = infinity takes the maximum, which
+// skips NaN unless `keeps_nan`.
 template <class C>
-double distance(const C* a, const C* b, int64_t count, double p) {
-  if (p == 0) return sum_differences(a, b, count, [](C x) { return x == 0 ? C(0) : C(1); });
+double distance(const C* a, const C* b, int64_t count, double p, bool keeps_nan) {
+  if (p == 0)
+    return sum_differences(a, b, count, [](C x) {
+      return std::isnan(x) ? x : x == 0 ? C(0) : C(1);
+    });
   if (p == 1) return sum_differences(a, b, count, [](C x) { return std::fabs(x); });
   if (p == 2) return std::sqrt(sum_differences(a, b, count, [](C x) { return x * x; }));
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
     if (std::isinf(p))
-      sum = std::isnan(difference) ? difference : std::max(sum, difference);
+      sum = std::isnan(difference) && keeps_nan ? difference : std::max(sum, difference);
     else
       sum += std::pow(difference, p);
   }
@@ -152,7 +156,7 @@ void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < columns; ++j)
           line[i * columns + j] =
-              static_cast<C>(distance(left + i * width, right + j * width, width, p));
+              static_cast<C>(distance(left + i * width, right + j * width, width, p, false));
     }
   });
 }
@@ -176,7 +180,7 @@ void pdist(Tensor& out, const Tensor& self, double p) {
     for (int64_t i = 0; i < self.size(0); ++i)
       for (int64_t j = i + 1; j < self.size(0); ++j)
         result[next++] =
-            static_cast<C>(distance(x.data() + i * width, x.data() + j * width, width, p));
+            static_cast<C>(distance(x.data() + i * width, x.data() + j * width, width, p, true));
   });
 }
 

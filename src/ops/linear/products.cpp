@@ -411,7 +411,7 @@ Result<Tensor> matrix_norm(Emitter& e, const Tensor& self, const Scalar& ord, co
   };
   if (magnitude == 2)
     return of_singular_values(e, self, dims, keepdim, dtype, [&](const Result<Tensor>& values) {
-      return choose(values, -1, self.size(dims[0]) == 0 || self.size(dims[1]) == 0);
+      return choose(values, -1, order > 0 && (self.size(dims[0]) == 0 || self.size(dims[1]) == 0));
     });
   if (std::isinf(magnitude)) std::swap(dims[0], dims[1]);
   const bool is_empty = order > 0 && self.size(dims[1]) == 0;

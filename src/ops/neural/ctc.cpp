@@ -67,7 +67,8 @@ Result<void> check_ctc(const Ctc& ctc) {
 
 double log_sum(double a, double b, double c) {
   const double most = std::max({a, b, c});
-  if (most == -HUGE_VAL) return most;
+  // A NaN behind -inf is not the maximum, but the sum.
+  if (most == -HUGE_VAL) return a + b + c;
   return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
 }
 
@@ -78,7 +79,7 @@ double forward_sums(const double* log_probs, int64_t time_stride, const int64_t*
                     int64_t width) {
   auto label = [&](int64_t s) { return s % 2 == 0 ? blank : target[s / 2]; };
   const int64_t states = 2 * target_length + 1;
-  if (input_length == 0) return target_length == 0 ? 0 : HUGE_VAL;
+  if (input_length == 0) return target_length == 0 ? -0.0 : HUGE_VAL;
   alpha[0] = log_probs[blank];
   if (target_length > 0) alpha[1] = log_probs[target[0]];
   for (int64_t t = 1; t < input_length; ++t) {

@@ -204,7 +204,8 @@ struct BinTaps {
 
   BinTaps(const Images& images, const Grid& grid, int64_t rows, int64_t columns)
       : bins(rows * columns),
-        taps(4 * grid.samples_x * grid.samples_y),
+        // A region of negative width or height has no samples.
+        taps(4 * std::max<int64_t>(grid.samples_x, 0) * std::max<int64_t>(grid.samples_y, 0)),
         offsets(static_cast<size_t>(bins * taps), -1),
         weights(static_cast<size_t>(bins * taps), 0.0f) {
     const double share = 1 / static_cast<double>(sample_count(grid));

@@ -141,7 +141,8 @@ Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
 }
 void softshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C limit = scalar_as<C>(lambd);
+    C limit = scalar_as<C>(lambd);
+    round_elements<C>(out.dtype(), 1, &limit);
     elementwise<C>(
         out, out.dtype(),
         [=](C x) { return x > limit ? x - limit : (x < -limit ? x + limit : x * C(0)); }, self);
@@ -153,7 +154,8 @@ Result<Meta> hardshrink_meta(const Tensor& self, const Scalar& lambd) {
 }
 void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C limit = scalar_as<C>(lambd);
+    C limit = scalar_as<C>(lambd);
+    round_elements<C>(out.dtype(), 1, &limit);
     elementwise<C>(
         out, out.dtype(), [=](C x) { return x >= -limit && x <= limit ? C(0) : x; }, self);
   });

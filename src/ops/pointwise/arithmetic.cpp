@@ -353,6 +353,12 @@ bool easy_power(Tensor& out, const Tensor& self, double exponent) {
     if (exponent == -1) return apply([](C x) { return C(1) / x; });
   }
   if (exponent == 2) return apply([](C x) { return times(x, x); });
+  if (exponent == 3 && out.dtype() == Dtype::bfloat16)
+    return apply([](C x) {
+      C square = times(x, x);
+      round_elements<C>(Dtype::bfloat16, 1, &square);
+      return times(square, x);
+    });
   if (exponent == 3) return apply([](C x) { return times(times(x, x), x); });
   if (exponent == -2) return apply([](C x) { return C(1) / times(x, x); });
   return false;
@@ -360,8 +366,7 @@ bool easy_power(Tensor& out, const Tensor& self, double exponent) {
 void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
   if (exponent.to_complex() == Complex(0)) return fill_elements(out, 1);
   if (exponent.to_complex() == Complex(1)) return copy_elements(out, self);
-  if (dtype_category(out.dtype()) >= DtypeCategory::floating &&
-      exponent.category() != DtypeCategory::complex) {
+  if (dtype_category(out.dtype()) >= DtypeCategory::floating && exponent.to_complex().imag() == 0) {
     const bool done = with_fraction_compute_type(
         out.dtype(), [&]<class C>() { return easy_power<C>(out, self, exponent.to_double()); });
     if (done) return;
@@ -575,11 +580,14 @@ Result<Meta> lerp_number_meta(const Tensor& self, const Tensor& end, const Scala
   PT2_TRY_VOID(expect_fraction(self.dtype()));
   return with_numbers(elementwise_meta(self.dtype(), {&self, &end}), {weight});
 }
+// A 0-dim weight may have another dtype: all three operands are then promoted
+// (ATen/native/Lerp.cpp).
 Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weight) {
   PT2_TRY_VOID(check_equal_dtypes(self, end));
-  PT2_TRY_VOID(check_equal_dtypes(self, weight));
-  PT2_TRY_VOID(expect_fraction(self.dtype()));
-  return elementwise_meta(self.dtype(), {&self, &end, &weight});
+  if (weight.dim() > 0) PT2_TRY_VOID(check_equal_dtypes(self, weight));
+  const Dtype dtype = Promotion().add(self).add(end).add(weight).result();
+  PT2_TRY_VOID(expect_fraction(dtype));
+  return elementwise_meta(dtype, {&self, &end, &weight});
 }
 // ATen/native/Lerp.h: interpolates from the nearer end.
 void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
@@ -591,6 +599,12 @@ void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weig
     };
     elementwise<C>(out, wide_dtype(out.dtype()), function, self, end, weight);
   });
+}
+void lerp_tensor(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
+  if (weight.dtype() == out.dtype()) return lerp(out, self, end, weight);
+  Tensor converted = Tensor::zeros(out.dtype(), {});
+  copy_elements(converted, weight);
+  lerp(out, self, end, converted);
 }
 void lerp_number(Tensor& out, const Tensor& self, const Tensor& end, const Scalar& weight) {
   lerp(out, self, end, number_tensor(weight));
@@ -698,7 +712,7 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<left_shift>>,
     op<"aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, right_shift>,
     op<"aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<right_shift>>,
-    op<"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta, lerp>,
+    op<"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta, lerp_tensor>,
     op<"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_number_meta, lerp_number>.with({.slope = Slope::linear, .linear_in = "self end"}),
     op<"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addc_meta, addcmul>,
     op<"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addcdiv_meta, addcdiv>,

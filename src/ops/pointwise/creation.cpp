@@ -239,7 +239,10 @@ Result<Meta> linspace_meta(const Scalar& start, const Scalar& end, int64_t steps
   if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
   const bool is_complex =
       start.category() == DtypeCategory::complex || end.category() == DtypeCategory::complex;
-  return new_meta({steps}, dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), layout);
+  const Dtype made = dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32);
+  if (steps > 0) PT2_TRY_VOID(expect_representable(start, made));
+  if (steps > 1) PT2_TRY_VOID(expect_representable(end, made));
+  return new_meta({steps}, made, layout);
 }
 // Computes from both ends toward the middle, so that both ends are exact
 // (ATen/native/cpu/RangeFactoriesKernel.cpp linspace_kernel).
@@ -254,11 +257,12 @@ void fill_linspace(Tensor& out, C start, C end, int64_t steps) {
 void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, OptionalDtype,
               const OptionalLayout&, const OptionalDevice&, PinMemory) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
-    fill_linspace<Complex>(out, start.to_complex(), end.to_complex(), steps);
-  else if (dtype_category(out.dtype()) < DtypeCategory::floating)
-    fill_linspace<double>(out, std::trunc(start.to_double()), std::trunc(end.to_double()), steps);
-  else
-    fill_linspace<double>(out, start.to_double(), end.to_double(), steps);
+    return fill_linspace<Complex>(out, start.to_complex(), end.to_complex(), steps);
+  // Integer ends are truncated and wrap around: -5 is 251 for uint8.
+  double ends[] = {start.to_double(), end.to_double()};
+  if (dtype_category(out.dtype()) < DtypeCategory::floating)
+    round_elements<double>(out.dtype(), 2, ends);
+  fill_linspace<double>(out, ends[0], ends[1], steps);
 }
 
 // --- Matrices

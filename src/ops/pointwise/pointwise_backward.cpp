@@ -205,7 +205,8 @@ Result<Meta> shrink_backward_meta(const Tensor& grad, const Tensor& self, const 
 }
 void shrink_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& lambd) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C limit = scalar_as<C>(lambd);
+    C limit = scalar_as<C>(lambd);
+    round_elements<C>(out.dtype(), 1, &limit);
     elementwise<C>(
         out, out.dtype(), [=](C g, C x) { return x >= -limit && x <= limit ? C(0) : g; }, grad,
         self);

@@ -221,12 +221,13 @@ double two_inverse_powers(double a, double s, int factors) {
 // Bernoulli numbers.
 double zeta_of(double s, double q) {
   if (s == 1) return HUGE_VAL;
-  // PyTorch's sum is NaN for an infinite q.
-  if (std::isnan(s) || !std::isfinite(q) || s < 1) return kNan;
+  if (s < 1) return kNan;
   if (q <= 0) {
     if (q == std::floor(q)) return HUGE_VAL;
     if (s != std::floor(s)) return kNan;
   }
+  // PyTorch's sum is NaN for an infinite q.
+  if (std::isnan(s) || !std::isfinite(q)) return kNan;
   double sum = 0;
   // A very negative q needs too many terms.
   if (q < -1e6) return kNan;
@@ -234,6 +235,8 @@ double zeta_of(double s, double q) {
   const int factors = s <= 8 && s == std::floor(s) ? static_cast<int>(s) : 0;
   for (int i = 0; i < 10 || a <= 9; i += 2, a += 2) sum += two_inverse_powers(a, s, factors);
   double power = inverse_power(a, s, factors);
+  // The tail is negligible. For a huge s its factors would be infinite.
+  if (std::fabs(power) < 1e-17 * std::fabs(sum)) return sum;
   sum += inverse_power(a, s - 1, factors - 1) / (s - 1) + 0.5 * power;
   // Bernoulli numbers divided by the factorials of 2, 4, ...
   constexpr std::array kBernoulli{1.0 / 6 / 2,           -1.0 / 30 / 24,

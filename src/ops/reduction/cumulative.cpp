@@ -41,7 +41,7 @@ struct Product {
   static constexpr int kStart = 1;
   template <class A>
   A operator()(A a, A b) const {
-    return a * b;
+    return times(a, b);
   }
 };
 

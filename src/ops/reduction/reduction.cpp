@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/reduction/dense_reduce.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
@@ -134,7 +135,8 @@ void mean(Tensor& out, const Tensor& self, const OptionalDtype& dtype) {
 template <class C>
 Accumulator<C> row_product(const C* values, int64_t count) {
   Accumulator<C> product(1);
-  for (int64_t i = 0; i < count; ++i) product *= static_cast<Accumulator<C>>(values[i]);
+  for (int64_t i = 0; i < count; ++i)
+    product = times(product, static_cast<Accumulator<C>>(values[i]));
   return product;
 }
 

@@ -9,6 +9,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/unsigned_order.h"
 #include "ops/reduction/order.h"
 
@@ -211,6 +212,10 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
   if (low == high && values.size() > 0) {
     low = *std::min_element(values.data(), values.data() + values.size());
     high = *std::max_element(values.data(), values.data() + values.size());
+    // The functions of the C++ library may skip a NaN.
+    if (std::any_of(values.data(), values.data() + values.size(),
+                    [](double value) { return std::isnan(value); }))
+      low = high = std::nan("");
   }
   if (low == high) {
     low -= 1;
@@ -219,18 +224,29 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
   if (!std::isfinite(low) || !std::isfinite(high) || low > high)
     return operator_error("min and max: found " + std::to_string(low) + " and " +
                           std::to_string(high) + ", expected finite numbers, min at most max");
+  PT2_TRY_VOID(expect_representable(low, self.dtype()));
+  PT2_TRY_VOID(expect_representable(high, self.dtype()));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
   Output<double> counts(out);
   // The last bin counts the values outside of the range, because a branch would be unpredictable.
   Scratch<int64_t> numbers(static_cast<size_t>(bins) + 1);
-  // Computes in self's precision, whose rounding decides at the edges of bins.
+  // Computes in self's precision, whose rounding decides at the edges of bins. For half floats
+  // every step is rounded.
   const auto count = [&]<class T>(T) {
-    const T left = static_cast<T>(low), width = static_cast<T>(high) - left;
-    const T most = static_cast<T>(bins);
+    const auto rounded = [dtype = self.dtype()](T x) {
+      if (is_half(dtype)) round_elements<T>(dtype, 1, &x);
+      return x;
+    };
+    const T left = rounded(static_cast<T>(low)), right = rounded(static_cast<T>(high));
+    const T width = rounded(right - left), most = rounded(static_cast<T>(bins));
     for (int64_t i = 0; i < values.size(); ++i) {
-      const bool is_inside = values[i] >= low && values[i] <= high;
-      const T place = (static_cast<T>(is_inside ? values[i] : low) - left) * most / width;
-      const int64_t bin = std::min(static_cast<int64_t>(place), bins - 1);
+      const T value = static_cast<T>(values[i]);
+      const bool is_inside = value >= left && value <= right;
+      const T way = rounded((is_inside ? value : left) - left);
+      const T place = rounded(rounded(way * most) / width);
+      // A width that overflows or rounds to 0 makes the place NaN.
+      const int64_t end = place == place ? bins - 1 : 0;
+      const int64_t bin = place < most ? std::min(static_cast<int64_t>(place), bins - 1) : end;
       ++numbers[static_cast<size_t>(is_inside ? bin : bins)];
     }
   };

@@ -1,6 +1,7 @@
 // Sparse tensors. A sparse tensor is represented by the equivalent dense tensor: results have the
 // same numbers, but explicitly stored zeros are not distinguished.
 #include <algorithm>
+#include <unordered_set>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -154,13 +155,12 @@ Result<Meta> spdiags_meta(const Tensor& diagonals, const Tensor& offsets, const 
 Result<void> spdiags(Tensor& out, const Tensor& diagonals, const Tensor& offsets,
                      const Sizes& shape, const OptionalLayout&) {
   const Input<int64_t> all(offsets);
-  std::vector<int64_t> seen;
+  std::unordered_set<int64_t> seen;
   for (int64_t k = 0; k < all.size(); ++k) {
     const int64_t offset = all[k];
-    if (std::ranges::find(seen, offset) != seen.end() || offset <= -shape[0] || offset >= shape[1])
+    if (!seen.insert(offset).second || offset <= -shape[0] || offset >= shape[1])
       return operator_error("offsets: found " + std::to_string(offset) +
                             ", expected different diagonals of " + sizes_text(shape));
-    seen.push_back(offset);
     PT2_TRY(const Tensor row,
             diagonals.dim() == 1 ? Result<Tensor>(diagonals) : select(diagonals, 0, k));
     const int64_t begin = std::max<int64_t>(offset, 0);

@@ -20,10 +20,12 @@ Result<Tensor> resized(const Tensor& self, Sizes sizes, Sizes strides) {
   auto view = Tensor::view_of(self.storage(), self.dtype(), sizes, strides, self.storage_offset());
   if (view) return view;
   PT2_TRY(Tensor out, allocate({self.dtype(), std::move(sizes), std::move(strides)}));
-  const auto kept = std::min(self.storage()->size() - static_cast<size_t>(self.storage_offset() *
-                                                                          dtype_size(self.dtype())),
-                             out.storage()->size());
-  std::memcpy(out.raw_data(), self.raw_data(), kept);
+  // A tensor without elements may begin behind the end of its storage.
+  const auto places = static_cast<int64_t>(self.storage()->size()) / dtype_size(self.dtype());
+  const int64_t left = places - std::min(self.storage_offset(), places);
+  const auto kept =
+      std::min(static_cast<size_t>(left * dtype_size(self.dtype())), out.storage()->size());
+  if (kept > 0) std::memcpy(out.raw_data(), self.raw_data(), kept);
   return out;
 }
 Result<Tensor> resize_in_place(const Tensor& self, const Sizes& size,

@@ -30,7 +30,8 @@ struct IndexRange {
   int64_t begin, end;
 };
 IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset) {
-  const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  // A sum of offset and stride could overflow, because strides may be any int64.
+  const int64_t begin = offset >= 0 ? 0 : (-offset - 1) / stride + 1;
   const int64_t end = offset >= out ? 0 : (out - offset - 1) / stride + 1;
   return {begin, std::min(in, end)};
 }

@@ -54,7 +54,8 @@ class AttentionStep final : public Step {
     };
     if (key->size(0) != shape.batch || value->size(0) != shape.batch ||
         heads_of(*value) != shape.key_heads || value->size(rank - 2) != shape.keys ||
-        key->size(rank - 1) != shape.depth || !fits_heads(shape.heads, shape.key_heads))
+        key->size(rank - 1) != shape.depth || shape.depth == 0 ||
+        !fits_heads(shape.heads, shape.key_heads))
       return false;
     const Tensor q = with_rows(frame, are_halves ? *widened(frame, *queries) : *queries),
                  k = with_rows(frame, *keys), v = with_rows(frame, *values);
