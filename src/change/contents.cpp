@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 
+#include "base/strided_copy.h"
 #include "lower/written_memory.h"
 #include "package/payload_writers.h"
 #include "pt2/format/schema_json.h"
@@ -59,6 +62,26 @@ std::vector<SavedTensor>& state_of(SavedProgram& saved) {
 }
 std::vector<SavedTensor>& constants_of(SavedProgram& saved) {
   return std::get<std::vector<SavedTensor>>(saved.constants);
+}
+
+Tensor packed(const Tensor& tensor) {
+  if (tensor.numel() == 0) return Tensor::zeros(tensor.dtype(), tensor.sizes());
+  std::vector<size_t> order(tensor.sizes().size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // A stride of 0 repeats what lies inside of it.
+  std::ranges::stable_sort(order, std::greater(), [&](size_t dim) {
+    return tensor.strides()[dim] == 0 ? INT64_MAX : tensor.strides()[dim];
+  });
+  Sizes strides(order.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= tensor.sizes()[order[i]];
+  }
+  Tensor out = Tensor::zeros_strided(tensor.dtype(), tensor.sizes(), strides);
+  copy_strided(tensor.sizes(), static_cast<size_t>(dtype_size(tensor.dtype())), tensor.raw_data(),
+               tensor.strides(), out.raw_data(), strides);
+  return out;
 }
 
 std::set<std::string> written_targets(const Program& program) {

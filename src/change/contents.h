@@ -27,6 +27,9 @@ void for_each_tensor(SavedProgram& saved, Visit&& visit) {
   for (SavedTensor& each : state_of(saved)) visit(each);
   for (SavedTensor& each : constants_of(saved)) visit(each);
 }
+// Returns a copy without gaps, with the same order of dimensions in memory: views that the program
+// takes of the tensor are views of the copy, too.
+Tensor packed(const Tensor& tensor);
 // Returns the parameters and buffers that the program writes to, in its outputs or in place.
 std::set<std::string> written_targets(const Program& program);
 

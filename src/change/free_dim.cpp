@@ -143,24 +143,28 @@ class DimFreer {
     return trials;
   }
 
-  // view(x, [4, 10]) contains the old size; [-1, 10] means the same and fits every size.
+  // view(x, [4, 10]) contains the old size; [-1, 10] means the same and fits every size. A number
+  // that equals the old size is more likely to stand for it than a multiple is: view(x, [8, 4]).
   Result<Trials> with_free_argument(NodeId id, Error first) {
     const std::vector<NamedArgument> inputs = graph_.node(id).inputs;
+    if (old_size_ == 0) return first;
     int tries = 0;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto* list = inputs[i].arg.get_if<ArgumentList>();
-      if (list == nullptr || list->kind != ListKind::ints) continue;
-      for (size_t k = 0; k < list->items.size(); ++k) {
-        const auto* number = list->items[k].get_if<int64_t>();
-        if (number == nullptr || *number <= 0 || *number % old_size_ != 0) continue;
-        if (++tries > kMostTries) return first;
-        Argument changed = inputs[i].arg;
-        changed.get_if<ArgumentList>()->items[k] = Argument(int64_t{-1});
-        graph_.set_node_input(id, i, changed);
-        if (auto results = results_of(id)) return results;
-        graph_.set_node_input(id, i, inputs[i].arg);
+    for (const bool is_equal : {true, false})
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const auto* list = inputs[i].arg.get_if<ArgumentList>();
+        if (list == nullptr || list->kind != ListKind::ints) continue;
+        for (size_t k = 0; k < list->items.size(); ++k) {
+          const auto* number = list->items[k].get_if<int64_t>();
+          if (number == nullptr || *number <= 0 || *number % old_size_ != 0) continue;
+          if ((*number == old_size_) != is_equal) continue;
+          if (++tries > kMostTries) return first;
+          Argument changed = inputs[i].arg;
+          changed.get_if<ArgumentList>()->items[k] = Argument(int64_t{-1});
+          graph_.set_node_input(id, i, changed);
+          if (auto results = results_of(id)) return results;
+          graph_.set_node_input(id, i, inputs[i].arg);
+        }
       }
-    }
     return first;
   }
 
@@ -235,7 +239,9 @@ class DimFreer {
   Result<SymInt> fitted(NodeId id, const std::vector<int64_t>& sizes) {
     const int64_t run = trials_[1] - trials_[0];
     int64_t rise = 0, start = 0, b = 0, third = 0;
-    bool fits = !__builtin_sub_overflow(sizes[1], sizes[0], &rise) && rise % run == 0;
+    // INT64_MIN / -1 does not fit in 64 bits.
+    bool fits = !__builtin_sub_overflow(sizes[1], sizes[0], &rise) &&
+                !(rise == INT64_MIN && run == -1) && rise % run == 0;
     const int64_t a = fits ? rise / run : 0;
     fits = fits && !__builtin_mul_overflow(a, trials_[0], &start) &&
            !__builtin_sub_overflow(sizes[0], start, &b) &&

@@ -116,9 +116,7 @@ class Stripper {
         continue;
       lines_.push_back(fmt::format("{}: {} of {} bytes of its storage are used", only.name,
                                    only.tensor.nbytes(), storage->size()));
-      Tensor own = Tensor::zeros(only.tensor.dtype(), only.tensor.sizes());
-      copy_to_contiguous(only.tensor, own.raw_data());
-      only.tensor = std::move(own);
+      only.tensor = packed(only.tensor);
     }
   }
 

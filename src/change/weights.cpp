@@ -99,8 +99,8 @@ class WeightSetter {
 };
 
 Tensor cast(const Tensor& tensor, Dtype dtype) {
-  const Tensor elements = tensor.contiguous();
-  Tensor out = Tensor::zeros(dtype, elements.sizes());
+  const Tensor elements = packed(tensor);
+  Tensor out = Tensor::zeros_strided(dtype, elements.sizes(), elements.strides());
   constexpr int64_t kChunk = 1024;
   double buffer[kChunk];
   const int64_t from = dtype_size(elements.dtype()), to = dtype_size(dtype);

@@ -135,6 +135,34 @@ TEST_F(Change, UnusedWeightsGo) {
   EXPECT_EQ(strip(contents, {.unused = true})->size(), 0u);
 }
 
+// A view() of the program may need the order of dimensions that the weight was saved with.
+TEST_F(Change, WeightsKeepTheOrderOfTheirDimensions) {
+  PackageContents contents = package_contents(open(source_)).value();
+  auto& weights = std::get<std::vector<SavedTensor>>(contents.programs[0].state_dict);
+  const auto weight =
+      std::ranges::find_if(weights, [](const SavedTensor& each) { return each.tensor.dim() == 2; });
+  ASSERT_NE(weight, weights.end());
+  const Sizes sizes = weight->tensor.sizes(), strides{1, sizes[0]};
+  weight->tensor = Tensor::zeros(Dtype::float32, {2, sizes[1], sizes[0]});
+  for (int64_t i = 0; i < weight->tensor.numel(); ++i)
+    weight->tensor.data<float>()[i] = static_cast<float>(i);
+  weight->tensor = weight->tensor.with_view(sizes, strides, 0);
+  const std::string name = weight->name;
+  const auto find = [&] {
+    for (const SavedTensor& each :
+         std::get<std::vector<SavedTensor>>(contents.programs[0].state_dict))
+      if (each.name == name) return each.tensor;
+    return Tensor();
+  };
+  ASSERT_EQ(strip(contents, {.unused = true})->size(), 1u);
+  EXPECT_EQ(find().strides(), strides);
+  EXPECT_EQ(find().storage()->size(), static_cast<size_t>(find().nbytes()));
+  EXPECT_EQ(find().data<float>()[1], 1.0f);
+  ASSERT_TRUE(cast_weights(contents, "", {.to = Dtype::float64}).has_value());
+  EXPECT_EQ(find().strides(), strides);
+  EXPECT_EQ(find().data<double>()[1], 1.0);
+}
+
 TEST_F(Change, PackedProgramsShareEqualWeights) {
   const Package one = open(source_), other = open(corpus("2.9.1/mlp.pt2"));
   const std::vector<PackedProgram> programs{{"a", &one}, {"b", &one}, {"c", &other}};
@@ -235,6 +263,19 @@ TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
   EXPECT_TRUE(freed(64));
   ASSERT_FALSE(freed(65));
   EXPECT_EQ(freed(65).error().code, ErrorCode::unsupported);
+}
+
+// No number is a multiple of a size of 0.
+TEST(EditProgram, FreesASizeOfZero) {
+  ProgramBuilder builder;
+  const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {0, 10}));
+  builder.output(builder.call("torch.ops.aten.view.default",
+                              {arg("self", x), arg("size", ints({10, 0}))},
+                              builder.tensor(Dtype::float32, {10, 0})));
+  Program program = std::move(builder).finish().value();
+  const auto refused = free_dim(program, "x", 0, "n", {0, 10});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
 }
 
 // Each stride is the product of all sizes after it.
