@@ -491,31 +491,38 @@ Result<Term> arctangent_of_two(DerivativeBuilder& builder, const DerivativeRule&
   return f.result(f.div(change, f.add(f.square(a), f.square(b))));
 }
 
-// dx within the bounds, else 0. At a bound, clamp gives dx and hardtanh gives 0.
-template <bool kWithBounds>
+// 0 at and beyond the bounds, else dx. Where x is NaN, clamp gives 0 and hardtanh gives dx.
+template <bool kZeroForNaN>
 Result<Term> clipped(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   Formula f(builder, d.primal.like, d.result);
   const Term x = operand(d, "self");
   Term dx = tangent(d, "self");
   const Term zeros = f.zeros_like(dx);
-  const auto within = [&](std::string_view op, std::string_view name, std::optional<double> bound) {
+  const auto bound = [&](std::string_view within, std::string_view beyond, std::string_view name,
+                         std::optional<double> otherwise) {
     const Argument* given = find(d.primal.inputs, name);
-    if (given == nullptr || given->is<None>()) {
-      if (!bound) return;
-      dx = f.where(f.compare(op, x, Argument(*bound)), dx, zeros);
-    } else {
-      dx = f.where(f.compare(op, x, *given), dx, zeros);
-    }
+    const bool is_given = given != nullptr && !given->is<None>();
+    if (!is_given && !otherwise) return;
+    const Argument limit = is_given ? *given : Argument(*otherwise);
+    const Term compared = f.compare(kZeroForNaN ? within : beyond, x, limit);
+    dx = kZeroForNaN ? f.where(compared, dx, zeros) : f.where(compared, zeros, dx);
   };
-  if (kWithBounds) {
-    within("ge", "min", {});
-    within("le", "max", {});
-  } else {
-    within("gt", "min_val", -1);
-    within("lt", "max_val", 1);
-  }
+  const auto by_default = [](double number) {
+    return kZeroForNaN ? std::optional<double>() : std::optional(number);
+  };
+  bound("gt", "le", kZeroForNaN ? "min" : "min_val", by_default(-1));
+  bound("lt", "ge", kZeroForNaN ? "max" : "max_val", by_default(1));
   return f.result(dx);
+}
+
+// 0 where y is 0, also if dx is infinite or NaN there.
+Result<Term> relu(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  Formula f(builder, d.primal.like, d.result);
+  const Term dx = tangent(d, "self");
+  const Term zeros = f.zeros_like(dx);
+  return f.result(f.where(f.compare("le", d.result, Argument(0.0)), zeros, dx));
 }
 
 // Functions with two branches. Above 0 the tangent is dx * scale; at and below 0 it is
@@ -599,7 +606,7 @@ void add_pointwise(Rules& rules) {
   add("log1p.default",      pointwise<[](Formula& f, Term x, Term) { return f.unary("reciprocal.default", f.add(x, 1.0)); }>);
   add("log2.default",       pointwise<[](Formula& f, Term x, Term) { return f.unary("reciprocal.default", f.mul(x, std::numbers::ln2)); }>);
   add("reciprocal.default", pointwise<[](Formula& f, Term, Term y) { return f.neg(f.square(y)); }>);
-  add("relu.default",       pointwise<[](Formula& f, Term, Term y) { return f.unary("sign.default", y); }>);
+  add("relu.default",       relu);
   add("rsqrt.default",      pointwise<[](Formula& f, Term, Term y) { return f.mul(f.mul(y, f.square(y)), -0.5); }>);
   add("sigmoid.default",    pointwise<[](Formula& f, Term, Term y) { return f.mul(y, f.one_minus(y)); }>);
   add("silu.default",       pointwise<[](Formula& f, Term x, Term y) { const Term s = f.unary("sigmoid.default", x); return f.add(s, f.mul(y, f.one_minus(s))); }>);

@@ -102,8 +102,8 @@ class Lowering : public DerivativeBuilder {
       return results[0];
     }
     PT2_TRY(const Term result, call(dual->primal));
-    PT2_TRY(const Term tangent,
-            dual->rule->tangent(*this, *dual->rule, {dual->primal, dual->tangents, result}));
+    PT2_TRY(const Term tangent, placed(dual->rule->tangent(
+                                    *this, *dual->rule, {dual->primal, dual->tangents, result})));
     if (tangent == kNoTerm) return result;
     return add_term({.level = dual->level, .primal = result, .tangent = tangent});
   }
@@ -203,6 +203,12 @@ class Lowering : public DerivativeBuilder {
     const auto found = of_value_.find(id);
     return found != of_value_.end() &&
            (term(found->second).level > 0 || term(found->second).value != id);
+  }
+
+  // Adds the node to an error of a rule, which does not know it.
+  Result<Term> placed(Result<Term> result) const {
+    if (result || !result.error().where.empty()) return result;
+    return at(std::move(result).error(), place());
   }
 
   std::string place() const {

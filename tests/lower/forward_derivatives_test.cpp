@@ -74,6 +74,22 @@ TEST(ForwardDerivative, TangentsBecomeNodes) {
   EXPECT_EQ((*found)->inputs().size(), 2u);
 }
 
+// A comparison chooses dx or 0: a product with 0 would be NaN where dx is infinite.
+TEST(ForwardDerivative, BoundsChooseTangents) {
+  const auto has = [](const Result<std::optional<Graph>>& found, std::string_view target) {
+    return found && *found && std::ranges::count(targets(**found), target) > 0;
+  };
+  EXPECT_TRUE(has(lower_unary("torch.ops.aten.relu.default"), "torch.ops.aten.le.Scalar"));
+  EXPECT_TRUE(has(lower_unary("torch.ops.aten.hardtanh.default"), "torch.ops.aten.le.Scalar"));
+  EXPECT_TRUE(has(lower_unary("torch.ops.aten.hardtanh.default"), "torch.ops.aten.ge.Scalar"));
+}
+
+TEST(ForwardDerivative, RulesNameTheNode) {
+  const auto refused = lower_unary("torch.ops.aten.amax.default");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "%y (torch.ops.aten.amax.default)");
+}
+
 TEST(ForwardDerivative, ChosenElementsBringTheirTangents) {
   const std::string gather = "torch.ops.aten.gather.default";
   for (const std::string target : {"torch.ops.aten.sort.stable", "torch.ops.aten.topk.default",
