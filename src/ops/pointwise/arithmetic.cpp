@@ -649,7 +649,7 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", rsub_meta, rsub>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<rsub>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
-    op<"aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", mul_number_in_place>.with({.functional_form = "mul.Scalar"}),
+    composed<"aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", like_first, mul_number_in_place>.with({.functional_form = "mul.Scalar"}),
     op<"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<promoted>, with_number<mul>>.with({.slope = Slope::linear}),
     op<"aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>.with({.same_as = "mul.Tensor"}),
     op<"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>,
