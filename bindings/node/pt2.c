@@ -15,10 +15,6 @@ typedef struct {
   pt2_session* session;
 } Handles;
 
-// What an object wraps. Methods can be called on objects of another class.
-static const napi_type_tag kModelTag = {0x7074326d6f64656c, 1};
-static const napi_type_tag kDecoderTag = {0x7074326465636f64, 1};
-
 // What each type of typed array is, and back.
 typedef struct {
   napi_typedarray_type type;
@@ -80,8 +76,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
   if (handles == NULL) return refuse(env, "out of memory");
   error = pt2_model_load(path, (size_t)length, NULL, &handles->model);
   if (error == NULL) error = pt2_session_create(handles->model, NULL, &handles->session);
-  if (error != NULL || napi_type_tag_object(env, self, &kModelTag) != napi_ok ||
-      napi_wrap(env, self, handles, free_handles, NULL, NULL) != napi_ok) {
+  if (error != NULL || napi_wrap(env, self, handles, free_handles, NULL, NULL) != napi_ok) {
     free_handles(env, handles, NULL);
     return error != NULL ? throw_error(env, error) : NULL;
   }
@@ -89,14 +84,10 @@ static napi_value construct(napi_env env, napi_callback_info info) {
 }
 
 // What a Model or a Decoder wraps, and the arguments.
-static void* wrapped(napi_env env, napi_callback_info info, const napi_type_tag* tag, size_t* count,
-                     napi_value* arguments) {
+static void* wrapped(napi_env env, napi_callback_info info, size_t* count, napi_value* arguments) {
   napi_value self;
   void* data = NULL;
-  bool has_tag = false;
-  if (napi_get_cb_info(env, info, count, arguments, &self, NULL) != napi_ok ||
-      napi_check_object_type_tag(env, self, tag, &has_tag) != napi_ok || !has_tag)
-    return NULL;
+  if (napi_get_cb_info(env, info, count, arguments, &self, NULL) != napi_ok) return NULL;
   return napi_unwrap(env, self, &data) == napi_ok ? data : NULL;
 }
 
@@ -114,7 +105,7 @@ static napi_value sizes_array(napi_env env, const int64_t* sizes, int32_t dims) 
 // [{name, type, sizes}]; a size of -1 depends on the inputs.
 static napi_value inputs(napi_env env, napi_callback_info info) {
   size_t count = 0, i;
-  Handles* handles = wrapped(env, info, &kModelTag, &count, NULL);
+  Handles* handles = wrapped(env, info, &count, NULL);
   napi_value out, each, value;
   if (handles == NULL) return refuse(env, "expected a Model");
   count = pt2_model_input_count(handles->model);
@@ -213,7 +204,7 @@ static napi_value run(napi_env env, napi_callback_info info) {
   napi_value list, item, out = NULL;
   const char* refusal = NULL;
   pt2_error* error = NULL;
-  Handles* handles = wrapped(env, info, &kModelTag, &count, &list);
+  Handles* handles = wrapped(env, info, &count, &list);
   if (handles == NULL || count != 1 || napi_get_array_length(env, list, &length) != napi_ok)
     return refuse(env, "expected an array of tensors");
   outputs = pt2_model_output_count(handles->model);
@@ -248,8 +239,7 @@ static napi_value construct_decoder(napi_env env, napi_callback_info info) {
   if (length < 0) return NULL;
   error = pt2_decoder_open(path, (size_t)length, NULL, &decoder);
   if (error != NULL) return throw_error(env, error);
-  if (napi_type_tag_object(env, self, &kDecoderTag) != napi_ok ||
-      napi_wrap(env, self, decoder, free_decoder, NULL, NULL) != napi_ok) {
+  if (napi_wrap(env, self, decoder, free_decoder, NULL, NULL) != napi_ok) {
     pt2_decoder_free(decoder);
     return NULL;
   }
@@ -265,7 +255,7 @@ static napi_value give(napi_env env, napi_callback_info info) {
   napi_value inputs, keys, key, tensor, out = NULL;
   const char* refusal = NULL;
   pt2_error* error = NULL;
-  pt2_decoder* decoder = wrapped(env, info, &kDecoderTag, &count, &inputs);
+  pt2_decoder* decoder = wrapped(env, info, &count, &inputs);
   if (decoder == NULL || count != 1 || napi_typeof(env, inputs, &type) != napi_ok ||
       type != napi_object || napi_get_property_names(env, inputs, &keys) != napi_ok ||
       napi_get_array_length(env, keys, &length) != napi_ok || length > kMaxTensors)
@@ -362,7 +352,7 @@ static napi_value generate(napi_env env, napi_callback_info info) {
   Told told = {env, NULL};
   pt2_generate_options options = PT2_INIT(pt2_generate_options);
   pt2_error* error = NULL;
-  pt2_decoder* decoder = wrapped(env, info, &kDecoderTag, &given, arguments);
+  pt2_decoder* decoder = wrapped(env, info, &given, arguments);
   int right = decoder != NULL && given > 0 &&
               napi_get_array_length(env, arguments[0], &prompts) == napi_ok &&
               prompts <= kMaxTensors;
