@@ -179,4 +179,17 @@ void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from
   }
 }
 
+std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return std::nullopt;
+  }
+  if (__builtin_add_overflow(last, 1, &last)) return std::nullopt;
+  return last;
+}
+
 }  // namespace pt2

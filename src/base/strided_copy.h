@@ -3,6 +3,9 @@
 #define PT2_BASE_STRIDED_COPY_H
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 
 #include "pt2/tensor.h"
 
@@ -13,6 +16,10 @@ namespace pt2 {
 // overlap. Transposed layouts are copied in blocks that fit into the cache. Linear.
 void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from,
                   const Sizes& from_strides, std::byte* to, const Sizes& to_strides);
+
+// Returns one past the largest element index that sizes and strides reach, from offset 0; 0 without
+// elements; nothing on overflow, which no Tensor has.
+std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 
 // True if the elements fill a block without gaps or overlap, in some order of the dimensions.
 bool is_dense(const Sizes& sizes, const Sizes& strides);

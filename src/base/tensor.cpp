@@ -22,21 +22,6 @@ constexpr size_t kAlignment = 64;
 // The memory of a storage besides its bytes: most of the memory of a small storage.
 constexpr size_t kOverhead = 256;
 
-// Returns one past the largest element index that sizes and strides reach, from offset 0; nothing
-// on overflow.
-std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    int64_t reach = 0;
-    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
-        __builtin_add_overflow(last, reach, &last))
-      return std::nullopt;
-  }
-  if (__builtin_add_overflow(last, 1, &last)) return std::nullopt;
-  return last;
-}
-
 // True if sizes times strides are so far from overflow that views of views need no checks. A size
 // of 0 counts as 1: it does not bound the strides of other dims.
 bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides) {

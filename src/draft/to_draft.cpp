@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/base64.h"
+#include "base/strided_copy.h"
 #include "base/try_at.h"
 #include "draft/draft_schema.h"
 #include "draft/storage.h"
@@ -372,15 +373,13 @@ class ModuleWriter {
       out.meta.device = {.type = graph_meta->device.type,
                          .index = graph_meta->device.index.value_or(kNoDeviceIndex)};
     using enum draft::SymIntCase;
-    int64_t last = 0;
     for (size_t i = 0; i < tensor.sizes().size(); ++i) {
       out.meta.sizes.push_back(draft::SymInt::make<as_int>(tensor.sizes()[i]));
       out.meta.strides.push_back(draft::SymInt::make<as_int>(tensor.strides()[i]));
-      last += (tensor.sizes()[i] - 1) * tensor.strides()[i];
     }
     out.meta.storage_offset = draft::SymInt::make<as_int>(0);
     out.meta.layout = draft::Layout::strided;
-    const int64_t elements = tensor.numel() == 0 ? 0 : last + 1;
+    const int64_t elements = *extent(tensor.sizes(), tensor.strides());
     const auto size = static_cast<size_t>(elements * dtype_size(tensor.dtype()));
     copied_bytes_ += size;
     if (copied_bytes_ > kMaxCopies * storage_bytes_)

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/strided_copy.h"
 #include "package/held_tensors.h"
 #include "package/read_budget.h"
 #include "pt2/tools/stats.h"
@@ -72,11 +73,9 @@ struct Shown {
   void add(const Tensor& tensor) {
     bytes += static_cast<uint64_t>(tensor.nbytes());
     if (tensor.numel() == 0) return;
-    int64_t last = tensor.storage_offset();
-    for (size_t i = 0; i < tensor.sizes().size(); ++i)
-      last += (tensor.sizes()[i] - 1) * tensor.strides()[i];
-    const int64_t width = dtype_size(tensor.dtype());
-    spans.emplace_back(tensor.storage_offset() * width, (last + 1) * width);
+    const int64_t begin = tensor.storage_offset(), width = dtype_size(tensor.dtype());
+    const int64_t end = begin + *extent(tensor.sizes(), tensor.strides());
+    spans.emplace_back(begin * width, end * width);
   }
 
   // Tensors may overlap, and strides may leave gaps in a span; the smaller sum is closer.

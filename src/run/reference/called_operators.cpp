@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/strided_copy.h"
 #include "ops/bind.h"
 #include "ops/compose.h"
 #include "ops/pointwise/copying.h"
@@ -58,9 +59,8 @@ Result<void> check_callee(const BoundNode& node) {
 // torch._prims_common.clone_preserve_strides: the storage up to the last element, so that views
 // made from the copy by offset are the same.
 Result<Tensor> clone_with_layout(const Tensor& tensor) {
-  int64_t reach = tensor.numel() == 0 ? 0 : tensor.storage_offset() + 1;
-  for (int64_t dim = 0; dim < tensor.dim() && tensor.numel() > 0; ++dim)
-    reach += (tensor.size(dim) - 1) * tensor.stride(dim);
+  const int64_t span = *extent(tensor.sizes(), tensor.strides());
+  const int64_t reach = span == 0 ? 0 : tensor.storage_offset() + span;
   PT2_TRY(Tensor copy, ops::allocate({tensor.dtype(), {reach}}));
   if (reach > 0) std::memcpy(copy.raw_data(), tensor.storage()->data(), copy.nbytes());
   return copy.with_view(tensor.sizes(), tensor.strides(), tensor.storage_offset());
