@@ -134,6 +134,12 @@ Tensor number_tensor(const Scalar& number) {
   return scalar_tensor(number, kWidest[static_cast<size_t>(number.category())]).as_wrapped_number();
 }
 
+Tensor converted_number(const Tensor& number, Dtype dtype) {
+  Tensor converted = Tensor::zeros(dtype, {});
+  copy_elements(converted, number);
+  return converted;
+}
+
 void copy_elements(Tensor& out, const Tensor& source) {
   const Dtype dtype = source.dtype();
   if (dtype == out.dtype() && source.sizes() == out.sizes() && source.is_contiguous() &&

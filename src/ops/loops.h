@@ -138,6 +138,8 @@ void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
 Tensor scalar_tensor(const Scalar& scalar, Dtype dtype);
 // A Python number passed as a tensor: a wrapped number in the widest dtype of its category.
 Tensor number_tensor(const Scalar& number);
+// Returns the only element of `number` as a 0-dim tensor of the dtype.
+Tensor converted_number(const Tensor& number, Dtype dtype);
 // out = source, converted to out's dtype and broadcast to out's sizes.
 void copy_elements(Tensor& out, const Tensor& source);
 // Sets every element of `out` to `value`, converted to out's dtype.

@@ -28,11 +28,6 @@ int float_rank(Dtype dtype) {
   }
 }
 
-bool is_unsigned(Dtype dtype) {
-  return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 ||
-         dtype == Dtype::uint64;
-}
-
 Dtype promote_integers(Dtype a, Dtype b) {
   if (is_unsigned(a) == is_unsigned(b)) return dtype_size(a) >= dtype_size(b) ? a : b;
   const Dtype signed_type = is_unsigned(a) ? b : a;
@@ -86,6 +81,11 @@ void merge(std::optional<Dtype>& slot, Dtype dtype) {
 }
 
 }  // namespace
+
+bool is_unsigned(Dtype dtype) {
+  return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 ||
+         dtype == Dtype::uint64;
+}
 
 Error operator_error(std::string message) { return {ErrorCode::invalid, std::move(message), ""}; }
 

@@ -10,6 +10,8 @@
 
 namespace pt2::ops {
 
+bool is_unsigned(Dtype dtype);
+
 struct Meta {
   Dtype dtype = Dtype::float32;
   Sizes sizes;

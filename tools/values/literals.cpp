@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/convert.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace pt2::tools {
 namespace {
@@ -65,14 +66,9 @@ class LiteralReader {
 
 }  // namespace
 
-// Imitates torch.tensor, which lets negative numbers wrap in unsigned dtypes.
 bool fits(int64_t number, Dtype dtype) {
-  const int64_t bits = 8 * dtype_size(dtype);
-  if (dtype_category(dtype) != DtypeCategory::integer || bits == 64) return true;
-  const bool is_unsigned =
-      dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32;
-  const int64_t most = (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
-  return number <= most && number >= (is_unsigned ? -most : -most - 1);
+  return dtype_category(dtype) != DtypeCategory::integer ||
+         ops::expect_representable(Scalar(number), dtype);
 }
 
 Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {

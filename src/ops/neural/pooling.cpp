@@ -10,6 +10,7 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/reduction/sums.h"
 
 namespace pt2::ops {
@@ -330,7 +331,7 @@ C mean_of(const C* plane, const Range& range, const Window& in, int64_t divisor)
   range.for_each(in, [&](int64_t at) { sum += static_cast<Accumulator<C>>(plane[at]); });
   if constexpr (std::is_same_v<C, int64_t>)
     // The quotient of the smallest int64 and -1 is not an int64; the negation wraps around.
-    return divisor == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(sum))
+    return divisor == -1 ? minus(int64_t{0}, static_cast<int64_t>(sum))
                          : static_cast<int64_t>(sum) / divisor;
   else
     return static_cast<C>(sum / static_cast<Accumulator<C>>(divisor));

@@ -601,10 +601,8 @@ void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weig
   });
 }
 void lerp_tensor(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
-  if (weight.dtype() == out.dtype()) return lerp(out, self, end, weight);
-  Tensor converted = Tensor::zeros(out.dtype(), {});
-  copy_elements(converted, weight);
-  lerp(out, self, end, converted);
+  lerp(out, self, end,
+       weight.dtype() == out.dtype() ? weight : converted_number(weight, out.dtype()));
 }
 void lerp_number(Tensor& out, const Tensor& self, const Tensor& end, const Scalar& weight) {
   lerp(out, self, end, number_tensor(weight));

@@ -91,9 +91,7 @@ Result<Meta> masked_fill_tensor_meta(const Tensor& self, const Tensor& mask, con
   return masked_fill_meta(self, mask, Scalar(number[0]));
 }
 void masked_fill_tensor(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
-  Tensor converted = Tensor::zeros(out.dtype(), {});
-  copy_elements(converted, value);
-  where(out, mask, converted, self);
+  where(out, mask, converted_number(value, out.dtype()), self);
 }
 
 // --- clamp

@@ -24,7 +24,6 @@ Result<void> expect_representable(const Scalar& value, Dtype dtype);
 // Returns `meta`. Error if a number overflows in the dtype in which elements of the result are
 // computed (at::opmath_type).
 Result<Meta> with_numbers(Result<Meta> meta, std::initializer_list<Scalar> numbers);
-bool is_unsigned(Dtype dtype);
 // The largest finite number of a float or complex dtype.
 double largest_finite(Dtype dtype);
 

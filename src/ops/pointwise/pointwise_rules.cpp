@@ -11,11 +11,6 @@ Error dtype_error(Dtype dtype, std::string_view expected) {
 
 }  // namespace
 
-bool is_unsigned(Dtype dtype) {
-  return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 ||
-         dtype == Dtype::uint64;
-}
-
 double largest_finite(Dtype dtype) {
   switch (dtype) {
     case Dtype::float16:
