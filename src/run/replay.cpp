@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 
 #include "base/memory_account.h"
 #include "ir/graph_place.h"
@@ -53,14 +54,13 @@ std::vector<Value> unshared(const std::vector<Value>& inputs) {
   return out;
 }
 
-// True if a later call may write to the memory of the value.
-bool shares_state(const Session& session, const Value& value) {
-  const auto* tensor = value.get_if<Tensor>();
-  if (tensor == nullptr || !tensor->defined()) return false;
-  return std::ranges::any_of(session.program().signature.input_specs, [&](const InputSpec& spec) {
-    const Tensor* state = spec.target ? session.state(*spec.target) : nullptr;
-    return state != nullptr && state->storage() == tensor->storage();
-  });
+// Returns the storages that a later call may write to.
+std::unordered_set<const Storage*> state_storages(const Session& session) {
+  std::unordered_set<const Storage*> storages;
+  for (const InputSpec& spec : session.program().signature.input_specs)
+    if (const Tensor* state = spec.target ? session.state(*spec.target) : nullptr)
+      storages.insert(state->storage().get());
+  return storages;
 }
 
 class CallCheck {
@@ -198,8 +198,11 @@ Result<RecordedCall> record_answers(Session& session, const RecordedCall& call) 
   std::vector<Value> inputs = unshared(call.inputs);
   session.seed(0);
   PT2_TRY(const std::vector<Value> outputs, session.run(inputs));
+  const std::unordered_set<const Storage*> states = state_storages(session);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    RecordedValue output{shares_state(session, outputs[i]) ? copy_of(outputs[i]) : outputs[i], {}};
+    const auto* tensor = outputs[i].get_if<Tensor>();
+    const bool is_state = tensor != nullptr && states.contains(tensor->storage().get());
+    RecordedValue output{is_state ? copy_of(outputs[i]) : outputs[i], {}};
     if (i < call.outputs.size()) output.reference = call.outputs[i].reference;
     out.outputs.push_back(std::move(output));
   }

@@ -57,12 +57,11 @@ void put(const std::byte* from, Tensor to) {
 
 void Recording::note_node(const BoundNode& node, const std::vector<Value>& values,
                           const Executor& executor, uint64_t work) {
-  node_work_ = work;
   const auto value_of = [&](ValueId id) -> const Value& { return values[static_cast<size_t>(id)]; };
   const auto for_each_output = [&](const auto& function) {
     for (const Argument& output : node.node->outputs) for_each_value(output, function);
   };
-  if (note_write(node, values, executor)) return;
+  if (note_write(node, values, executor, work)) return;
   if (!may_repeat(node)) return give_up();
   std::vector<const Storage*> storages;
   bool fixed = true;
@@ -88,11 +87,11 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
     views = views && tensor != nullptr && tensor->defined() &&
             std::ranges::find(storages, tensor->storage().get()) != storages.end();
   });
-  if (!views && !note_copy(node, values)) repeat(node, values, executor);
+  if (!views && !note_copy(node, values)) repeat(node, values, executor, work);
 }
 
 bool Recording::note_write(const BoundNode& node, const std::vector<Value>& values,
-                           const Executor& executor) {
+                           const Executor& executor, uint64_t work) {
   if (!may_write_again(node)) return false;
   const auto id = Frame::value_id(node.arguments[0]);
   const auto* written = id ? values[static_cast<size_t>(*id)].get_if<Tensor>() : nullptr;
@@ -109,7 +108,7 @@ bool Recording::note_write(const BoundNode& node, const std::vector<Value>& valu
       return true;
     });
   } else {
-    repeat(node, values, executor);
+    repeat(node, values, executor, work);
   }
   return true;
 }
@@ -138,13 +137,13 @@ void Recording::note_kept(uint64_t bytes) {
 }
 
 void Recording::repeat(const BoundNode& node, const std::vector<Value>& values,
-                       const Executor& executor) {
+                       const Executor& executor, uint64_t work) {
   std::optional<RepeatedNode> repeated = RepeatedNode::of(node, values, executor);
   if (!repeated) return give_up();
   note_kept(repeated->bytes());
   if (!usable_) return;
   repeats_nodes_ = true;
-  repeated_work_ += node_work_;
+  repeated_work_ += work;
   account_limit_ =
       MemoryAccount::current() == nullptr ? account_limit_ : MemoryAccount::current()->limit();
   add([node = *std::move(repeated), caller = caller_] {

@@ -79,11 +79,12 @@ class Recording {
 
  private:
   // False if the node does not write, or writes to anything but state.
-  bool note_write(const BoundNode& node, const std::vector<Value>& values,
-                  const Executor& executor);
+  bool note_write(const BoundNode& node, const std::vector<Value>& values, const Executor& executor,
+                  uint64_t work);
   // False where the node does not copy its argument.
   bool note_copy(const BoundNode& node, const std::vector<Value>& values);
-  void repeat(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
+  void repeat(const BoundNode& node, const std::vector<Value>& values, const Executor& executor,
+              uint64_t work);
 
   MemoryPool memory_;
   bool copies_inputs_;
@@ -99,7 +100,6 @@ class Recording {
   std::vector<Tensor> outputs_;
   std::vector<std::function<bool()>> launches_;
   bool repeats_nodes_ = false;
-  uint64_t node_work_ = 0;  // of the node that is being noted
   uint64_t repeated_work_ = 0;
   uint64_t account_limit_ = Limits{}.max_tensor_bytes;
   // What the running call gives its repeated nodes.
