@@ -13,6 +13,7 @@ namespace {
 // More inputs than this with the same targets are drawn as one box.
 constexpr size_t kFewValues = 4;
 constexpr size_t kMostWeights = 4;
+constexpr size_t kMostWritten = 64;
 
 // The flow of a value between boxes of one level; kNoBox is the level's border.
 struct Flow {
@@ -91,6 +92,8 @@ class Connector {
           add_weight(to, value);
         else if (to != kNoBox || is_result(graph, use.index, from))
           add_flow(graph.box, value, from, to);
+        else
+          continue;
         is_used = true;
       }
       // An unused input is drawn too.
@@ -110,22 +113,29 @@ class Connector {
     const bool is_gradient = spec.kind == OutputKind::gradient_to_parameter ||
                              spec.kind == OutputKind::gradient_to_user_input;
     if (from != kNoBox && spec.target)
-      box(from).lines.push_back(
-          {BoxLine::Kind::written,
-           (is_gradient ? "gradient of " : "writes ") + shortened(*spec.target, 28)});
+      add_line(box(from).lines,
+               {BoxLine::Kind::written,
+                (is_gradient ? "gradient of " : "writes ") + shortened(*spec.target, 28)},
+               kMostWritten);
     return false;
   }
 
   void add_weight(uint32_t to, uint32_t value) {
     const DrawnValue& held = drawing_.values[value];
     const std::string name = held.held.substr(held.held.rfind('.') + 1);
-    const auto same = [&](const BoxLine& line) { return line.value == value; };
     std::vector<BoxLine>& lines = box(to).lines;
-    const auto weights =
-        static_cast<size_t>(std::ranges::count(lines, BoxLine::Kind::weight, &BoxLine::kind));
-    if (weights < kMostWeights && std::ranges::none_of(lines, same))
-      lines.push_back({BoxLine::Kind::weight, shortened(name, 18) + " " + held.type, value});
-    else if (weights == kMostWeights && lines.back().kind != BoxLine::Kind::more)
+    if (std::ranges::find(lines, value, &BoxLine::value) == lines.end())
+      add_line(lines, {BoxLine::Kind::weight, shortened(name, 18) + " " + held.type, value},
+               kMostWeights);
+  }
+
+  // Adds the line, or "…" if there are already `most` lines of its kind: a box stays small, and the
+  // search in its lines fast.
+  static void add_line(std::vector<BoxLine>& lines, BoxLine line, size_t most) {
+    const auto count = static_cast<size_t>(std::ranges::count(lines, line.kind, &BoxLine::kind));
+    if (count < most)
+      lines.push_back(std::move(line));
+    else if (lines.back().kind != BoxLine::Kind::more)
       lines.push_back({BoxLine::Kind::more, "…"});
   }
 
@@ -162,6 +172,9 @@ class Connector {
       while (end < flows.size() && flows[end].from == bundle.from &&
              flows[end].value == bundle.values[0])
         bundle.to.push_back(flows[end++].to);
+      // An unread input has no target, so it never shares a wire with one that leaves the level.
+      if (bundle.from == kNoBox && std::ranges::binary_search(unread_, bundle.values[0]))
+        bundle.to.clear();
       const auto [found, is_new] = known.try_emplace({bundle.from, bundle.to}, bundles.size());
       if (is_new)
         bundles.push_back(std::move(bundle));
@@ -172,10 +185,9 @@ class Connector {
     std::vector<uint32_t> inputs, outputs;
     std::vector<Wire> wires;
     for (Bundle& bundle : bundles) {
-      const bool leaves = bundle.to[0] == kNoBox;
+      const bool is_unread = bundle.to.empty();
+      const bool leaves = !is_unread && bundle.to[0] == kNoBox;
       const bool is_bundled = bundle.values.size() > kFewValues;
-      const bool is_unread = leaves && bundle.to.size() == 1 && bundle.from == kNoBox &&
-                             std::ranges::binary_search(unread_, bundle.values[0]);
       // Each value gets its own wire if the border names it.
       const bool is_whole = is_bundled || (bundle.from != kNoBox && !leaves);
       const size_t step = is_whole ? bundle.values.size() : 1;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hash/text_hash.h"
 #include "pt2/tools/drawing.h"
 
 namespace pt2 {
@@ -13,6 +14,8 @@ class DifferenceReader {
       : after_(after), difference_(difference) {}
 
   DrawnDifference read() {
+    for (const InputSpec& spec : after_.signature.input_specs)
+      if (spec.target) held_.try_emplace(*spec.target, spec.arg.name);
     read_pairs(after_.graph, difference_.nodes);
     for (const NestedPairs& nested : difference_.nested) read_pairs(*nested.after, nested.nodes);
     for (size_t i = 0; i < difference_.changes.size(); ++i)
@@ -66,16 +69,16 @@ class DifferenceReader {
   // Changed weights are shown at the nodes that read them.
   void read_other(const Change& other) {
     out_.others.push_back(other.line());
-    if (other.section != ChangeSection::weight) return;
-    const auto& specs = after_.signature.input_specs;
-    const auto spec = std::ranges::find_if(
-        specs, [&](const InputSpec& each) { return each.target && *each.target == other.what; });
-    const auto value = spec == specs.end() ? std::nullopt : after_.graph.find_value(spec->arg.name);
-    if (!value) return;
     std::set<NodeId> readers;
-    for (const Use& use : after_.graph.uses(*value)) {
-      if (!use.node || !readers.insert(*use.node).second) continue;
-      DrawnDifference::OfNode& drawn = out_.nodes[&after_.graph.node(*use.node)];
+    for (const std::string& weight : other.weights) {
+      const auto held = held_.find(weight);
+      const auto value = held == held_.end() ? std::nullopt : after_.graph.find_value(held->second);
+      if (!value) continue;
+      for (const Use& use : after_.graph.uses(*value))
+        if (use.node) readers.insert(*use.node);
+    }
+    for (const NodeId reader : readers) {
+      DrawnDifference::OfNode& drawn = out_.nodes[&after_.graph.node(reader)];
       change(drawn, drawn.kind.value_or(ChangeKind::changed));
       drawn.lines.push_back(other.line());
     }
@@ -85,6 +88,7 @@ class DifferenceReader {
   const Difference& difference_;
   DrawnDifference out_;
   std::set<size_t> told_;
+  TextMap<std::string_view, std::string_view> held_;  // names of values by the weights they hold
 };
 
 }  // namespace

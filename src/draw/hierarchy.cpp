@@ -107,7 +107,7 @@ class Builder {
                                      const ModuleHierarchy& modules) {
     const std::vector<Segment> segments = segments_of(modules);
     const auto opened = [&](const Segment& segment) {
-      return Open{.segment = segment, .path = kept(modules.fqn(segment.module))};
+      return Open{.segment = segment, .path = kept(modules.fqn(segment.module), kKeptPath)};
     };
     std::vector<Open> open{opened({0, graph.nodes().size(), 0, 0, 0})};
     size_t next = 0, position = 0;
@@ -213,7 +213,7 @@ class Builder {
     Box made{.kind = BoxKind::module,
              .title = shortened(module.name),
              .detail = shortened(type),
-             .path = kept(modules.call_name(open.segment.module, call))};
+             .path = kept(modules.call_name(open.segment.module, call), kKeptPath)};
     if (!is_first) made.detail += " (continued)";
     for (const uint32_t child : open.children) {
       made.nodes += box(child).nodes;

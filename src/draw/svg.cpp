@@ -54,6 +54,7 @@ rect.g0 { fill: #0b1120 } rect.g1 { fill: #131c2f }
 .port { fill: #fbbf24 } .written { fill: #f472b6 } .weight { fill: #60a5fa }
 )";
 
+// Prints coordinates with nine digits: pictures of large programs are millions of pixels high.
 class SvgPrinter {
  public:
   explicit SvgPrinter(const Drawing& drawing) : drawing_(drawing) {}
@@ -87,13 +88,14 @@ class SvgPrinter {
  private:
   void text(std::string_view css, double x, double y, std::string_view content) {
     if (content.empty()) return;
-    out_ += fmt::format("<text class=\"{}\" x=\"{:g}\" y=\"{:g}\">{}</text>\n", css, x, y,
+    out_ += fmt::format("<text class=\"{}\" x=\"{:.9g}\" y=\"{:.9g}\">{}</text>\n", css, x, y,
                         escape_markup(content));
   }
 
   void rect(const Box& box, std::string_view css, double radius) {
     out_ += fmt::format(
-        "<rect class=\"{}\" x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" rx=\"{:g}\"/>\n",
+        "<rect class=\"{}\" x=\"{:.9g}\" y=\"{:.9g}\" width=\"{:.9g}\" height=\"{:.9g}\" "
+        "rx=\"{:g}\"/>\n",
         css, box.x, box.y, box.width, box.height, radius);
   }
 
@@ -124,7 +126,8 @@ class SvgPrinter {
     rect(box, is_border ? "io" : "box", is_border ? 10 : 4);
     if (!is_border)
       out_ += fmt::format(
-          "<rect class=\"c{}\" x=\"{:g}\" y=\"{:g}\" width=\"4\" height=\"{:g}\" rx=\"2\"/>\n",
+          "<rect class=\"c{}\" x=\"{:.9g}\" y=\"{:.9g}\" width=\"4\" height=\"{:.9g}\" "
+          "rx=\"2\"/>\n",
           static_cast<int>(box.operator_class), box.x, box.y, box.height);
     double y = box.y + picture::kBoxPadding + 12;
     text("t", box.x + picture::kBoxPadding + 3, y, box.title);
@@ -153,20 +156,20 @@ class SvgPrinter {
   }
 
   void path(const DrawnPath& drawn) {
-    std::string d = fmt::format("M{:g} {:g}", drawn.points[0], drawn.points[1]);
+    std::string d = fmt::format("M{:.9g} {:.9g}", drawn.points[0], drawn.points[1]);
     for (size_t i = 2; i < drawn.points.size(); i += 2) {
       const double x0 = drawn.points[i - 2], y0 = drawn.points[i - 1];
       const double x = drawn.points[i], y = drawn.points[i + 1];
       const double middle = (y0 + y) / 2;
       if (x == x0)
-        d += fmt::format("V{:g}", y);
+        d += fmt::format("V{:.9g}", y);
       else
-        d += fmt::format("C{:g} {:g} {:g} {:g} {:g} {:g}", x0, middle, x, middle, x, y);
+        d += fmt::format("C{:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g}", x0, middle, x, middle, x, y);
     }
     out_ += fmt::format("<path class=\"wire\" d=\"{}\"/>\n", d);
     if (drawn.target == kNoBox) return;
     const double x = drawn.points[drawn.points.size() - 2], y = drawn.points.back();
-    out_ += fmt::format("<path class=\"arrow\" d=\"M{:g} {:g}l-3 -5h6z\"/>\n", x, y);
+    out_ += fmt::format("<path class=\"arrow\" d=\"M{:.9g} {:.9g}l-3 -5h6z\"/>\n", x, y);
   }
 
   void labels(const Box& around) {

@@ -32,10 +32,15 @@ bool is_wide(std::string_view character) {
 
 // True for marks that reverse or hide text, with which a name could pose as another.
 bool is_hidden(std::string_view character) {
-  return (character >= "\xe2\x80\x8b" && character <= "\xe2\x80\x8f") ||
+  return character == "\xd8\x9c" || (character >= "\xe2\x80\x8b" && character <= "\xe2\x80\x8f") ||
          (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
          (character >= "\xe2\x81\xa0" && character <= "\xe2\x81\xaf") ||
          character == "\xef\xbb\xbf";
+}
+
+// True for U+FFFE and U+FFFF, which XML forbids: no reader would open the picture.
+bool is_no_xml(std::string_view character) {
+  return character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf";
 }
 
 // True for nearly every text: each character is visible, one column and one byte.
@@ -52,7 +57,7 @@ void for_each_character(std::string_view text, Take&& take) {
     const auto first = static_cast<unsigned char>(character[0]);
     const bool is_control = first < 0x20 || first == 0x7f ||
                             (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
-    if (is_control || is_hidden(character)) character = "?";
+    if (is_control || is_hidden(character) || is_no_xml(character)) character = "?";
     if (!take(character)) return;
     at += std::max<size_t>(bytes, 1);
   }

@@ -16,6 +16,8 @@ namespace pt2::picture {
 // texts of any length.
 inline constexpr size_t kShownCharacters = 34;
 inline constexpr size_t kKeptBytes = 2000;
+// The same for the path of a module, which every box inside it repeats.
+inline constexpr size_t kKeptPath = 300;
 
 // Returns the width of text in characters; wide (East Asian) characters count twice.
 size_t columns(std::string_view text);

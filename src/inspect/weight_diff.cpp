@@ -40,7 +40,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 // Also correct for unsigned integers that wrapped.
 double step_between(int64_t a, int64_t b) {
   const uint64_t step = static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
-  return static_cast<double>(std::min(step, -step));
+  return static_cast<double>(a < b ? -step : step);
 }
 double step_between(ops::Complex a, ops::Complex b) {
   const double step = std::abs(b - a);
@@ -117,12 +117,12 @@ void diff_weights(const WeightSide& before, const WeightSide& after, bool semant
                   std::vector<Change>& changes) {
   const Used left = used_payloads(before, semantic), right = used_payloads(after, semantic);
   const auto add_one = [&](ChangeKind kind, const std::string& name, const PayloadTensor& payload) {
-    Change change{.section = ChangeSection::weight, .kind = kind, .what = name};
+    Change change{.section = ChangeSection::weight, .kind = kind, .what = name, .weights = {name}};
     (kind == ChangeKind::added ? change.after : change.before) = type_of(payload);
     changes.push_back(std::move(change));
   };
   ReadBudget budget(before.payloads);
-  std::map<std::string, std::string> modules;  // one line for each module
+  std::map<std::string, Change> modules;  // one change for each module
   for (const auto& [name, payload] : left) {
     const auto found = right.find(name);
     if (found == right.end()) {
@@ -132,14 +132,15 @@ void diff_weights(const WeightSide& before, const WeightSide& after, bool semant
     const std::string text = difference_of(*payload, *found->second, budget);
     if (text.empty()) continue;
     const auto [module, leaf] = split_name(name);
-    std::string& line = modules[module];
-    line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", leaf, text);
+    Change& change = modules[module];
+    change.after += fmt::format("{}{}: {}", change.after.empty() ? "" : "; ", leaf, text);
+    change.weights.push_back(name);
   }
-  for (const auto& [module, text] : modules)
-    changes.push_back({.section = ChangeSection::weight,
-                       .kind = ChangeKind::changed,
-                       .what = module.empty() ? "the root's own" : module,
-                       .after = text});
+  for (auto& [module, change] : modules) {
+    change.section = ChangeSection::weight;
+    change.what = module.empty() ? "the root's own" : module;
+    changes.push_back(std::move(change));
+  }
   for (const auto& [name, payload] : right)
     if (!left.contains(name)) add_one(ChangeKind::added, name, *payload);
 }

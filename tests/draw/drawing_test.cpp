@@ -209,6 +209,45 @@ TEST(Drawing, ManyInputsOfOneBoxAreOne) {
   EXPECT_EQ(drawing.boxes[0].children.size(), 3u);
 }
 
+// Inputs that go straight to the results end at the border like inputs that nothing reads.
+TEST(Drawing, UnreadInputsAreNoResults) {
+  StackedProgram made;
+  made.input("first");
+  const ValueId x = made.input("x"), y = made.input("y");
+  made.input("last");
+  made.output(x);
+  made.output(made.call("neg.default", {arg("self", y)}, ""));
+  const Program program = made.finish();
+  const Drawing drawing = draw(program);
+  size_t inputs = 0, results = 0, unread = 0;
+  for (const Box& box : drawing.boxes) {
+    inputs += box.kind == BoxKind::input;
+    if (box.kind != BoxKind::output) continue;
+    ++results;
+    const std::string& name = drawing.values[box.values[0]].value->name;
+    unread += name == "first" || name == "last";
+  }
+  EXPECT_EQ(inputs, 4u);
+  EXPECT_EQ(results, 2u);
+  EXPECT_EQ(unread, 0u);
+}
+
+TEST(Drawing, AWeightThatIsReadTwiceIsNoMoreWeights) {
+  ProgramBuilder builder;
+  std::vector<ValueId> weights;
+  for (const char* name : {"a", "b", "c", "d"})
+    weights.push_back(builder.parameter(name, builder.tensor(Dtype::float32, {2})));
+  weights.push_back(weights.back());
+  builder.output(builder.call("torch.ops.aten.stack.default", {arg("tensors", tensors(weights))},
+                              builder.tensor(Dtype::float32, {5, 2})));
+  const Program program = std::move(builder).finish().value();
+  for (const Box& box : draw(program).boxes)
+    if (box.node != nullptr) {
+      EXPECT_EQ(box.lines.size(), 4u);
+      EXPECT_EQ(std::ranges::count(box.lines, BoxLine::Kind::more, &BoxLine::kind), 0);
+    }
+}
+
 // A file may nest modules as deep as its text allows, and let values go in and out of all of them.
 TEST(Drawing, DeepModulesCostNoMoreThanTheirText) {
   StackedProgram made;

@@ -160,6 +160,7 @@ TEST(Page, TextsAreShortenedByColumns) {
   EXPECT_EQ(picture::columns("é…"), 2u);
   EXPECT_EQ(picture::shortened("日本語", 5), "日本…");
   EXPECT_EQ(picture::shortened("a\xff\n", 5), "a??");
+  EXPECT_EQ(picture::shortened("\xef\xbf\xbe\xef\xbf\xbf\xd8\x9c", 5), "???");  // no XML, a mark
 }
 
 // x -> first -> second -> third, without those that are empty; `factor` is the third's argument.
@@ -214,6 +215,25 @@ TEST(DrawnDifference, KeepsWhatStoodAtTheEnd) {
   EXPECT_EQ(drawn.counts, (std::array<size_t, 3>{0, 1, 0}));
   ASSERT_EQ(drawn.removed_at_ends.size(), 1u);
   EXPECT_NE(drawn.removed_at_ends[0].find("aten.mul.Tensor"), std::string::npos);
+}
+
+// diff_weights has one change for all weights of a module.
+TEST(DrawnDifference, ChangedWeightsAreAtTheirReaders) {
+  test::StackedProgram made;
+  const ValueId x = made.input("x");
+  made.output(made.add(made.linear(x, ""), x, ""));
+  const Program program = made.finish();
+  Difference difference;
+  difference.changes.push_back({.section = ChangeSection::weight,
+                                .what = "the root's own",
+                                .after = "w: 1 of 16 elements",
+                                .weights = {"w"}});
+  const DrawnDifference drawn = drawn_difference(program, difference);
+  ASSERT_EQ(drawn.nodes.size(), 1u);
+  const auto& [node, change] = *drawn.nodes.begin();
+  EXPECT_EQ(node->target, "torch.ops.aten.linear.default");
+  EXPECT_EQ(change.kind, ChangeKind::changed);
+  EXPECT_EQ(change.lines.size(), 1u);
 }
 
 TEST(Page, TellsWhatIsComputedTogether) {

@@ -59,6 +59,7 @@ TEST(Weights, IntegersThatAreOneDoubleDiffer) {
                changes);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].after, "table: 1 of 2 elements, by up to 1 of 9.01e+15");
+  EXPECT_EQ(changes[0].weights, std::vector<std::string>{"table"});
 }
 
 TEST(Weights, OfMoreBytesThanTheFileAreNotRead) {

@@ -40,6 +40,7 @@ struct Change {
   // The old and the new content. For a changed argument with its name, "other=1".
   std::string before{}, after{};
   std::string module_path{}, source_line{};
+  std::vector<std::string> weights{};  // for changes of weights: their names, "fc.weight"
 
   // Returns "~ %add_3 (aten.add.Tensor) of layers.0 at model.py:12: other: 1 -> 2".
   std::string line() const;
