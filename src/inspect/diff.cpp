@@ -359,6 +359,9 @@ Result<Difference> diff(const Package& before, const Package& after, const DiffO
     }
     if (pairs.size() > 1)
       for (Change& change : found.changes) change.program = left;
+    for (NodePair& pair : found.nodes) pair.first_change += out.changes.size();
+    for (NestedPairs& nested : found.nested)
+      for (NodePair& pair : nested.nodes) pair.first_change += out.changes.size();
     std::ranges::move(found.changes, std::back_inserter(out.changes));
     out.nodes = std::move(found.nodes);
     out.nested = std::move(found.nested);

@@ -274,9 +274,10 @@ class GraphDiff {
     if (&node != last_node_) {
       last_node_ = &node;
       last_place_ = {.what = bounded(fmt::format("{} ({})", result_name(side.graph, node),
-                                                 short_target(node.target))),
-                     .module_path = bounded(module_path(node)),
-                     .source_line = bounded(source_line(node))};
+                                                 short_target(node.target)),
+                                     kMaxText),
+                     .module_path = bounded(module_path(node), kMaxText),
+                     .source_line = bounded(source_line(node), kMaxText)};
     }
     Change change = last_place_;
     change.kind = kind;
@@ -332,19 +333,17 @@ class GraphDiff {
   void compare_arguments(size_t before, size_t after, bool same_operator) {
     const Node& a = before_.node(before);
     const Node& b = after_.node(after);
-    const size_t count = std::max(a.inputs.size(), b.inputs.size());
-    for (size_t i = 0; i < count; ++i) {
-      // Matches arguments by name; unnamed arguments by position.
-      const NamedArgument* left = i < a.inputs.size() ? &a.inputs[i] : nullptr;
-      if (left == nullptr) continue;
-      const NamedArgument* right = partner_of(*left, i, b);
+    const Partners of_before(b), of_after(a);
+    for (size_t i = 0; i < a.inputs.size(); ++i) {
+      const NamedArgument& left = a.inputs[i];
+      const NamedArgument* right = of_before.find(left, i);
       const bool both_say_nothing =
-          is_left_out(a, *left) && (right == nullptr || is_left_out(b, *right));
-      if (!both_say_nothing) compare_argument(before, *left, right, same_operator);
+          is_left_out(a, left) && (right == nullptr || is_left_out(b, *right));
+      if (!both_say_nothing) compare_argument(before, left, right, same_operator);
     }
     if (!same_operator) return;
     for (size_t i = 0; i < b.inputs.size(); ++i)
-      if (partner_of(b.inputs[i], i, a) == nullptr && !is_left_out(b, b.inputs[i])) {
+      if (of_after.find(b.inputs[i], i) == nullptr && !is_left_out(b, b.inputs[i])) {
         Change change = change_at(before_, before, ChangeKind::changed);
         change.after = b.inputs[i].name + "=" + argument_text(after_, b.inputs[i]);
         changes_.push_back(std::move(change));
@@ -355,12 +354,28 @@ class GraphDiff {
     return semantic_ && says_nothing(node, input);
   }
 
-  static const NamedArgument* partner_of(const NamedArgument& input, size_t place,
-                                         const Node& other) {
-    if (input.name.empty()) return place < other.inputs.size() ? &other.inputs[place] : nullptr;
-    const auto found = std::ranges::find(other.inputs, input.name, &NamedArgument::name);
-    return found == other.inputs.end() ? nullptr : &*found;
-  }
+  // Finds the arguments of a node for those of another one: by name; unnamed arguments by position.
+  class Partners {
+   public:
+    explicit Partners(const Node& node) : inputs_(node.inputs) {
+      constexpr size_t kFew = 32;  // a search is faster among few
+      if (inputs_.size() > kFew)
+        for (const NamedArgument& input : inputs_) by_name_.try_emplace(input.name, &input);
+    }
+    const NamedArgument* find(const NamedArgument& input, size_t place) const {
+      if (input.name.empty()) return place < inputs_.size() ? &inputs_[place] : nullptr;
+      if (by_name_.empty()) {
+        const auto found = std::ranges::find(inputs_, input.name, &NamedArgument::name);
+        return found == inputs_.end() ? nullptr : &*found;
+      }
+      const auto found = by_name_.find(input.name);
+      return found == by_name_.end() ? nullptr : found->second;
+    }
+
+   private:
+    const std::vector<NamedArgument>& inputs_;
+    TextMap<std::string_view, const NamedArgument*> by_name_;
+  };
 
   // True if the arguments are equal, as far as this is visible without their texts.
   bool is_same(const Argument& before, const Argument& after) const {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/hash/sha256.h"
+#include "base/hash/text_hash.h"
 #include "base/text.h"
 #include "inspect/input_roles.h"
 #include "inspect/plain_text.h"
@@ -166,13 +167,18 @@ struct OutputRole {
 std::vector<OutputRole> output_roles(const Program& program,
                                      const std::vector<std::string>& inputs) {
   const auto& specs = program.signature.input_specs;
+  TextMap<std::string_view, const std::string*> user_inputs;  // roles by name
+  for (size_t i = 0; i < std::min(specs.size(), inputs.size()); ++i)
+    if (specs[i].kind == InputKind::user_input)
+      user_inputs.try_emplace(specs[i].arg.name, &inputs[i]);
   std::vector<OutputRole> roles;
   for (const OutputSpec& spec : program.signature.output_specs) {
     std::string target = spec.target.value_or("");
-    for (size_t i = 0; i < std::min(specs.size(), inputs.size()); ++i)
-      if (spec.kind != OutputKind::user_output && specs[i].kind == InputKind::user_input &&
-          specs[i].arg.name == target)
-        target = inputs[i];
+    // A buffer may have the name of a user input.
+    const bool is_of_input = spec.kind == OutputKind::user_input_mutation ||
+                             spec.kind == OutputKind::gradient_to_user_input;
+    if (const auto found = user_inputs.find(target); is_of_input && found != user_inputs.end())
+      target = *found->second;
     roles.push_back({output_kind_name(spec.kind), std::move(target)});
   }
   return roles;

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "base/printable.h"
+
 namespace pt2 {
 namespace {
 
@@ -35,7 +37,8 @@ class TextWalker {
  private:
   void step(char c) {
     if (c == '{' || c == '[') {
-      path_.push_back({.in_array = c == '['});
+      const size_t outer = path_.empty() ? 0 : path_.back().to_member;
+      path_.push_back({.in_array = c == '[', .to_member = c == '[' ? outer : path_.size() + 1});
       expects_key_ = c == '{';
     } else if (c == '"') {
       read_text();
@@ -114,9 +117,12 @@ class TextWalker {
 }  // namespace
 
 std::string path_text(std::span<const JsonStep> path) {
+  constexpr size_t kMost = 4096;
   std::string out;
-  for (const JsonStep& step : path)
-    out += step.in_array ? fmt::format("[{}]", step.index) : "." + step.key;
+  for (const JsonStep& step : path) {
+    if (out.size() > kMost) return out + "…";
+    out += step.in_array ? fmt::format("[{}]", step.index) : "." + bounded(step.key, kMost);
+  }
   return out;
 }
 

@@ -16,8 +16,11 @@ struct JsonStep {
   bool in_array = false;
   size_t index = 0;
   std::string key{};
+  // The number of steps to the last member of an object, this step included. A file can nest
+  // thousands of arrays around each of its texts.
+  size_t to_member = 0;
 };
-// ".nodes[3].target"
+// ".nodes[3].target"; the end of a very long path is "…".
 std::string path_text(std::span<const JsonStep> path);
 
 struct JsonText {

@@ -61,13 +61,13 @@ constexpr auto kLastNames = [] {
 }();
 
 std::string_view last_name(std::span<const JsonStep> path) {
-  while (!path.empty() && path.back().in_array) path = path.first(path.size() - 1);
-  return path.empty() ? std::string_view() : path.back().key;
+  const size_t count = path.empty() ? 0 : path.back().to_member;
+  return count == 0 ? std::string_view() : path[count - 1].key;
 }
 
 bool ends_with(std::span<const JsonStep> path, std::string_view pattern) {
   while (true) {
-    while (!path.empty() && path.back().in_array) path = path.first(path.size() - 1);
+    path = path.first(path.empty() ? 0 : path.back().to_member);
     if (path.empty()) return false;
     const size_t dot = pattern.rfind('.');
     const std::string_view last = dot == pattern.npos ? pattern : pattern.substr(dot + 1);
@@ -125,7 +125,9 @@ class TextChecks {
     // Bounds memory for a file that consists of such texts.
     constexpr size_t kMost = 1000;
     if (findings_.size() >= kMost) return;
-    findings_.push_back({what, prefix_ + path_text(text.path), std::move(message)});
+    std::string where;
+    for (const std::span<const JsonStep> outer : around_) where += path_text(outer) + ":";
+    findings_.push_back({what, where + path_text(text.path), std::move(message)});
   }
 
   void check(TextKind kind, const JsonText& text) {
@@ -182,22 +184,21 @@ class TextChecks {
 
   // Contexts are JSON within this JSON; keyword arguments become parameters.
   void check_tree(const JsonText& tree) {
-    const std::string outer = std::exchange(prefix_, prefix_ + path_text(tree.path) + ":");
+    around_.push_back(tree.path);
     const bool is_input = !tree.path.empty() && tree.path.back().key == "in_spec";
     for_each_json_text(tree.text, [&](const JsonText& text) {
       note_import(text);
       if (text.is_key || text.path.empty() || text.path.back().key != "context") return;
-      const std::string place = path_text(text.path);
-      const std::string inside = std::exchange(prefix_, prefix_ + place + ":");
+      const bool is_keywords = is_input && text.path.size() == 4 &&
+                               path_text(text.path) == "[1].children_spec[1].context";
+      around_.push_back(text.path);
       for_each_json_text(text.text, [&](const JsonText& part) {
         note_import(part);
-        if (is_input && place == "[1].children_spec[1].context" && !part.is_key &&
-            part.path.size() == 1)
-          check(TextKind::value_name, part);
+        if (is_keywords && !part.is_key && part.path.size() == 1) check(TextKind::value_name, part);
       });
-      prefix_ = inside;
+      around_.pop_back();
     });
-    prefix_ = outer;
+    around_.pop_back();
   }
 
   // Imitates enum_object_hook and _defaultdict_deserialize of torch/utils/_pytree.py.
@@ -211,7 +212,9 @@ class TextChecks {
   }
 
   const bool was_verified_;
-  std::string prefix_;
+  // Paths of the texts around the one that is read. Their text is made only for findings: a path
+  // may be as long as the file.
+  std::vector<std::span<const JsonStep>> around_;
   std::set<std::string> imported_;
   ExprPool pool_;
   std::vector<TextFinding> findings_;

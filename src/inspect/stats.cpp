@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/platform.h"
+#include "base/printable.h"
 #include "inspect/plain_text.h"
 #include "ir/symbols/sym_int.h"
 #include "ir/target.h"
@@ -281,9 +282,10 @@ class StatsReader {
     const auto& modules = hierarchy.modules;
     std::vector<ModuleStats> sums(modules.size());
     for (size_t i = 0; i < modules.size(); ++i) {
-      sums[i].path = hierarchy.fqn(i);
+      std::string path = hierarchy.fqn(i);
+      const auto own = by_module_.find(path);
+      sums[i].path = bounded(std::move(path));  // paths repeat the names of the modules around
       sums[i].type = modules[i].type;
-      const auto own = by_module_.find(sums[i].path);
       if (own != by_module_.end()) sums[i].multiply_adds = own->second;
       for (const size_t input : modules[i].inputs) {
         const auto& target = program_.signature.input_specs[input].target;

@@ -52,6 +52,20 @@ TEST(ProgramTexts, TreesAreLookedInto) {
   EXPECT_EQ(found[0].text, "PyTorch imports the module mine.colours");
 }
 
+// With the text of the path for each of these contexts, this would take minutes and gigabytes.
+TEST(ProgramTexts, LongPathsAreCut) {
+  std::string json = R"({"in_spec": "{\")" + std::string(1'000'000, 'k') + R"(\": [)";
+  for (int i = 0; i < 100'000; ++i) json += R"({\"context\": \"{}\"}, )";
+  for (int i = 0; i < 1'000; ++i) json += R"({\"fqn\": \"m)" + std::to_string(i) + R"(:C\"}, )";
+  const auto found = findings(json + "]}\"}");
+  ASSERT_EQ(found.size(), 1'000u);
+  EXPECT_LT(found[0].where.size(), 10'000u);
+
+  std::string arrays = R"({"graph": {"inputs": )" + std::string(1'900, '[');
+  for (int i = 0; i < 300'000; ++i) arrays += R"("x", )";
+  EXPECT_TRUE(findings(arrays).empty());
+}
+
 TEST(ProgramTexts, WhatWasVerifiedIsNotToldTwice) {
   constexpr std::string_view kText = R"({"as_expr": {"expr_str": "a.b"}, "guards_code": ["a.b"],
       "nodes": [{"target": "torch.hub.load"}], "range_constraints": {"a.b": {}}})";
