@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/base64.h"
 #include "base/hash/text_hash.h"
 #include "base/json.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "ir/version_facts.h"
 #include "pt2/format/schema_json.h"
@@ -391,7 +394,7 @@ class MetadataResolver {
         return parsing_.reader.error_at(
             offset, ErrorCode::limit,
             fmt::format("the metadata of all nodes takes more than {} bytes "
-                        "(max_json_bytes)",
+                        "(max_program_ratio, max_json_bytes)",
                         max_bytes_));
       }
       bytes_left_ -= bytes;
@@ -411,7 +414,10 @@ class MetadataResolver {
 }  // namespace
 
 void resolve_metadata(Parsing& parsing, const MetadataEntries& entries, const Limits& limits) {
-  MetadataResolver resolver(parsing, entries, limits.max_json_bytes);
+  // As much as a file's JSON of this size may take; 16 MB in any case.
+  const uint64_t expanded = std::max(
+      saturating_product(parsing.reader.size(), limits.max_program_ratio), uint64_t{16} << 20);
+  MetadataResolver resolver(parsing, entries, std::min(expanded, limits.max_json_bytes));
   Result<void> resolved = resolver.resolve(parsing.program.graph);
   if (!resolved) parsing.reader.report(std::move(resolved).error());
 }

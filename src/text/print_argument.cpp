@@ -131,6 +131,10 @@ void Printer::string(std::string_view text) {
     out += '\'';
     return;
   }
+  json_string(text);
+}
+
+void Printer::json_string(std::string_view text) {
   std::string quoted;
   append_json_string(quoted, text, false);
   // JSON does not require escapes for all characters that hide or move text on a terminal.
@@ -163,7 +167,7 @@ void Printer::value_name(std::string_view name) {
   if (is_bare_value_name(name)) {
     out += name;
   } else {
-    string(name);
+    json_string(name);  // names of values have no quotes without escapes
   }
 }
 

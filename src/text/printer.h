@@ -46,7 +46,8 @@ struct Printer {
     out.append(indent, ' ');
   }
 
-  void string(std::string_view text);  // in quotes
+  void string(std::string_view text);       // in quotes, without escapes if it reads better so
+  void json_string(std::string_view text);  // in quotes, with JSON's escapes
   void word_or_string(std::string_view text);
   void strings(const std::vector<std::string>& texts);
   void value_name(std::string_view name);

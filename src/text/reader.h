@@ -36,6 +36,7 @@ class TextReader {
  public:
   TextReader(std::string_view text, std::string_view name, std::vector<Error>& errors);
 
+  uint64_t size() const { return text_.size(); }  // of the text in bytes
   const Token& current() const { return current_; }
   // Returns the token after the current one.
   Token peek() const;

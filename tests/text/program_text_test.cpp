@@ -92,6 +92,14 @@ TEST(ProgramText, BlanksCommentsAndLineBreaksMeanNothing) {
 )");
 }
 
+TEST(ProgramText, NamesOfValuesMayHaveQuotes) {
+  const auto program = parse(with_body(R"(%"a\"b\\c": f32[2] = a.b()
+return %"a\"b\\c")"));
+  ASSERT_TRUE(program) << program.error().text();
+  EXPECT_TRUE(program->graph.find_value(R"(a"b\c)"));
+  EXPECT_EQ(test::round_trip_fault(*program), "");
+}
+
 TEST(ProgramText, ExpressionsKeepTheFilesText) {
   const auto program = parse(
       with_body("%n: SymInt[s0 + 1] = _operator.add(1)\nreturn %n", "symbol s0 = 3 (integer)\n"));
@@ -277,6 +285,13 @@ TEST(ProgramText, NestingAndSizeAreBounded) {
   const Limits limits{.max_json_bytes = 999};
   EXPECT_EQ(parse_program(text, "text", errors, limits).error().code, ErrorCode::limit);
   EXPECT_TRUE(parse_program(text, "text", errors, Limits{.max_json_bytes = 1000}));
+
+  // A small text must not take gigabytes.
+  std::string references;
+  for (int i = 0; i < 2'000; ++i) references += "a.b() #0\n";
+  const std::string small =
+      with_body(references + "return", "metadata { #0 k \"" + std::string(100'000, 'x') + "\" }\n");
+  EXPECT_EQ(parse(small).error().code, ErrorCode::limit);
 }
 
 }  // namespace
