@@ -40,10 +40,13 @@ std::string key_step(const TreeSpec& spec, size_t child) {
   return fmt::format("[{}]", key.is_text ? print_python_string(key.text) : key.text);
 }
 
-// Collects the texts of the leaves. Below an empty path all texts are empty.
+// Collects the texts of the leaves. Below an empty path all texts are empty, and so they are below
+// a path longer than any that guards may name: each leaf would repeat it.
 void collect(const TreeSpec& spec, const std::string& path, std::vector<std::string>& paths) {
+  constexpr size_t kMaxPathBytes = 4096;  // as parse_guard
   if (spec.is_leaf()) paths.push_back(path);
-  const bool is_sure = !path.empty() && spec.kind != TreeKind::registered;
+  const bool is_sure =
+      !path.empty() && path.size() <= kMaxPathBytes && spec.kind != TreeKind::registered;
   for (size_t i = 0; i < spec.children.size(); ++i)
     collect(spec.children[i], is_sure ? path + key_step(spec, i) : "", paths);
 }

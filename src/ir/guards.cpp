@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "ir/number.h"
 #include "ir/symbols/symbols_internal.h"
@@ -29,17 +29,19 @@ std::string_view relation_words(ExprOp op) {
   }
 }
 
-std::string source_text(const Guard& guard, Expr symbol) {
-  const auto source = std::ranges::find(guard.sources, symbol, &GuardSource::symbol);
-  return source == guard.sources.end() ? symbol->name : print(*source);
-}
-
 // Returns the text of one side of a relation. A text of several words gets parentheses inside a
 // larger expression.
 std::string side_text(const Guard& guard, Expr expr) {
-  if (expr.is_symbol()) return source_text(guard, expr);
+  // A guard may have as many sources as the file has room for, so they are not searched each time.
+  std::unordered_map<SymbolId, const GuardSource*> sources;
+  for (const GuardSource& source : guard.sources) sources.emplace(source.symbol->symbol, &source);
+  const auto source_text = [&](Expr symbol) {
+    const auto source = sources.find(symbol->symbol);
+    return source == sources.end() ? symbol->name : print(*source->second);
+  };
+  if (expr.is_symbol()) return source_text(expr);
   return print_expr(expr, [&](Expr symbol) {
-    const std::string text = source_text(guard, symbol);
+    const std::string text = source_text(symbol);
     return text.find(' ') == std::string::npos ? text : "(" + text + ")";
   });
 }

@@ -13,6 +13,9 @@ namespace {
 // Deeper modules are attributed to their ancestor at this depth, to keep pictures and paths
 // readable.
 constexpr size_t kMaxCallDepth = 100;
+// What lies in further modules is attributed to their ancestors: a file of a megabyte may name
+// millions of modules.
+constexpr size_t kMaxModules = 200'000;
 
 struct CallName {
   std::string_view fqn;
@@ -94,6 +97,7 @@ class Builder {
     index_.resize(hierarchy_.modules.size());
     if (const auto found = index_[parent].find(name); found != index_[parent].end())
       return found->second;
+    if (hierarchy_.modules.size() >= kMaxModules) return parent;
     const size_t child = hierarchy_.modules.size();
     index_[parent].emplace(name, child);
     module(parent).children.push_back(child);
@@ -179,7 +183,8 @@ class Builder {
   void count(const Node& node, const std::vector<Frame>& frames) {
     ++module(0).nodes;
     for (const Frame& frame : frames) ++module(frame.module).nodes;
-    count_nested(graph_, node, frames);
+    // For each level of nested graphs, the levels below it would be parsed again.
+    if (&graph_ == &program_.graph) count_nested(graph_, node, frames);
   }
 
   void count_nested(const Graph& graph, const Node& node, const std::vector<Frame>& frames) {

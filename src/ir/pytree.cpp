@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "base/json.h"
 #include "base/printable.h"
@@ -81,8 +82,10 @@ void read_registered_keys(const JsonValue& context, TreeSpec& spec) {
     auto fields = keys_of(&context.items[first]);
     auto none_fields = keys_of(&context.items[first + 1]);
     if (fields && none_fields) {
+      std::set<std::pair<std::string_view, bool>> absent;
+      for (const TreeKey& field : *none_fields) absent.emplace(field.text, field.is_text);
       std::erase_if(*fields, [&](const TreeKey& field) {
-        return std::ranges::find(*none_fields, field) != none_fields->end();
+        return absent.contains({field.text, field.is_text});
       });
       spec.keys = *std::move(fields);
       spec.none_fields = *std::move(none_fields);

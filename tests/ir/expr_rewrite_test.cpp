@@ -46,6 +46,7 @@ TEST(ExprRewrite, SimplifiesAsPyTorchDoes) {
       {"TruncToInt(s0)", "s0"},
       {"TruncToInt(IntTrueDiv(s0, 2))", "TruncToInt(IntTrueDiv(s0, 2))"},
       {"Identity(s0 + 1) - 1", "s0"},
+      {"s0 + Mul()", "s0 + Mul()"},
       {"1//0 + s0", "(1//0) + s0"},
       {"9223372036854775807*s0 + s0", "9223372036854775807*s0 + s0"},
   };

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "ir/program_texts.h"
 
 namespace pt2 {
@@ -151,6 +153,23 @@ TEST(Guards, OfAnyLengthFailInAFewWords) {
   EXPECT_LT(checked.error().message.size(), 600u);
   EXPECT_NE(checked.error().message.find(" bytes), but n is 3"), std::string::npos)
       << checked.error().message;
+}
+
+// Eight times the sources take some eight times as long to read and to name.
+TEST(Guards, OfManySourcesTakeLinearTime) {
+  const auto seconds = [](int sources) {
+    std::string text = "L['n0']";
+    for (int i = 1; i < sources; ++i) text += fmt::format(" + L['n{}']", i);
+    ExprPool pool;
+    const std::clock_t start = std::clock();
+    const auto guard = parse_guard(pool, text + " == 3");
+    EXPECT_TRUE(guard) << guard.error().text();
+    if (!guard) return 0.0;
+    EXPECT_EQ(guard->sources.size(), static_cast<size_t>(sources));
+    EXPECT_FALSE(print(*guard).empty());
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(16'000), 24 * seconds(2'000) + 0.05);
 }
 
 TEST(Guards, FailWithoutValues) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <set>
 
 #include "mutate.h"
@@ -192,6 +193,23 @@ TEST(TreeSpec, HostileNestingAndNamesAreBounded) {
       document(node("builtins.dict", "\"[\\\"" + long_key + "\\\"]\"", {tuple})), {});
   ASSERT_TRUE(spec);
   for (const std::string& name : leaf_paths(*spec, "x")) EXPECT_LT(name.size(), 600u);
+}
+
+// Eight times the fields of a dataclass take some eight times as long.
+TEST(TreeSpec, FieldsOfClassesTakeLinearTime) {
+  const auto seconds = [](int fields) {
+    std::string present, absent;
+    for (int i = 0; i < fields; ++i) {
+      present += std::to_string(i) + ",";
+      absent += std::to_string(fields + i) + ",";
+    }
+    const std::string text =
+        document(node("C", "[[" + present + "0],[" + absent + "1]]", {std::string(kLeaf)}));
+    const std::clock_t start = std::clock();
+    EXPECT_TRUE(parse_tree_spec(text));
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(16'000), 24 * seconds(2'000) + 0.05);
 }
 
 TEST(TreeSpec, ProgramNamesFollowTheCall) {

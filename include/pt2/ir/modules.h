@@ -36,8 +36,8 @@ struct Module {
   size_t parent = 0;   // indices of ModuleHierarchy::modules; the root is its own parent
   std::vector<size_t> children{};
   std::vector<ModuleCall> calls{};  // in the order of their first node
-  // The number of nodes traced inside it or inside modules that it called, including nodes of
-  // nested graphs.
+  // The number of nodes traced inside it or inside modules that it called. In the hierarchy of the
+  // top graph it includes nodes of nested graphs.
   size_t nodes = 0;
   // Indices of GraphSignature::input_specs: its own parameters, buffers, constants and custom
   // objects.

@@ -160,7 +160,7 @@ class Simplifier {
       PT2_TRY(Expr one, literal(int64_t{1}));
       return std::pair{one, term->number};
     }
-    if (term->op != ExprOp::multiply || !is_literal(term->args[0]))
+    if (term->op != ExprOp::multiply || term->args.empty() || !is_literal(term->args[0]))
       return std::pair{term, Number(int64_t{1})};
     if (term->args.size() == 2) return std::pair{term->args[1], term->args[0]->number};
     PT2_TRY(Expr rest, build(ExprOp::multiply, {term->args.begin() + 1, term->args.end()}));

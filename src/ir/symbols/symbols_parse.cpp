@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <unordered_set>
 
 #include "base/json.h"
 #include "base/platform.h"
@@ -527,8 +528,7 @@ class Parser {
       }
     }
     out.symbol = pool_.symbol(text);
-    if (std::ranges::find(*guard_, out.symbol, &GuardSource::symbol) == guard_->end())
-      guard_->push_back(out);
+    if (known_sources_.insert(out.symbol->symbol).second) guard_->push_back(out);
     return out.symbol;
   }
 
@@ -631,6 +631,7 @@ class Parser {
   Lexer lexer_;
   ExprPool& pool_;
   std::vector<GuardSource>* guard_;
+  std::unordered_set<SymbolId> known_sources_;  // of guard_, which may be as many as the file has
   Token current_;
   std::string_view unsupported_;  // a method of an input that this version does not know
   int depth_ = 0;
