@@ -135,7 +135,8 @@ class InputCheck {
         !__builtin_sub_overflow(*third, *second, &next_slope) && slope == next_slope &&
         slope != 0 && slope != -1 && !__builtin_sub_overflow(pending.found, *first, &rest);
     if (!is_linear) return {};
-    const int64_t solution = rest / slope + 1;
+    int64_t solution = 0;
+    if (__builtin_add_overflow(rest / slope, 1, &solution)) return {};
     const auto again = value_at(solution);
     if (!again) return {};
     if (*again != pending.found)

@@ -99,6 +99,13 @@ TEST_F(CheckInputs, SolvesForASymbolThatNoInputGivesAlone) {
   EXPECT_NE(check({{101}, {150}}).find("s0 is 50, allowed is [2, 10]"), std::string::npos);
 }
 
+// Solving 2^63 for s0 would exceed 64 bits.
+TEST_F(CheckInputs, SolvesForNumbersOf64BitsOnly) {
+  add_input("x", {size("s0 - 1")});
+  EXPECT_EQ(check({{INT64_MAX}}), "");
+  EXPECT_EQ(check({{INT64_MAX - 1}}), "s0 = 9223372036854775807");
+}
+
 // One number of a product, a remainder or a quotient does not tell the others.
 TEST_F(CheckInputs, LeavesOpenWhatInputsDoNotTell) {
   add_input("x", {size("s0*s1"), size("Mod(s2, 8)"), size("s3**2")});

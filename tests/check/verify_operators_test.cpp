@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <set>
 
 #include "package/broken_programs.h"
@@ -128,6 +129,56 @@ TEST(VerifyOperators, SizesThatNobodyKnowsMayBeSymbolsOfTheirOwn) {
   for (const char* slice : {"u2, 4", "u0, 3", "s0, 3", "u2 + 1, 3", "u2"})
     EXPECT_NE(findings_of(slice, "s0, 3").find("V609"), std::string::npos) << slice;
   EXPECT_NE(findings_of("u2, 3", "u2, 3").find("V609"), std::string::npos);
+}
+
+TEST(VerifyOperators, DtypesOfSparseTensorsAreCheckedToo) {
+  const auto findings_of = [](const std::string& dtype) {
+    const std::string text = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  graph(%x: f64[3] layout=sparse_csc) {
+    %y: )" + dtype + R"([3] layout=sparse_csc = aten.neg.default(self=%x)
+    return %y
+  }
+}
+)";
+    std::vector<Error> errors;
+    const auto program = parse_program(text, "text", errors);
+    EXPECT_TRUE(program) << program.error().text();
+    return lines(pt2::verify_program(*program, "program", Level::full, kOptions));
+  };
+  EXPECT_EQ(findings_of("f64").find("%y"), std::string::npos) << findings_of("f64");
+  EXPECT_NE(findings_of("f32").find("%y"), std::string::npos) << findings_of("f32");
+}
+
+// Eight times the nodes that read one long size take about as long, because the size is computed
+// once for all of them.
+TEST(VerifyOperators, LongSizesAreComputedOnceForAllNodes) {
+  const auto seconds = [](int nodes) {
+    std::string text = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  symbol s0 = 4 (positive, integer)
+  range s0 [2, oo]
+
+  graph(
+      %x: f32[s0, 3]
+  ) {
+    %n: SymInt[s0)";
+    for (int i = 1; i < 100'000; ++i) text += " + s0";
+    text += "] = aten.sym_size.int(self=%x, dim=0)\n";
+    for (int i = 0; i < nodes; ++i)
+      text += "    %y" + std::to_string(i) + ": f32[s0, 3] = aten.add.Tensor(self=%x, other=%n)\n";
+    std::vector<Error> errors;
+    const auto program = parse_program(text + "    return %y0\n  }\n}\n", "text", errors);
+    EXPECT_TRUE(program) << program.error().text();
+    const std::clock_t start = std::clock();
+    pt2::verify_program(*program, "program", Level::full, kOptions);
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(400), 4 * seconds(50));
 }
 
 // Only dense rows are summed without numbering the bags, and strides are no proof of them.

@@ -22,9 +22,11 @@ std::optional<Value> number_value(const Symbolic<T>& number, const SymbolBinding
   return std::nullopt;
 }
 
-std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& bindings) {
+std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& bindings,
+                                  Layouts layouts) {
   const auto dtype = meta.dtype.dtype();
-  if (!dtype || meta.layout != Layout::strided) return std::nullopt;
+  if (!dtype || (meta.layout != Layout::strided && layouts == Layouts::strided))
+    return std::nullopt;
   Sizes sizes;
   sizes.reserve(meta.sizes.size());
   // Sizes of 0 count as 1, because products of the other sizes must not overflow either.
@@ -41,10 +43,11 @@ std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& 
 
 }  // namespace
 
-std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings) {
+std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings,
+                                    Layouts layouts) {
   switch (value.kind()) {
     case ValueKind::tensor:
-      return tensor_value(*value.tensor(), bindings);
+      return tensor_value(*value.tensor(), bindings, layouts);
     case ValueKind::sym_int:
       return number_value(std::get<SymInt>(value.meta), bindings);
     case ValueKind::sym_float:
@@ -95,12 +98,30 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
   return std::optional<Value>(Value(std::move(items)));
 }
 
-Abstraction by_record(const SymbolBindings& bindings) {
-  // A node may use a value any number of times, and its sizes may be as long as the file.
+size_t expression_length(const GraphValue& value) {
+  size_t length = 0;
+  const auto add = [&](const auto& number) {
+    if (number.is_symbolic()) length += number.spelled()->text.size();
+  };
+  if (const auto* number = std::get_if<SymInt>(&value.meta)) add(*number);
+  if (const auto* number = std::get_if<SymFloat>(&value.meta)) add(*number);
+  if (const auto* flag = std::get_if<SymBool>(&value.meta)) add(*flag);
+  if (const TensorMeta* meta = value.tensor()) std::ranges::for_each(meta->sizes, add);
+  return length;
+}
+
+Abstraction by_record(const SymbolBindings& bindings, Layouts layouts) {
+  // Nodes may use a value any number of times, and its sizes may be as long as the file. Short
+  // values are not kept, because a program may have millions of them.
+  constexpr size_t kShort = 512;
   using Known = std::unordered_map<const GraphValue*, std::optional<Value>>;
-  return [&bindings, known = Known()](const GraphValue& value) mutable {
+  return [&bindings, layouts,
+          known = Known()](const GraphValue& value) mutable -> std::optional<Value> {
+    const TensorMeta* meta = value.tensor();
+    if (expression_length(value) <= kShort && (meta == nullptr || meta->sizes.size() <= kShort))
+      return abstract_value(value, bindings, layouts);
     const auto [found, is_new] = known.try_emplace(&value);
-    if (is_new) found->second = abstract_value(value, bindings);
+    if (is_new) found->second = abstract_value(value, bindings, layouts);
     return found->second;
   };
 }

@@ -2,6 +2,7 @@
 #ifndef PT2_CHECK_SHAPES_ABSTRACT_VALUE_H
 #define PT2_CHECK_SHAPES_ABSTRACT_VALUE_H
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -12,17 +13,25 @@
 
 namespace pt2::check {
 
+// The tensors that are known: those of a strided layout, or all. Most operators give tensors of
+// every layout the same dtypes and sizes.
+enum class Layouts : uint8_t { strided, any };
+
 // Returns a tensor without elements of the recorded dtype and sizes, or a number. Nothing if the
 // value is unknown or larger than any tensor may be.
-std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings);
+std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings,
+                                    Layouts layouts = Layouts::strided);
 // Returns a value for callers to whom the program's own sizes do not matter: a tensor of the
 // recorded dtype and rank whose sizes are all 1, which nearly every operator accepts together with
 // others of that kind; or the number 1.
 std::optional<Value> abstract_value_of_ones(const GraphValue& value);
+// Returns the number of characters of the value's expressions in the file, without strides.
+size_t expression_length(const GraphValue& value);
 // Maps a value of the graph to an abstract value; nothing if it is unknown.
 using Abstraction = std::function<std::optional<Value>(const GraphValue&)>;
-// Abstracts as abstract_value does under these bindings, which must outlive the result.
-Abstraction by_record(const SymbolBindings& bindings);
+// Abstracts as abstract_value does under these bindings, which must outlive the result and stay as
+// they are. Computes a value with a long record once, so one result should serve many nodes.
+Abstraction by_record(const SymbolBindings& bindings, Layouts layouts = Layouts::strided);
 // Abstracts an argument; error `unsupported` if no operator here takes such an argument.
 Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
                                             const Abstraction& abstraction);

@@ -35,10 +35,10 @@ bool may_cast(const ops::Operator& op) {
 // Returns a fault that appears under every assignment that the operator accepts. An operator may
 // refuse an assignment that violates an assumption the file does not record.
 std::optional<ShapeFault> common_fault(ShapeCheck& check,
-                                       std::span<const SymbolBindings> assignments) {
+                                       std::span<const Abstraction> assignments) {
   std::optional<ShapeFault> fault;
-  for (const SymbolBindings& bindings : assignments) {
-    ShapeVerdict verdict = check.judge(bindings);
+  for (const Abstraction& record : assignments) {
+    ShapeVerdict verdict = check.judge(record);
     if (verdict.is_refused()) continue;
     if (!verdict.fault) return std::nullopt;
     fault = std::move(verdict.fault);
@@ -85,18 +85,21 @@ std::vector<SymbolBindings> ProgramShapes::assignments(size_t count) {
 std::vector<ProgramShapes::Fault> ProgramShapes::find_faults(size_t count) {
   std::vector<Fault> faults;
   std::vector<Entry*> symbolic;
+  const Abstraction by_hints = by_record(hints_, Layouts::any);
   for (Entry& entry : entries_) {
-    ShapeVerdict example = entry.check.judge(hints_);
+    ShapeVerdict example = entry.check.judge(by_hints);
     if (example.fault && !entry.check.is_assertion() && counts(entry, *example.fault))
       faults.push_back({&entry, *std::move(example.fault)});
     else if (entry.check.has_symbols())
       symbolic.push_back(&entry);
   }
   if (symbolic.empty()) return faults;
-  std::vector<SymbolBindings> others = assignments(count);
+  std::vector<SymbolBindings> bindings = assignments(count);
   // If no assignment runs, a wrong record may be the reason. Assignments that only satisfy the
   // ranges still find that record.
-  if (others.empty()) others = ranged_bindings(program_, hints_, count);
+  if (bindings.empty()) bindings = ranged_bindings(program_, hints_, count);
+  std::vector<Abstraction> others;
+  for (const SymbolBindings& each : bindings) others.push_back(by_record(each, Layouts::any));
   for (Entry* entry : symbolic)
     if (auto fault = common_fault(entry->check, others); fault && counts(*entry, *fault))
       faults.push_back({entry, *std::move(fault)});

@@ -23,7 +23,7 @@ bool has_recorded_dtype(const Graph& graph, const Argument& output, const Value&
   return true;
 }
 
-bool gives_recorded_dtypes(const Graph& graph, const Node& node, const SymbolBindings& hints) {
+bool gives_recorded_dtypes(const Graph& graph, const Node& node, const Abstraction& hints) {
   const auto results = results_of_recorded_dtypes(graph, node, hints);
   if (!results || results->size() != node.outputs.size()) return false;
   for (size_t i = 0; i < results->size(); ++i)
@@ -34,11 +34,11 @@ bool gives_recorded_dtypes(const Graph& graph, const Node& node, const SymbolBin
 }  // namespace
 
 Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
-                                                      const SymbolBindings& hints) {
+                                                      const Abstraction& hints) {
   const ops::Operator op = ops::find_operator(node.target);
   if (!op || op.def == nullptr) return Error{ErrorCode::unsupported, "no operator here", ""};
   ShapeCheck check(graph, node, op);
-  auto results = check.infer(by_record(hints));
+  auto results = check.infer(hints);
   // The dtypes of results depend only on ranks and dtypes, so sizes of 1 serve as well.
   return results ? std::move(results) : check.infer(abstract_value_of_ones);
 }
@@ -65,6 +65,7 @@ std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints,
   for (const Argument& input : graph.inputs())
     for_each_value(input, [&](ValueId value) { proven[static_cast<size_t>(value)] = inputs_hold; });
   std::ranges::reverse(asked);
+  const Abstraction by_hints = by_record(hints);
   for (const NodeId id : asked) {
     const Node& node = graph.node(id);
     bool holds = true;
@@ -74,7 +75,7 @@ std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints,
         holds =
             holds && (graph.value(value).tensor() == nullptr || proven[static_cast<size_t>(value)]);
       });
-    if (!holds || !gives_recorded_dtypes(graph, node, hints)) continue;
+    if (!holds || !gives_recorded_dtypes(graph, node, by_hints)) continue;
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId value) { proven[static_cast<size_t>(value)] = true; });
   }

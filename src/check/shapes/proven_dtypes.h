@@ -6,17 +6,22 @@
 
 #include <vector>
 
+#include "check/shapes/abstract_value.h"
 #include "pt2/ir/graph.h"
 #include "pt2/value.h"
 
 namespace pt2::check {
 
 // Returns the results of the node's operator for operands of the recorded dtypes, as tensors
-// without elements. Their dtypes are right even if no example shows the sizes. `hints` are values
-// for the symbols of the sizes. Error `unsupported` if the results are not known; else the
-// operator's own error.
+// without elements. Their dtypes are right even if no example shows the sizes. `hints` gives the
+// operands by values for the symbols of the sizes (by_record). Error `unsupported` if the results
+// are not known; else the operator's own error.
 Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
-                                                      const SymbolBindings& hints);
+                                                      const Abstraction& hints);
+inline Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
+                                                             const SymbolBindings& hints) {
+  return results_of_recorded_dtypes(graph, node, by_record(hints));
+}
 
 // Tells for each value of the graph whether its dtype is proven; only for `wanted` values and the
 // values that they are computed from. `hints` are values for the symbols of the sizes.

@@ -125,6 +125,26 @@ bool is_symbolic(const GraphValue& value) {
   return std::ranges::any_of(meta->sizes, &SymInt::is_symbolic);
 }
 
+bool is_unknown(const SymInt& number) { return number.is_symbolic() && !number.hint(); }
+
+// Calls `visit(Expr)` for the expressions that the file records of the value, except strides.
+template <class Visit>
+void for_each_expr(const GraphValue& value, const Visit& visit) {
+  const auto see = [&](const auto& number) {
+    if (number.is_symbolic()) visit(number.expr());
+  };
+  if (const auto* number = std::get_if<SymInt>(&value.meta)) see(*number);
+  if (const auto* number = std::get_if<SymFloat>(&value.meta)) see(*number);
+  if (const auto* flag = std::get_if<SymBool>(&value.meta)) see(*flag);
+  if (const TensorMeta* meta = value.tensor()) std::ranges::for_each(meta->sizes, see);
+}
+
+// Faster than free_symbols, because it makes no list: many nodes may read one long expression.
+bool contains(Expr expr, SymbolId symbol) {
+  if (expr.is_symbol()) return expr->symbol == symbol;
+  return std::ranges::any_of(expr->args, [&](Expr arg) { return contains(arg, symbol); });
+}
+
 // Compares integers and booleans exactly. Floats may differ by rounding. Nothing if the types
 // cannot be compared.
 std::optional<bool> same_number(const Value& recorded, const Value& computed) {
@@ -140,7 +160,7 @@ std::optional<bool> same_number(const Value& recorded, const Value& computed) {
     return *integer == *computed.get_if<int64_t>();
   const auto a = number(recorded), b = number(computed);
   if (!a || !b) return std::nullopt;
-  return std::abs(*a - *b) <= kRounding * std::abs(*a);
+  return *a == *b || std::abs(*a - *b) <= kRounding * std::abs(*a);  // infinities are equal, too
 }
 
 // True if the node stands for a float among the results of a program. A release that accepts no
@@ -165,7 +185,7 @@ Result<std::vector<Value>> in_place_results(const std::vector<ops::Meta>& metas,
 
 }  // namespace
 
-ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
+ShapeVerdict ShapeCheck::judge(const Abstraction& record) {
   ShapeVerdict verdict;
   const auto unknown = [&](std::string_view reason) {
     verdict.unknown = recorded_values();
@@ -174,7 +194,7 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   };
   if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
   if (!has_rule()) return unknown("the operator has no shape rule");
-  if (!bind(by_record(bindings))) return unknown("an operand is not known");
+  if (!bind(record)) return unknown("an operand is not known");
   auto computed = results();
   if (!computed) {
     if (computed.error().code != ErrorCode::invalid) return unknown("it depends on data");
@@ -183,7 +203,7 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   }
   const size_t count = is_on_cpu(graph_, node_) ? node_.outputs.size() : 1;
   for (size_t i = 0; i < std::min(count, computed->size()) && i < node_.outputs.size(); ++i)
-    if (!verdict.fault) compare_output(i, (*computed)[i], bindings, verdict);
+    if (!verdict.fault) compare_output(i, (*computed)[i], record, verdict);
   return verdict;
 }
 
@@ -235,11 +255,11 @@ size_t ShapeCheck::recorded_values() const {
   return count;
 }
 
-void ShapeCheck::compare_output(size_t index, const Value& computed, const SymbolBindings& bindings,
+void ShapeCheck::compare_output(size_t index, const Value& computed, const Abstraction& record,
                                 ShapeVerdict& verdict) const {
   const Argument& output = node_.outputs[index];
   if (const auto* id = output.get_if<ValueId>())
-    return compare(index, *id, computed, bindings, verdict);
+    return compare(index, *id, computed, record, verdict);
   const auto* list = output.get_if<ArgumentList>();
   const auto* items = computed.get_if<Value::List>();
   if (list == nullptr || items == nullptr) return;
@@ -251,13 +271,13 @@ void ShapeCheck::compare_output(size_t index, const Value& computed, const Symbo
   }
   for (size_t i = 0; i < items->size() && !verdict.fault; ++i)
     if (const auto* id = list->items[i].get_if<ValueId>())
-      compare(index, *id, (*items)[i], bindings, verdict);
+      compare(index, *id, (*items)[i], record, verdict);
 }
 
-void ShapeCheck::compare(size_t index, ValueId id, const Value& computed,
-                         const SymbolBindings& bindings, ShapeVerdict& verdict) const {
+void ShapeCheck::compare(size_t index, ValueId id, const Value& computed, const Abstraction& record,
+                         ShapeVerdict& verdict) const {
   const GraphValue& value = graph_.value(id);
-  const auto recorded = abstract_value(value, bindings);
+  const auto recorded = record(value);
   if (recorded && is_stand_in(node_, *recorded, computed)) return;
   const bool numbers = recorded && same_number(*recorded, computed).has_value();
   if (!recorded || (!numbers && !(recorded->is<Tensor>() && computed.is<Tensor>()))) {
@@ -273,22 +293,33 @@ void ShapeCheck::compare(size_t index, ValueId id, const Value& computed,
 // it cannot decide from numbers without hints (a slice from u0 to u1 has u2 rows). Such a record
 // does not tell how the size follows from the numbers.
 bool ShapeCheck::is_made_here(const SymInt& size) const {
-  const auto is_unknown = [](const SymInt& number) {
-    return number.is_symbolic() && !number.hint();
-  };
   if (!is_unknown(size) || !size.expr().is_symbol()) return false;
-  bool takes_unknown = false;
+  bool is_operand = false;
+  for (const NamedArgument& input : node_.inputs)
+    for_each_value(input.arg, [&](ValueId id) {
+      for_each_expr(graph_.value(id), [&](Expr expr) {
+        is_operand = is_operand || contains(expr, size.expr()->symbol);
+      });
+    });
+  return !is_operand;
+}
+
+// True if an operand is a number without a hint.
+bool ShapeCheck::takes_unknown() const {
+  bool found = false;
   for (const NamedArgument& input : node_.inputs)
     for_each_value(input.arg, [&](ValueId id) {
       const auto* number = std::get_if<SymInt>(&graph_.value(id).meta);
-      takes_unknown = takes_unknown || (number != nullptr && is_unknown(*number));
+      found = found || (number != nullptr && is_unknown(*number));
     });
-  return takes_unknown && !std::ranges::binary_search(symbols(), size.expr()->symbol);
+  return found;
 }
 
 bool ShapeCheck::agree(const GraphValue& value, const Sizes& recorded,
                        const Sizes& computed) const {
   if (recorded.size() != computed.size()) return false;
+  if (recorded == computed) return true;
+  if (!takes_unknown()) return false;
   const TensorMeta* meta = value.tensor();
   for (size_t dim = 0; dim < recorded.size(); ++dim)
     if (recorded[dim] != computed[dim] && !is_made_here(meta->sizes[dim])) return false;
@@ -335,16 +366,7 @@ bool ShapeCheck::has_symbols() const {
 size_t ShapeCheck::weight() const {
   constexpr size_t kShort = 64;  // characters
   size_t characters = 0;
-  const auto look = [&](ValueId id) {
-    const GraphValue& value = graph_.value(id);
-    const auto add = [&](const auto& number) {
-      if (number.is_symbolic()) characters += number.spelled()->text.size();
-    };
-    if (const auto* number = std::get_if<SymInt>(&value.meta)) add(*number);
-    if (const auto* number = std::get_if<SymFloat>(&value.meta)) add(*number);
-    if (const auto* flag = std::get_if<SymBool>(&value.meta)) add(*flag);
-    if (const TensorMeta* meta = value.tensor()) std::ranges::for_each(meta->sizes, add);
-  };
+  const auto look = [&](ValueId id) { characters += expression_length(graph_.value(id)); };
   for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
   for (const Argument& output : node_.outputs) for_each_value(output, look);
   return 1 + characters / kShort;
@@ -352,16 +374,10 @@ size_t ShapeCheck::weight() const {
 
 std::vector<SymbolId> ShapeCheck::symbols() const {
   std::vector<SymbolId> found;
-  const auto add = [&](Expr expr) {
-    if (expr) std::ranges::copy(free_symbols(expr), std::back_inserter(found));
-  };
   const auto look = [&](ValueId id) {
-    const GraphValue& value = graph_.value(id);
-    if (const auto* number = std::get_if<SymInt>(&value.meta)) add(number->expr());
-    if (const auto* number = std::get_if<SymFloat>(&value.meta)) add(number->expr());
-    if (const auto* flag = std::get_if<SymBool>(&value.meta)) add(flag->expr());
-    if (const TensorMeta* meta = value.tensor())
-      for (const SymInt& size : meta->sizes) add(size.expr());
+    for_each_expr(graph_.value(id), [&](Expr expr) {
+      std::ranges::copy(free_symbols(expr), std::back_inserter(found));
+    });
   };
   for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
   std::ranges::sort(found);

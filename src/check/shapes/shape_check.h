@@ -37,8 +37,10 @@ class ShapeCheck {
   ShapeCheck(const Graph& graph, const Node& node, const ops::Operator& op)
       : graph_(graph), node_(node), op_(op), signature_(op.signature()) {}
 
-  // Linear in the sizes of the values; no tensor is allocated.
-  ShapeVerdict judge(const SymbolBindings& bindings);
+  // Linear in the sizes of the values; no tensor is allocated. Callers that judge many nodes under
+  // the same bindings pass one `record` to all (by_record).
+  ShapeVerdict judge(const Abstraction& record);
+  ShapeVerdict judge(const SymbolBindings& bindings) { return judge(by_record(bindings)); }
   // Returns the operator's results for the operands as tensors without elements, whatever the file
   // records of the results. Error `unsupported` if they are not known; else the operator's own
   // error.
@@ -62,10 +64,11 @@ class ShapeCheck {
   Result<std::vector<Value>> results() const;
   Result<std::vector<Value>> compute() const;
   size_t recorded_values() const;
-  void compare_output(size_t index, const Value& computed, const SymbolBindings& bindings,
+  void compare_output(size_t index, const Value& computed, const Abstraction& record,
                       ShapeVerdict& verdict) const;
-  void compare(size_t index, ValueId id, const Value& computed, const SymbolBindings& bindings,
+  void compare(size_t index, ValueId id, const Value& computed, const Abstraction& record,
                ShapeVerdict& verdict) const;
+  bool takes_unknown() const;
   bool is_made_here(const SymInt& size) const;
   bool agree(const GraphValue& value, const Sizes& recorded, const Sizes& computed) const;
   std::optional<ShapeFault> difference(size_t index, const GraphValue& value, const Value& recorded,

@@ -54,27 +54,42 @@ struct Conflict {
   Expr condition{};
 };
 
-// Returns the expression of a guard's source in the program: a size of an input, or an input that
-// is a number.
-Expr source_expr(const Program& program, const GuardSource& source, const GuardNames& names) {
-  const auto found = names.find(source);
-  if (!found) return {};
-  size_t index = found->input;
-  for (const InputSpec& spec : program.signature.input_specs) {
-    if (spec.kind != InputKind::user_input || index-- > 0) continue;
-    const auto id = program.graph.find_value(spec.arg.name);
-    if (!id) return {};
-    const GraphValue& value = program.graph.value(*id);
-    const SymInt* size = std::get_if<SymInt>(&value.meta);
-    const TensorMeta* meta = value.tensor();
-    const auto dim = static_cast<size_t>(source.dim);
-    if (meta != nullptr && source.property == GuardSource::Property::size &&
-        dim < meta->sizes.size())
-      size = &meta->sizes[dim];
-    if (size == nullptr) return {};
-    return expression_of(*size, *program.expressions);
+// A guard, and the expression of each of its sources in the program: a size of an input, or an
+// input that is a number; empty if the program does not give it.
+struct SourcedGuard {
+  Guard guard;
+  std::vector<Expr> sources{};
+};
+
+// `input` is null if the graph does not have it.
+Expr source_expr(const GuardSource& source, const GraphValue* input, ExprPool& pool) {
+  if (input == nullptr) return {};
+  const SymInt* size = std::get_if<SymInt>(&input->meta);
+  const TensorMeta* meta = input->tensor();
+  const auto dim = static_cast<size_t>(source.dim);
+  if (meta != nullptr && source.property == GuardSource::Property::size && dim < meta->sizes.size())
+    size = &meta->sizes[dim];
+  return size == nullptr ? Expr() : expression_of(*size, pool);
+}
+
+std::vector<SourcedGuard> sourced_guards(const Program& program) {
+  std::vector<const GraphValue*> inputs;
+  for (const ArgumentSpec& spec : program.signature.user_inputs()) {
+    const auto id = program.graph.find_value(spec.name);
+    inputs.push_back(id ? &program.graph.value(*id) : nullptr);
   }
-  return {};
+  const GuardNames names(user_input_names(program));
+  std::vector<SourcedGuard> guards;
+  for (Guard& guard : parse_guards(program)) {
+    SourcedGuard& sourced = guards.emplace_back(SourcedGuard{std::move(guard)});
+    for (const GuardSource& source : sourced.guard.sources) {
+      const auto found = names.find(source);
+      const bool is_known = found && found->input < inputs.size();
+      sourced.sources.push_back(
+          source_expr(source, is_known ? inputs[found->input] : nullptr, *program.expressions));
+    }
+  }
+  return guards;
 }
 
 class Search {
@@ -85,15 +100,15 @@ class Search {
         budget_(kMaxJudgements + kPasses * nodes.size()),
         ranges_(program.range_constraints),
         symbols_(program.expressions->symbol_count()),
-        guards_(parse_guards(program)),
-        names_(user_input_names(program)),
+        guards_(sourced_guards(program)),
         lasting_names_(lasting_names(program)),
         random_(symbols_) {
     for (ShapeCheck* node : nodes) nodes_.push_back({node, node->weight()});
     constexpr size_t kShort = 64;  // characters, as in ShapeCheck::weight
-    for (const Guard& guard : guards_) conditions_ += guard.text.size() / kShort;
+    for (const SourcedGuard& each : guards_) conditions_ += each.guard.text.size();
     for (const RangeConstraint& constraint : program.range_constraints)
-      if (constraint.key != nullptr) conditions_ += constraint.key->text.size() / kShort;
+      if (constraint.key != nullptr) conditions_ += constraint.key->text.size();
+    conditions_ /= kShort;
     for (size_t i = 0; i < symbols_; ++i) {
       const SymbolId symbol{static_cast<uint32_t>(i)};
       const SymRange range = ranges_.find(symbol);
@@ -201,11 +216,12 @@ class Search {
       const auto value = evaluate_integer(key, bindings_);
       if (value && !constraint.range.contains(*value)) return Conflict{free_symbols(key)};
     }
-    for (const Guard& guard : guards_)
+    for (const SourcedGuard& guard : guards_)
       if (auto conflict = broken_guard(guard)) return conflict;
+    const Abstraction record = by_record(bindings_);
     for (size_t i = 0; i < nodes_.size() && spend(nodes_[i].weight); ++i) {
       ShapeCheck* node = nodes_[i].check;
-      if (!node->judge(bindings_).is_refused()) continue;
+      if (!node->judge(record).is_refused()) continue;
       // A node that refused once is asked first from now on.
       std::rotate(nodes_.begin(), nodes_.begin() + static_cast<ptrdiff_t>(i),
                   nodes_.begin() + static_cast<ptrdiff_t>(i) + 1);
@@ -214,20 +230,20 @@ class Search {
     return std::nullopt;
   }
 
-  std::optional<Conflict> broken_guard(const Guard& guard) {
-    SymbolBindings sources;
-    Conflict conflict;
-    for (const GuardSource& source : guard.sources) {
-      const Expr expr = source_expr(program_, source, names_);
-      if (!expr) return std::nullopt;
-      const auto value = evaluate(expr, bindings_);
+  std::optional<Conflict> broken_guard(const SourcedGuard& sourced) {
+    const Guard& guard = sourced.guard;
+    for (size_t i = 0; i < guard.sources.size(); ++i) {
+      if (!sourced.sources[i]) return std::nullopt;
+      const auto value = evaluate(sourced.sources[i], bindings_);
       if (!value) return std::nullopt;
-      sources.bind(source.symbol->symbol, *value);
-      for (SymbolId symbol : free_symbols(expr)) conflict.symbols.push_back(symbol);
+      source_values_.bind(guard.sources[i].symbol->symbol, *value);
     }
-    const auto holds = evaluate(guard.expr, sources);
+    const auto holds = evaluate(guard.expr, source_values_);
     const bool* flag = holds ? std::get_if<bool>(&*holds) : nullptr;
     if (flag == nullptr || *flag) return std::nullopt;
+    Conflict conflict;
+    for (const Expr expr : sourced.sources)
+      for (SymbolId symbol : free_symbols(expr)) conflict.symbols.push_back(symbol);
     return conflict;
   }
 
@@ -242,12 +258,13 @@ class Search {
   size_t budget_;          // remaining judgements, by weight: bounds the search to linear time
   const SymbolRanges ranges_;
   const size_t symbols_;
-  const std::vector<Guard> guards_;
-  const GuardNames names_;
+  const std::vector<SourcedGuard> guards_;
   std::vector<SymbolId> free_;  // symbols with a hint whose ranges allow other values
   const std::vector<std::string> lasting_names_;
   std::vector<std::minstd_rand> random_;  // one for each symbol
   SymbolBindings bindings_;
+  // Of all guards: one object for each would have as many places as the program has symbols.
+  SymbolBindings source_values_;
 };
 
 }  // namespace

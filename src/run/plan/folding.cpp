@@ -35,6 +35,7 @@ class SymbolChoices {
     const PlacedGraph placed{.graph = &graph};
     hints_ = check::hint_bindings({&placed, 1});
     choices_ = {hints_, hints_};
+    for (size_t i = 0; i < records_.size(); ++i) records_[i] = check::by_record(choices_[i]);
   }
 
   // True if the operator refuses tensors of the sizes of every choice. A wrong answer for other
@@ -45,10 +46,14 @@ class SymbolChoices {
     for (const SymbolId symbol : check.symbols()) {
       if (hints_.find(symbol) != nullptr) continue;
       count = choices_.size();
-      for (size_t i = 0; i < count; ++i) choices_[i].bind(symbol, kSizes[i]);
+      for (size_t i = 0; i < count; ++i) {
+        if (choices_[i].find(symbol) != nullptr) continue;
+        choices_[i].bind(symbol, kSizes[i]);
+        records_[i] = check::by_record(choices_[i]);
+      }
     }
-    return std::ranges::all_of(std::span(choices_).first(count), [&](const auto& bindings) {
-      const auto results = check.infer(check::by_record(bindings));
+    return std::ranges::all_of(std::span(records_).first(count), [&](const auto& record) {
+      const auto results = check.infer(record);
       return !results && results.error().code != ErrorCode::unsupported;
     });
   }
@@ -58,6 +63,7 @@ class SymbolChoices {
 
   SymbolBindings hints_;
   std::array<SymbolBindings, std::size(kSizes)> choices_;
+  std::array<check::Abstraction, std::size(kSizes)> records_;  // by choices_
 };
 
 }  // namespace
