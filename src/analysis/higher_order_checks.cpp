@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/program_checks.h"
+#include "base/printable.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "pt2/ir/type_text.h"
@@ -116,10 +118,9 @@ class HigherOrderChecks {
       const TensorMeta* taken = input.tensor();
       if (operand != nullptr && taken != nullptr) {
         if (!row.has(HigherOrderRow::kSlices) && !may_be_one(*operand, *taken))
-          findings_.add(
-              Rule::nested_inputs, where,
-              fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
-                          type_text(program_, *operand), input.name, type_text(program_, *taken)));
+          findings_.add(Rule::nested_inputs, where,
+                        fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
+                                    type_of(*operand), input.name, type_of(*taken)));
       } else if ((operand != nullptr) != (taken != nullptr)) {
         findings_.add(Rule::nested_inputs, where,
                       fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
@@ -140,7 +141,7 @@ class HigherOrderChecks {
       if (given == nullptr || results[i] == nullptr || may_be_one(*given, *results[i])) continue;
       findings_.add(Rule::nested_outputs, where,
                     fmt::format("the graph's output {} is {}, the node's result is {}", i,
-                                type_text(program_, *given), type_text(program_, *results[i])));
+                                type_of(*given), type_of(*results[i])));
     }
   }
 
@@ -152,11 +153,20 @@ class HigherOrderChecks {
         fmt::format("the graph has {} {}, the node has {} {}", found, what, expected.least, whose));
   }
 
+  // The text is bounded and kept: a type can be as long as the file, and its value can be any
+  // number of operands.
+  const std::string& type_of(const TensorMeta& meta) {
+    auto [entry, is_new] = types_.try_emplace(&meta);
+    if (is_new) entry->second = bounded(type_text(program_, meta));
+    return entry->second;
+  }
+
   const Program& program_;
   const Graph& graph_;
   const PlacedGraph& placed_;
   const ProgramPlace& place_;
   Diagnostics& findings_;
+  std::unordered_map<const TensorMeta*, std::string> types_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/program_checks.h"
+#include "base/printable.h"
 #include "ir/values/record.h"
 
 namespace pt2 {
@@ -96,8 +97,16 @@ class PayloadChecks {
     if (!fit_sizes(payload.sizes, *meta)) {
       add(Rule::payload_meta_differs, index,
           fmt::format("{} has sizes {} in its payload, {} in the graph", what,
-                      sizes_text(payload.sizes), sizes_text(meta->sizes)));
+                      bounded(sizes_text(payload.sizes)), recorded_sizes(*meta)));
     }
+  }
+
+  // The text is bounded and kept: it can be as long as the file, and any number of specs can name
+  // the value.
+  const std::string& recorded_sizes(const TensorMeta& meta) {
+    auto [entry, is_new] = recorded_sizes_.try_emplace(&meta);
+    if (is_new) entry->second = bounded(sizes_text(meta.sizes));
+    return entry->second;
   }
 
   // Custom objects may be arguments of nodes without being inputs.
@@ -139,6 +148,7 @@ class PayloadChecks {
   Diagnostics& findings_;
   std::set<std::string> used_names_;
   std::map<size_t, size_t> specs_of_group_;
+  std::map<const TensorMeta*, std::string> recorded_sizes_;
 };
 
 }  // namespace

@@ -103,7 +103,9 @@ class SymbolChecks {
       std::string where = fmt::format(
           "{}{}.{}", place_.program, origin.placed.place,
           origin.value.kind() == ValueKind::tensor ? "tensor_values" : "sym_int_values");
-      schema::append_key_step(where, origin.value.name);
+      // Bounded, because each symbol of the value may have a finding.
+      constexpr size_t kShownBytes = 200;
+      schema::append_key_step(where, bounded(origin.value.name, kShownBytes));
       findings_.add(rule, std::move(where), std::move(text));
     };
     for (SymbolId id : symbols_of(expr)) {

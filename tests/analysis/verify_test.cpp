@@ -261,6 +261,17 @@ TEST(Verify, FindingsRepeatNoLongTexts) {
   EXPECT_EQ(std::ranges::count(findings.all(), Rule::undefined_symbol, &Diagnostic::rule),
             kSymbols);
   EXPECT_LT(lines(findings).size(), kSymbols * 500);
+  const auto text_bytes = [](const Diagnostics& some) {
+    size_t bytes = 0;
+    for (const Diagnostic& finding : some.all()) bytes += finding.where.size();
+    return bytes;
+  };
+  const std::string name = std::string(50'000, 'n');
+  Program program;
+  program.expressions = std::make_shared<ExprPool>();
+  const SpelledExpr* spelled = program.expressions->parse(sum).value();
+  ASSERT_TRUE(program.graph.add_value({.name = name, .meta = SymInt(spelled, std::nullopt)}));
+  EXPECT_LT(text_bytes(verify_program(program)), kSymbols * 500);
   Diagnostics long_ones;
   long_ones.add(Rule::undefined_symbol, std::string(100'000, 'a'), std::string(100'000, 'b'));
   EXPECT_LT(lines(long_ones).size(), 10'000u);
