@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::string_view kTraceKey = "stack_trace";
 constexpr std::string_view kTableKey = "co_fileinfo_ordered_list";
-// Bounds the expanded traces: a few bytes can name a long line any number of times. The expanded
-// traces of the largest programs take about 100 MB.
-constexpr size_t kMaxExpandedBytes = size_t{512} << 20;
+// Bounds the expanded traces by the bytes of the file: a few bytes can name a long line any number
+// of times. Traces of real programs grow by a factor of 40 to 60.
+constexpr size_t kMostGrowth = 256;
 
 StackTraceTable read_table(schema::List<schema::CoFileInfo>& source) {
   StackTraceTable table;
@@ -24,6 +24,16 @@ StackTraceTable read_table(schema::List<schema::CoFileInfo>& source) {
     out.spelling = std::move(file.trace);
   }
   return table;
+}
+
+size_t bytes_of(const StackTraceTable& table) {
+  size_t bytes = 0;
+  for (const StackTraceTable::File& file : table.files) {
+    bytes += file.name.size();
+    for (const StackTraceTable::Line& line : file.lines)
+      bytes += line.number.size() + line.function.size() + line.text.size();
+  }
+  return bytes;
 }
 
 schema::List<schema::CoFileInfo> write_table(StackTraceTable table) {
@@ -57,16 +67,17 @@ std::optional<StackTraceTable> take_stack_traces(schema::Graph& source, ReadCont
   StackTraceTable table = read_table(source.co_fileinfo_ordered_list);
   const StackTraceIndex index(table);
   std::vector<std::pair<std::string*, std::string>> expanded;
-  size_t bytes = 0;
+  size_t bytes = 0, most = kMostGrowth * bytes_of(table);
   for (size_t i = 0; i < source.nodes.size() && table.is_expanded; ++i) {
     std::string* trace = source.nodes[i].metadata.find(kTraceKey);
     if (trace == nullptr) continue;
     auto whole = index.expand(*trace);
     bytes += whole ? whole->size() : 0;
+    most += kMostGrowth * trace->size();
     // The writer compacts every trace that it can. If the result would differ for one trace, the
     // whole graph stays unexpanded.
     const bool comes_back =
-        whole ? bytes <= kMaxExpandedBytes && index.find(*whole) == *trace
+        whole ? bytes <= most && index.find(*whole) == *trace
               : !StackTraceIndex::is_compact(*trace) && !StackTraceIndex::is_traceback(*trace);
     if (comes_back && whole) expanded.emplace_back(trace, *std::move(whole));
     if (comes_back) continue;

@@ -21,9 +21,16 @@ schema::ConstantValue constant_value(const Argument& value, int version) {
   return Value::make<as_none>(schema::None{});
 }
 
-// Since 5.3 constant inputs have their own alternative, with the input's name.
+bool has_constant_value(const Argument& value) {
+  return value.is<None>() || value.is<int64_t>() || value.is<double>() || value.is<std::string>() ||
+         value.is<bool>();
+}
+
+// Since 5.3 constant inputs have their own alternative, with the input's name. It has no place for
+// other values, which stay user inputs.
 bool is_constant_input(const InputSpec& spec, int version) {
-  return spec.arg.is_constant() && version >= 503 && !spec.arg.name.empty();
+  return spec.arg.is_constant() && version >= 503 && !spec.arg.name.empty() &&
+         has_constant_value(spec.arg.value);
 }
 
 schema::InputSpec write_input_spec(const InputSpec& spec, int version) {

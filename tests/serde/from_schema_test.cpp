@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pt2/format/schema_json.h"
+#include "serde/to_schema.h"
 
 namespace pt2 {
 namespace {
@@ -263,6 +264,19 @@ TEST(FromSchema, SignatureConstantsStandByValue) {
   EXPECT_TRUE(inputs[1].is_constant());
   EXPECT_EQ(inputs[1].name, "n");
   EXPECT_EQ(*inputs[1].value.get_if<int64_t>(), 3);
+}
+
+// A constant input of a file holds None, a bool, a number or a text.
+TEST(ToSchema, KeepsConstantsOfOtherKinds) {
+  Program program;
+  program.schema_version = {.major = 8, .minor = 20};
+  program.signature.input_specs.push_back(
+      {.arg = {.kind = ArgumentSpec::Kind::constant, .name = "a", .value = ScalarType{7}}});
+  const schema::ExportedProgram written = to_schema(program);
+  const auto* spec =
+      written.graph_module.signature.input_specs.at(0).get_if<schema::InputSpecCase::user_input>();
+  ASSERT_NE(spec, nullptr);
+  EXPECT_NE(spec->arg.get_if<schema::ArgumentCase::as_scalar_type>(), nullptr);
 }
 
 }  // namespace
