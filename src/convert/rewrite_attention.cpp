@@ -68,11 +68,12 @@ bool raise(Graph& graph, NodeId id) {
 bool lower(Graph& graph, NodeId id, bool writes_defaults) {
   const Node& node = graph.node(id);
   const auto* sums = node.outputs.size() == 2 ? node.outputs[1].get_if<ValueId>() : nullptr;
-  if (node.find_input("attn_mask") != nullptr || sums == nullptr) return false;
+  const TensorMeta* meta = sums ? graph.value(*sums).tensor() : nullptr;
+  if (node.find_input("attn_mask") != nullptr || meta == nullptr) return false;
   std::string base = graph.value(*sums).name;
   if (constexpr std::string_view kUnused = "_unused_1"; base.ends_with(kUnused))
     base.resize(base.size() - kUnused.size());
-  const Device device = graph.value(*sums).tensor()->device;
+  const Device device = meta->device;
   std::vector<Argument> outputs = node.outputs;
   for (const OldResult& result : kOldResults) {
     GraphValue value{

@@ -34,7 +34,8 @@ TensorMeta meta_of(const PayloadTensor& payload) {
                   .strides = literals(tensor.strides()),
                   .requires_grad = payload.requires_grad,
                   .device = {.type = payload.device.substr(0, colon)}};
-  if (colon != std::string::npos) meta.device.index = std::stoll(payload.device.substr(colon + 1));
+  // The device of a pickled storage may be any text.
+  if (colon != std::string::npos) meta.device.index = parse_int(payload.device.substr(colon + 1));
   return meta;
 }
 
