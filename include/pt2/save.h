@@ -1,6 +1,6 @@
 // Writes .pt2 files in the layout of any release, as torch.export.save (to 2.7) and package_pt2
 // (2.8 on) do. Equal contents give equal bytes. Contents read from a file of 2.9 or later give the
-// bytes of that file.
+// bytes of that file, except that tied weights of 2.9.1 move beside each other in its list.
 //
 //   PT2_TRY(pt2::PackageContents contents, pt2::package_contents(package));
 //   contents.programs[0].json = pt2::program_json(changed);

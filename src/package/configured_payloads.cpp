@@ -17,10 +17,6 @@ struct OpenRecord {
   bool requires_grad;
 };
 
-std::string device_text(const Device& device) {
-  return device.index ? fmt::format("{}:{}", device.type, *device.index) : device.type;
-}
-
 Result<Dtype> known_dtype(ScalarType type) {
   if (const auto dtype = type.dtype()) return *dtype;
   return Error{ErrorCode::unsupported,
@@ -97,7 +93,8 @@ class ConfiguredReader {
     PT2_TRY(Dtype dtype, known_dtype(first.dtype));
     PT2_TRY(Record record, reading_.archive.read(name));
     if (std::shared_ptr<Storage> storage = fake_storage(name)) {
-      OpenRecord zeros{std::move(storage), dtype, device_text(first.device), first.requires_grad};
+      OpenRecord zeros{std::move(storage), dtype,
+                       device_text(first.device.type, first.device.index), first.requires_grad};
       return static_cast<const OpenRecord*>(
           &records_.emplace(name, std::move(zeros)).first->second);
     }
@@ -108,8 +105,8 @@ class ConfiguredReader {
           fmt::format("the record '{}' has {} bytes, expected a multiple of the {} bytes of a {}",
                       name, record.bytes.size(), element_size, dtype_name(dtype)));
     }
-    OpenRecord opened{make_storage(record, element_size), dtype, device_text(first.device),
-                      first.requires_grad};
+    OpenRecord opened{make_storage(record, element_size), dtype,
+                      device_text(first.device.type, first.device.index), first.requires_grad};
     return static_cast<const OpenRecord*>(&records_.emplace(name, std::move(opened)).first->second);
   }
 
@@ -199,6 +196,10 @@ class ConfiguredReader {
 };
 
 }  // namespace
+
+std::string device_text(const std::string& type, std::optional<int64_t> index) {
+  return index ? fmt::format("{}:{}", type, *index) : type;
+}
 
 std::string payload_record(PayloadKind kind, std::string_view path_name) {
   return fmt::format("data/{}/{}", kind == PayloadKind::weight ? "weights" : "constants",

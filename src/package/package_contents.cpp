@@ -99,9 +99,13 @@ class ContentsReader {
           tensors.push_back(std::move(saved));
         } else {
           PT2_TRY(SavedTensor saved, raw_tensor(payloads.find(kind, name), name, issues));
-          // Payload tensors have the loader's requires_grad, which is the same for all tensors of a
-          // record.
-          if (meta.tensor_meta) saved.requires_grad = meta.tensor_meta->requires_grad;
+          // Payload tensors have the loader's device and requires_grad, which are the same for all
+          // tensors of a record.
+          if (meta.tensor_meta) {
+            saved.device =
+                device_text(meta.tensor_meta->device.type, meta.tensor_meta->device.index);
+            saved.requires_grad = meta.tensor_meta->requires_grad;
+          }
           taken_.insert(record);
           tensors.push_back(std::move(saved));
         }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,8 @@ void read_embedded_constants(const PayloadReading& reading, const Program& progr
 // (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
 void read_configured(const PayloadReading& reading, Role config_role, PayloadKind kind);
 Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name);
+// Returns a device as torch.save spells it: "cuda:0".
+std::string device_text(const std::string& type, std::optional<int64_t> index);
 // Returns the record for a config's path_name.
 std::string payload_record(PayloadKind kind, std::string_view path_name);
 

@@ -3,6 +3,7 @@
 #define PT2_PACKAGE_PAYLOAD_WRITERS_H
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ struct PackageWriter {
   // Maps the storages of earlier programs to their records, if PackageContents::shares_storages.
   bool shares_storages = false;
   std::map<WrittenStorage, std::string> storages{};
+  // The names of records other than payloads, which keep them.
+  std::set<std::string, std::less<>> taken{};
+  // The number of the next payload, by the part of its name before the number.
+  std::map<std::string, size_t> numbers{};
 
   Result<void> add(std::string_view record, std::string_view text) {
     return zip.add(prefix + std::string(record), text);

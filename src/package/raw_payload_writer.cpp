@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "base/check.h"
 #include "package/payload_writers.h"
@@ -81,19 +82,18 @@ class RawPayloadWriter {
 
   Result<void> write_tensors(const std::vector<SavedTensor>& tensors, std::string_view prefix) {
     for (const SavedTensor& saved : tensors) PT2_TRY_VOID(check(saved));
-    size_t index = count(prefix);
     for (const SavedTensor& saved : tensors) {
       if (saved.pickled.empty()) continue;
-      const std::string file = fmt::format("{}{}", prefix, index++);
+      const std::string file = next_name(prefix);
       PT2_TRY_VOID(writer_.add(folder_ + file, saved.pickled));
       PT2_TRY_VOID(add(saved.name, file, saved.is_parameter, true, pickled_meta(saved)));
     }
-    return write_groups(tensors, prefix, index);
+    return write_groups(tensors, prefix);
   }
 
   Result<void> write_object(const SavedObject& object) {
     const std::string_view prefix = object.is_opaque ? "opaque_obj_" : "custom_obj_";
-    const std::string file = fmt::format("{}{}", prefix, count(prefix));
+    const std::string file = next_name(prefix);
     PT2_TRY_VOID(writer_.add(folder_ + file, object.content));
     return add(object.name, file, false, true, {});
   }
@@ -107,13 +107,21 @@ class RawPayloadWriter {
     return writer_.zip.count_prefix(writer_.prefix + folder_ + std::string(prefix));
   }
 
+  // Numbers start at the count of earlier programs' records, as in PyTorch. Counting visits every
+  // record, so it is done once.
+  std::string next_name(std::string_view prefix) {
+    size_t& number = writer_.numbers[folder_ + std::string(prefix)];
+    if (counted_.insert(prefix).second) number = std::max(number, count(prefix));
+    while (writer_.taken.contains(fmt::format("{}{}{}", folder_, prefix, number))) ++number;
+    return fmt::format("{}{}", prefix, number++);
+  }
+
   static Result<void> check(const SavedTensor& saved) {
     if (saved.tensor.defined() || !saved.pickled.empty()) return {};
     return Error{ErrorCode::argument, "the tensor has no elements", saved.name};
   }
 
-  Result<void> write_groups(const std::vector<SavedTensor>& tensors, std::string_view prefix,
-                            size_t index) {
+  Result<void> write_groups(const std::vector<SavedTensor>& tensors, std::string_view prefix) {
     std::vector<std::vector<const SavedTensor*>> groups;
     std::map<StorageKey, size_t> places;
     for (const SavedTensor& saved : tensors) {
@@ -133,7 +141,7 @@ class RawPayloadWriter {
       const auto known =
           content.bytes.empty() ? writer_.storages.end() : writer_.storages.find(key);
       const bool is_new = known == writer_.storages.end();
-      const std::string file = is_new ? fmt::format("{}{}", prefix, index++) : known->second;
+      const std::string file = is_new ? next_name(prefix) : known->second;
       if (is_new) {
         PT2_TRY_VOID(writer_.add(folder_ + file, content));
         own.emplace(key, file);
@@ -160,6 +168,7 @@ class RawPayloadWriter {
   std::string folder_;
   schema::PayloadConfig config_;
   std::set<std::string> names_;
+  std::set<std::string_view> counted_;  // the prefixes whose records are counted
 };
 
 // Returns the program's payloads from one of its folders.

@@ -166,6 +166,7 @@ Result<void> save_package(const PackageContents& contents, Sink& sink, std::stri
   PackageWriter writer{.zip = ZipWriter(sink, ZipStyle::torch, origin),
                        .prefix = std::string(root) + "/",
                        .shares_storages = contents.shares_storages};
+  for (const SavedFile& file : contents.other_records) writer.taken.insert(file.name);
   return write_package(writer, contents);
 }
 

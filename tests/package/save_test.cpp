@@ -257,6 +257,43 @@ TEST(SavePackage, GroupsAndOrdersRecordsAsPyTorch) {
   EXPECT_TRUE(saved(package_contents(package).value()) == bytes);
 }
 
+TEST(SavePackage, GivesNoPayloadTheNameOfAnotherRecord) {
+  const std::vector<SavedTensor> weights = {{.name = "a", .tensor = counted({1})},
+                                            {.name = "b", .tensor = counted({2})}};
+  SavedProgram program{.json = any_program(), .state_dict = weights};
+  SavedProgram second = program;
+  second.name = "second";
+  PackageContents contents{.programs = {program, second}};
+  contents.other_records.push_back({"data/weights/weight_1", make_record("x")});
+  contents.other_records.push_back({"data/constants/custom_obj_0", make_record("y")});
+  contents.programs[0].objects.push_back({"object", {make_record("z")}, false});
+  const Package package = open(saved(contents));
+  EXPECT_EQ(text(package.archive().read("data/weights/weight_1").value().bytes), "x");
+  EXPECT_EQ(text(package.archive().read("data/constants/custom_obj_1").value().bytes), "z");
+  std::vector<std::string> records;
+  for (const char* name : {"model", "second"})
+    for (const PayloadTensor& each : package.payloads(name).value()->tensors())
+      records.push_back(each.record);
+  EXPECT_EQ(records, (std::vector<std::string>{"data/weights/weight_0", "data/weights/weight_2",
+                                               "data/weights/weight_3", "data/weights/weight_4"}));
+}
+
+// PyTorch writes one empty record for tensors on the meta device and for tensors without elements.
+TEST(SavePackage, KeepsTheDeviceOfEachTensorOfARecord) {
+  PackageContents contents = [] {
+    std::vector<SavedTensor> weights;
+    weights.push_back({.name = "meta", .tensor = counted({2}), .device = "meta", .is_fake = true});
+    weights.push_back({.name = "cpu", .tensor = counted({2}), .is_fake = true});
+    return PackageContents{.programs = {{.json = any_program(), .state_dict = weights}}};
+  }();
+  const std::string bytes = saved(contents);
+  contents = package_contents(open(bytes)).value();
+  const auto& weights = std::get<std::vector<SavedTensor>>(contents.programs[0].state_dict);
+  EXPECT_EQ(weights[0].device, "meta");
+  EXPECT_EQ(weights[1].device, "cpu");
+  EXPECT_TRUE(saved(contents) == bytes);
+}
+
 PackageContents with_fakes(const std::vector<Sizes>& all_sizes) {
   std::vector<SavedTensor> weights;
   for (const Sizes& sizes : all_sizes) {
