@@ -74,6 +74,7 @@ class Stripper {
       changed |= program.signature.input_specs.size() == program.graph.inputs().size() &&
                  drop_unused_inputs(program);
       strip_unused(program);
+      if (!reads_whole_storages(program.graph)) shrink_storages();
     }
     if (changed) saved_.json = program_json(program);
     return std::move(lines_);
@@ -98,7 +99,16 @@ class Stripper {
         lines_.push_back(fmt::format("{}: unused", each.name));
         return true;
       });
-    shrink_storages();
+  }
+
+  // as_strided, in all its forms, finds elements by their place in the storage, also elements that
+  // the tensor does not show.
+  static bool reads_whole_storages(const Graph& graph) {
+    const auto is_strided = [&](NodeId id) {
+      return graph.node(id).target.find("as_strided") != std::string::npos;
+    };
+    return std::ranges::any_of(graph.nodes(), is_strided) ||
+           std::ranges::any_of(graph.subgraphs(), reads_whole_storages);
   }
 
   // A storage is written whole. If its only tensor uses a part of it, the tensor gets a storage of

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "change/contents.h"
 #include "ir/version_facts.h"
@@ -68,14 +69,14 @@ class WeightSetter {
     for_each_tensor(saved_, [&](SavedTensor& each) {
       if (is_plain(each)) views[each.tensor.storage().get()].push_back(&each);
     });
-    std::map<const Storage*, std::shared_ptr<Storage>> copies;
+    std::set<const Storage*> copies;
     for (const auto& [name, tensor] : tensors_) {
       SavedTensor& saved = *known.at(name);
       if (same_elements(saved.tensor, tensor)) continue;
       const Storage* old = saved.tensor.storage().get();
-      auto& copy = copies[old];
-      if (!copy) {
-        copy = Storage::allocate(old->size());
+      if (!copies.contains(old)) {
+        const std::shared_ptr<Storage> copy = Storage::allocate(old->size());
+        copies.insert(copy.get());
         std::memcpy(copy->data(), old->data(), old->size());
         for (SavedTensor* view : views[old])
           view->tensor = Tensor::view_of(copy, view->tensor.dtype(), view->tensor.sizes(),
@@ -164,10 +165,13 @@ std::string content_key(const SavedTensor& saved) {
                      tensor.storage_offset(), storage.size(), saved.device);
 }
 
-bool same_storage_bytes(const SavedTensor& a, const SavedTensor& b) {
-  const Storage &left = *a.tensor.storage(), &right = *b.tensor.storage();
-  return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size()) == 0;
-}
+// The order of tensors with equal keys: that of the bytes of their storages.
+struct LessStorageBytes {
+  bool operator()(const SavedTensor* a, const SavedTensor* b) const {
+    const Storage &left = *a->tensor.storage(), &right = *b->tensor.storage();
+    return std::memcmp(left.data(), right.data(), left.size()) < 0;
+  }
+};
 
 NamedTensors plain_tensors(SavedProgram& saved) {
   NamedTensors out;
@@ -244,7 +248,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
 Result<ChangeLines> share_weights(PackageContents& contents) {
   ChangeLines lines;
   std::vector<SavedProgram> programs = contents.programs;
-  std::map<std::string, std::vector<const SavedTensor*>> known;
+  std::map<std::string, std::set<const SavedTensor*, LessStorageBytes>> known;
   for (SavedProgram& saved : programs) {
     PT2_TRY_VOID(list_tensors(saved));
     PT2_TRY(const Program program, decode_saved(saved));
@@ -255,15 +259,10 @@ Result<ChangeLines> share_weights(PackageContents& contents) {
       // Programs do not run on one another's buffers, so buffers must have the same name.
       std::string key = content_key(each);
       if (is_buffer(specs, each.name)) key += " " + each.name;
-      auto& candidates = known[key];
-      for (const SavedTensor* other : candidates) {
-        if (other->tensor.storage() == each.tensor.storage()) return;
-        if (!same_storage_bytes(*other, each)) continue;
-        lines.push_back(fmt::format("{}: shared with {}", each.name, other->name));
-        each.tensor = other->tensor;
-        return;
-      }
-      candidates.push_back(&each);
+      const auto [found, is_new] = known[key].insert(&each);
+      if (is_new || (*found)->tensor.storage() == each.tensor.storage()) return;
+      lines.push_back(fmt::format("{}: shared with {}", each.name, (*found)->name));
+      each.tensor = (*found)->tensor;
     });
   }
   if (lines.empty()) return lines;
