@@ -39,8 +39,10 @@ void add_losses(std::string_view text, ConvertOptions& options) {
   }
 }
 
-Result<void> get_reason(const std::vector<Reason>& from, size_t index, pt2_blocker* out) {
-  if (index >= from.size()) return argument_error("there is no blocker " + std::to_string(index));
+Result<void> get_reason(const std::vector<Reason>& from, const char* what, size_t index,
+                        pt2_blocker* out) {
+  if (index >= from.size())
+    return argument_error("there is no " + std::string(what) + " " + std::to_string(index));
   const Reason& reason = from[index];
   const BlockerInfo& info = reason.blocker.info();
   return answer({.kind = info.name.data(),
@@ -97,7 +99,7 @@ pt2_error* pt2_conversion_get_blocker(const pt2_conversion* conversion, size_t i
                                       pt2_blocker* out) {
   return guarded([&]() -> Result<void> {
     PT2_TRY_VOID(expect(conversion, "conversion"));
-    return get_reason(conversion->blockers, index, out);
+    return get_reason(conversion->blockers, "blocker", index, out);
   });
 }
 
@@ -109,7 +111,7 @@ pt2_error* pt2_conversion_get_loss(const pt2_conversion* conversion, size_t inde
                                    pt2_blocker* out) {
   return guarded([&]() -> Result<void> {
     PT2_TRY_VOID(expect(conversion, "conversion"));
-    return get_reason(conversion->losses, index, out);
+    return get_reason(conversion->losses, "loss", index, out);
   });
 }
 

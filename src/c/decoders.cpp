@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "c/calls.h"
 #include "c/operators.h"
 #include "c/packages.h"
@@ -88,7 +90,7 @@ Result<NamedTensors> read_named(const pt2_named_value* inputs, size_t count) {
 
 Result<Tensor> tensor_of(std::span<const int64_t> ids) {
   Tensor out = Tensor::zeros(Dtype::int64, {static_cast<int64_t>(ids.size())});
-  std::memcpy(out.raw_data(), ids.data(), ids.size_bytes());
+  std::ranges::copy(ids, out.data<int64_t>());
   return out;
 }
 
@@ -115,10 +117,10 @@ pt2_error* pt2_decoder_open(const char* path, size_t path_length, const pt2_deco
                             pt2_decoder** out) {
   return guarded([&]() -> Result<void> {
     PT2_TRY_VOID(expect(out, "out"));
-    PT2_TRY(const std::string_view place, read_text(path, path_length, "path"));
+    PT2_TRY(const Source place, file_source(path, path_length));
     PT2_TRY(const pt2_decoder_options options, read_options(given));
     PT2_TRY(const pt2::DecoderOptions settings, decoder_options(options));
-    PT2_TRY(Decoder decoder, Decoder::open(std::string(place), settings));
+    PT2_TRY(Decoder decoder, Decoder::open(std::string(place.name), settings));
     *out = new pt2_decoder(std::move(decoder));
     return {};
   });
@@ -209,5 +211,11 @@ int64_t pt2_decoder_position(const pt2_decoder* decoder) {
 }
 
 int64_t pt2_decoder_capacity(const pt2_decoder* decoder) {
-  return decoder == nullptr ? 0 : decoder->decoder.capacity().value_or(INT64_MAX);
+  int64_t capacity = 0;
+  // The program's expressions are evaluated for it, which takes memory.
+  pt2_error_free(guarded([&]() -> Result<void> {
+    if (decoder != nullptr) capacity = decoder->decoder.capacity().value_or(INT64_MAX);
+    return {};
+  }));
+  return capacity;
 }

@@ -1,5 +1,6 @@
 #include "c/calls.h"
 #include "c/models.h"
+#include "c/packages.h"
 #include "c/values.h"
 #include "pt2/tools/run_trace.h"
 #include "run/model_shared.h"
@@ -257,10 +258,10 @@ pt2_error* pt2_session_observe(pt2_session* session, pt2_observer observer, void
 pt2_error* pt2_session_trace(pt2_session* session, const pt2_value* const* inputs,
                              size_t input_count, const char* path, size_t path_length) {
   return guarded([&]() -> Result<void> {
-    PT2_TRY(const std::string_view target, read_text(path, path_length, "path"));
+    PT2_TRY(const Source target, file_source(path, path_length));
     return with_session(session, [&](Session& runs) -> Result<void> {
       PT2_TRY(std::vector<Value> values, read_inputs(runs, inputs, input_count));
-      return trace(*session, std::move(values), std::string(target));
+      return trace(*session, std::move(values), std::string(target.name));
     });
   });
 }

@@ -93,6 +93,7 @@ Result<Tensor> over_dlpack(const DLTensor& tensor, bool read_only,
     return argument_error("found a dtype that is not known here");
   if (tensor.ndim < 0 || tensor.ndim > kMaxDims)
     return argument_error("found a tensor of " + std::to_string(tensor.ndim) + " dims");
+  if (tensor.ndim > 0) PT2_TRY_VOID(expect(tensor.shape, "shape"));
   std::byte* data = static_cast<std::byte*>(tensor.data);
   if (data != nullptr) data += tensor.byte_offset;
   return tensor_over(data, {tensor.shape, static_cast<size_t>(tensor.ndim)}, tensor.strides, *dtype,

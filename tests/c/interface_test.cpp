@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "c/dlpack_abi.h"
 #include "c/every_function.h"
 #include "c/random_calls.h"
 #include "pt2/c/pt2.h"
@@ -151,6 +152,45 @@ TEST(CInterface, ErrorsHoldNoControlCharacters) {
   EXPECT_NE(text.find("no\\x1b[2Jsuch\\x0afile.pt2"), std::string::npos) << text;
   const std::string made = text_of(pt2_error_create(PT2_INVALID, "\r\x07", 2));
   EXPECT_EQ(made, "\\x0d\\x07");
+}
+
+TEST(CInterface, DlpackTensorsWithoutAShapeAreRefused) {
+  DLManagedTensorVersioned tensor{.version = {1, 0}};
+  tensor.dl_tensor = {.device = {c::kDlpackCpu, 0}, .ndim = 2, .dtype = {2, 32, 1}};
+  pt2_value* value = nullptr;
+  EXPECT_EQ(text_of(pt2_value_from_dlpack(&tensor, &value)), "'shape' is NULL");
+}
+
+// The system would take such a path as the part before its zero.
+TEST(CInterface, PathsHoldNoZeros) {
+  const test::TemporaryFolder scratch;
+  const std::string refusal = "found no path of a file";
+  const std::string folder = kData + "decoders/dynamic" + std::string("\0x", 2);
+  pt2_decoder* decoder = nullptr;
+  EXPECT_EQ(text_of(pt2_decoder_open(folder.data(), folder.size(), nullptr, &decoder)), refusal);
+  const std::string traced = scratch.path() + "/trace.npz" + std::string("\0x.npz", 6);
+  pt2_model* model = load("mlp");
+  pt2_session* session = nullptr;
+  ASSERT_EQ(text_of(pt2_session_create(model, nullptr, &session)), "");
+  pt2_value* input = nullptr;
+  ASSERT_EQ(text_of(pt2_value_int(1, &input)), "");
+  EXPECT_EQ(text_of(pt2_session_trace(session, &input, 1, traced.data(), traced.size())), refusal);
+  pt2_value_free(input);
+  pt2_session_free(session);
+  pt2_model_free(model);
+}
+
+TEST(CInterface, ALossThatIsMissingIsNoBlocker) {
+  const std::string path = kModels + "mlp.pt2";
+  pt2_package* package = nullptr;
+  pt2_conversion* conversion = nullptr;
+  ASSERT_EQ(text_of(pt2_package_open(path.data(), path.size(), nullptr, &package)), "");
+  ASSERT_EQ(text_of(pt2_convert(package, nullptr, 0, nullptr, 0, &conversion)), "");
+  pt2_blocker blocker = PT2_INIT(pt2_blocker);
+  EXPECT_EQ(text_of(pt2_conversion_get_loss(conversion, 9, &blocker)), "there is no loss 9");
+  EXPECT_EQ(text_of(pt2_conversion_get_blocker(conversion, 9, &blocker)), "there is no blocker 9");
+  pt2_conversion_free(conversion);
+  pt2_package_free(package);
 }
 
 TEST(CInterface, ListsDoNotGrowWithoutEnd) {
