@@ -146,7 +146,7 @@ void give(PyDecoder& self, const nb::object& inputs, std::optional<double> timeo
 
 void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigned threads,
           const std::string& engine, nb::handle limits, nb::handle operators) {
-  const auto text = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+  const std::string text = to_path(path);
   const DecoderOptions options{.limits = limits_from(limits),
                                .operators = operators_from(operators),
                                .engine = engine_from(engine),

@@ -19,14 +19,13 @@
 namespace pt2::python {
 namespace {
 
-Package open(const std::string& path, nb::handle limits) {
-  return unwrap(Package::open(path, limits_from(limits)));
+Package open(nb::handle path, nb::handle limits) {
+  return unwrap(Package::open(to_path(path), limits_from(limits)));
 }
 
-nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
-
-nb::list find_faults(const std::string& path, const std::string& level_text, nb::handle limits,
+nb::list find_faults(nb::handle given, const std::string& level_text, nb::handle limits,
                      std::function<void(uint64_t, uint64_t)> progress) {
+  const std::string path = to_path(given);
   constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
   const auto* level = std::ranges::find(kLevels, level_text, level_name);
   if (level == std::end(kLevels))
@@ -46,8 +45,8 @@ nb::list find_faults(const std::string& path, const std::string& level_text, nb:
   nb::list out;
   for (const Diagnostic& each : findings.all())
     out.append(make(rule_code(each.rule), text_of(rule_info(each.rule).name),
-                    each.severity() == Severity::error ? "error" : "warning", each.where, each.text,
-                    each.node.name));
+                    each.severity() == Severity::error ? "error" : "warning", text_of(each.where),
+                    text_of(each.text), each.node.name));
   return out;
 }
 
@@ -55,14 +54,14 @@ nb::list blockers_of(const std::vector<Blocker>& blockers) {
   const nb::object make = nb::module_::import_("pt2._info").attr("Blocker");
   nb::list out;
   for (const Blocker& each : blockers)
-    out.append(make(text_of(each.info().name), text_of(each.info().loss), each.text, each.where,
-                    each.first ? release_name(*each.first) : ""));
+    out.append(make(text_of(each.info().name), text_of(each.info().loss), text_of(each.text),
+                    text_of(each.where), each.first ? release_name(*each.first) : ""));
   return out;
 }
 
-nb::tuple convert_file(const std::string& path, const std::string& output,
-                       const std::string& release, const std::vector<std::string>& losses,
-                       nb::handle limits) {
+nb::tuple convert_file(nb::handle path, nb::handle output, const std::string& release,
+                       const std::vector<std::string>& losses, nb::handle limits) {
+  const std::string target = to_path(output);
   const Package package = open(path, limits);
   ConvertOptions options{.limits = limits_from(limits)};
   options.losses.insert(losses.begin(), losses.end());
@@ -70,24 +69,24 @@ nb::tuple convert_file(const std::string& path, const std::string& output,
   if (!oldest && !release.empty()) options.target = unwrap(conversion_target(release));
   const Conversion made =
       unwrap(oldest ? convert_for_oldest(package, options) : convert(package, options));
-  if (made.blockers.empty()) unwrap(save_package(made.contents, output));
+  if (made.blockers.empty()) unwrap(save_package(made.contents, target));
   return nb::make_tuple(release_name(*made.target.release), blockers_of(made.blockers),
                         blockers_of(made.lost));
 }
 
-std::string program_json(const std::string& path, const std::string& program, bool pretty,
+std::string program_json(nb::handle path, const std::string& program, bool pretty,
                          nb::handle limits) {
   return unwrap(stored_json(open(path, limits), program,
                             pretty ? schema::Print::pretty : schema::Print::as_read));
 }
 
-std::string program_text(const std::string& path, const std::string& program, bool metadata,
+std::string program_text(nb::handle path, const std::string& program, bool metadata,
                          nb::handle limits) {
   const Package package = open(path, limits);
   return print_program(*unwrap(package.program(program)), {.metadata = metadata});
 }
 
-nb::list operators_of(const std::string& path, const std::string& program, nb::handle limits) {
+nb::list operators_of(nb::handle path, const std::string& program, nb::handle limits) {
   const Package package = open(path, limits);
   const nb::object make = nb::module_::import_("pt2._info").attr("OperatorUse");
   nb::list out;
@@ -96,7 +95,10 @@ nb::list operators_of(const std::string& path, const std::string& program, nb::h
   return out;
 }
 
-int run_command(const std::vector<std::string>& arguments) {
+int run_command(nb::handle given) {
+  std::vector<std::string> arguments;
+  for (nb::handle each : given) arguments.push_back(to_path(each));  // most are paths
+  const nb::gil_scoped_release release;
   tools::Environment environment = tools::standard_environment();
   const int code = tools::run_command(arguments, environment);
   std::fflush(nullptr);
@@ -121,7 +123,8 @@ uint64_t limit_value(const std::string& name, nb::handle given) {
 Limits limits_from(nb::handle limits) {
   Limits out;
   if (limits.is_none()) return out;
-  for (const auto& [key, value] : nb::borrow<nb::dict>(limits)) {
+  const nb::object entries = nb::handle(reinterpret_cast<PyObject*>(&PyDict_Type))(limits);
+  for (const auto& [key, value] : nb::borrow<nb::dict>(entries)) {
     const std::string name = to_text(key, "the name of a limit");
     unwrap(set_limit(out, fmt::format("{}={}", name, limit_value(name, value))));
   }
@@ -139,8 +142,7 @@ void add_functions(nb::module_& module) {
              nb::arg("limits").none());
   module.def("operators", &operators_of, nb::arg("path"), nb::arg("program"),
              nb::arg("limits").none());
-  module.def("command", &run_command, nb::arg("arguments"),
-             nb::call_guard<nb::gil_scoped_release>());
+  module.def("command", &run_command, nb::arg("arguments"));
 }
 
 }  // namespace pt2::python

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "c/values.h"
 
 namespace pt2::python {
@@ -89,14 +90,15 @@ nb::object ask_for_capsule(nb::handle object, ArrayClass& its) {
   return method();
 }
 
-// A copy in the native byte order. NumPy does not share elements in another byte order, but
-// refuses only when a capsule is requested.
+// A copy in the native byte order, with strides that are multiples of an element. NumPy refuses
+// other arrays only when a capsule is requested.
 nb::object in_native_order(nb::handle array) {
   const nb::object dtype = array.attr("dtype");
   return array.attr("astype")(dtype.attr("newbyteorder")("="));
 }
 
-// Returns the DLPack capsule of a NumPy array, or of a copy of it.
+// Returns the DLPack capsule of a NumPy array, or of a copy of it if the array has another byte
+// order or strides that are no multiple of an element.
 nb::object ask_numpy(nb::handle array, ArrayClass& its, Purpose purpose) {
   try {
     return ask_for_capsule(array, its);
@@ -104,12 +106,17 @@ nb::object ask_numpy(nb::handle array, ArrayClass& its, Purpose purpose) {
     if (!error.matches(PyExc_BufferError)) throw;
   }
   const nb::object dtype = array.attr("dtype");
-  if (nb::cast<bool>(dtype.attr("isnative")))
-    raise({ErrorCode::argument,
-           "found an array of dtype " + nb::cast<std::string>(nb::str(dtype)) +
-               ", expected numbers or bools",
-           purpose.text()});
-  return ask_numpy(in_native_order(array), its, purpose);
+  const auto kind = nb::cast<std::string>(dtype.attr("kind"));
+  try {
+    if (std::string_view("biufc").find(kind) != std::string_view::npos)
+      return ask_for_capsule(in_native_order(array), its);
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_BufferError)) throw;
+  }
+  raise({ErrorCode::argument,
+         "found an array of dtype " + nb::cast<std::string>(nb::str(dtype)) +
+             ", expected numbers or bools",
+         purpose.text()});
 }
 
 // Takes the tensor out of the capsule and marks the capsule as used. Fails if the tensor is
@@ -266,8 +273,10 @@ void refuse_number(nb::handle number, const ModelValue& input) {
          purpose_of(&input).text()});
 }
 
-nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object,
+nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object device,
                   std::optional<bool> copy) {
+  if (!device.is_none() && to_int64(device[0], "dl_device") != c::kDlpackCpu)
+    throw nb::buffer_error("the tensor is on the CPU");
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (copy.value_or(false) || (!versioned && tensor.defined() && tensor.storage()->is_read_only()))
     return to_capsule(tensor.clone(), versioned);
@@ -280,7 +289,7 @@ void raise(const Error& error, nb::handle cause) {
   static PyObject* make =
       nb::object(nb::module_::import_("pt2._errors").attr("make")).release().ptr();
   const std::string code(error_code_name(error.code));
-  const nb::object exception = nb::handle(make)(code, error.message, error.where);
+  const nb::object exception = nb::handle(make)(code, text_of(error.message), text_of(error.where));
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.inc_ref().ptr());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
@@ -305,6 +314,21 @@ std::string to_text(nb::handle object, Purpose purpose) {
   if (!nb::try_cast(object, out))
     raise({ErrorCode::argument,
            "found " + described(object) + ", expected text, without surrogates", purpose.text()});
+  return out;
+}
+
+nb::object text_of(std::string_view text) {
+  PyObject* made =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (made == nullptr) nb::raise_python_error();
+  return nb::steal(made);
+}
+
+std::string to_path(nb::handle path) {
+  const nb::object bytes = nb::module_::import_("os").attr("fsencode")(path);
+  std::string out(PyBytes_AsString(bytes.ptr()), nb::len(bytes));
+  if (out.find('\0') != out.npos)
+    raise({ErrorCode::argument, "found a path with a zero byte", printable_line(out)});
   return out;
 }
 
@@ -342,7 +366,8 @@ Tensor to_tensor(nb::handle object, Flavour& flavour, Purpose purpose) {
         nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C");
     tensor = from_capsule(ask_for_capsule(copy, *its));
   }
-  return unwrap(std::move(tensor));
+  if (!tensor) raise(at(std::move(tensor).error(), purpose.text()));
+  return *std::move(tensor);
 }
 
 Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input) {

@@ -48,6 +48,12 @@ Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input = nu
 // Convert a Python int and a str. Raise ArgumentError, naming the purpose, if that fails.
 int64_t to_int64(nb::handle number, Purpose purpose);
 std::string to_text(nb::handle object, Purpose purpose);
+// Converts a str, bytes or os.PathLike to the bytes that the system knows a file by, also if they
+// are not UTF-8. Raises ArgumentError for a path with a zero, of which the system would take the
+// part before it.
+std::string to_path(nb::handle path);
+// Converts text that may quote a path: bytes that are not UTF-8 become \xNN.
+nb::object text_of(std::string_view text);
 // "an object of class int".
 std::string described(nb::handle object);
 // A tensor with a dtype that NumPy lacks becomes a pt2.Tensor.

@@ -105,9 +105,12 @@ LoadOptions load_options(const nb::dict& options) {
 template <class Class, class F>
 PyObject* call_object(PyObject* self, PyObject* args, PyObject* kwargs, const F& body) noexcept {
   try {
+    if (!nb::inst_ready(self)) throw nb::type_error("found an object that was never made");
     return body(*nb::inst_ptr<Class>(self), args, kwargs).release().ptr();
   } catch (nb::python_error& error) {
     error.restore();
+  } catch (const nb::builtin_exception& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
@@ -137,10 +140,10 @@ auto released(F&& body) {
 }
 
 PyModel load_path(const nb::object& path, const nb::dict& options) {
-  const auto text = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+  const std::string text = to_path(path);
   const LoadOptions wanted = load_options(options);
-  return {unwrap(released([&] { return Model::load(text, wanted); })), nb::str(text.c_str()),
-          options};
+  return {unwrap(released([&] { return Model::load(text, wanted); })),
+          nb::module_::import_("os").attr("fsdecode")(path), options};
 }
 
 PyModel load_bytes(const nb::bytes& bytes, const nb::dict& options) {
@@ -358,7 +361,11 @@ EngineKind engine_from(const std::string& name) {
 }
 
 CustomOperators operators_from(nb::handle operators) {
-  return operators.is_none() ? CustomOperators() : nb::cast<PyOperators&>(operators).operators;
+  if (operators.is_none()) return {};
+  if (!nb::isinstance<PyOperators>(operators))
+    raise({ErrorCode::argument, "found " + described(operators) + ", expected Operators",
+           "operators"});
+  return nb::cast<PyOperators&>(operators).operators;
 }
 
 void add_model_classes(nb::module_& module) {

@@ -20,7 +20,7 @@ void add_functions(nb::module_& module);
 EngineKind engine_from(const std::string& name);
 // Takes an Operators object, or None.
 CustomOperators operators_from(nb::handle operators);
-// Returns Limits{} with the entries of `limits`, a dict or None.
+// Returns Limits{} with the entries of `limits`, which dict() takes, or None.
 Limits limits_from(nb::handle limits);
 
 }  // namespace pt2::python

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import types
 
 import pytest
 
@@ -63,6 +64,10 @@ def test_callbacks_end_and_raise(folder: pathlib.Path) -> None:
 def test_errors(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     with pytest.raises(pt2.Error):
         pt2.Decoder(tmp_path)
+    with pytest.raises(pt2.LimitError):
+        pt2.Decoder(folder, limits=types.MappingProxyType({"max_json_depth": 1}))
+    with pytest.raises(pt2.ArgumentError, match="expected Operators"):
+        pt2.Decoder(folder, operators=3)  # type: ignore[arg-type]
     decoder = pt2.Decoder(folder)
     with pytest.raises(pt2.ArgumentError):
         decoder.generate([])

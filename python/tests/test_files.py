@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
+
+import pytest
 
 import pt2
 
@@ -48,6 +52,36 @@ def test_command(examples: pathlib.Path) -> None:
     assert done.stdout.split()[:2] == ["logits", "5"]
     failed = subprocess.run([*command[:4], "missing.pt2"], capture_output=True, text=True)
     assert failed.returncode == 3 and "missing.pt2" in failed.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")
+def test_paths_of_any_bytes(examples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / os.fsdecode(b"a\xff.pt2")
+    shutil.copy(examples / "digits.pt2", path)
+    assert pt2.load(path).path == os.fspath(path) and pt2.verify(path) == []
+    with pytest.raises(pt2.FileError, match=r"b\\xff\.pt2"):
+        pt2.load(tmp_path / os.fsdecode(b"b\xff.pt2"))
+    assert "\\xff" in pt2.verify(tmp_path / os.fsdecode(b"b\xff.pt2"))[0].place
+    info = [sys.executable, "-m", "pt2", "info", os.fsencode(path)]
+    subprocess.run(info, stdout=subprocess.DEVNULL, check=True)
+    # The system would take such a path as the part before its zero.
+    for call in (
+        lambda: pt2.load(f"{examples}/digits.pt2\0x"),
+        lambda: pt2.verify(f"{examples}/digits.pt2\0x"),
+        lambda: pt2.Decoder(f"{examples}/digits.pt2\0x"),
+        lambda: pt2.convert(examples / "digits.pt2", f"{tmp_path}/out.pt2\0x"),
+    ):
+        with pytest.raises(pt2.ArgumentError, match="zero byte"):
+            call()
+    assert not (tmp_path / "out.pt2").exists()
+
+
+def test_ctrl_c_ends_the_command() -> None:
+    code = """import signal
+from pt2 import __main__, _native
+_native.command = lambda _: signal.getsignal(signal.SIGINT) != signal.SIG_DFL
+raise SystemExit(__main__.main())"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_import_is_quick_and_needs_no_numpy() -> None:

@@ -49,6 +49,9 @@ def test_strides_of_all_kinds(digits: pt2.Model, examples: pathlib.Path) -> None
     assert np.array_equal(digits(backwards)["logits"], expected)
     image.flags.writeable = False
     assert np.array_equal(digits(image)["logits"], expected)
+    packed = np.zeros(image.shape, [("pixel", np.float32), ("rest", np.int16)])
+    packed["pixel"] = image
+    assert np.array_equal(digits(packed["pixel"])["logits"], expected)
 
 
 def test_byte_orders_and_dtypes(digits: pt2.Model, examples: pathlib.Path) -> None:
@@ -128,6 +131,23 @@ def test_options_of_another_kind(digits: pt2.Model, examples: pathlib.Path) -> N
     ):
         with pytest.raises(pt2.ArgumentError, match="expected text"):
             call()
+
+
+def test_objects_that_are_no_tensors(digits: pt2.Model) -> None:
+    class Pretender:
+        def __dlpack__(self, **_: object) -> object:
+            return 3
+
+    with pytest.raises(pt2.ArgumentError, match="no capsule") as caught:
+        digits(Pretender())
+    assert caught.value.place == "input 'image'"
+    tensor = digits.session()["conv1.weight"]
+    assert tensor.__dlpack__(dl_device=tensor.__dlpack_device__()) is not None
+    with pytest.raises(BufferError):
+        tensor.__dlpack__(dl_device=(2, 0))
+    for each in (pt2.Model, pt2.Session):
+        with pytest.raises(TypeError):
+            each.__new__(each)()
 
 
 def test_containers_come_and_go_as_in_python(examples: pathlib.Path) -> None:
