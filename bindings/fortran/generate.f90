@@ -53,6 +53,12 @@ program generate
   if (told /= sum(lengths)) error stop 2
   call pt2_generate(decoder, [2_c_int64_t**40], [1], tokens(:, :1), lengths(:1), message)
   if (message == "") error stop 3
+  call pt2_generate(decoder, prompts, [size(prompts) + 1], tokens(:, :1), lengths(:1), message)
+  if (index(message, "as many ids") == 0) error stop 4
+  call pt2_generate(decoder, prompts, counts, tokens(:, :0), lengths, message)
+  if (index(message, "a place") == 0) error stop 5
+  call pt2_give(decoder, [character(9) :: "input_ids"], [pt2_tensor ::], message)
+  if (index(message, "as many names") == 0) error stop 6
   call pt2_free(decoder)
 
 contains

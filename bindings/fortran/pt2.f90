@@ -89,13 +89,14 @@ module pt2
     end function
   end interface
 
+  ! The library writes results on success only: intent(out) would leave them undefined after an error.
   interface
     function c_decoder_open(path, length, options, out) bind(c, name="pt2_decoder_open") result(error)
       import
       character(kind=c_char), intent(in) :: path(*)
       integer(c_size_t), value :: length
       type(c_ptr), value :: options
-      type(c_ptr), intent(out) :: out
+      type(c_ptr), intent(inout) :: out
       type(c_ptr) :: error
     end function
     function c_decoder_give(decoder, inputs, count, options) bind(c, name="pt2_decoder_give") result(error)
@@ -123,7 +124,7 @@ module pt2
     function c_value_copy(view, out) bind(c, name="pt2_value_copy") result(error)
       import
       type(tensor_view), intent(in) :: view
-      type(c_ptr), intent(out) :: out
+      type(c_ptr), intent(inout) :: out
       type(c_ptr) :: error
     end function
     function c_value_get_tensor(value, out) bind(c, name="pt2_value_get_tensor") result(error)
@@ -141,13 +142,13 @@ module pt2
       character(kind=c_char), intent(in) :: path(*)
       integer(c_size_t), value :: length
       type(c_ptr), value :: options
-      type(c_ptr), intent(out) :: out
+      type(c_ptr), intent(inout) :: out
       type(c_ptr) :: error
     end function
     function c_session_create(model, options, out) bind(c, name="pt2_session_create") result(error)
       import
       type(c_ptr), value :: model, options
-      type(c_ptr), intent(out) :: out
+      type(c_ptr), intent(inout) :: out
       type(c_ptr) :: error
     end function
     function c_run_views(session, inputs, input_count, outputs, output_count, options) &
@@ -244,6 +245,8 @@ contains
     type(named_value) :: given(size(inputs))
     integer :: i
     message = ""
+    if (size(names) /= size(inputs)) message = "expected as many names as tensors"
+    if (message /= "") return
     do i = 1, size(inputs)
       given(i)%name = c_loc(names(i))
       given(i)%name_length = len_trim(names(i), c_size_t)
@@ -289,6 +292,10 @@ contains
     tokens = 0
     lengths = 0
     message = ""
+    if (any(counts < 0) .or. sum(int(counts, c_int64_t)) > size(ids, kind=c_int64_t)) &
+      message = "expected as many ids as the counts say"
+    if (size(tokens, 2) < size(counts) .or. size(lengths) < size(counts)) message = "expected a place for each prompt"
+    if (message /= "") return
     if (size(tokens, 1) == 0) return ! to the library, 0 is the number of generation_config.json
     call take_error(c_generate(decoder%handle, ids, int(counts, c_size_t), size(counts, kind=c_size_t), options, &
                                c_null_ptr, made, c_null_ptr), message)
@@ -326,31 +333,32 @@ contains
   function tensor_real32(array) result(tensor)
     real(c_float), intent(in), target, contiguous :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array), 2, 32)
+    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 2, 32)
   end function
   function tensor_real64(array) result(tensor)
     real(c_double), intent(in), target, contiguous :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array), 2, 64)
+    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 2, 64)
   end function
   function tensor_int32(array) result(tensor)
     integer(c_int32_t), intent(in), target, contiguous :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array), 0, 32)
+    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 0, 32)
   end function
   function tensor_int64(array) result(tensor)
     integer(c_int64_t), intent(in), target, contiguous :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array), 0, 64)
+    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 0, 64)
   end function
 
   function tensor_at(elements, sizes, code, bits) result(tensor)
     type(c_ptr), intent(in) :: elements
-    integer, intent(in) :: sizes(:), code, bits
+    integer(c_int64_t), intent(in) :: sizes(:)
+    integer, intent(in) :: code, bits
     type(pt2_tensor) :: tensor
     tensor%elements = elements
     tensor%dims = size(sizes)
-    tensor%sizes(:size(sizes)) = int(sizes(size(sizes):1:-1), c_int64_t)
+    tensor%sizes(:size(sizes)) = sizes(size(sizes):1:-1)
     tensor%dtype = pt2_dtype(int(code, c_int8_t), int(bits, c_int8_t))
   end function
 

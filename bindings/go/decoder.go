@@ -79,10 +79,22 @@ func (d *Decoder) Give(inputs map[string]Tensor) error {
 	return check(C.pt2_decoder_give(d.handle, unsafe.SliceData(named), C.size_t(len(named)), nil))
 }
 
+// listener is a function that is told tokens, and what it panicked with.
+type listener struct {
+	onToken  func(int, int64) bool
+	panicked any
+}
+
 //export pt2GoToken
-func pt2GoToken(prompt C.size_t, token C.int64_t, user unsafe.Pointer) C.int32_t {
-	told := (*(*cgo.Handle)(user)).Value().(func(int, int64) bool)
-	if told(int(prompt), int64(token)) {
+func pt2GoToken(prompt C.size_t, token C.int64_t, user unsafe.Pointer) (ends C.int32_t) {
+	told := (*(*cgo.Handle)(user)).Value().(*listener)
+	// A panic would leave out what the library does after the call, and the decoder would stay in use.
+	defer func() {
+		if told.panicked = recover(); told.panicked != nil {
+			ends = 1
+		}
+	}()
+	if told.onToken(int(prompt), int64(token)) {
 		return 0
 	}
 	return 1
@@ -116,29 +128,36 @@ func (d *Decoder) Generate(prompts [][]int64, how Generate) ([][]int64, error) {
 		options.stop_ids = (*C.int64_t)(unsafe.Pointer(&stop[0]))
 		options.stop_count = C.size_t(len(how.StopIDs))
 	}
+	listening := &listener{onToken: how.OnToken}
 	if how.OnToken != nil {
-		told := cgo.NewHandle(how.OnToken)
+		told := cgo.NewHandle(listening)
 		defer told.Delete()
 		pinner.Pin(&told)
 		options.user = unsafe.Pointer(&told)
 		options.token_of = (*[0]byte)(C.pt2GoToken)
 	}
 	values := make([]*C.pt2_value, len(prompts)+1)
+	defer func() {
+		for _, value := range values {
+			C.pt2_value_free(value)
+		}
+	}()
 	error := C.pt2_decoder_generate_batch(d.handle, (*C.int64_t)(unsafe.Pointer(&ids[0])), &counts[0],
 		C.size_t(len(prompts)), &options, nil, &values[0], nil)
 	if err := check(error); err != nil {
 		return nil, err
 	}
+	if listening.panicked != nil {
+		panic(listening.panicked)
+	}
 	texts := make([][]int64, len(prompts))
 	for i := range texts {
 		var view C.pt2_tensor_view
-		err := check(C.pt2_value_get_tensor(values[i], &view))
-		if err == nil && *view.sizes > 0 {
-			texts[i] = append(texts[i], unsafe.Slice((*int64)(view.data), int(*view.sizes))...)
-		}
-		C.pt2_value_free(values[i])
-		if err != nil {
+		if err := check(C.pt2_value_get_tensor(values[i], &view)); err != nil {
 			return nil, err
+		}
+		if *view.sizes > 0 {
+			texts[i] = append(texts[i], unsafe.Slice((*int64)(view.data), int(*view.sizes))...)
 		}
 	}
 	return texts, nil

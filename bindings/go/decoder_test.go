@@ -65,6 +65,24 @@ func TestGeneratesWhatTransformersDoes(t *testing.T) {
 	}
 }
 
+func TestPanicsOfOnTokenComeThrough(t *testing.T) {
+	decoder := openDecoder(t, "dynamic")
+	how := greedy(3)
+	how.OnToken = func(prompt int, token int64) bool { panic("enough") }
+	func() {
+		defer func() {
+			if reason := recover(); reason != "enough" {
+				t.Fatal(reason)
+			}
+		}()
+		decoder.Generate([][]int64{{5}}, how)
+	}()
+	how.OnToken = nil
+	if texts, err := decoder.Generate([][]int64{{5}}, how); err != nil || len(texts[0]) != 3 {
+		t.Fatal(texts, err)
+	}
+}
+
 func TestGeneratesBehindAnEncoder(t *testing.T) {
 	decoder := openDecoder(t, "encoder")
 	for _, call := range calls(t, "encoder") {

@@ -32,6 +32,13 @@ final class Digits {
       if (!refused.place().startsWith("input 'image'") || !refused.code().equals("argument"))
         throw new AssertionError(refused);
     }
+    String missing = "\uD83D\uDE00.pt2"; // two chars, four bytes in UTF-8
+    try {
+      new Model(missing);
+      throw new AssertionError("found no exception");
+    } catch (Pt2Exception refused) {
+      if (!refused.place().equals(missing)) throw new AssertionError(refused);
+    }
     if (!model.inputs()[0].equals("image")) throw new AssertionError("another name");
   }
 

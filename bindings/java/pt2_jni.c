@@ -2,6 +2,7 @@
 #include <jni.h>
 #include <pt2/c/pt2.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { kMaxTensors = 64, kMaxDims = 64 };
 
@@ -20,15 +21,26 @@ static const ElementType kTypes[] = {
 };
 static const size_t kTypeCount = sizeof kTypes / sizeof kTypes[0];
 
+// A string of UTF-8. NewStringUTF takes another encoding of what lies beyond 16 bits.
+static jstring string_of(JNIEnv* env, const char* text) {
+  const jsize length = (jsize)strlen(text);
+  jclass type = (*env)->FindClass(env, "java/lang/String");
+  jmethodID make = (*env)->GetMethodID(env, type, "<init>", "([BLjava/lang/String;)V");
+  jbyteArray bytes = (*env)->NewByteArray(env, length);
+  if (bytes == NULL) return NULL;
+  (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte*)text);
+  return (*env)->NewObject(env, type, make, bytes, (*env)->NewStringUTF(env, "UTF-8"));
+}
+
 // Takes the error.
 static void throw_error(JNIEnv* env, pt2_error* error) {
   jclass type = (*env)->FindClass(env, "pt2/Pt2Exception");
   jmethodID make = (*env)->GetMethodID(env, type, "<init>",
                                        "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)V");
-  jobject exception =
-      (*env)->NewObject(env, type, make, (*env)->NewStringUTF(env, pt2_error_text(error, NULL)),
-                        (*env)->NewStringUTF(env, pt2_error_name(error)),
-                        (*env)->NewStringUTF(env, pt2_error_place(error, NULL)));
+  jstring text = string_of(env, pt2_error_text(error, NULL));
+  jstring name = string_of(env, pt2_error_name(error));
+  jstring place = string_of(env, pt2_error_place(error, NULL));
+  jobject exception = (*env)->NewObject(env, type, make, text, name, place);
   pt2_error_free(error);
   if (exception != NULL) (*env)->Throw(env, exception);
 }
@@ -76,7 +88,7 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv* env, jclass type, j
     pt2_place place = PT2_INIT(pt2_place);
     pt2_error* error = pt2_model_get_input(handles->model, i, &place);
     if (error != NULL) return throw_error(env, error), NULL;
-    (*env)->SetObjectArrayElement(env, out, (jsize)i, (*env)->NewStringUTF(env, place.name));
+    (*env)->SetObjectArrayElement(env, out, (jsize)i, string_of(env, place.name));
   }
   return out;
 }
@@ -85,7 +97,7 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv* env, jclass type, j
 static pt2_error* read_tensor(JNIEnv* env, jarray data, jlongArray sizes, char kind,
                               pt2_value** out) {
   jlong numbers[kMaxDims];
-  int64_t plain[kMaxDims];
+  int64_t plain[kMaxDims], count = 1;
   const jsize dims = (*env)->GetArrayLength(env, sizes);
   pt2_tensor_view view = {0};
   pt2_error* error;
@@ -93,12 +105,23 @@ static pt2_error* read_tensor(JNIEnv* env, jarray data, jlongArray sizes, char k
   jsize i;
   if (dims > kMaxDims) return pt2_error_create(PT2_ARGUMENT, "too many dims", 13);
   (*env)->GetLongArrayRegion(env, sizes, 0, dims, numbers);
-  for (i = 0; i < dims; ++i) plain[i] = numbers[i];
+  // Another thread may have changed the sizes since Tensor compared them with the array.
+  for (i = 0; i < dims; ++i) {
+    plain[i] = numbers[i];
+    if (count < 0 || plain[i] < 0 || (plain[i] > 0 && count > INT64_MAX / plain[i]))
+      count = -1;
+    else
+      count *= plain[i];
+  }
+  if (count != (*env)->GetArrayLength(env, data))
+    return pt2_error_create(PT2_ARGUMENT, "the array has not as many elements as the sizes say",
+                            51);
   while (known + 1 < kTypeCount && kTypes[known].kind != kind) ++known;
   view.sizes = plain;
   view.dims = dims;
   view.dtype = kTypes[known].dtype;
   view.data = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
+  if (view.data == NULL && count > 0) return out_of_memory();
   error = pt2_value_copy(&view, out);
   (*env)->ReleasePrimitiveArrayCritical(env, data, view.data, JNI_ABORT);
   return error;

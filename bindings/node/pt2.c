@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kMaxTensors = 64, kMaxDims = 64, kMaxPath = 4096, kMaxName = 256 };
+enum { kMaxTensors = 64, kMaxDims = 64 };
 
 typedef struct {
   pt2_model* model;
@@ -53,28 +53,42 @@ static void free_handles(napi_env env, void* data, void* hint) {
   free(handles);
 }
 
-// The only argument, a path: its length, or -1 and an exception.
-static int64_t read_path(napi_env env, napi_callback_info info, napi_value* self, char* path) {
-  size_t length = 0, count = 1;
-  napi_value argument;
-  if (napi_get_cb_info(env, info, &count, &argument, self, NULL) != napi_ok || count != 1 ||
-      napi_get_value_string_utf8(env, argument, path, kMaxPath, &length) != napi_ok) {
-    refuse(env, "expected the path of a file");
-    return -1;
+// The characters of a string, which the caller frees; NULL where it is none.
+static char* read_string(napi_env env, napi_value from, size_t* length) {
+  char* out = NULL;
+  if (napi_get_value_string_utf8(env, from, NULL, 0, length) != napi_ok) return NULL;
+  out = malloc(*length + 1);
+  if (out != NULL) napi_get_value_string_utf8(env, from, out, *length + 1, length);
+  return out;
+}
+
+// The only argument of a constructor, a path; NULL and an exception where it is something else.
+static char* read_path(napi_env env, napi_callback_info info, napi_value* self, size_t* length) {
+  size_t count = 1;
+  napi_value argument, target = NULL;
+  char* path = NULL;
+  // Without `new` the receiver is not an object of the class.
+  if (napi_get_new_target(env, info, &target) != napi_ok || target == NULL) {
+    refuse(env, "expected new before the class");
+    return NULL;
   }
-  return (int64_t)length;
+  if (napi_get_cb_info(env, info, &count, &argument, self, NULL) == napi_ok && count == 1)
+    path = read_string(env, argument, length);
+  if (path == NULL) refuse(env, "expected the path of a file");
+  return path;
 }
 
 static napi_value construct(napi_env env, napi_callback_info info) {
-  char path[kMaxPath];
+  size_t length = 0;
   napi_value self;
-  Handles* handles;
-  pt2_error* error;
-  const int64_t length = read_path(env, info, &self, path);
-  if (length < 0) return NULL;
+  pt2_error* error = NULL;
+  Handles* handles = NULL;
+  char* path = read_path(env, info, &self, &length);
+  if (path == NULL) return NULL;
   handles = calloc(1, sizeof *handles);
+  if (handles != NULL) error = pt2_model_load(path, length, NULL, &handles->model);
+  free(path);
   if (handles == NULL) return refuse(env, "out of memory");
-  error = pt2_model_load(path, (size_t)length, NULL, &handles->model);
   if (error == NULL) error = pt2_session_create(handles->model, NULL, &handles->session);
   if (error != NULL || napi_wrap(env, self, handles, free_handles, NULL, NULL) != napi_ok) {
     free_handles(env, handles, NULL);
@@ -125,6 +139,18 @@ static napi_value inputs(napi_env env, napi_callback_info info) {
   return out;
 }
 
+// A whole number that JavaScript holds exactly, or a BigInt of 64 bits; false for anything else.
+static int read_integer(napi_env env, napi_value from, int64_t* out) {
+  static const double kMost = 9007199254740991.0;
+  double number = 0;
+  bool is_exact = false;
+  if (napi_get_value_double(env, from, &number) != napi_ok)
+    return napi_get_value_bigint_int64(env, from, out, &is_exact) == napi_ok && is_exact;
+  if (!(number >= -kMost && number <= kMost) || number != (double)(int64_t)number) return 0;
+  *out = (int64_t)number;
+  return 1;
+}
+
 // The error that a {data, sizes} is refused with; NULL where it became a value. Results may be
 // views of inputs, so that the elements are copied.
 static const char* read_tensor(napi_env env, napi_value from, pt2_value** out, pt2_error** error) {
@@ -136,16 +162,18 @@ static const char* read_tensor(napi_env env, napi_value from, pt2_value** out, p
   pt2_tensor_view view = {0};
   if (napi_get_named_property(env, from, "data", &data) != napi_ok ||
       napi_get_named_property(env, from, "sizes", &list) != napi_ok ||
-      napi_get_typedarray_info(env, data, &type, &length, &view.data, NULL, NULL) != napi_ok ||
       napi_get_array_length(env, list, &dims) != napi_ok || dims > kMaxDims)
     return "expected {data, sizes} with a typed array";
   for (i = 0; i < dims; ++i) {
     if (napi_get_element(env, list, i, &number) != napi_ok ||
-        napi_get_value_int64(env, number, &sizes[i]) != napi_ok || sizes[i] < 0 ||
+        !read_integer(env, number, &sizes[i]) || sizes[i] < 0 ||
         (sizes[i] > 0 && elements > INT64_MAX / sizes[i]))
-      return "expected sizes that are numbers";
+      return "expected sizes that are whole numbers";
     elements *= sizes[i];
   }
+  // Last, because the caller's getters, which are done now, may move the elements.
+  if (napi_get_typedarray_info(env, data, &type, &length, &view.data, NULL, NULL) != napi_ok)
+    return "expected {data, sizes} with a typed array";
   if (elements != (int64_t)length) return "the array has not as many elements as the sizes say";
   for (known = 0; known < kTypeCount && kTypes[known].type != type; ++known) {
   }
@@ -178,9 +206,13 @@ static napi_value write_tensor(napi_env env, const pt2_value* value) {
     return out;
   }
   for (i = 0; i < view.dims; ++i) elements *= (size_t)view.sizes[i];
-  napi_create_arraybuffer(env, elements * view.dtype.bits / 8, &memory, &buffer);
-  if (elements > 0 && memory != NULL) memcpy(memory, view.data, elements * view.dtype.bits / 8);
-  napi_create_typedarray(env, kTypes[known].type, elements, buffer, 0, &data);
+  if (napi_create_arraybuffer(env, elements * view.dtype.bits / 8, &memory, &buffer) != napi_ok ||
+      napi_create_typedarray(env, kTypes[known].type, elements, buffer, 0, &data) != napi_ok) {
+    pt2_value_free(rows);
+    napi_get_null(env, &out);
+    return out;
+  }
+  if (elements > 0) memcpy(memory, view.data, elements * view.dtype.bits / 8);
   napi_create_object(env, &out);
   napi_set_named_property(env, out, "data", data);
   napi_set_named_property(env, out, "sizes", sizes_array(env, view.sizes, view.dims));
@@ -210,8 +242,9 @@ static napi_value run(napi_env env, napi_callback_info info) {
   outputs = pt2_model_output_count(handles->model);
   if (length > kMaxTensors || outputs > kMaxTensors) return refuse(env, "too many tensors");
   for (; read < length && refusal == NULL && error == NULL; ++read) {
-    napi_get_element(env, list, read, &item);
-    refusal = read_tensor(env, item, &given[read], &error);
+    refusal = napi_get_element(env, list, read, &item) != napi_ok
+                  ? "expected an array of tensors"
+                  : read_tensor(env, item, &given[read], &error);
   }
   if (refusal == NULL && error == NULL)
     error = pt2_session_run(handles->session, (const pt2_value* const*)given, length, NULL, results,
@@ -231,13 +264,14 @@ static void free_decoder(napi_env env, void* data, void* hint) {
 }
 
 static napi_value construct_decoder(napi_env env, napi_callback_info info) {
-  char path[kMaxPath];
+  size_t length = 0;
   napi_value self;
   pt2_decoder* decoder = NULL;
   pt2_error* error;
-  const int64_t length = read_path(env, info, &self, path);
-  if (length < 0) return NULL;
-  error = pt2_decoder_open(path, (size_t)length, NULL, &decoder);
+  char* path = read_path(env, info, &self, &length);
+  if (path == NULL) return NULL;
+  error = pt2_decoder_open(path, length, NULL, &decoder);
+  free(path);
   if (error != NULL) return throw_error(env, error);
   if (napi_wrap(env, self, decoder, free_decoder, NULL, NULL) != napi_ok) {
     pt2_decoder_free(decoder);
@@ -247,7 +281,6 @@ static napi_value construct_decoder(napi_env env, napi_callback_info info) {
 }
 
 static napi_value give(napi_env env, napi_callback_info info) {
-  char names[kMaxTensors][kMaxName];
   pt2_named_value given[kMaxTensors] = {{NULL, 0, NULL}};
   size_t count = 1;
   uint32_t length = 0, i;
@@ -258,19 +291,23 @@ static napi_value give(napi_env env, napi_callback_info info) {
   pt2_decoder* decoder = wrapped(env, info, &count, &inputs);
   if (decoder == NULL || count != 1 || napi_typeof(env, inputs, &type) != napi_ok ||
       type != napi_object || napi_get_property_names(env, inputs, &keys) != napi_ok ||
-      napi_get_array_length(env, keys, &length) != napi_ok || length > kMaxTensors)
+      napi_get_array_length(env, keys, &length) != napi_ok)
     return refuse(env, "expected {name: tensor}");
+  if (length > kMaxTensors) return refuse(env, "too many tensors");
   for (i = 0; i < length && refusal == NULL && error == NULL; ++i) {
     pt2_value* value = NULL;
-    napi_get_element(env, keys, i, &key);
-    napi_get_property(env, inputs, key, &tensor);
-    napi_get_value_string_utf8(env, key, names[i], kMaxName, &given[i].name_length);
-    refusal = read_tensor(env, tensor, &value, &error);
-    given[i].name = names[i];
+    if (napi_get_element(env, keys, i, &key) == napi_ok)
+      given[i].name = read_string(env, key, &given[i].name_length);
+    refusal = given[i].name == NULL || napi_get_property(env, inputs, key, &tensor) != napi_ok
+                  ? "expected {name: tensor}"
+                  : read_tensor(env, tensor, &value, &error);
     given[i].value = value;
   }
   if (refusal == NULL && error == NULL) error = pt2_decoder_give(decoder, given, length, NULL);
-  for (i = 0; i < length; ++i) pt2_value_free((pt2_value*)given[i].value);
+  for (i = 0; i < length; ++i) {
+    pt2_value_free((pt2_value*)given[i].value);
+    free((char*)given[i].name);
+  }
   if (error != NULL) return throw_error(env, error);
   if (refusal != NULL) return refuse(env, refusal);
   napi_get_undefined(env, &out);
@@ -282,7 +319,8 @@ typedef struct {
   size_t count;
 } Ids;
 
-// Behind those that are there; false, and memory as it was, where `from` is no array of numbers.
+// Behind those that are there; false, and memory as it was, where `from` is no array of whole
+// numbers.
 static int append_ids(napi_env env, napi_value from, Ids* ids) {
   uint32_t length = 0, i;
   int64_t* more;
@@ -293,7 +331,7 @@ static int append_ids(napi_env env, napi_value from, Ids* ids) {
   ids->ids = more;
   for (i = 0; i < length; ++i)
     if (napi_get_element(env, from, i, &number) != napi_ok ||
-        napi_get_value_int64(env, number, &more[ids->count + i]) != napi_ok)
+        !read_integer(env, number, &more[ids->count + i]))
       return 0;
   ids->count += length;
   return 1;
@@ -306,11 +344,15 @@ static int property(napi_env env, napi_value object, const char* name, napi_valu
          napi_typeof(env, *out, &type) == napi_ok && type != napi_undefined && type != napi_null;
 }
 
-static double number_or(napi_env env, napi_value object, const char* name, double otherwise) {
+// False where the object has something else than a number; *out stays where it has nothing.
+static int number_of(napi_env env, napi_value object, const char* name, double* out) {
   napi_value value;
-  double out = otherwise;
-  if (property(env, object, name, &value)) napi_get_value_double(env, value, &out);
-  return out;
+  return !property(env, object, name, &value) || napi_get_value_double(env, value, out) == napi_ok;
+}
+
+static int integer_of(napi_env env, napi_value object, const char* name, int64_t* out) {
+  napi_value value;
+  return !property(env, object, name, &value) || read_integer(env, value, out);
 }
 
 typedef struct {
@@ -322,12 +364,47 @@ typedef struct {
 static int32_t tell(size_t prompt, int64_t token, void* user) {
   const Told* told = user;
   napi_value arguments[2], self, answer;
+  napi_handle_scope scope;
+  napi_status called;
   bool goes_on = true;
+  napi_open_handle_scope(told->env, &scope);
   napi_get_undefined(told->env, &self);
   napi_create_int64(told->env, (int64_t)prompt, &arguments[0]);
   napi_create_int64(told->env, token, &arguments[1]);
-  if (napi_call_function(told->env, self, told->call, 2, arguments, &answer) != napi_ok) return 1;
-  return napi_get_value_bool(told->env, answer, &goes_on) == napi_ok && !goes_on;
+  called = napi_call_function(told->env, self, told->call, 2, arguments, &answer);
+  if (called == napi_ok) napi_get_value_bool(told->env, answer, &goes_on);
+  napi_close_handle_scope(told->env, scope);
+  return called != napi_ok || !goes_on;
+}
+
+// The error that options are refused with, or NULL.
+static const char* read_options(napi_env env, napi_value from, pt2_generate_options* out, Ids* stop,
+                                Told* told) {
+  napi_value item;
+  napi_valuetype type = napi_undefined;
+  int64_t seed = 0;
+  bool is_exact = false;
+  out->has_sampling = property(env, from, "temperature", &item);
+  if (!number_of(env, from, "temperature", &out->temperature) ||
+      !number_of(env, from, "topP", &out->top_p))
+    return "expected numbers as temperature and topP";
+  if (!integer_of(env, from, "maxNewTokens", &out->max_new_tokens) ||
+      !integer_of(env, from, "topK", &out->top_k))
+    return "expected whole numbers as maxNewTokens and topK";
+  if (property(env, from, "seed", &item) &&
+      (napi_get_value_bigint_uint64(env, item, &out->seed, &is_exact) != napi_ok || !is_exact)) {
+    if (!read_integer(env, item, &seed) || seed < 0)
+      return "expected a whole number from 0 to 2^64 - 1 as seed";
+    out->seed = (uint64_t)seed;
+  }
+  if (property(env, from, "stopIds", &item) && !append_ids(env, item, stop))
+    return "expected an array of token ids as stopIds";
+  if (property(env, from, "onToken", &told->call)) {
+    if (napi_typeof(env, told->call, &type) != napi_ok || type != napi_function)
+      return "expected a function as onToken";
+    out->token_of = tell;
+  }
+  return NULL;
 }
 
 static napi_value texts_of(napi_env env, pt2_value** tokens, size_t count) {
@@ -343,9 +420,11 @@ static napi_value texts_of(napi_env env, pt2_value** tokens, size_t count) {
   return out;
 }
 
+static const char kPrompts[] = "expected an array of prompts, which are arrays of token ids";
+
 static napi_value generate(napi_env env, napi_callback_info info) {
-  pt2_value* tokens[kMaxTensors] = {NULL};
-  size_t counts[kMaxTensors], given = 2, i;
+  pt2_value** tokens = NULL;
+  size_t *counts = NULL, given = 2, i;
   uint32_t prompts = 0, read = 0;
   napi_value arguments[2], item, out = NULL;
   Ids ids = {NULL, 0}, stop = {NULL, 0};
@@ -353,36 +432,37 @@ static napi_value generate(napi_env env, napi_callback_info info) {
   pt2_generate_options options = PT2_INIT(pt2_generate_options);
   pt2_error* error = NULL;
   pt2_decoder* decoder = wrapped(env, info, &given, arguments);
-  int right = decoder != NULL && given > 0 &&
-              napi_get_array_length(env, arguments[0], &prompts) == napi_ok &&
-              prompts <= kMaxTensors;
-  for (; right && read < prompts; ++read) {
+  const char* refusal = NULL;
+  bool is_thrown = false;
+  if (decoder == NULL || given == 0 ||
+      napi_get_array_length(env, arguments[0], &prompts) != napi_ok)
+    return refuse(env, kPrompts);
+  counts = calloc((size_t)prompts + 1, sizeof *counts);
+  tokens = calloc((size_t)prompts + 1, sizeof *tokens);
+  if (counts == NULL || tokens == NULL) refusal = "out of memory";
+  for (; refusal == NULL && read < prompts; ++read) {
     const size_t before = ids.count;
-    right =
-        napi_get_element(env, arguments[0], read, &item) == napi_ok && append_ids(env, item, &ids);
+    if (napi_get_element(env, arguments[0], read, &item) != napi_ok || !append_ids(env, item, &ids))
+      refusal = kPrompts;
     counts[read] = ids.count - before;
   }
-  if (right && given > 1) {
-    options.max_new_tokens = (int64_t)number_or(env, arguments[1], "maxNewTokens", 0);
-    options.has_sampling = property(env, arguments[1], "temperature", &item);
-    options.temperature = number_or(env, arguments[1], "temperature", 0);
-    options.top_k = (int64_t)number_or(env, arguments[1], "topK", 0);
-    options.top_p = number_or(env, arguments[1], "topP", 1);
-    options.seed = (uint64_t)number_or(env, arguments[1], "seed", 0);
-    if (property(env, arguments[1], "stopIds", &item)) right = append_ids(env, item, &stop);
-    if (property(env, arguments[1], "onToken", &told.call)) options.token_of = tell;
-  }
+  if (refusal == NULL && given > 1)
+    refusal = read_options(env, arguments[1], &options, &stop, &told);
+  // A getter of the caller may have thrown.
+  napi_is_exception_pending(env, &is_thrown);
   options.stop_ids = stop.ids;
   options.stop_count = stop.count;
   options.user = &told;
-  if (right)
+  if (refusal == NULL && !is_thrown)
     error =
         pt2_decoder_generate_batch(decoder, ids.ids, counts, prompts, &options, NULL, tokens, NULL);
-  if (right && error == NULL) out = texts_of(env, tokens, prompts);
-  for (i = 0; i < kMaxTensors; ++i) pt2_value_free(tokens[i]);
+  if (refusal == NULL && !is_thrown && error == NULL) out = texts_of(env, tokens, prompts);
+  for (i = 0; tokens != NULL && i < prompts; ++i) pt2_value_free(tokens[i]);
+  free(counts);
+  free(tokens);
   free(ids.ids);
   free(stop.ids);
-  if (!right) return refuse(env, "expected an array of prompts, which are arrays of token ids");
+  if (refusal != NULL) return refuse(env, refusal);
   return error != NULL ? throw_error(env, error) : out;
 }
 

@@ -1,8 +1,10 @@
+use std::any::Any;
 use std::ffi::c_void;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
 
 use crate::ffi::{self, Opaque};
-use crate::{check, copied, Input, Result, Tensor};
+use crate::{bytes_of, check, copied, Input, Result, Tensor};
 
 /// How tokens are drawn; `top_k` 0 and `top_p` 1 leave none out, `temperature` 0 takes the most likely one.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +25,22 @@ pub struct Generate<'a> {
     pub on_token: Option<&'a mut dyn FnMut(usize, i64) -> bool>,
 }
 
+/// A function that is told tokens, and what it panicked with.
+struct Listener<'a> {
+    on_token: &'a mut dyn FnMut(usize, i64) -> bool,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+// A panic must not cross C: it would end the process.
 unsafe extern "C" fn tell(prompt: usize, token: i64, user: *mut c_void) -> i32 {
-    let told = &mut *user.cast::<&mut dyn FnMut(usize, i64) -> bool>();
-    i32::from(!told(prompt, token))
+    let told = &mut *user.cast::<Listener>();
+    match catch_unwind(AssertUnwindSafe(|| (told.on_token)(prompt, token))) {
+        Ok(goes_on) => i32::from(!goes_on),
+        Err(panic) => {
+            told.panic = Some(panic);
+            1
+        }
+    }
 }
 
 /// A language model: a folder of Transformers' exporter, or one program that takes token ids.
@@ -36,7 +51,7 @@ pub struct Decoder {
 unsafe impl Send for Decoder {}
 impl Decoder {
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
-        let path = path.as_ref().to_string_lossy();
+        let path = bytes_of(path.as_ref());
         let mut decoder = null_mut();
         let text = path.as_ptr().cast();
         check(unsafe { ffi::pt2_decoder_open(text, path.len(), null(), &mut decoder) })?;
@@ -45,7 +60,7 @@ impl Decoder {
     /// What the programs take beside tokens, by name: what an encoder reads, which runs now.
     pub fn give(&mut self, inputs: &[(&str, Input<'_>)]) -> Result<()> {
         let values =
-            inputs.iter().map(|(_, input)| copied(input)).collect::<Result<Vec<Tensor>>>()?;
+            inputs.iter().map(|(_, input)| copied(&input.view)).collect::<Result<Vec<Tensor>>>()?;
         let named: Vec<_> = inputs
             .iter()
             .zip(&values)
@@ -63,7 +78,7 @@ impl Decoder {
         let counts: Vec<usize> = prompts.iter().map(|prompt| prompt.len()).collect();
         let sampling =
             how.sampling.unwrap_or(Sampling { temperature: 0.0, top_k: 0, top_p: 1.0, seed: 0 });
-        let mut told = how.on_token;
+        let mut told = how.on_token.map(|on_token| Listener { on_token, panic: None });
         let options = ffi::GenerateOptions {
             size: std::mem::size_of::<ffi::GenerateOptions>(),
             max_new_tokens: how.max_new_tokens.unwrap_or(0),
@@ -75,13 +90,11 @@ impl Decoder {
             stop_ids: how.stop_ids.map_or(null(), |stop| stop.as_ptr()),
             stop_count: how.stop_ids.map_or(0, |stop| stop.len()),
             token: None,
-            user: told.as_mut().map_or(null_mut(), |each| {
-                (each as *mut &mut dyn FnMut(usize, i64) -> bool).cast()
-            }),
             token_of: told.is_some().then_some(tell as _),
+            user: told.as_mut().map_or(null_mut(), |each| std::ptr::from_mut(each).cast()),
         };
         let mut tokens = vec![null_mut(); prompts.len()];
-        check(unsafe {
+        let done = check(unsafe {
             ffi::pt2_decoder_generate_batch(
                 self.decoder,
                 ids.as_ptr(),
@@ -92,8 +105,12 @@ impl Decoder {
                 tokens.as_mut_ptr(),
                 null_mut(),
             )
-        })?;
+        });
         let tensors: Vec<Tensor> = tokens.into_iter().map(|value| Tensor { value }).collect();
+        if let Some(panic) = told.and_then(|each| each.panic) {
+            resume_unwind(panic);
+        }
+        done?;
         tensors.iter().map(|each| Ok(each.as_slice::<i64>()?.to_vec())).collect()
     }
 }

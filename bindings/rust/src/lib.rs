@@ -59,6 +59,16 @@ fn check(error: *mut Opaque) -> Result<()> {
     }
 }
 
+/// The bytes that the system knows a file by, which need not be UTF-8.
+#[cfg(unix)]
+fn bytes_of(path: &std::path::Path) -> Vec<u8> {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec()
+}
+#[cfg(not(unix))]
+fn bytes_of(path: &std::path::Path) -> Vec<u8> {
+    path.to_string_lossy().into_owned().into_bytes()
+}
+
 fn mismatch(message: &str) -> Error {
     Error { code: 8, message: message.to_string(), place: String::new() }
 }
@@ -130,9 +140,9 @@ unsafe fn extents<'a>(numbers: *const i64, dims: i32) -> &'a [i64] {
     }
 }
 
-fn copied(input: &Input<'_>) -> Result<Tensor> {
+fn copied(view: &ffi::TensorView) -> Result<Tensor> {
     let mut value = null_mut();
-    check(unsafe { ffi::pt2_value_copy(&input.view, &mut value) })?;
+    check(unsafe { ffi::pt2_value_copy(view, &mut value) })?;
     Ok(Tensor { value })
 }
 
@@ -156,6 +166,13 @@ impl Tensor {
         };
         check(unsafe { ffi::pt2_value_get_tensor(self.value, &mut out) })?;
         Ok(out)
+    }
+    /// The same in memory of its own; what is no tensor has none.
+    fn owned(self) -> Result<Tensor> {
+        match self.view() {
+            Ok(view) => copied(&view),
+            Err(_) => Ok(self),
+        }
     }
     pub fn sizes(&self) -> Result<&[i64]> {
         let view = self.view()?;
@@ -215,7 +232,7 @@ type GetPlace = unsafe extern "C" fn(*const Opaque, usize, *mut ffi::Place) -> *
 pub struct Model(Arc<ModelHandle>);
 impl Model {
     pub fn load(path: impl AsRef<std::path::Path>) -> Result<Self> {
-        let path = path.as_ref().to_string_lossy();
+        let path = bytes_of(path.as_ref());
         let mut out = null_mut();
         check(unsafe { ffi::pt2_model_load(path.as_ptr().cast(), path.len(), null(), &mut out) })?;
         Ok(Model(Arc::new(ModelHandle(out))))
@@ -255,10 +272,10 @@ pub struct Session {
 // Used through &mut, so by one thread at a time.
 unsafe impl Send for Session {}
 impl Session {
-    /// Runs a program of tensors. Inputs are copied, as results may be views of them; `run_into`
-    /// copies nothing. Errors name the input.
+    /// Runs a program of tensors. Inputs and results are copied, as results may be views of inputs
+    /// and of the state that later runs change; `run_into` copies nothing. Errors name the input.
     pub fn run(&mut self, inputs: &[Input<'_>]) -> Result<Vec<Tensor>> {
-        let values = inputs.iter().map(copied).collect::<Result<Vec<_>>>()?;
+        let values = inputs.iter().map(|each| copied(&each.view)).collect::<Result<Vec<_>>>()?;
         let pointers: Vec<*const Opaque> = values.iter().map(|each| each.value.cast_const()).collect();
         let mut outputs = vec![null_mut(); self.outputs];
         let error = unsafe {
@@ -272,7 +289,8 @@ impl Session {
             )
         };
         check(error)?;
-        Ok(outputs.into_iter().map(|value| Tensor { value }).collect())
+        let results: Vec<Tensor> = outputs.into_iter().map(|value| Tensor { value }).collect();
+        results.into_iter().map(Tensor::owned).collect()
     }
     /// The same on the caller's memory alone, for results whose sizes are known.
     pub fn run_into(&mut self, inputs: &[Input<'_>], outputs: &mut [Output<'_>]) -> Result<()> {

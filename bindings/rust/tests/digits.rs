@@ -28,6 +28,26 @@ fn gives_the_same_in_the_callers_memory() {
     assert!(outputs[0].as_slice::<i32>().is_err());
 }
 
+// A module that returns its buffer, `self.total.add_(x)`.
+#[test]
+fn results_do_not_change_with_the_state() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/returned_state.pt2");
+    let mut session = Model::load(root).unwrap().session().unwrap();
+    let first = session.run(&[Input::new(&[1f32; 3], &[3])]).unwrap();
+    let second = session.run(&[Input::new(&[1f32; 3], &[3])]).unwrap();
+    assert_eq!(first[0].as_slice::<f32>().unwrap(), &[1.0; 3]);
+    assert_eq!(second[0].as_slice::<f32>().unwrap(), &[2.0; 3]);
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_need_not_be_utf8() {
+    use std::os::unix::ffi::OsStrExt;
+    let name = std::ffi::OsStr::from_bytes(b"missing\xff.pt2");
+    let error = Model::load(name).err().unwrap();
+    assert!(error.to_string().contains("missing\\xff.pt2"), "{error}");
+}
+
 #[test]
 fn errors_say_where() {
     let error = model().session().unwrap().run(&[Input::new(&[0f32; 9], &[9])]).unwrap_err();

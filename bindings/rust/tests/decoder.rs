@@ -1,0 +1,18 @@
+use pt2::{Decoder, Generate, Sampling};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/decoders/dynamic");
+
+fn greedy<'a>(on_token: Option<&'a mut dyn FnMut(usize, i64) -> bool>) -> Generate<'a> {
+    let sampling = Some(Sampling { temperature: 0.0, top_k: 0, top_p: 1.0, seed: 0 });
+    Generate { max_new_tokens: Some(3), sampling, stop_ids: Some(&[]), on_token }
+}
+
+#[test]
+fn panics_of_on_token_come_through() {
+    let mut decoder = Decoder::open(FOLDER).unwrap();
+    let mut told = |_: usize, _: i64| -> bool { std::panic::panic_any("enough") };
+    let call = || decoder.generate(&[&[5]], greedy(Some(&mut told)));
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"enough"));
+    assert_eq!(decoder.generate(&[&[5]], greedy(None)).unwrap()[0].len(), 3);
+}
