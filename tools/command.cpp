@@ -231,6 +231,8 @@ Result<void> check_not_read(const std::string& output, const std::vector<std::st
 
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes,
                         const std::vector<std::string>& read) {
+  if (path == "-")
+    return usage_error("found '-', expected the name of a file: standard output has the report");
   PT2_TRY_VOID(check_not_read(path, read));
   PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
   PT2_TRY_VOID(sink->write(bytes));
@@ -239,9 +241,23 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
 
 Result<void> write_text(Environment& environment, const std::string& output, std::string text,
                         const std::vector<std::string>& read) {
-  if (!output.empty()) return write_file(output, std::as_bytes(std::span(text)), read);
+  if (!output.empty() && output != "-")
+    return write_file(output, std::as_bytes(std::span(text)), read);
   if (environment.out_is_terminal && !text.ends_with('\n')) text += '\n';
-  print(environment.out, text);
+  return print_content(environment, text);
+}
+
+Result<void> print_content(Environment& environment, std::string_view content) {
+  const auto is_text = [](std::string_view bytes) {
+    std::string letters(bytes);
+    std::erase_if(letters, [](char c) { return c == '\n' || c == '\t' || c == '\r'; });
+    return printable_line(letters) == letters;
+  };
+  if (environment.out_is_terminal && !is_text(content))
+    return usage_error(
+        "the content is binary or has control characters, and standard output is a terminal; "
+        "redirect it to a file");
+  print(environment.out, content);
   return {};
 }
 

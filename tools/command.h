@@ -65,10 +65,13 @@ Result<void> check_not_read(const std::string& output, const std::vector<std::st
 // Writes the whole file, or leaves the old one unchanged. Errors include those of check_not_read.
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes,
                         const std::vector<std::string>& read);
-// Writes the text to the file `output` like write_file, or prints it if `output` is empty. Programs
-// get the exact bytes, terminals whole lines.
+// Writes the text to the file `output` like write_file, or prints it if `output` is empty or "-".
+// Programs get the exact bytes, terminals whole lines.
 Result<void> write_text(Environment& environment, const std::string& output, std::string text,
                         const std::vector<std::string>& read);
+// Prints what a file holds, as it is. Error `argument` if standard output is a terminal and the
+// content could control it.
+Result<void> print_content(Environment& environment, std::string_view content);
 // Prints each warning on its own line of `err`, "pt2: warning: V201 …".
 void print_warnings(Environment& environment, const Diagnostics& warnings);
 void print_warning(Environment& environment, std::string_view text);

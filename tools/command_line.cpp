@@ -89,6 +89,23 @@ std::string usage_of(const CLI::Option& option) {
 
 bool is_option(const std::string& text) { return text.size() > 1 && text[0] == '-'; }
 
+// CLI11 takes the argument "[a,b]" for the arguments a and b, but a folder may have that name. With
+// this mark at the end, which no argument can contain, it stays one argument.
+constexpr char kEndMark = '\0';
+
+std::string without_mark(std::string text) {
+  if (text.ends_with(kEndMark)) text.pop_back();
+  return text;
+}
+
+void drop_mark(CLI::Option& option) {
+  const auto drop = [](std::string& text) {
+    text = without_mark(std::move(text));
+    return std::string();
+  };
+  option.transform(CLI::Validator(drop, ""));
+}
+
 }  // namespace
 
 Option& Option::type_name(const std::string& name) {
@@ -156,6 +173,7 @@ CommandLine::~CommandLine() = default;
 template <class T>
 Option CommandLine::add_option(const std::string& names, T& value, const std::string& text) {
   CLI::Option* option = app_->add_option(names, value, text);
+  drop_mark(*option);
   if constexpr (is_whole<T>) option->check(CLI::Validator(check_whole<T>, ""));
   if constexpr (std::is_floating_point_v<typename ValueOf<T>::Type>)
     option->check(CLI::Validator(check_number, ""));
@@ -185,20 +203,21 @@ template Option CommandLine::add_option(const std::string&, std::optional<double
                                         const std::string&);
 
 Option CommandLine::add_checked(const std::string& names, Take take, const std::string& text) {
-  return Option(*app_->add_option_function<std::string>(
-      names,
-      [name = names, take = std::move(take)](const std::string& value) {
-        require(name, take(value));
-      },
-      text));
+  const auto take_one = [name = names, take = std::move(take)](const std::string& value) {
+    require(name, take(value));
+  };
+  CLI::Option* option = app_->add_option_function<std::string>(names, take_one, text);
+  drop_mark(*option);
+  return Option(*option);
 }
 
 Option CommandLine::add_repeatable(const std::string& names, Take take, const std::string& text) {
   const auto take_all = [name = names, take = std::move(take)](const auto& values) {
     for (const std::string& value : values) require(name, take(value));
   };
-  return Option(*app_->add_option_function<std::vector<std::string>>(names, take_all, text)
-                     ->allow_extra_args(false));
+  CLI::Option* option = app_->add_option_function<std::vector<std::string>>(names, take_all, text);
+  drop_mark(*option->allow_extra_args(false));
+  return Option(*option);
 }
 
 Option CommandLine::add_flag(const std::string& names, bool& value, const std::string& text) {
@@ -279,7 +298,7 @@ Error CommandLine::unexpected() const {
     const bool takes_inputs = std::ranges::find(names, "--input") != names.end();
     return {ErrorCode::argument,
             fmt::format("found one argument too many: '{}'{}",
-                        printable(extra.empty() ? "" : extra.front(), kMostShown),
+                        printable(extra.empty() ? "" : without_mark(extra.front()), kMostShown),
                         takes_inputs ? "; inputs of the program follow -i" : ""),
             ""};
   }
@@ -297,6 +316,8 @@ Error CommandLine::unexpected() const {
 }
 
 Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> arguments) {
+  for (std::string& argument : arguments)
+    if (argument.starts_with('[') && argument.ends_with(']')) argument += kEndMark;
   std::ranges::reverse(arguments);  // CLI11 takes them from the end
   try {
     app_->parse(std::move(arguments));

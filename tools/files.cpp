@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
@@ -127,16 +128,31 @@ void for_each_file(size_t count, Environment& environment,
                    const std::function<void(size_t)>& work) {
   ProgressLine progress(count, environment);
   std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  // An exception that leaves a thread ends the process, so memory that is missing is the caller's.
   const auto take = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      work(i);
-      progress.step();
+    try {
+      for (size_t i = next++; i < count; i = next++) {
+        work(i);
+        progress.step();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      next = count;
     }
   };
   const size_t wanted = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < std::min(wanted, count); ++i) threads.emplace_back(take);
-  take();
+  {
+    std::vector<std::jthread> threads;
+    try {
+      for (size_t i = 1; i < std::min(wanted, count); ++i) threads.emplace_back(take);
+    } catch (const std::system_error&) {  // no more threads, and fewer suffice
+    }
+    take();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace pt2::tools

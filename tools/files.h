@@ -24,7 +24,8 @@ Result<std::vector<std::string>> list_files(std::span<const std::string> names,
 inline constexpr std::string_view kProgramEndings[] = {".pt2"};
 
 // Calls `work(i)` for all i below `count`, in several threads if there are several files. Shows the
-// progress in a line of `err` on a terminal.
+// progress in a line of `err` on a terminal. Throws what `work` throws, after the last thread
+// ended.
 void for_each_file(size_t count, Environment& environment, const std::function<void(size_t)>& work);
 
 }  // namespace pt2::tools

@@ -2,6 +2,7 @@
 #ifndef PT2_TOOLS_JSON_MEMBERS_H
 #define PT2_TOOLS_JSON_MEMBERS_H
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,7 +19,20 @@ inline void write_text(JsonWriter& json, std::string_view key, std::string_view 
 
 inline void write_integer(JsonWriter& json, std::string_view key, uint64_t value) {
   json.key(key);
-  json.integer(static_cast<int64_t>(value));
+  json.raw(std::to_string(value));  // sums that are too large end at 2^64 - 1
+}
+
+// Infinity and NaN, which JSON does not have, become text: "inf", "nan".
+inline void write_number(JsonWriter& json, double value) {
+  if (std::isfinite(value))
+    json.number(value);
+  else
+    json.string(print_float(value));
+}
+
+inline void write_number(JsonWriter& json, std::string_view key, double value) {
+  json.key(key);
+  write_number(json, value);
 }
 
 inline void write_flag(JsonWriter& json, std::string_view key, bool value) {

@@ -65,10 +65,8 @@ void write_comparison(JsonWriter& json, const std::string& type, const Compariso
   write_text(json, "type", type);
   write_flag(json, "equal", comparison.equal());
   write_text(json, "difference", comparison.difference);
-  json.key("largest_error");
-  json.number(comparison.largest_error);
-  json.key("largest_relative_error");
-  json.number(comparison.largest_relative_error);
+  write_number(json, "largest_error", comparison.largest_error);
+  write_number(json, "largest_relative_error", comparison.largest_relative_error);
 }
 
 void write_place(JsonWriter& json, std::string_view key, const NodePlace& place) {

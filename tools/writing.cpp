@@ -12,6 +12,7 @@
 #include "base/platform/files.h"
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
+#include "pt2/format/zip.h"
 #include "pt2/model.h"
 #include "pt2/ops/verify_operators.h"
 #include "pt2/tools/compare.h"
@@ -25,6 +26,26 @@ namespace pt2::tools {
 namespace {
 
 constexpr size_t kShownLines = 20;
+constexpr std::string_view kOutputDevice = "/dev/stdout";  // add_written_option
+
+// Writes after what the stream holds. Opening /dev/stdout would replace the file behind it.
+class StreamSink : public Sink {
+ public:
+  explicit StreamSink(std::FILE* stream) : stream_(stream) {}
+  Result<void> write(std::span<const std::byte> bytes) override {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) == bytes.size()) return {};
+    return failed();
+  }
+  Result<void> finish() override {
+    return std::fflush(stream_) == 0 ? Result<void>() : Result<void>(failed());
+  }
+
+ private:
+  static Error failed() {
+    return {ErrorCode::io, "cannot write: " + files::reason(), std::string(kOutputDevice)};
+  }
+  std::FILE* stream_;
+};
 
 // Saves the contents and opens the file. Removes the file's name right after opening, so that
 // nothing stays behind.
@@ -33,13 +54,15 @@ Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
   namespace fs = std::filesystem;
   const fs::path output(writing.output);
   std::error_code ignored;
-  const bool is_beside = !fs::exists(output, ignored) || fs::is_regular_file(output, ignored);
+  const bool is_beside = writing.output != kOutputDevice &&
+                         (!fs::exists(output, ignored) || fs::is_regular_file(output, ignored));
   const fs::path folder = is_beside ? output.parent_path() : fs::temp_directory_path(ignored);
   const std::string path = (folder / fmt::format(".pt2-check-{}.tmp", process_id())).string();
   const Result<void> saved = save_package(contents, path);
   Result<Package> trial = Package::open(path, writing.source.limits);
   fs::remove(path, ignored);
-  if (!saved) return saved.error();
+  if (!saved)  // the user knows the folder by the name of the output
+    return Error{saved.error().code, saved.error().message, is_beside ? writing.output : path};
   if (!trial) return std::move(trial).error();
   // Windows cannot remove a mapped file, so it is removed again after closing.
   const auto close = [path](const Package* opened) {
@@ -136,7 +159,9 @@ Result<void> save_written(const PackageContents& contents, const std::string& ou
         fmt::format("found the ending '{}', expected .pt2: that is what is written", ending),
         output};
   if (is_written_to(output, environment.out)) PT2_TRY_VOID(check_takes_bytes(environment));
-  return save_package(contents, output);
+  if (output != kOutputDevice) return save_package(contents, output);
+  StreamSink sink(environment.out);
+  return save_package(contents, sink, root_folder(output));
 }
 
 void add_writing_options(CommandLine& line, Writing& writing) {
@@ -161,6 +186,7 @@ uint64_t size_of(const std::string& path) {
 }
 
 bool is_written_to(const std::string& path, std::FILE* stream) {
+  if (path == kOutputDevice) return true;
   const auto named = files::status(path), opened = files::status(stream);
   return named && opened && named->is_same_file(*opened);
 }

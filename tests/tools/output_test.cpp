@@ -44,6 +44,20 @@ TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
   EXPECT_TRUE(stream_text(environment.err).starts_with(path + ": for PyTorch 2.9"));
 }
 
+TEST(ChangedOutput, OnStandardOutputIsTheArchiveAlone) {
+  for (const std::string verb : {"strip", "convert", "as"}) {
+    std::vector<std::string> arguments = {verb, "corpus/2.15.0/mlp.pt2", "-o", "-"};
+    if (verb == "strip") arguments.emplace_back("--check");
+    if (verb == "as") arguments = {"as", "hostile/stats-more-than-64-bits.txt", "-o", "-"};
+    const CommandResult result = run_pt2(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    auto bytes = std::make_shared<const std::string>(result.out);
+    const auto package = Package::open_bytes(std::as_bytes(std::span(*bytes)), bytes, verb);
+    EXPECT_TRUE(package) << package.error().text();
+    EXPECT_EQ(run_pt2(arguments, "", true).exit_code, 2);  // a terminal
+  }
+}
+
 // A fault of this library's own, which `convert` and the verbs that change files then refuse to
 // write.
 TEST(ChangedOutput, BreaksNoRuleThatTheInputKeeps) {

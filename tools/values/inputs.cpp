@@ -124,8 +124,10 @@ class InputReader {
     if (sign != argument.npos) {
       const auto index = find(argument.substr(0, sign));
       if (index) return add_at(*index, argument.substr(sign + 1));
-      // Paths may contain '=' too.
-      if (!std::filesystem::exists(argument)) return unknown(argument.substr(0, sign));
+      // Paths may contain '=' too. Without `unknown_path`, a text too long for a name would throw.
+      std::error_code unknown_path;
+      if (!std::filesystem::exists(argument, unknown_path))
+        return unknown(argument.substr(0, sign));
     }
     if (argument == "random") {
       fills_rest_ = true;

@@ -25,7 +25,8 @@ class LiteralReader {
     const DtypeCategory category = dtype_category(dtype);
     const bool whole = category == DtypeCategory::boolean || category == DtypeCategory::integer;
     if (whole && !all_whole_) return fault("has numbers that are not whole");
-    if (std::ranges::any_of(integers_, [&](int64_t each) { return whole && !fits(each, dtype); }))
+    if (whole && (!all_fit_ ||
+                  !std::ranges::all_of(integers_, [&](int64_t each) { return fits(each, dtype); })))
       return fault("has a number that the dtype does not hold");
     Tensor tensor = Tensor::zeros(dtype, sizes_);
     const auto count = static_cast<int64_t>(floats_.size());
@@ -53,13 +54,16 @@ class LiteralReader {
     const auto whole = value.get_int();
     floats_.push_back(*number);
     integers_.push_back(whole ? *whole : 0);
-    all_whole_ = all_whole_ && whole.has_value();
+    const bool is_spelled_whole = value.text.find_first_not_of("-0123456789") == std::string::npos;
+    all_whole_ = all_whole_ && is_spelled_whole;
+    all_fit_ = all_fit_ && whole.has_value() == is_spelled_whole;
     return {};
   }
 
   Sizes sizes_;
   bool closed_ = false;
   bool all_whole_ = true;
+  bool all_fit_ = true;  // in 64 bits
   std::vector<double> floats_;
   std::vector<int64_t> integers_;
 };

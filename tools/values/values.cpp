@@ -77,7 +77,7 @@ std::string range_text(const Tensor& tensor) {
   std::string out;
   if (numbers > 0)
     out = fmt::format("min {:.4g}, max {:.4g}, mean {:.4g}", low, high,
-                      sum / static_cast<double>(numbers));
+                      unsigned_nan(sum / static_cast<double>(numbers)));
   if (nans > 0) out += fmt::format("{}{} NaN", out.empty() ? "" : ", ", nans);
   return out;
 }
@@ -107,13 +107,6 @@ std::string tensor_text(const std::string& title, const Tensor& value) {
   const std::string first = elements_text(tensor, kFirstElements);
   if (!is_floating) return fmt::format("{}\n  first {}\n", title, first);
   return fmt::format("{}\n  {}; first {}\n", title, range_text(tensor), first);
-}
-
-void write_number(JsonWriter& json, double value) {
-  if (std::isfinite(value))
-    json.number(value);
-  else
-    json.string(print_float(value));
 }
 
 void write_complex(JsonWriter& json, Complex value) {
@@ -167,8 +160,11 @@ std::vector<Score> top_scores(const Tensor& tensor, int64_t row, size_t count,
   std::vector<int64_t> order(static_cast<size_t>(columns));
   const auto shown = static_cast<ptrdiff_t>(std::min(count, order.size()));
   std::iota(order.begin(), order.end(), row * columns);
+  // As torch.topk, NaN is the largest; of equal scores the first comes first.
   std::partial_sort(order.begin(), order.begin() + shown, order.end(), [&](int64_t a, int64_t b) {
-    return element<double>(tensor, a) > element<double>(tensor, b);
+    const auto left = element<double>(tensor, a), right = element<double>(tensor, b);
+    if (std::isnan(left) != std::isnan(right)) return std::isnan(left);
+    return left > right || (!(left < right) && a < b);
   });
   order.resize(static_cast<size_t>(shown));
   std::vector<Score> out;

@@ -73,11 +73,12 @@ Result<void> save_with_weights(const Program& program, std::string json, const A
     return Error{ErrorCode::argument, fmt::format("the file has no program '{}'", printable(model)),
                  options.weights.file};
   replaced->json = std::move(json);
-  return save_package(contents, options.output);
+  return save_written(contents, options.output, environment);
 }
 
 // Saves the program without weights; fails if the program names any.
-Result<void> save_alone(const Program& program, std::string json, const AsArguments& options) {
+Result<void> save_alone(const Program& program, std::string json, const AsArguments& options,
+                        const Environment& environment) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;
     return Error{
@@ -92,7 +93,7 @@ Result<void> save_alone(const Program& program, std::string json, const AsArgume
   if (program.schema_version < kFirstRaw) contents.era = Era::pickled_payloads;
   if (program.schema_version < kFirstFolder) contents.era = Era::flat;
   contents.programs.push_back({.json = std::move(json)});
-  return save_package(contents, options.output);
+  return save_written(contents, options.output, environment);
 }
 
 Result<int> assemble(const AsArguments& options, Environment& environment) {
@@ -113,7 +114,7 @@ Result<int> assemble(const AsArguments& options, Environment& environment) {
   if (options.json) {
     print(environment.out, environment.out_is_terminal ? json + '\n' : json);
   } else if (options.weights.file.empty()) {
-    PT2_TRY_VOID(save_alone(*program, std::move(json), options));
+    PT2_TRY_VOID(save_alone(*program, std::move(json), options, environment));
   } else {
     PT2_TRY_VOID(save_with_weights(*program, std::move(json), options, environment));
   }

@@ -172,15 +172,12 @@ std::string times_json(const BenchArguments& options, const Times& times, const 
                        const Program& program) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", options.execution.source.file);
-    const auto write_number = [&](std::string_view key, double value) {
-      json.key(key);
-      json.number(value);
-    };
-    write_number("load_us", times.load);
-    write_number("first_us", times.first);
-    for_each_percentile(
-        times.calls, [&](const PercentileRow& row, double time) { write_number(row.key, time); });
-    write_number("mean_us", times.mean());
+    write_number(json, "load_us", times.load);
+    write_number(json, "first_us", times.first);
+    for_each_percentile(times.calls, [&](const PercentileRow& row, double time) {
+      write_number(json, row.key, time);
+    });
+    write_number(json, "mean_us", times.mean());
     json.key("latencies_us");
     json.begin_array();
     for (const double time : times.calls) json.number(time);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "base/text.h"
 #include "package/read_budget.h"
 #include "pt2/format/archive.h"
 #include "pt2/format/npy.h"
@@ -22,25 +21,6 @@ struct CatArguments {
   std::string output;
 };
 
-bool is_text(std::string_view bytes) {
-  return is_utf8(bytes) && std::ranges::none_of(bytes, [](char c) {
-           const auto byte = static_cast<unsigned char>(c);
-           return byte == 0x7f || (byte < 0x20 && c != '\n' && c != '\t' && c != '\r');
-         });
-}
-
-// Refuses to print binary data to a terminal, which could interpret it as control sequences.
-Result<void> write_answer(std::string_view bytes, Environment& environment) {
-  if (environment.out_is_terminal && !is_text(bytes))
-    return Error{
-        ErrorCode::argument,
-        "the content is binary, and standard output is a terminal; write it to a file with "
-        "-o FILE",
-        ""};
-  print(environment.out, bytes);
-  return {};
-}
-
 Result<int> cat_record(const CatArguments& options, Environment& environment) {
   PT2_TRY(const Archive archive, open_container(options.source));
   const Entry* entry = archive.find(options.record);
@@ -53,7 +33,7 @@ Result<int> cat_record(const CatArguments& options, Environment& environment) {
   Result<Record> record = archive.zip().read(*entry);
   if (!record) return in_file(std::move(record).error(), options.source.file);
   if (options.output.empty()) {
-    PT2_TRY_VOID(write_answer(record->text(), environment));
+    PT2_TRY_VOID(print_content(environment, record->text()));
   } else {
     PT2_TRY_VOID(write_file(options.output, record->bytes, {options.source.file}));
   }
@@ -74,7 +54,7 @@ Result<int> cat_tensor(const CatArguments& options, Environment& environment) {
   if (options.output.empty()) {
     StringSink npy;
     PT2_TRY_VOID(write_npy(found->tensor, npy));
-    PT2_TRY_VOID(write_answer(npy.bytes(), environment));
+    PT2_TRY_VOID(print_content(environment, npy.bytes()));
   } else {
     PT2_TRY_VOID(check_not_read(options.output, {options.source.file}));
     PT2_TRY_VOID(write_tensor_file(options.output, {{found->name, found->tensor}}));
@@ -95,6 +75,7 @@ Action setup_cat(CommandLine& line) {
       .type_name("FILE");
   add_model_option(line, options->source);
   return [options](Environment& environment) -> Result<int> {
+    if (options->output == "-") options->output.clear();
     if (options->record.empty() == options->tensor.empty())
       return Error{ErrorCode::argument, "expected either RECORD or --tensor NAME", ""};
     return options->tensor.empty() ? cat_record(*options, environment)

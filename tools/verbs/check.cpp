@@ -57,6 +57,7 @@ std::optional<Value> parse_value(std::string_view text) {
   if (text == "false" || text == "False") return Value(false);
   if (const auto number = parse_int(text)) return Value(*number);
   if (const auto number = parse_float(text)) return Value(*number);
+  if (const auto number = parse_non_finite(text)) return Value(*number);
   return std::nullopt;
 }
 

@@ -49,7 +49,8 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
   for (const std::string& each : report.left_out)
     print_warning(environment, "the draft leaves out " + each);
   if (options.external) PT2_TRY_VOID(write_file(beside.string(), bytes_of(file->external), {}));
-  return write_file(options.out, bytes_of(write_draft(file->module)), {});
+  const bool is_printed = options.out == "/dev/stdout";
+  return write_text(environment, is_printed ? "" : options.out, write_draft(file->module), {});
 }
 
 Result<int> convert(const DraftArguments& options, Environment& environment) {

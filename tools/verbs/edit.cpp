@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "change/contents.h"
+#include "change/sizes.h"
 #include "pt2/check_inputs.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/tools/weights.h"
@@ -63,8 +64,11 @@ Result<std::string> edit_dim(Program& program, const std::string& text) {
   if (!range) return fault;
   PT2_TRY_VOID(symbol.empty() ? set_range(program, input, place, *range)
                               : free_dim(program, input, place, symbol, *range));
-  return fmt::format("size {} of {} is {} within {}", place, input,
-                     symbol.empty() ? "a symbol" : symbol, pt2::print(*range));
+  // A size that is a symbol already keeps the symbol's name.
+  PT2_TRY(const ValueId id, find_input_value(program, input));
+  PT2_TRY(const SymInt size, input_size(program, id, place));
+  return fmt::format("size {} of {} is {} within {}", place, input, pt2::print(size),
+                     pt2::print(*range));
 }
 
 using Rename = Result<void> (*)(Program&, std::string_view, std::string_view);
@@ -106,6 +110,9 @@ Result<std::vector<std::string>> edit_all(const EditArguments& options, Program&
   for (const std::string& text : options.arguments)
     PT2_TRY_VOID(add(edit_pair(program, "--set", "VALUE.ARGUMENT=CONSTANT", text, set_argument)));
   for (const std::string& text : options.dims) PT2_TRY_VOID(add(edit_dim(program, text)));
+  if (!options.module.empty() && !(options.from.empty() && options.to.empty()))
+    return usage_error(
+        "--module cuts out a part, and so do --from and --to: give one or the other");
   if (!options.module.empty()) {
     PT2_TRY_VOID(extract_module(program, options.module));
     lines.push_back("only what " + options.module + " computes");
@@ -162,7 +169,9 @@ Result<int> edit(const EditArguments& options, Environment& environment) {
   saved.json = program_json(program);
   if (options.device) {
     PT2_TRY_VOID(list_tensors(saved));
-    for_each_tensor(saved, [&](SavedTensor& each) { each.device = *options.device; });
+    PT2_TRY(const Device device, parse_device(*options.device));
+    const std::string text = device.type + (device.index ? fmt::format(":{}", *device.index) : "");
+    for_each_tensor(saved, [&](SavedTensor& each) { each.device = text; });
   }
   if (options.takes_part()) {
     // The example inputs belong to the whole program.

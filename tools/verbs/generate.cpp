@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <iterator>
+#include <limits>
 
 #include "base/printable.h"
 #include "pt2/decoder.h"
@@ -195,6 +196,10 @@ Result<Prompts> read_prompts(const GenerateArguments& options) {
 }
 
 Result<int> generate(const GenerateArguments& options, Environment& environment) {
+  if (options.greedy && (options.temperature || options.top_k || options.top_p))
+    return usage_error(
+        "--greedy takes the most likely token, and --temperature, --top-k and --top-p draw one: "
+        "give one or the other");
   PT2_TRY(Prompts prompts, read_prompts(options));
   GenerateOptions call{.max_new_tokens = options.max_new};
   if (options.stop) {
@@ -281,7 +286,8 @@ Action setup_generate(CommandLine& line) {
   line.add_option("--seed", options->seed, "seed of the draws").type_name("N");
   line.add_option("--cache-length", options->decoder.cache_length,
                   "tokens that caches of fixed sizes hold, where the program\nleaves it open")
-      .type_name("N");
+      .type_name("N")
+      .range(1, std::numeric_limits<double>::infinity());
   add_engine_options(line, options->decoder.engine, options->decoder.threads);
   add_ops_option(line, options->libraries);
   add_limit_option(line, options->decoder.limits);

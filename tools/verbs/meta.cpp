@@ -29,22 +29,25 @@ std::string text_of(const Record& record) { return std::string(record.text()); }
 
 Result<int> get(const MetaArguments& options, const PackageContents& contents,
                 Environment& environment) {
-  if (options.names.empty()) {
-    if (options.writing.json)
-      print(environment.out, json_object([&](JsonWriter& json) {
-              for (const SavedFile& file : contents.extra_files)
-                write_text(json, file.name, text_of(file.content));
-            }));
-    else
-      for (const SavedFile& file : contents.extra_files)
-        print(environment.out, fmt::format("{} ({})\n", printable(file.name),
-                                           counted(file.content.bytes.size(), "byte")));
-    return kOk;
-  }
+  std::vector<SavedFile> chosen = contents.extra_files;
+  if (!options.names.empty()) chosen.clear();
   for (const std::string& name : options.names) {
     const auto found = std::ranges::find(contents.extra_files, name, &SavedFile::name);
     if (found == contents.extra_files.end()) return no_record(name);
-    print(environment.out, found->content.text());
+    chosen.push_back(*found);
+  }
+  if (options.writing.json) {
+    print(environment.out, json_object([&](JsonWriter& json) {
+            for (const SavedFile& file : chosen) write_text(json, file.name, text_of(file.content));
+          }));
+    return kOk;
+  }
+  for (const SavedFile& file : chosen) {
+    if (options.names.empty())
+      print(environment.out, fmt::format("{} ({})\n", printable(file.name),
+                                         counted(file.content.bytes.size(), "byte")));
+    else
+      PT2_TRY_VOID(print_content(environment, file.content.text()));
   }
   return kOk;
 }

@@ -37,7 +37,8 @@ struct NamedFile {
 // of an exporter, whose manifest names its programs.
 Result<std::vector<NamedFile>> files_of(const std::string& argument) {
   const size_t sign = argument.find('=');
-  if (sign != argument.npos && !std::filesystem::exists(argument))
+  std::error_code unknown;
+  if (sign != argument.npos && !std::filesystem::exists(argument, unknown))
     return std::vector{NamedFile{argument.substr(0, sign), argument.substr(sign + 1)}};
   if (!decode::is_folder(argument))
     return std::vector{NamedFile{std::filesystem::path(argument).stem().string(), argument, false}};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <thread>
@@ -258,8 +259,12 @@ Verdict look_at(const VerifyArguments& options, const Sums* sums, const std::str
 
 Result<std::optional<Sums>> read_sums(const VerifyArguments& options) {
   if (options.sha256.empty()) return std::optional<Sums>();
-  if (std::ranges::find(options.files, "-") != options.files.end())
-    return Error{ErrorCode::argument, "--sha256 compares files, not standard input", ""};
+  for (const std::string& file : options.files) {
+    std::error_code unknown;
+    // A pipe would be empty when the file is opened.
+    if (file == "-" || std::filesystem::is_fifo(file, unknown))
+      return usage_error("--sha256 compares files, not standard input or a pipe");
+  }
   PT2_TRY(Sums sums, Sums::read(options.sha256));
   return std::optional(std::move(sums));
 }

@@ -180,10 +180,8 @@ std::string rows_json(const std::string& file, const std::vector<Row>& rows) {
       write_integer(json, "unused_bytes", row.wasted);
       write_integer(json, "nans", static_cast<uint64_t>(row.range.nans));
       if (!row.range.has_numbers()) return;
-      json.key("min");
-      json.number(row.range.min);
-      json.key("max");
-      json.number(row.range.max);
+      write_number(json, "min", row.range.min);
+      write_number(json, "max", row.range.max);
     });
   });
 }
