@@ -249,16 +249,20 @@ Result<Value> coerce(const Parameter& parameter, Value value) {
     if (!fit_element(type.base, value)) return mismatch();
     return value;
   }
+  // A number is no tensor of a list: files name such tensors by their values.
+  const auto fits_list = [&](Value& item) {
+    return type.base == BaseType::tensor ? item.is<Tensor>() : fit_element(type.base, item);
+  };
   if (!value.is<Value::List>()) {
     // int[2] and int[1] accept one int for all elements. A list without a size accepts no single
     // element, except for dim=0 of int[].
-    if (!fit_element(type.base, value)) return mismatch();
+    if (!fits_list(value)) return mismatch();
     const size_t count = type.list_size == 0 ? 1 : type.list_size;
     return Value(Value::List(count, value));
   }
   for (Value& item : *value.get_if<Value::List>()) {
     if (item.is_none() && type.optional_element) continue;
-    if (!fit_element(type.base, item)) return mismatch();
+    if (!fits_list(item)) return mismatch();
   }
   return value;
 }
