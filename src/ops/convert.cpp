@@ -110,9 +110,11 @@ To convert(From value) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Out-of-range conversions are undefined in C++. This code follows x86, which converts to a
     // signed integer of 32 or 64 bits and gives the smallest integer on overflow. Narrower integers
-    // keep the low bits of that integer. Unsigned integers subtract half their range first.
-    using Signed = std::conditional_t<sizeof(To) == 8, int64_t, int32_t>;
-    constexpr auto kHalf = static_cast<From>(sizeof(To) == 8 ? 0x1p63 : 0x1p31);
+    // keep the low bits of that integer. Unsigned integers subtract half their range first. PyTorch
+    // converts to uint8 through int64 (c10/util/TypeCast.h).
+    constexpr bool is_wide = sizeof(To) == 8 || std::is_same_v<To, uint8_t>;
+    using Signed = std::conditional_t<is_wide, int64_t, int32_t>;
+    constexpr auto kHalf = static_cast<From>(is_wide ? 0x1p63 : 0x1p31);
     constexpr auto kSmallest = std::numeric_limits<Signed>::min();
     auto truncate = [](From x) {
       return x > -kHalf - 1 && x < kHalf ? static_cast<Signed>(x) : kSmallest;

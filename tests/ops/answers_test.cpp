@@ -659,5 +659,99 @@ TEST(Answers, ZetaOfHugeAndUndefinedNumbers) {
   EXPECT_NEAR(zeta(2, 1), 1.6449340668482264, 1e-15);
 }
 
+TEST(Answers, LabelSmoothingIsAboveZeroAndAtMostOne) {
+  const Tensor scores = Tensor::of<float>({2, 3}, {1, 2, 3, 0.5f, 0.1f, 0.2f});
+  const Tensor probabilities = apply(aten<"softmax.int">, {scores, int64_t{1}}).value();
+  const auto loss = [&](const Tensor& target, double smoothing) {
+    return apply(aten<"cross_entropy_loss.default">,
+                 {scores, target, OptionalTensor(), 1, int64_t{-100}, smoothing});
+  };
+  for (const Tensor& target : {row<int64_t>({1, 2}), probabilities}) {
+    const Doubles plain = elements(loss(target, 0));
+    EXPECT_EQ(elements(loss(target, -0.5)), plain);
+    EXPECT_EQ(elements(loss(target, NAN)), plain);
+    EXPECT_NE(elements(loss(target, 1)), plain);
+    EXPECT_FALSE(loss(target, 1.5));
+  }
+  EXPECT_FALSE(apply(aten<"smooth_l1_loss.default">, {scores, scores, 1, std::nan("")}));
+}
+
+TEST(Answers, LargeDoublesBecomeBytesThroughInt64) {
+  const Tensor doubles = row<double>({2147483653, 4294967303, -1099511627779, 300, NAN});
+  EXPECT_EQ(elements(as(Dtype::uint8, doubles)), (Doubles{5, 7, 253, 44, 0}));
+}
+
+TEST(Answers, StatisticsOfBfloat16AreRoundedTwice) {
+  const Tensor x = as(Dtype::bfloat16, Tensor::of<float>({5, 1}, {1.5, -1.25, -2.25, -2.25, 0.5}));
+  const auto results = apply_all(
+      aten<"native_batch_norm.default">,
+      {x, OptionalTensor(), OptionalTensor(), OptionalTensor(), OptionalTensor(), true, 0.1, 1e-5});
+  ASSERT_TRUE(results) << results.error().message;
+  EXPECT_EQ(elements(*(*results)[2].get_if<Tensor>()), Doubles{0.66015625});
+}
+
+TEST(Answers, GroupsOfANormalizationHaveAMeanEach) {
+  const auto gradient = [](int64_t groups, const Sizes& sizes) {
+    const Tensor x = Tensor::zeros(Dtype::float32, {2, 0, 3});
+    const Tensor statistic = Tensor::zeros(Dtype::float32, sizes);
+    return apply_all(aten<"native_group_norm_backward.default">,
+                     {x, x, statistic, statistic, OptionalTensor(), 2, 0, 3, groups,
+                      std::vector<bool>{true, true, true}});
+  };
+  EXPECT_TRUE(gradient(2, {2, 2}));
+  EXPECT_FALSE(gradient(2, {2, 1}));
+  EXPECT_FALSE(gradient(int64_t{1} << 62, {2, 2}));
+}
+
+TEST(Answers, TargetsOfLossesThatDoNotFitAreRefused) {
+  const Tensor scores = Tensor::of<float>({1, 3}, {1, 2, 3});
+  const auto margin = [&](std::initializer_list<int64_t> labels) {
+    return apply(aten<"multilabel_margin_loss.default">,
+                 {scores, Tensor::of<int64_t>({1, 3}, labels), 1});
+  };
+  EXPECT_TRUE(margin({2, -1, 0}));
+  EXPECT_FALSE(margin({2, -1, 3}));
+  EXPECT_FALSE(margin({2, -1, -2}));
+  const auto soft = [](const Sizes& sizes, const Sizes& target) {
+    return apply(aten<"soft_margin_loss.default">,
+                 {Tensor::zeros(Dtype::float32, sizes), Tensor::zeros(Dtype::float32, target), 1});
+  };
+  EXPECT_TRUE(soft({2, 3}, {3}));
+  EXPECT_FALSE(soft({1, 3}, {2, 3}));
+  EXPECT_FALSE(soft({}, {3}));
+}
+
+TEST(Answers, RecurrentNetworksNeedAStepAndStatesOfOneSize) {
+  const auto zeros = [](const Sizes& sizes) { return Tensor::zeros(Dtype::float32, sizes); };
+  const auto lstm = [&](int64_t steps) {
+    return apply_all(
+        aten<"lstm.input">,
+        {zeros({steps, 2, 3}), Tensors{zeros({1, 2, 2}), zeros({1, 2, 2})},
+         Tensors{zeros({8, 3}), zeros({8, 2})}, false, int64_t{1}, 0.0, false, false, false});
+  };
+  EXPECT_TRUE(lstm(1));
+  EXPECT_FALSE(lstm(0));
+  const auto cell = [&](const Sizes& cell_sizes) {
+    return apply_all(aten<"lstm_cell.default">,
+                     {zeros({1, 3}), Tensors{zeros({1, 2}), zeros(cell_sizes)}, zeros({8, 3}),
+                      zeros({8, 2}), OptionalTensor(), OptionalTensor()});
+  };
+  EXPECT_TRUE(cell({1, 2}));
+  for (const Sizes& sizes : {Sizes{2, 2}, Sizes{1}, Sizes{1, 1}}) EXPECT_FALSE(cell(sizes));
+}
+
+TEST(Answers, TheFirstBagStartsWithTheFirstIndex) {
+  const auto bags = [](int64_t first, bool include_last_offset) {
+    return apply_all(
+        aten<"embedding_bag.default">,
+        {Tensor::zeros(Dtype::float32, {4, 2}), row<int64_t>({1, 2}), row<int64_t>({first}), false,
+         0, false, OptionalTensor(), include_last_offset});
+  };
+  for (const bool include_last_offset : {false, true}) {
+    EXPECT_TRUE(bags(0, include_last_offset));
+    EXPECT_FALSE(bags(1, include_last_offset));
+  }
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -160,11 +160,18 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
         channel_moments(x.data(), input.size(0), channels, count / input.size(0));
     std::vector<double> mean;
     std::vector<double> invstd;
+    // PyTorch stores the sum of squares of bfloat16, and its quotient, in bfloat16 (the sums of
+    // float16 in float32).
+    const bool is_bfloat16 = save_mean.dtype() == Dtype::bfloat16;
+    const auto stored = [is_bfloat16](double statistic) {
+      if (is_bfloat16) round_elements(Dtype::bfloat16, 1, &statistic);
+      return statistic;
+    };
     for (const Moments& m : moments) {
       mean.push_back(m.mean);
       // A channel without variance, with eps = 0, has invstd 0 (ATen/native/Normalization.cpp
       // InvStd).
-      const double variance = m.squares / static_cast<double>(count) + norm.eps;
+      const double variance = stored(stored(m.squares) / static_cast<double>(count)) + norm.eps;
       invstd.push_back(variance == 0 ? 0 : 1 / std::sqrt(variance));
     }
     update_running(norm, moments, count);

@@ -69,7 +69,7 @@ Result<Tensor> bent_loss(Dtype dtype, int64_t reduction, double bound, double fa
 
 Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction,
                               double beta) {
-  if (beta < 0)
+  if (!(beta >= 0))
     return operator_error("beta: found " + std::to_string(beta) + ", expected 0 or more");
   constexpr double kNoBend = 1e-300;
   if (beta < kNoBend)
@@ -150,7 +150,12 @@ Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& ta
                       ? Result<Tensor>(target)
                       : e(aten<"_to_copy.default">, {target, self.dtype()});
   opposite = e(aten<"neg.default">, {opposite});
-  const auto power = e(aten<"exp.default">, {e(aten<"mul.Tensor">, {self, opposite})});
+  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, opposite}));
+  // PyTorch writes the loss to a tensor of self's sizes.
+  if (product.sizes() != self.sizes())
+    return operator_error("target: found " + target.type_text() + ", expected what broadcasts to " +
+                          self.type_text());
+  const auto power = e(aten<"exp.default">, {product});
   return reduce_loss(e, e(aten<"log1p.default">, {power}), reduction);
 }
 
@@ -345,8 +350,11 @@ Result<std::array<Meta, 2>> nll_loss_forward_meta(const Tensor& self, const Tens
 }
 Result<Meta> cross_entropy_loss_meta(const Tensor& self, const Tensor& target,
                                      const OptionalTensor& weight, int64_t reduction,
-                                     int64_t ignore_index, double) {
+                                     int64_t ignore_index, double label_smoothing) {
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  if (label_smoothing > 1)
+    return operator_error("label_smoothing: found " + std::to_string(label_smoothing) +
+                          ", expected no more than 1");
   if (self.sizes() != target.sizes())
     return nll_loss_meta(self, target, weight, reduction, ignore_index);
   if (ignore_index >= 0)
@@ -434,20 +442,23 @@ Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor&
 Result<Tensor> cross_entropy_loss(Emitter& e, const Tensor& self, const Tensor& target,
                                   const OptionalTensor& weight, int64_t reduction,
                                   int64_t ignore_index, double label_smoothing) {
-  PT2_TRY_VOID(cross_entropy_loss_meta(self, target, weight, reduction, ignore_index, 0));
+  PT2_TRY_VOID(
+      cross_entropy_loss_meta(self, target, weight, reduction, ignore_index, label_smoothing));
+  // Negative numbers and NaN smooth nothing, as in PyTorch.
+  const bool smooths = label_smoothing > 0;
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
   const auto classes = static_cast<double>(std::max<int64_t>(self.size(class_dim), 1));
   const auto logs = e(aten<"_log_softmax.default">, {self, class_dim, false});
   if (self.sizes() != target.sizes()) {
     const auto loss =
         e(aten<"nll_loss_nd.default">, {logs, target, weight, reduction, ignore_index});
-    if (label_smoothing == 0) return loss;
+    if (!smooths) return loss;
     const auto smooth = smooth_loss(e, logs, target, weight, self.dim(), reduction, ignore_index);
     return e(aten<"add.Tensor">, {e(aten<"mul.Scalar">, {loss, 1 - label_smoothing}),
                                   e(aten<"mul.Scalar">, {smooth, label_smoothing / classes})});
   }
   auto wanted = Result<Tensor>(target);
-  if (label_smoothing != 0)
+  if (smooths)
     wanted = e(aten<"add.Scalar">,
                {e(aten<"mul.Scalar">, {target, 1 - label_smoothing}), label_smoothing / classes});
   const auto products =

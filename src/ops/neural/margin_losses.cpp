@@ -194,6 +194,10 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
   PT2_TRY(Tensor is_target, allocate(Meta(self.dtype(), target.sizes())));
   const Input<double> x(self);
   const Input<int64_t> labels(target);
+  for (int64_t i = 0; i < labels.size(); ++i)
+    if (labels[i] < -1 || labels[i] >= layout.classes)
+      return operator_error("target: found " + std::to_string(labels[i]) + ", expected -1 to " +
+                            std::to_string(layout.classes - 1));
   std::vector<double> losses;
   {
     Output<double> marks(is_target);
@@ -201,9 +205,6 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
       const int64_t begin = row * layout.classes;
       std::vector<int64_t> own;
       for (int64_t c = 0; c < layout.classes && labels[begin + c] >= 0; ++c) {
-        if (labels[begin + c] >= layout.classes)
-          return operator_error("target: found " + std::to_string(labels[begin + c]) +
-                                ", expected less than " + std::to_string(layout.classes));
         own.push_back(labels[begin + c]);
         marks[begin + own.back()] = 1;
       }

@@ -199,8 +199,13 @@ Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tenso
   if (!numel || *numel != input.numel() || groups < 1 || channels % groups != 0)
     return operator_error("input: found " + input.type_text() + ", expected N, C and HxW of " +
                           sizes_text(sizes) + " in " + std::to_string(groups) + " groups");
+  const auto statistics = checked_numel(Sizes{batch, groups});
+  if (!statistics || mean.numel() != *statistics)
+    return operator_error("mean: found " + mean.type_text() + ", expected one for each of the " +
+                          std::to_string(groups) + " groups of the " + std::to_string(batch) +
+                          " samples");
   const Layout layout{.span = area,
-                      .statistics = batch * groups,
+                      .statistics = *statistics,
                       .spans_of_statistic = channels / groups,
                       .count = channels / groups * area,
                       .parameters = channels};

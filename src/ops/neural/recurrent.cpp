@@ -258,6 +258,8 @@ Result<Outcome> run_network(Context& context, const Network& network, const Tens
   PT2_TRY_VOID(check_rank(input, 3, "input"));
   PT2_TRY(const std::vector<Weights> weights, parse_weights(network, params, input));
   const Tensor sequence = network.batch_first ? swap_batch_and_time(input) : input;
+  if (sequence.size(0) == 0)
+    return operator_error("input: found " + input.type_text() + ", expected at least one step");
   PT2_TRY_VOID(check_states(network, hidden, input, sequence.size(1)));
   if (network.kind == Cell::lstm)
     PT2_TRY_VOID(check_states(network, cell, input, sequence.size(1)));

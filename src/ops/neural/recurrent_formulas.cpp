@@ -251,6 +251,7 @@ RnnPair lstm_cell_formula(Emitter& e, const Tensor& input, const Tensors& hx, co
                           const OptionalTensor& b_hh) {
   if (hx.size() != 2)
     return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
+  PT2_TRY_VOID(check_sizes(hx[1], hx[0].sizes(), "hx"));
   PT2_TRY(StateFormula state,
           run_cell(e, lstm_step, input, {w_ih, w_hh, b_ih, b_hh}, {hx[0], hx[1]}));
   return std::tuple(std::move(state.hidden), std::move(state.cell));

@@ -125,13 +125,14 @@ Result<Bags> make_bags(const Tensor& offsets, int64_t indices, bool include_last
   const Input<int64_t> starts(offsets);
   if (include_last_offset && starts.size() == 0)
     return operator_error("offsets: found none, expected at least the last one");
+  if (starts.size() > 0 && starts[0] != 0)
+    return operator_error("offsets: found " + std::to_string(starts[0]) + " first, expected 0");
   const int64_t count = starts.size() - (include_last_offset ? 1 : 0);
   Bags bags;
   for (int64_t i = 0; i < count; ++i) {
     bags.begin.push_back(starts[i]);
     bags.end.push_back(i + 1 < starts.size() ? starts[i + 1] : indices);
-    if (bags.begin.back() < 0 || bags.begin.back() > bags.end.back() || bags.end.back() > indices ||
-        (i == 0 && bags.begin.back() != 0))
+    if (bags.begin.back() < 0 || bags.begin.back() > bags.end.back() || bags.end.back() > indices)
       return operator_error("offsets: found " + std::to_string(bags.begin.back()) + " to " +
                             std::to_string(bags.end.back()) +
                             ", expected an ascending part of 0 to " + std::to_string(indices));

@@ -41,6 +41,7 @@ class RecurrentStep final : public Step {
       return false;
     const int time = network_.batch_first ? 1 : 0;
     const Extents shape{input->size(time), input->size(1 - time), weights_[0]->hidden.size(1)};
+    if (shape.steps == 0) return false;
     const Sizes state_sizes{network_.layers * network_.directions, shape.batch, shape.hidden};
     Tensor first_states[2];
     for (size_t i = 0; i < states_.size(); ++i) {
