@@ -194,7 +194,8 @@ HWY_INLINE V expm1(V x) {
   const V p = reduced_expm1(at_most(at_least(x, set(-20.0f)), set(20.0f)), n);
   const V scale = power_of_two(n);
   const V near = hn::MulAdd(scale, p, hn::Sub(scale, set(1.0f)));
-  return hn::IfThenElse(hn::Gt(x, set(20.0f)), exp(x), near);
+  // A zero keeps its sign.
+  return hn::IfThenElse(hn::Gt(x, set(20.0f)), exp(x), hn::CopySign(near, x));
 }
 
 // x = m * 2^power with m between sqrt(1/2) and sqrt(2); log(m) is z + rest - square / 2.
@@ -309,7 +310,9 @@ HWY_INLINE V log1p(V x) {
   const V lost = hn::Sub(x, hn::Sub(sum, one));
   const auto is_end = hn::Or(hn::Eq(sum, hn::Zero(Floats())), hn::Eq(sum, hn::Inf(Floats())));
   const V logarithm = log(sum);
-  return hn::IfThenElse(is_end, logarithm, hn::Add(logarithm, hn::Div(lost, sum)));
+  const V near = hn::IfThenElse(is_end, logarithm, hn::Add(logarithm, hn::Div(lost, sum)));
+  // A zero keeps its sign.
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(Floats())), x, near);
 }
 
 HWY_INLINE V softplus(V x) {
@@ -383,7 +386,10 @@ HWY_INLINE V gelu_tanh(V x) {
 HWY_INLINE V relu(V x) { return at_least(x, hn::Zero(Floats())); }
 HWY_INLINE V relu6(V x) { return at_most(relu(x), set(6.0f)); }
 HWY_INLINE V hardsigmoid(V x) { return hn::Mul(relu6(hn::Add(x, set(3.0f))), set(1.0f / 6.0f)); }
-HWY_INLINE V hardswish(V x) { return hn::Mul(x, hardsigmoid(x)); }
+// The product comes first, as in PyTorch: it overflows for x above a sixth of the largest float.
+HWY_INLINE V hardswish(V x) {
+  return hn::Mul(hn::Mul(x, relu6(hn::Add(x, set(3.0f)))), set(1.0f / 6.0f));
+}
 
 // to[i] = function(from[i]); `to` may be `from`.
 template <class T, class Function>

@@ -131,8 +131,11 @@ TEST(DoublesTest, ActivationsAreAccurate) {
   check(Activation::silu, 2.5, 1e-290,
         [](Long x) { return x == -kInfinity ? Long{NAN} : x / (1 + std::exp(-x)); });
   check(Activation::hardsigmoid, 2, 0.5, [](Long x) { return relu6(x + 3) / 6; });
-  check(Activation::hardswish, 3, 3,
-        [](Long x) { return x == -kInfinity ? Long{NAN} : x * (relu6(x + 3) / 6); });
+  check(Activation::hardswish, 3, 3, [](Long x) {
+    // The product overflows before the quotient.
+    if (x > std::numeric_limits<double>::max() / 6) return Long{kInfinity};
+    return x == -kInfinity ? Long{NAN} : x * (relu6(x + 3) / 6);
+  });
 }
 
 double combined(Binary function, double a, double b) {
@@ -262,6 +265,23 @@ TEST(DoublesTest, ElementsOfOtherTypesBecomeDoubles) {
       float_to_bfloat16(&rounded, 1, &bits);
       return bits;
     });
+  });
+}
+
+// As torch 2.15 on a CPU: uint8 keeps the low bits of an int64, int8 those of an int32.
+TEST(DoublesTest, LargeDoublesBecomeBytes) {
+  constexpr int64_t kCount = 6;
+  const std::array<double, kCount> x{0x1p31 + 5, 0x1p32 + 7, -0x1p40 - 3, 300, NAN, 0x1p63};
+  const std::array operands{TileOperand{x.data(), {0, 0, 0, 0, 1}, TileElement::twice}};
+  const std::array instructions{TileInstruction{.function = Activation::none, .a = {}, .b = {}}};
+  test::on_every_target([&] {
+    const auto stored = [&](TileElement element) {
+      std::array<uint8_t, kCount> out{};
+      run_tiles({instructions, {1, 1, 1, 1, kCount}, operands, out.data(), element});
+      return out;
+    };
+    EXPECT_EQ(stored(TileElement::byte), (std::array<uint8_t, kCount>{5, 7, 253, 44, 0, 0}));
+    EXPECT_EQ(stored(TileElement::small), (std::array<uint8_t, kCount>{0, 0, 0, 44, 0, 0}));
   });
 }
 

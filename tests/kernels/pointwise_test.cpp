@@ -183,8 +183,10 @@ TEST(PointwiseTest, ActivationsAreAccurate) {
   check(Activation::tanh, 2, 0, [](double x) { return std::tanh(x); });
   check(Activation::silu, 2.5, 1e-30, [](double x) { return x / (1 + std::exp(-x)); });
   check(Activation::hardsigmoid, 2, 0.5, [](double x) { return relu6(x + 3) / 6; });
-  check(Activation::hardswish, 3, 3,
-        [](double x) { return x == -kInfinity ? NAN : x * (relu6(x + 3) / 6); });
+  // The product overflows before it is divided, as in PyTorch.
+  check(Activation::hardswish, 3, 3, [](double x) {
+    return x == -kInfinity ? NAN : double{static_cast<float>(x * relu6(x + 3))} / 6;
+  });
 }
 
 // An error is at most a third of PyTorch's, which is 3.3e-7 times x; small results of negative
@@ -208,6 +210,22 @@ TEST(PointwiseTest, AnglesAndSignsAreAccurate) {
   check(Unary::arctangent, 1.5, 0, [](double x) { return std::atan(x); });
   check(Unary::truncate, 0, 0, [](double x) { return std::trunc(x); });
   check(Unary::sign, 0, 0, [](double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; });
+}
+
+TEST(PointwiseTest, ZerosKeepTheirSigns) {
+  test::on_every_target([] {
+    const float zeros[] = {0.0f, -0.0f};
+    for (const Unary function :
+         {Unary::exponential_minus_1, Unary::logarithm_of_1_plus, Unary::error_function,
+          Unary::sine, Unary::arctangent, Unary::tangent, Unary::inverse_error_function}) {
+      float out[2];
+      apply(function, zeros, out, 2);
+      for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(out[i], 0) << static_cast<int>(function);
+        ASSERT_EQ(std::signbit(out[i]), std::signbit(zeros[i])) << static_cast<int>(function);
+      }
+    }
+  });
 }
 
 // As c10/util/generic_math.h has it.

@@ -88,6 +88,15 @@ TEST(PlanPointwise, ActivationsOfSeveralFunctions) {
   EXPECT_EQ(graph.check(), Names(6, "pointwise_chain"));
 }
 
+TEST(PlanPointwise, ZerosKeepTheirSigns) {
+  Case graph;
+  const ValueId x = graph.input({2});
+  graph.fill(x, Tensor::of<float>({2}, {0.0f, -0.0f}));
+  for (const char* target : {"elu.default", "selu.default", "expm1.default", "log1p.default"})
+    graph.output(graph.call("reciprocal.default", {self(graph.call(target, {self(x)}))}));
+  EXPECT_EQ(graph.check(), Names(4, "pointwise_chain"));
+}
+
 // 0 from the side that does not hold, times infinity, would be NaN.
 TEST(PlanPointwise, InfiniteFactorsAreLeftToTheReference) {
   Case graph;

@@ -462,7 +462,8 @@ HWY_INLINE VD gelu_tanh(VD x) {
 HWY_INLINE VD relu(VD x) { return at_least(x, hn::Zero(DoubleTag())); }
 HWY_INLINE VD relu6(VD x) { return at_most(relu(x), set(6.0)); }
 HWY_INLINE VD hardsigmoid(VD x) { return hn::Div(relu6(hn::Add(x, set(3.0))), set(6.0)); }
-HWY_INLINE VD hardswish(VD x) { return hn::Mul(x, hardsigmoid(x)); }
+// The product comes first, as in PyTorch: it may overflow.
+HWY_INLINE VD hardswish(VD x) { return hn::Div(hn::Mul(x, relu6(hn::Add(x, set(3.0)))), set(6.0)); }
 
 // a^b lane by lane, if a base is not positive and finite or an exponent is not finite.
 HWY_INLINE VD pow_of_each(VD a, VD b) {

@@ -8,6 +8,7 @@
 #endif
 
 #include <limits>
+#include <type_traits>
 
 #include "kernels/dtypes/halves.h"
 #include "kernels/tiles.h"
@@ -87,7 +88,14 @@ void store_numbers(TileElement element, const T* HWY_RESTRICT from, int64_t coun
     }
     case TileElement::boolean:
       return store_as(static_cast<uint8_t*>(nullptr), [](T number) { return number != 0; });
-    case TileElement::byte:
+    case TileElement::byte: {
+      // PyTorch converts numbers to uint8 through int64 (static_cast_with_inter_type in
+      // c10/util/TypeCast.h). It makes no difference for floats: one of 2^31 or more is a multiple
+      // of 256.
+      using Middle = std::conditional_t<std::is_same_v<T, double>, int64_t, int32_t>;
+      return store_as(static_cast<uint8_t*>(nullptr),
+                      [](T number) { return static_cast<uint64_t>(to_whole<Middle>(number)); });
+    }
     case TileElement::small:
       return store_as(static_cast<uint8_t*>(nullptr),
                       [](T number) { return static_cast<uint32_t>(to_whole<int32_t>(number)); });

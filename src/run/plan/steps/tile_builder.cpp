@@ -219,11 +219,12 @@ bool TileBuilder::add_elu(const BoundNode& node, std::optional<double> alpha,
   for (const double factor : {*alpha * *scale, *scale, *input_scale})
     if (!std::isfinite(static_cast<float>(factor))) return false;
   const TileSource value = source(node.arguments[0]);
-  const TileSource below = emit(Binary::minimum, value, number(0));
+  // Of two zeros, both take the second: a zero keeps its sign.
+  const TileSource below = emit(Binary::minimum, number(0), value);
   const TileSource inner = emit(Binary::multiply, below, number(*input_scale));
   const TileSource bent =
       emit(Binary::multiply, emit(Unary::exponential_minus_1, inner), number(*alpha * *scale));
-  const TileSource above = emit(Binary::maximum, value, number(0));
+  const TileSource above = emit(Binary::maximum, number(0), value);
   return finish(node, emit(Binary::add, bent, emit(Binary::multiply, above, number(*scale))));
 }
 
