@@ -89,6 +89,40 @@ TEST_P(PlanHalf, ImagesAreConvolvedNormalizedAndPooled) {
                                    "transposed_convolution"}));
 }
 
+// PyTorch stores the statistics of each channel in the dtype of the weights, or of the images if
+// there are none.
+TEST_P(PlanHalf, ChannelsAreNormalizedByRoundedStatistics) {
+  const auto check = [&](bool has_wide_weights) {
+    HalfCase halves(GetParam());
+    if (!has_wide_weights) halves.graph.tolerance = 1e-5;
+    const Sizes sizes{2, 6, 8, 9};
+    const ValueId x = halves.value(sizes);
+    const auto weights = [&] {
+      return has_wide_weights ? Argument(halves.graph.weight({6})) : Argument(None{});
+    };
+    halves.output(halves.call(
+        "instance_norm.default",
+        {input(x), named("weight", weights()), named("bias", weights()),
+         named("running_mean", Argument(None{})), named("running_var", Argument(None{})),
+         named("use_input_stats", Argument(true)), named("momentum", Argument(0.1)),
+         named("eps", Argument(1e-5)), named("cudnn_enabled", Argument(true))},
+        sizes));
+    return halves.check();
+  };
+  EXPECT_EQ(check(false), Names());
+  EXPECT_EQ(check(true), Names{"group_norm"});
+}
+
+// PyTorch keeps the sums of log_softmax in the dtype of the rows.
+TEST_P(PlanHalf, LogarithmsOfSoftmaxAreTheReferenceExecutors) {
+  HalfCase halves(GetParam());
+  halves.graph.tolerance = 1e-5;
+  const ValueId x = halves.value({9, 33});
+  halves.output(
+      halves.call("log_softmax.int", {self(x), named("dim", Argument(int64_t{1}))}, {9, 33}));
+  EXPECT_EQ(halves.check(), Names());
+}
+
 TEST_P(PlanHalf, RowsAreNormalizedAndAttended) {
   HalfCase halves(GetParam());
   const Sizes sizes{2, 3, 5, 8};

@@ -1,5 +1,6 @@
 // Normalization of images in groups of channels: group_norm, instance_norm.
 #include "kernels/images/group_norm.h"
+#include "ops/convert.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -81,6 +82,18 @@ bool is_instance_norm(const Planner& planner, const BoundNode& node) {
          planner.is_none(node, "running_var");
 }
 
+// True if PyTorch rounds the statistics of instance_norm to halves: it stores them in the dtype of
+// weight and bias, or of the input if there are none (ATen/native/Normalization.cpp).
+bool has_half_statistics(const Planner& planner, const BoundNode& node) {
+  const auto is_wide = [&](std::string_view name) {
+    const Tensor* parameter = planner.elements(node, name);
+    return parameter != nullptr && parameter->dtype() == Dtype::float32;
+  };
+  const TensorMeta* made = planner.record(node);
+  const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+  return dtype && ops::is_half(*dtype) && !is_wide("weight") && !is_wide("bias");
+}
+
 }  // namespace
 
 StepPointer make_group_norm(const Planner& planner, const BoundNode& node) {
@@ -92,6 +105,7 @@ StepPointer make_group_norm(const Planner& planner, const BoundNode& node) {
     groups = planner.integer(node, "group");
   const bool per_channel = is_operator(node, "aten::instance_norm");
   if (per_channel ? !is_instance_norm(planner, node) : !groups || *groups < 1) return nullptr;
+  if (per_channel && has_half_statistics(planner, node)) return nullptr;
   auto weight = parameter_of(planner, node, "weight"), bias = parameter_of(planner, node, "bias");
   const auto epsilon = planner.number(node, "eps");
   if (!weight || !bias || !epsilon) return nullptr;

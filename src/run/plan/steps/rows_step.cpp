@@ -3,6 +3,7 @@
 
 #include "kernels/columns.h"
 #include "kernels/rows.h"
+#include "ops/convert.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -130,9 +131,12 @@ StepPointer make_softmax(const Planner& planner, const BoundNode& node) {
   if (!dim || converts) return nullptr;
   const std::string_view name = node.op.def->signature->name;
   const TensorMeta* made = planner.record(node);
-  const bool is_double = made != nullptr && made->dtype.dtype() == Dtype::float64;
-  return std::make_unique<SoftmaxStep>(node, *dim,
-                                       name.find("log_softmax") != std::string_view::npos,
+  const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+  // PyTorch rounds the sums of halves to their dtype here; the kernel keeps them in float32.
+  const bool is_log = name.find("log_softmax") != std::string_view::npos;
+  if (is_log && dtype && ops::is_half(*dtype)) return nullptr;
+  const bool is_double = dtype == Dtype::float64;
+  return std::make_unique<SoftmaxStep>(node, *dim, is_log,
                                        is_double ? Dtype::float64 : Dtype::float32);
 }
 
