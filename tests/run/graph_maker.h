@@ -35,6 +35,11 @@ class GraphMaker {
     graph.add_node({.target = target, .inputs = std::move(inputs), .outputs = std::move(outputs)});
     return ids;
   }
+  void open_vmap() {
+    calls("torch._functorch.predispatch._vmap_increment_nesting",
+          {{"", Argument(int64_t{2}), {}}, {"", Argument(std::string("error")), {}}}, 0);
+  }
+  void close_vmap() { calls("torch._functorch.predispatch._vmap_decrement_nesting", {}, 0); }
   Graph graph;
 
  private:

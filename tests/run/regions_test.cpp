@@ -170,14 +170,31 @@ TEST(Regions, WhatLoopsGatherIsCounted) {
 Graph vmap_graph(GraphMaker& maker, int64_t dim,
                  const std::function<ValueId(GraphMaker&, ValueId)>& body) {
   const ValueId x = maker.input("x");
+  maker.open_vmap();
   const ValueId inside = maker.call("torch._functorch.predispatch._add_batch_dim",
                                     {named("", x), named("", dim), named("", int64_t{1})});
   const ValueId result = body(maker, inside);
   const ValueId outside = maker.call(
       "torch._functorch.predispatch._remove_batch_dim",
       {named("", result), named("", int64_t{1}), named("", int64_t{2}), named("", int64_t{0})});
+  maker.close_vmap();
   maker.graph.set_outputs({Argument(outside), Argument(x)});
   return std::move(maker.graph);
+}
+
+TEST(Regions, BatchDimensionsAreChangedInsideVmapOnly) {
+  for (const std::string function : {"_add_batch_dim", "_remove_batch_dim"}) {
+    GraphMaker maker;
+    std::vector<NamedArgument> arguments = {named("", maker.input("x")), named("", int64_t{1}),
+                                            named("", int64_t{1})};
+    if (function == "_remove_batch_dim") arguments.push_back(named("", int64_t{0}));
+    const ValueId y = maker.call("torch._functorch.predispatch." + function, arguments);
+    maker.graph.set_outputs({Argument(y)});
+    const auto outputs = execute(maker.graph, {Value(floats({3, 2}, {1, 2, 3, 4, 5, 6}))});
+    ASSERT_FALSE(outputs);
+    EXPECT_TRUE(outputs.error().message.ends_with("no region of torch.vmap is open here"))
+        << outputs.error().text();
+  }
 }
 
 TEST(Regions, VmapRunsOperatorsOncePerElement) {

@@ -118,6 +118,7 @@ TEST(WorkLimit, ElementsOfOperandsCount) {
 TEST(WorkLimit, RoundsOfVmapCount) {
   GraphMaker maker;
   const ValueId x = maker.input("x");
+  maker.open_vmap();
   const ValueId inside = maker.call("torch._functorch.predispatch._add_batch_dim",
                                     {named("", x), named("", int64_t{0}), named("", int64_t{1})});
   const ValueId result = maker.call("torch.ops.aten.sin.default", {named("", inside)});

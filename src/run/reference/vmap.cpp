@@ -38,9 +38,7 @@ class LevelFinder {
   explicit LevelFinder(BoundGraph& graph) : graph_(graph), levels_(graph.graph->value_count()) {}
 
   Result<void> run() {
-    if (std::ranges::none_of(graph_.nodes,
-                             [](const BoundNode& node) { return calls(node, add_batch_dim); }))
-      return {};
+    if (std::ranges::none_of(graph_.nodes, changes_levels)) return {};
     for (BoundNode& node : graph_.nodes) {
       note_randomness(*node.node);
       Result<Levels> results = visit(node);
@@ -52,8 +50,15 @@ class LevelFinder {
   }
 
  private:
+  static bool changes_levels(const BoundNode& node) {
+    return calls(node, add_batch_dim) || calls(node, remove_batch_dim);
+  }
+
   // Returns the levels of the node's results.
   Result<Levels> visit(BoundNode& node) {
+    // Passes that replace the regions of torch.vmap find such nodes in regions only.
+    if (changes_levels(node) && randomness_.empty())
+      return ops::operator_error("no region of torch.vmap is open here");
     std::vector<BatchedValue> batched;
     for (const NamedArgument& input : node.node->inputs)
       for_each_value(input.arg, [&](ValueId id) {
