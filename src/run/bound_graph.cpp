@@ -1,7 +1,9 @@
 #include "run/bound_graph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <unordered_set>
 
 #include "base/printable.h"
 #include "ir/graph_place.h"
@@ -204,17 +206,40 @@ bool may_return_arguments(const BoundNode& node) {
          node.op.def->facts.sharing != ops::Sharing::as_signed;
 }
 
+namespace {
+
+// Graph inputs whose storage a value may share, sorted; null: none. Values share one list, because
+// a file may have thousands of values that each share thousands of inputs.
+using Roots = std::shared_ptr<const std::vector<uint32_t>>;
+
+Roots joined_roots(const std::vector<Roots>& lists) {
+  if (lists.empty()) return nullptr;
+  if (lists.size() == 1) return lists[0];
+  std::vector<uint32_t> out;
+  if (lists.size() == 2) {
+    std::ranges::set_union(*lists[0], *lists[1], std::back_inserter(out));
+  } else {
+    for (const Roots& list : lists) out.insert(out.end(), list->begin(), list->end());
+    std::ranges::sort(out);
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+  }
+  return std::make_shared<const std::vector<uint32_t>>(std::move(out));
+}
+
+}  // namespace
+
 std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
   const Graph& graph = *bound.graph;
-  // For each value, the graph inputs whose storage it may share.
-  std::vector<std::vector<uint32_t>> roots(graph.value_count());
+  std::vector<Roots> roots(graph.value_count());
   std::vector<bool> written(graph.inputs().size(), false);
   for (uint32_t i = 0; i < graph.inputs().size(); ++i)
-    if (const auto* id = graph.inputs()[i].get_if<ValueId>()) roots[static_cast<size_t>(*id)] = {i};
+    if (const auto* id = graph.inputs()[i].get_if<ValueId>())
+      roots[static_cast<size_t>(*id)] = std::make_shared<const std::vector<uint32_t>>(1, i);
 
   for (const BoundNode& node : bound.nodes) {
     const bool may_alias = may_return_arguments(node);
-    std::vector<uint32_t> shared;
+    std::vector<Roots> shared;
+    std::unordered_set<const void*> seen, marked;
     const bool region_writes = node.higher_order != nullptr && may_write(node);
     for (size_t i = 0; i < node.node->inputs.size(); ++i) {
       const NamedArgument& input = node.node->inputs[i];
@@ -224,16 +249,17 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
         mutated = index && may_write_to_argument(node, *index);
       }
       for_each_value(input.arg, [&](ValueId id) {
-        for (uint32_t root : roots[static_cast<size_t>(id)]) {
-          if (mutated) written[root] = true;
-          if (may_alias) shared.push_back(root);
-        }
+        const Roots& own = roots[static_cast<size_t>(id)];
+        if (own == nullptr) return;
+        if (mutated && marked.insert(own.get()).second)
+          for (const uint32_t root : *own) written[root] = true;
+        if (may_alias && seen.insert(own.get()).second) shared.push_back(own);
       });
     }
-    std::ranges::sort(shared);
-    shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
+    const Roots all = joined_roots(shared);
     for (const Argument& output : node.node->outputs)
-      for_each_value(output, [&](ValueId id) { roots[static_cast<size_t>(id)] = shared; });
+      for_each_value(output, [&](ValueId id) { roots[static_cast<size_t>(id)] = all; });
+    for (const ValueId id : node.released) roots[static_cast<size_t>(id)] = nullptr;
   }
   return written;
 }

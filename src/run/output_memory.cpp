@@ -40,6 +40,7 @@ Result<void> check_writable(const Tensor& memory) {
 }
 
 Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes) {
+  if (failed_) return *failed_;
   std::optional<Tensor>& given = given_[output];
   const auto check = [&]() -> Result<void> {
     if (!given) {
@@ -52,8 +53,11 @@ Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes)
     return refused("the memory is " + given->type_text() + ", the result is " +
                    type_text(dtype, sizes));
   };
-  if (Result<void> checked = check(); !checked)
-    return at(std::move(checked).error(), "output '" + outputs_[output].name + "'");
+  if (Result<void> checked = check(); !checked) {
+    Error error = at(std::move(checked).error(), "output '" + outputs_[output].name + "'");
+    if (!given) failed_ = error;
+    return error;
+  }
   return *given;
 }
 

@@ -48,6 +48,7 @@ class OutputMemory {
   std::span<const ModelValue> outputs_;
   std::span<const GraphOutput> graph_outputs_;
   std::vector<std::optional<Tensor>> given_;
+  std::optional<Error> failed_;  // of `allocate_`: it ends the call, so nothing more is asked for
 };
 
 }  // namespace pt2::run

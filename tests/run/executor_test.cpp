@@ -41,6 +41,24 @@ TEST(Executor, KnowsWhichInputsMayBeWritten) {
   EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{true, false, false}));
 }
 
+TEST(Executor, KnowsWhatIsWrittenThroughResultsOfSeveralInputs) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x"), y = maker.input("y"), z = maker.input("z"),
+                w = maker.input("w");
+  const auto broadcast = [&](const std::vector<ValueId>& values) {
+    ArgumentList list{ListKind::tensors, {}};
+    for (const ValueId value : values) list.items.emplace_back(value);
+    return maker.calls("torch.ops.aten.broadcast_tensors.default",
+                       {named("tensors", std::move(list))}, values.size());
+  };
+  const std::vector<ValueId> two = broadcast({x, y}), three = broadcast({two[0], two[1], z});
+  maker.call("torch.ops.aten.relu_.default", {named("self", three[2])});
+  maker.graph.set_outputs({Argument(w)});
+  const auto bound = bind_graph(maker.graph);
+  ASSERT_TRUE(bound) << bound.error().text();
+  EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{true, true, true, false}));
+}
+
 // A file may give arguments by position alone. An undetected write to a mapped weight would end the
 // process.
 TEST(Executor, KnowsWhatIsWrittenByPosition) {

@@ -199,6 +199,44 @@ TEST(Plan, AttentionOfMoreDimensions) {
   EXPECT_EQ(graph.check(), (Names{"reference", "attention"}));
 }
 
+// softmax(q k^T) v, taken apart; the softmax is over `dim`.
+Names steps_of_attention(const Sizes& rows, int64_t dim, bool adds_scores_twice) {
+  Case graph;
+  const size_t rank = rows.size();
+  Sizes turned = rows, square = rows;
+  std::swap(turned[rank - 2], turned[rank - 1]);
+  square[rank - 1] = rows[rank - 2];
+  const auto recorded = [&](ValueId id, const Sizes& sizes) {
+    graph.record(id, sizes, Dtype::float32);
+    return id;
+  };
+  const auto q = recorded(graph.input(rows), rows), k = recorded(graph.input(rows), rows),
+             v = recorded(graph.input(rows), rows);
+  const ValueId keys =
+      recorded(graph.call("transpose.int", {self(k), named("dim0", Argument(int64_t{-1})),
+                                            named("dim1", Argument(int64_t{-2}))}),
+               turned);
+  ValueId scores = recorded(graph.call("matmul.default", {self(q), other(keys)}), square);
+  if (adds_scores_twice)
+    scores = recorded(graph.call("add.Tensor", {self(scores), other(scores)}), square);
+  const ValueId weights =
+      recorded(graph.call("softmax.int", {self(scores), named("dim", Argument(dim))}), square);
+  const ValueId copy = recorded(graph.call("clone.default", {self(weights)}), square);
+  graph.output(recorded(graph.call("matmul.default", {self(copy), other(v)}), rows));
+  return graph.check();
+}
+
+TEST(Plan, AttentionOfItsPartsAlone) {
+  const auto has_attention = [](const Names& names) {
+    return std::ranges::find(names, "attention") != names.end();
+  };
+  EXPECT_TRUE(has_attention(steps_of_attention({2, 3, 5, 8}, 3, false)));
+  EXPECT_TRUE(has_attention(steps_of_attention({2, 2, 3, 5, 8}, 4, false)));
+  // No step computes a mask that it makes itself, or a softmax over queries.
+  EXPECT_FALSE(has_attention(steps_of_attention({2, 3, 5, 8}, -1, true)));
+  EXPECT_FALSE(has_attention(steps_of_attention({2, 2, 3, 5, 8}, 3, false)));
+}
+
 TEST(Plan, NormsAndSoftmax) {
   Case graph;
   const ValueId x = graph.input({3, 4, 10});

@@ -206,6 +206,76 @@ TEST(Model, NamesAWeightThatIsNotAsRecorded) {
   }
 }
 
+Model built_model(ProgramBuilder builder, std::vector<SavedTensor> weights,
+                  const LoadOptions& options = {}) {
+  PackageContents contents;
+  contents.programs.resize(1);
+  contents.programs[0].json = program_json(std::move(builder).finish().value());
+  contents.programs[0].state_dict = std::move(weights);
+  const std::string path = testing::TempDir() + "built_model.pt2";
+  EXPECT_TRUE(save_package(contents, path));
+  return Model::load(path, options).value();
+}
+
+// The plan that knows nothing of the bias needs a copy of the state's weights, which lie in
+// columns.
+TEST(Session, OtherWeightsWithoutAPlanAreAnErrorEachTime) {
+  constexpr int64_t kUnits = 64;
+  ProgramBuilder builder;
+  TensorMeta turned = builder.tensor(Dtype::float32, {kUnits, kUnits});
+  turned.strides = {1, kUnits};
+  const TensorMeta units = builder.tensor(Dtype::float32, {kUnits});
+  const TensorMeta state = builder.tensor(Dtype::float32, {1, 1, kUnits});
+  const std::vector<ValueId> params = {
+      builder.parameter("input", builder.tensor(Dtype::float32, {kUnits, 4})),
+      builder.parameter("state", turned), builder.parameter("bias", units),
+      builder.parameter("other_bias", units)};
+  const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {1, 1, 4}));
+  const ValueId h = builder.input("h", state);
+  const auto results = builder.call_many(
+      "torch.ops.aten.rnn_tanh.input",
+      {arg("input", x), arg("hx", h), arg("params", tensors(params)), arg("has_biases", true),
+       arg("num_layers", int64_t{1}), arg("dropout", 0.0), arg("train", false),
+       arg("bidirectional", false), arg("batch_first", false)},
+      {state, state});
+  builder.output(results[0]);
+  const Tensor weights = Tensor::zeros(Dtype::float32, {kUnits, kUnits}),
+               bias = Tensor::zeros(Dtype::float32, {kUnits});
+  const Model model = built_model(std::move(builder),
+                                  {{.name = "input",
+                                    .tensor = Tensor::zeros(Dtype::float32, {kUnits, 4}),
+                                    .is_parameter = true},
+                                   {.name = "state",
+                                    .tensor = weights.with_view({kUnits, kUnits}, {1, kUnits}, 0),
+                                    .is_parameter = true},
+                                   {.name = "bias", .tensor = bias, .is_parameter = true},
+                                   {.name = "other_bias", .tensor = bias, .is_parameter = true}},
+                                  {.limits = {.max_tensor_bytes = 12'000}});
+  Session session(model);
+  session.mutable_state("bias").value().data<float>()[0] = 1;
+  for (int call = 0; call < 2; ++call) {
+    std::vector<Value> inputs = counted_inputs(model);
+    const auto refused = session.run(inputs);
+    ASSERT_FALSE(refused) << "call " << call;
+    EXPECT_EQ(refused.error().code, ErrorCode::limit);
+  }
+}
+
+// Two storages may be of the same memory. What the program reads before it writes is not changed.
+TEST(Session, InputsMayBorrowTheSameMemory) {
+  ProgramBuilder builder;
+  const TensorMeta meta = builder.tensor(Dtype::float32, {3});
+  const ValueId x = builder.input("x", meta), y = builder.input("y", meta);
+  const ValueId negated = builder.call("torch.ops.aten.neg.default", {arg("self", y)}, meta);
+  builder.call("torch.ops.aten.add_.Tensor", {arg("self", x), arg("other", x)}, meta);
+  builder.output(builder.call("torch.ops.aten.relu.default", {arg("self", negated)}, meta));
+  const Model model = built_model(std::move(builder), {});
+  float memory[] = {-1, 2, -3};
+  std::vector<Value> inputs{Value(Tensor::view(memory, {3})), Value(Tensor::view(memory, {3}))};
+  EXPECT_EQ(elements(Session(model).run(inputs).value()[0]), (std::vector<float>{1, 0, 3}));
+  EXPECT_EQ(memory[0], -2);
+}
+
 // Where there is nothing to write, no memory is missing.
 TEST(Session, TakesEmptyTensorsWithoutMemory) {
   const std::string path = std::string(PT2_TEST_DATA) + "/hostile/run-empty-written-input.pt2";
@@ -382,6 +452,18 @@ TEST(OutputMemory, HoldsResultsThatAreViewsOfIt) {
   std::vector<Value> results = {Value(memory.with_view({2, 2}, {1, 2}, 0))};
   ASSERT_TRUE(places.fill(results));
   EXPECT_EQ(elements(Value(memory)), (std::vector<float>{1, 3, 2, 4}));
+}
+
+TEST(OutputMemory, AsksNoMoreAfterAnError) {
+  const std::vector<ModelValue> outputs(2);
+  size_t asked = 0;
+  const OutputAllocator allocate = [&](size_t, Dtype, const Sizes&) -> Result<Tensor> {
+    ++asked;
+    return Error{ErrorCode::limit, "no memory", ""};
+  };
+  OutputMemory places(allocate, outputs);
+  for (const size_t output : {0u, 0u, 1u}) EXPECT_FALSE(places.get(output, Dtype::float32, {2, 2}));
+  EXPECT_EQ(asked, 1u);
 }
 
 // --- calls that are given up

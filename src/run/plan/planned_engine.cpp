@@ -152,6 +152,12 @@ const Storage* storage_of(const Value& value) {
   return tensor == nullptr ? nullptr : tensor->storage().get();
 }
 
+// A caller may borrow the same memory for two storages.
+bool share_bytes(const Storage* a, const Storage* b) {
+  return b != nullptr &&
+         (a == b || (a->data() < b->data() + b->size() && b->data() < a->data() + a->size()));
+}
+
 class PlannedEngine final : public Engine {
  public:
   explicit PlannedEngine(const EngineSource& source) : source_(source) {}
@@ -213,14 +219,14 @@ class PlannedEngine final : public Engine {
     return out;
   }
 
-  // True if a written input shares its storage with another input and the caller brings one of the
-  // two. A plan may read the other input later than the program does.
+  // True if a written input shares memory with another input and the caller brings one of the two.
+  // A plan may read the other input later than the program does.
   bool may_overlap(std::span<const Value> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!written_[i] || storage_of(inputs[i]) == nullptr) continue;
       for (size_t j = 0; j < inputs.size(); ++j)
         if (i != j && (source_.weights[i].is_none() || source_.weights[j].is_none()) &&
-            storage_of(inputs[i]) == storage_of(inputs[j]))
+            share_bytes(storage_of(inputs[i]), storage_of(inputs[j])))
           return true;
     }
     return false;
@@ -331,11 +337,12 @@ class PlannedSession final : public EngineSession {
     if (call.observer != nullptr || engine_.may_overlap(inputs))
       return engine_.reference().start_session(options_)->run(std::move(inputs), call);
     if (std::vector<bool> replaced = engine_.replaced(inputs); replaced != replaced_) {
-      replaced_ = std::move(replaced);
-      plan_ = engine_.plan();
-      if (std::ranges::find(replaced_, true) != replaced_.end()) {
-        PT2_TRY(plan_, engine_.plan_for(replaced_));
+      std::shared_ptr<const Plan> plan = engine_.plan();
+      if (std::ranges::find(replaced, true) != replaced.end()) {
+        PT2_TRY(plan, engine_.plan_for(replaced));
       }
+      plan_ = std::move(plan);
+      replaced_ = std::move(replaced);
     }
     std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
     Result<std::vector<Value>> results = run_in(*workspace, std::move(inputs), call);

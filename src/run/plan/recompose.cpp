@@ -1,6 +1,7 @@
 // Finds functions that decompositions took apart: attention, and activations that use their
 // argument twice.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "run/plan/attention.h"
@@ -100,7 +101,8 @@ class AttentionMatch {
  public:
   AttentionMatch(const Planner& planner, const BoundNode& softmax) : planner_(planner) {
     nodes_.push_back(&softmax);
-    found_ = match_scores(softmax) && match_result(softmax) && is_closed() && are_alike();
+    found_ = is_last(softmax, "dim") && match_scores(softmax) && match_result(softmax) &&
+             is_closed() && are_outside() && are_alike();
   }
 
   bool found() const { return found_; }
@@ -122,6 +124,27 @@ class AttentionMatch {
                return std::ranges::find(nodes_, user) != nodes_.end();
              }));
     });
+  }
+
+  // True if none of the operands is made by the matched nodes: the step does not compute it.
+  bool are_outside() const {
+    return std::ranges::none_of(
+        std::array{arguments.query, arguments.key, arguments.value, arguments.mask},
+        [&](const BoundArgument* operand) {
+          return operand != nullptr &&
+                 std::ranges::find(nodes_, planner_.maker(*operand)) != nodes_.end();
+        });
+  }
+
+  // Returns the dimension `name` of the node's result, counted from the end; 0 if it is unknown.
+  int64_t dim_from_end(const BoundNode& node, std::string_view name) const {
+    const auto dim = planner_.integer(node, name);
+    const TensorMeta* record = planner_.record(node);
+    if (!dim || record == nullptr) return 0;
+    return *dim < 0 ? *dim : *dim - static_cast<int64_t>(record->sizes.size());
+  }
+  bool is_last(const BoundNode& node, std::string_view name) const {
+    return dim_from_end(node, name) == -1;
   }
 
   // True if query, key, value and result have the same batch and head sizes.
@@ -197,7 +220,7 @@ class AttentionMatch {
     if (added == nullptr) added = planner_.only_maker(*scores, 2);
     if (added == nullptr) return false;
     if (is_operator(*added, "aten::add", "Tensor") && planner_.number(*added, "alpha") == 1.0 &&
-        !planner_.number(*added, "other")) {
+        !planner_.number(*added, "other") && planner_.record(added->arguments[1]) != nullptr) {
       nodes_.push_back(added);
       arguments.mask = &added->arguments[1];
       scores = &added->arguments[0];
@@ -222,10 +245,8 @@ class AttentionMatch {
   // True if the node is a view that swaps rows and columns.
   bool turns(const BoundNode& node) const {
     if (is_operator(node, "aten::transpose", "int")) {
-      const auto a = planner_.integer(node, "dim0"), b = planner_.integer(node, "dim1");
-      return a && b &&
-             ((*a == -1 && *b == -2) || (*a == -2 && *b == -1) || (*a == 2 && *b == 3) ||
-              (*a == 3 && *b == 2));
+      const int64_t a = dim_from_end(node, "dim0"), b = dim_from_end(node, "dim1");
+      return std::min(a, b) == -2 && std::max(a, b) == -1;
     }
     return is_operator(node, "aten::permute") &&
            planner_.integers(node, "dims", 4) == Sizes{0, 1, 3, 2};
@@ -298,8 +319,6 @@ StepPointer recompose_attention(const Planner& planner, const BoundNode& node) {
       (is_operator(node, "aten::_softmax") && planner.flag(node, "half_to_float") == false) ||
       (is_operator(node, "aten::softmax", "int") && planner.is_none(node, "dtype"));
   if (!is_softmax) return nullptr;
-  const auto dim = planner.integer(node, "dim");
-  if (dim != -1 && dim != 3) return nullptr;
   const AttentionMatch match(planner, node);
   return match.found() ? make_attention_step(match.nodes(), match.arguments) : nullptr;
 }

@@ -62,6 +62,9 @@ class AttentionStep final : public Step {
     shape.halves = rounding_of(dtype);
     Tensor mask;
     const Tensor* given = arguments_.mask == nullptr ? nullptr : frame.tensor(*arguments_.mask);
+    // A mask that the step's own nodes make is not there yet: they must run one by one.
+    if (given == nullptr && arguments_.mask != nullptr && arguments_.mask->dynamic != nullptr)
+      return false;
     if (given != nullptr) {
       if (queries->dim() > 4) return false;
       if (given->dtype() == Dtype::bool_ && !arguments_.mask_may_be_bools) return false;
