@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/memory_account.h"
 #include "ops/loops.h"
 
 namespace pt2::decode {
@@ -64,7 +65,12 @@ void Cache::set(size_t index, Tensor value, std::optional<size_t> growing) {
         entry.room.with_view(std::move(sizes), entry.room.strides(), entry.value.storage_offset());
     return;
   }
-  move(entry, std::max(kLeastRoom, 2 * entry.value.sizes()[entry.dim]));
+  // Without memory for a room, the value stays where it is, and the next one is set anew.
+  entry.room = Tensor();
+  static_cast<void>(within_memory([&]() -> Result<void> {
+    move(entry, std::max(kLeastRoom, 2 * entry.value.sizes()[entry.dim]));
+    return {};
+  }));
 }
 
 void Cache::enlarge(size_t index, size_t dim, int64_t size) {

@@ -15,7 +15,8 @@ namespace pt2::decode {
 
 class Cache {
  public:
-  // Sets a new value and the dimension along which it grows, if any. Throws only std::bad_alloc.
+  // Sets a new value and the dimension along which it grows, if any. The value has no room if there
+  // is no memory for it.
   void set(size_t entry, Tensor value, std::optional<size_t> growing);
   // Enlarges the entry to `size` along `dim`; new elements are zero.
   void enlarge(size_t entry, size_t dim, int64_t size);

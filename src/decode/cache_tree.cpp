@@ -54,6 +54,7 @@ class ContextWalk {
     const Result<int64_t> place = index == nullptr ? Result<int64_t>(-1) : index->get_int();
     if (!place || *place < 0 || static_cast<size_t>(*place) >= leaves_.size()) return;
     leaves_[static_cast<size_t>(*place)].path = path;
+    visited_.push_back(static_cast<size_t>(*place));
   }
   void visit_items(const std::vector<JsonValue>& items, const std::string& path) {
     for (size_t i = 0; i < items.size(); ++i) visit(items[i], path + "[" + std::to_string(i) + "]");
@@ -69,11 +70,14 @@ class ContextWalk {
         visit(pair.items[1], path + "[" + pair.items[0].text + "]");
   }
   void visit_object(const JsonValue& state, const std::string& path) {
+    const size_t first = visited_.size();
     visit_members(state.members, path);
-    if (state.find("cumulative_length") == nullptr && state.find("keys") == nullptr) return;
+    if (path.empty() ||
+        (state.find("cumulative_length") == nullptr && state.find("keys") == nullptr))
+      return;
     const CacheLayer layer = layer_of(state);
-    for (CacheLeaf& leaf : leaves_) {
-      if (!leaf.path.starts_with(path + ".")) continue;
+    for (size_t i = first; i < visited_.size(); ++i) {
+      CacheLeaf& leaf = leaves_[visited_[i]];
       leaf.layer = layer;
       // DynamicSlidingWindowLayer also holds its window size as a tensor.
       if (leaf.path == path + "._sliding_window_tensor") leaf.initial = layer.window;
@@ -81,6 +85,7 @@ class ContextWalk {
   }
 
   std::vector<CacheLeaf>& leaves_;
+  std::vector<size_t> visited_;  // indices of leaves; those of an object follow one another
 };
 
 void append_leaves(const TreeSpec& spec, std::vector<CacheLeaf>& out) {

@@ -268,12 +268,15 @@ Result<Tensor> Decoder::State::feed_next(const StepTokens& tokens, const CallOpt
   PT2_TRY(std::vector<Value> results, next->run(tokens, batch, cache, options));
   PT2_TRY(Tensor logits, next->logits(results, batch));
   const std::vector<CacheEntry>& entries = next->roles().cache;
+  // An error must leave all entries as they are.
+  std::vector<Tensor> values(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].output) continue;
     const size_t output = *entries[i].output;
-    PT2_TRY(Tensor value, tensor_of(results[output], next->model().outputs()[output].name));
-    cache.set(i, std::move(value), entries[i].growing);
+    PT2_TRY(values[i], tensor_of(results[output], next->model().outputs()[output].name));
   }
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (entries[i].output) cache.set(i, std::move(values[i]), entries[i].growing);
   position += tokens.count;
   return logits;
 }
@@ -369,7 +372,10 @@ Result<Tensor> Decoder::State::feed_checked(std::span<const int64_t> ids,
   const bool calls_again = start > 0 && count > next->tokens_at_once().value_or(count);
   Cache before = calls_again ? cache : Cache();
   Result<Tensor> logits = within_memory([&] { return feed(ids, options); });
-  if (!logits && position != start) {  // earlier calls for these tokens succeeded
+  if (!logits && start == 0) {  // the cache was empty, and may be incomplete now
+    position = 0;
+    cache.clear();
+  } else if (!logits && position != start) {  // earlier calls for these tokens succeeded
     position = start;
     cache = std::move(before);
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/memory_account.h"
+
 namespace pt2::decode {
 namespace {
 
@@ -38,6 +40,15 @@ TEST(Cache, MovesAValueIntoARoomOnce) {
   cache.set(0, longer, 1);
   EXPECT_EQ(cache.copied_bytes(), 24u);
   EXPECT_EQ(cache.value(0).storage(), growing.room.storage());
+}
+
+TEST(Cache, KeepsAValueWithoutMemoryForARoom) {
+  const Tensor value = rows(3);
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(100));
+  Cache cache;
+  cache.set(0, value, 1);
+  EXPECT_EQ(cache.value(0).storage(), value.storage());
+  EXPECT_FALSE(cache.growing(0, 0));
 }
 
 TEST(Cache, DoublesAFullRoom) {
@@ -78,8 +89,7 @@ TEST(Cache, EnlargesFixedSizesWithZeros) {
   cache.set(0, rows(3), std::nullopt);
   cache.enlarge(0, 1, 5);
   EXPECT_EQ(cache.value(0).sizes(), (Sizes{2, 5}));
-  EXPECT_EQ(elements_of(cache.value(0)),
-            (std::vector<float>{0, 1, 2, 0, 0, 100, 101, 102, 0, 0}));
+  EXPECT_EQ(elements_of(cache.value(0)), (std::vector<float>{0, 1, 2, 0, 0, 100, 101, 102, 0, 0}));
   EXPECT_FALSE(cache.growing(0, 0));
 }
 

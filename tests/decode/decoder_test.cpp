@@ -318,6 +318,19 @@ TEST(Decoder, IsUnchangedAfterAnErrorInALaterCall) {
     EXPECT_EQ(found.data<float>()[i], wanted.data<float>()[i]);
 }
 
+// There is memory for the keys, but not for the values.
+TEST(Decoder, HasNoPartOfACacheAfterAnError) {
+  Decoder decoder =
+      Decoder::open(folder("static") + "/decode.pt2", {.limits = {.max_tensor_bytes = 3000}})
+          .value();
+  const std::vector<int64_t> ids = {3};
+  for (int call = 0; call < 2; ++call) {
+    const auto refused = decoder.feed(ids);
+    ASSERT_FALSE(refused) << "call " << call;
+    EXPECT_EQ(refused.error().code, ErrorCode::limit);
+  }
+}
+
 TEST(Decoder, ComputesAllAgainWhereNoInputTakesTheCache) {
   test::TemporaryFolder copy;
   std::filesystem::copy(folder("dynamic") + "/prefill.pt2", copy.path());
