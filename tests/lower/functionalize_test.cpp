@@ -121,6 +121,14 @@ constexpr std::string_view kCases[] = {
        %w: f32[4, 2] strides=[6, 1] storage_offset=[4] = aten.relu_.default(self=%b)
        %y: f32[6] storage_offset=[12] = aten.copy_.default(self=%s, src=%q)
        return %a, %b, %c, %s, %t)",
+    // The functional scatter gives a contiguous tensor, of which the view is none.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %t: f32[6, 4] strides=[1, 6] = aten.t.default(self=%c)
+       %i: i64[1, 4] = aten.unsqueeze.default(self=%n, dim=0)
+       %w: f32[6, 4] strides=[1, 6] = aten.scatter_.value(self=%t, dim=0, index=%i, value=3)
+       %u: f32[4, 6] = aten.t.default(self=%t)
+       %v: f32[24] = aten.view.default(self=%u, size=[24])
+       return %v)",
     // A write to the base of expanded views.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%c, size=[2, 4, 6])
@@ -209,6 +217,15 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                            return %e)"),
       "dialect: %w (torch.ops.aten.zero_.default): torch.ops.aten.zero_.default writes to memory "
       "that a result of torch.ops.aten.as_strided.default may share; needs PyTorch 2.5 or later\n");
+  // The written slice is another tensor afterwards, with other strides.
+  EXPECT_EQ(blockers_of(
+                R"(%s: f32[4, 2] strides=[6, 1] = aten.slice.Tensor(self=%x, dim=1, start=0, end=2)
+                           %w: f32[4, 2] strides=[6, 1] = aten.zero_.default(self=%s)
+                           %e: f32[2] strides=[6] = aten.as_strided.default(self=%s, size=[2], stride=[6])
+                           return %e)"),
+            "dialect: %e (torch.ops.aten.as_strided.default): torch.ops.aten.as_strided.default "
+            "depends on "
+            "the strides of memory that was written to before; needs PyTorch 2.5 or later\n");
   // Two results of a nested graph share memory.
   EXPECT_EQ(
       blockers_of(R"(%p: bool[] = aten.any.default(self=%n)

@@ -158,6 +158,11 @@ class Functionalizer {
     std::vector<NamedArgument> inputs = node().inputs;
     bool changed = false;
     for (NamedArgument& input : inputs) changed |= replace_values(input.arg, at_);
+    if (reads_written_memory())
+      if (const auto target = copying_form(node().target, inputs)) {
+        graph_.set_node_target(at_, *target);
+        changed = true;
+      }
     if (changed) graph_.set_node_inputs(at_, std::move(inputs));
   }
 
@@ -184,7 +189,20 @@ class Functionalizer {
     }
   }
 
+  // True if an argument lies in memory that was written to. Its new value lies in other memory,
+  // with strides of its own.
+  bool reads_written_memory() const {
+    bool found = false;
+    for (const NamedArgument& input : node().inputs)
+      for_each_value(input.arg, [&](ValueId id) { found |= tracked(root_of(id)).generation > 0; });
+    return found;
+  }
+
   void visit_reader(const ops::Operator& op) {
+    const bool looks_at_strides = op && !op.custom && op.def->facts.looks_at_strides;
+    if (looks_at_strides && reads_written_memory())
+      return fail(fmt::format("{} depends on the strides of memory that was written to before",
+                              node().target));
     const Aliasing aliasing = aliasing_of(graph_, node(), op);
     if (aliasing.is_unclear) {
       mark_unclear();

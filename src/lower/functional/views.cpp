@@ -411,7 +411,16 @@ std::optional<Node> view_again(const Graph& graph, const Node& node, const View&
   if (result_count(node) != 1) return std::nullopt;
   Node out{.target = node.target, .inputs = node.inputs};
   out.inputs[view.input].arg = Argument(whole);
+  if (auto target = copying_form(out.target, out.inputs)) out.target = *std::move(target);
   return out;
+}
+
+std::optional<std::string> copying_form(std::string_view target,
+                                        std::vector<NamedArgument>& inputs) {
+  if (target != "torch.ops.aten.view.default") return std::nullopt;
+  for (NamedArgument& input : inputs)
+    if (input.name == "size") input.name = "shape";
+  return std::string(kAten) + "reshape.default";
 }
 
 }  // namespace pt2

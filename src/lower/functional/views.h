@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ops/table.h"
 #include "pt2/ir/graph.h"
@@ -40,6 +42,13 @@ std::optional<Node> write_back(const Graph& graph, const Node& node, const View&
 // `whole`. Nothing (nullopt) if the view needs a node with several results.
 std::optional<Node> view_again(const Graph& graph, const Node& node, const View& view, size_t item,
                                ValueId whole);
+
+// Returns the operator that gives the elements of a view even if the strides of its operand allow
+// no view, and renames the arguments for it; nothing if the target is not such a view. A value
+// after a write may lie otherwise than the memory that was written to: scatter gives a contiguous
+// tensor.
+std::optional<std::string> copying_form(std::string_view target,
+                                        std::vector<NamedArgument>& inputs);
 
 }  // namespace pt2
 
