@@ -182,6 +182,20 @@ Graph vmap_graph(GraphMaker& maker, int64_t dim,
   return std::move(maker.graph);
 }
 
+TEST(Regions, StorageOffsetsInsideVmapAreRefused) {
+  GraphMaker maker;
+  const Graph graph = vmap_graph(maker, 0, [](GraphMaker& inner, ValueId row) {
+    return inner.call(
+        "torch.ops.aten.as_strided.default",
+        {named("self", row), named("size", Argument(ArgumentList{ListKind::ints, {int64_t{2}}})),
+         named("stride", Argument(ArgumentList{ListKind::ints, {int64_t{1}}})),
+         named("storage_offset", int64_t{1})});
+  });
+  const auto outputs = execute(graph, {Value(floats({2, 3}, {1, 2, 3, 4, 5, 6}))});
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().code, ErrorCode::unsupported) << outputs.error().text();
+}
+
 TEST(Regions, BatchDimensionsAreChangedInsideVmapOnly) {
   for (const std::string function : {"_add_batch_dim", "_remove_batch_dim"}) {
     GraphMaker maker;

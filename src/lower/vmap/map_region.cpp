@@ -59,6 +59,7 @@ class RegionMapper {
       return "of many elements, or of a symbolic number, that draws a random number for each";
     for (const NodeId id : region_.body)
       if (Obstacle obstacle = visit(id)) return obstacle;
+    if (Obstacle obstacle = check_writes()) return obstacle;
     return check_uses();
   }
 
@@ -90,7 +91,10 @@ class RegionMapper {
       for_each_value(input.arg, [&](ValueId value) { found = found || inner_.contains(value); });
       return found;
     });
-    if (!is_inner) return std::nullopt;
+    if (!is_inner) {
+      std::ranges::copy(written_values(graph_, node), std::back_inserter(written_));
+      return std::nullopt;
+    }
     if (Obstacle obstacle = check_call(node)) return obstacle;
     calls_.push_back(id);
     for (const Argument& output : node.outputs)
@@ -124,6 +128,7 @@ class RegionMapper {
       if (comes_in && is_integer(*meta))
         return "of many elements, or of a symbolic number, over integers, which map_impl "
                "would leave uninitialized at first";
+      if (comes_in) taken_.push_back(value);
       return std::nullopt;
     }
     return inner_.contains(value) ? std::nullopt : take_number(value);
@@ -146,6 +151,19 @@ class RegionMapper {
       for (const NamedArgument& input : node.inputs)
         for_each_value(input.arg, [&](ValueId id) { open.push_back(id); });
     }
+    return std::nullopt;
+  }
+
+  // The body is called at the end of the region, after the writes of the nodes that stay in place.
+  Obstacle check_writes() const {
+    if (written_.empty()) return std::nullopt;
+    const std::vector<uint32_t> classes = memory_classes(graph_);
+    const auto class_of = [&](ValueId value) { return classes[static_cast<size_t>(value)]; };
+    std::unordered_set<uint32_t> written;
+    for (const ValueId value : written_) written.insert(class_of(value));
+    if (std::ranges::any_of(taken_,
+                            [&](ValueId value) { return written.contains(class_of(value)); }))
+      return "of many elements, or of a symbolic number, that reads memory which it writes to";
     return std::nullopt;
   }
 
@@ -342,6 +360,8 @@ class RegionMapper {
   const VmapRegion& region_;
   SymInt size_;
   std::vector<NodeId> calls_, removes_;
+  std::vector<ValueId> written_;        // what nodes outside of the body write to
+  std::vector<ValueId> taken_;          // tensors from outside that the body reads
   std::unordered_set<NodeId> numbers_;  // numbers from outside that are computed again in the body
   std::unordered_set<ValueId> inner_;   // values of the body
   std::map<ValueId, NodeId> mapped_;    // elements, and the _add_batch_dim nodes that make them

@@ -139,6 +139,11 @@ class RegionReader {
                          node.target);
     if (draws) region_.drawn.insert(id);
     if (!repeats && !draws) return std::nullopt;
+    // vmap counts a storage offset from each element's own first place (BatchRulesViews.cpp).
+    const Argument* offset = node.find_input("storage_offset");
+    if (offset != nullptr && !offset->is<None>() && shows_whole(node.inputs[0].arg))
+      return fmt::format("with {}, whose storage offset counts from the start of each element",
+                         node.target);
     const bool shows =
         may_share_memory(node) && std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
           return shows_whole(input.arg);

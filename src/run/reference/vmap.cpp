@@ -82,6 +82,7 @@ class LevelFinder {
     }
     node.batched = std::move(batched);
     PT2_TRY_VOID(check_writes(node));
+    PT2_TRY_VOID(check_offset(node));
     PT2_TRY_VOID(check_draws(node));
     return node.levels;
   }
@@ -102,6 +103,14 @@ class LevelFinder {
         return ops::operator_error("a tensor without batch dimension is written to inside vmap");
     }
     return {};
+  }
+
+  // vmap counts the storage offset of as_strided from each element's own first place
+  // (aten/src/ATen/functorch/BatchRulesViews.cpp); here it counts from the start of the storage.
+  static Result<void> check_offset(const BoundNode& node) {
+    const Argument* offset = node.node->find_input("storage_offset");
+    if (offset == nullptr || offset->is<None>() || node.batched.empty()) return {};
+    return Error{ErrorCode::unsupported, "a storage offset inside vmap", ""};
   }
 
   // _vmap_increment_nesting(size, randomness), _vmap_decrement_nesting().
