@@ -264,5 +264,39 @@ TEST(StableOrder, OfWholeNumbers) {
   expect_stable_orders<int64_t>({3, 1, 2});
 }
 
+TEST(Mean, OfHalvesDividesASumBeyondTheirRange) {
+  Tensor sixty = Tensor::zeros(Dtype::float16, {2, 5000});
+  fill_elements(sixty, 60.0);
+  EXPECT_EQ(numbers_in(apply(aten<"mean.default">, {sixty}).value()), std::vector<double>{60});
+  EXPECT_EQ(numbers_in(apply(aten<"mean.dim">, {sixty, Sizes{1}}).value()),
+            (std::vector<double>{60, 60}));
+  const Tensor whole = Tensor::of<int64_t>({2}, {70000, 2});
+  EXPECT_EQ(numbers_in(apply(aten<"mean.default">, {whole, Dtype::float16}).value()),
+            std::vector<double>{35008});
+}
+
+// The real parts have a spread, the imaginary ones have none.
+TEST(Variance, OfComplexNumbersIsNanIfThatOfAPartIs) {
+  Tensor numbers = Tensor::zeros(Dtype::complex64, {3});
+  copy_elements(numbers, Tensor::of<float>({3}, {1, 2, 4}));
+  for (const int64_t correction : {3, 4}) {
+    const Tensor found =
+        apply(aten<"var.correction">, {numbers, Sizes{0}, Scalar(correction)}).value();
+    EXPECT_TRUE(std::isnan(numbers_in(found)[0]));
+  }
+  EXPECT_NEAR(numbers_in(apply(aten<"var.correction">, {numbers, Sizes{0}}).value())[0], 7.0 / 3,
+              1e-6);
+}
+
+TEST(SearchSorted, ABoundaryThatIsNanIsNeverTheGreaterOne) {
+  const double nan = std::nan("");
+  const Tensor sorted = Tensor::of<double>({3}, {1, 2, nan});
+  const Tensor sought = Tensor::of<double>({3}, {5, nan, 2});
+  for (const bool right : {false, true})
+    EXPECT_EQ(
+        numbers_in(apply(aten<"searchsorted.Tensor">, {sorted, sought, false, right}).value()),
+        (std::vector<double>{3, 3, right ? 3.0 : 1.0}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

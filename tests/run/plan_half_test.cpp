@@ -265,7 +265,7 @@ TEST_P(PlanHalf, PartsAreConcatenatedAsTheyLie) {
   EXPECT_EQ(halves.check(), Names(5, "concatenation"));
 }
 
-TEST_P(PlanHalf, MeansAreOfRoundedSums) {
+TEST_P(PlanHalf, MeansDivideUnroundedSums) {
   HalfCase halves(GetParam());
   halves.graph.tolerance = 1e-5;
   const ValueId x = halves.value({3, 5, 7});

@@ -86,12 +86,6 @@ void nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool, con
   });
 }
 
-template <class C>
-C rounded(C value, Dtype dtype) {
-  round_elements<C>(dtype, 1, &value);
-  return value;
-}
-
 Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
                            const OptionalDtype& dtype) {
   const Dtype result = dtype.value_or(self.dtype());
@@ -112,14 +106,12 @@ void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
                                           [length](double sum) { return sum / length; }))
     return;
   with_compute_type(dtype, [&]<class C>() {
-    // Unlike sum's dtype argument, this one applies only to the result.
+    // Unlike sum's dtype argument, this one applies only to the result. The sum of half floats is
+    // not rounded before the division: it may be too large for a half.
     const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
-    reduce_rows<C, C>(out, self, wrapped, fraction ? self.dtype() : dtype,
-                      [dtype](const C* values, int64_t count) {
-                        Accumulator<C> sum = sum_row(values, count);
-                        // The sum of half floats is rounded to half before the division.
-                        if (dtype_size(dtype) == 2) sum = rounded(static_cast<C>(sum), dtype);
-                        return sum / static_cast<Accumulator<C>>(count);
+    reduce_rows<C, C>(out, self, wrapped, fraction ? self.dtype() : kDtypeOf<C>,
+                      [](const C* values, int64_t count) {
+                        return sum_row(values, count) / static_cast<Accumulator<C>>(count);
                       });
   });
 }

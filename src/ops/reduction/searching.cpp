@@ -29,8 +29,9 @@ int64_t insertion_point(const C* sorted, const int64_t* order, int64_t count, C 
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     const C at = sorted[order != nullptr ? order[middle] : middle];
-    // NaN is inserted at the end.
-    const bool after = right ? !less(value, at) : less(at, value);
+    // As in PyTorch, which never finds a boundary that is NaN to be the greater one: NaN and what
+    // exceeds the numbers are inserted at the end (ATen/native/Bucketization.cpp).
+    const bool after = right ? !(at > value) : !(at >= value);
     if (after)
       low = middle + 1;
     else

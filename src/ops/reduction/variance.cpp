@@ -15,18 +15,27 @@ namespace {
 
 using OptionalDims = std::optional<Sizes>;
 
-double squared_distance(double x, double mean) { return (x - mean) * (x - mean); }
-double squared_distance(const Complex& x, const Complex& mean) { return std::norm(x - mean); }
-
-// The sum of squared deviations divided by count - correction; a negative divisor counts as 0.
+// The sum of squared deviations divided by count - correction; a negative divisor counts as 0. The
+// variances of real and imaginary parts are added: 0 / 0 in one of them makes the sum NaN.
 template <class C>
 double row_variance(const C* values, int64_t count, double correction) {
   if (count == 0) return std::numeric_limits<double>::quiet_NaN();
   const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
-  const double squares = sum_terms(values, count, [mean](const C& x) {
-    return squared_distance(static_cast<Accumulator<C>>(x), mean);
-  });
-  return squares / std::max(0.0, static_cast<double>(count) - correction);
+  const double divisor = std::max(0.0, static_cast<double>(count) - correction);
+  const auto variance_of = [&](auto part) {
+    const double middle = part(mean);
+    return sum_terms(values, count,
+                     [&](const C& x) {
+                       const double distance = part(static_cast<Accumulator<C>>(x)) - middle;
+                       return distance * distance;
+                     }) /
+           divisor;
+  };
+  if constexpr (std::is_same_v<C, Complex>)
+    return variance_of([](const Complex& x) { return x.real(); }) +
+           variance_of([](const Complex& x) { return x.imag(); });
+  else
+    return variance_of([](double x) { return x; });
 }
 
 double correction_of(const std::optional<Scalar>& correction) {

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "ops/reduction/reduce.h"
-#include "run/plan/halves.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -93,15 +92,10 @@ void log_sum_exp(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& ou
 
 class ReductionStep final : public Step {
  public:
-  // Empty `dims` mean all dimensions. Without a reduction the step computes log_sum_exp. Sums are
-  // rounded by `rounding` before they become means.
+  // Empty `dims` mean all dimensions. Without a reduction the step computes log_sum_exp.
   ReductionStep(const BoundNode& node, std::optional<Reduction> reduction, Sizes dims,
-                bool keeps_dims, kernels::Rounding rounding)
-      : Step({&node}),
-        reduction_(reduction),
-        dims_(std::move(dims)),
-        keeps_dims_(keeps_dims),
-        rounding_(rounding) {}
+                bool keeps_dims)
+      : Step({&node}), reduction_(reduction), dims_(std::move(dims)), keeps_dims_(keeps_dims) {}
 
   std::string_view name() const override {
     return reduction_ == Reduction::mean ? "mean" : "reduction";
@@ -128,9 +122,7 @@ class ReductionStep final : public Step {
     const Tensor turned =
         lying.with_view(std::move(sizes), std::move(strides), lying.storage_offset());
     Tensor out = frame.make(out_sizes);
-    if (reduction_ == Reduction::mean && rounding_ != kernels::Rounding::none)
-      mean_of_rounded_sum(frame, turned, dims, out);
-    else if (reduction_)
+    if (reduction_)
       reduce(frame, *reduction_, turned, dims, out);
     else if (turned.dim() <= kernels::kTileDims)
       log_sum_exp(frame, turned, dims, out);
@@ -141,20 +133,6 @@ class ReductionStep final : public Step {
   }
 
  private:
-  // PyTorch computes means of halves this way.
-  void mean_of_rounded_sum(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& out) const {
-    using kernels::TileSource;
-    reduce(frame, Reduction::sum, from, dims, out);
-    const auto count = static_cast<float>(from.numel() / out.numel());
-    const Tensor sums = out;
-    launch_chain(frame, std::span(&sums, 1),
-                 {{.function = kernels::Activation::none, .a = {}, .b = {}, .rounding = rounding_},
-                  {.function = kernels::Binary::divide,
-                   .a = {.from = TileSource::From::tile},
-                   .b = {.from = TileSource::From::number, .number = count}}},
-                 out);
-  }
-
   // Marks the reduced dimensions; nullopt if a dimension is out of range or named twice.
   std::optional<std::vector<bool>> reduced_dims(int64_t rank) const {
     std::vector<bool> out(static_cast<size_t>(rank), dims_.empty());
@@ -193,7 +171,6 @@ class ReductionStep final : public Step {
   std::optional<Reduction> reduction_;
   Sizes dims_;
   bool keeps_dims_;
-  kernels::Rounding rounding_;
 };
 
 }  // namespace
@@ -220,11 +197,7 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     // With an empty list of dimensions PyTorch's logsumexp sums over all of them but keeps them in
     // the result.
     if (!row.reduction && dims.empty()) return nullptr;
-    const TensorMeta* made = planner.record(node);
-    const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
-    return std::make_unique<ReductionStep>(
-        node, row.reduction, std::move(dims), *keeps,
-        planner.widens() && dtype ? rounding_of(*dtype) : kernels::Rounding::none);
+    return std::make_unique<ReductionStep>(node, row.reduction, std::move(dims), *keeps);
   }
   return nullptr;
 }
