@@ -753,5 +753,35 @@ TEST(Answers, TheFirstBagStartsWithTheFirstIndex) {
   }
 }
 
+TEST(Answers, TheOrderOfADistanceHasTheVectorsDtype) {
+  const auto distance = [](Dtype dtype) {
+    return elements(
+        apply(aten<"cdist.default">, {as(dtype, Tensor::of<float>({1, 2}, {0, 0})),
+                                      as(dtype, Tensor::of<float>({1, 2}, {3, 5})), 1e39}));
+  };
+  EXPECT_EQ(distance(Dtype::float32), Doubles{5});
+}
+
+TEST(Answers, ShuffledChannelsKeepTheMemoryFormat) {
+  const Tensor image = Tensor::zeros(Dtype::float32, {1, 4, 2, 3});
+  const auto nhwc = apply(aten<"clone.default">, {image, MemoryFormat::channels_last});
+  const auto shuffled = apply(aten<"native_channel_shuffle.default">, {*nhwc, int64_t{2}});
+  EXPECT_EQ(shuffled->strides(), (Sizes{24, 1, 12, 4}));
+}
+
+TEST(Answers, GradientsOfConv1dHaveTheFormatOfItsKernel) {
+  const auto rows = [](const Sizes& sizes) { return Tensor::zeros(Dtype::float32, sizes); };
+  const auto kernel = apply(aten<"transpose.int">, {rows({6, 3, 4}), 1, 2});
+  const auto strides_for = [&](const Tensor& weight) {
+    const auto all =
+        apply_all(aten<"convolution_backward.default">,
+                  {rows({2, 6, 7}), rows({2, 4, 9}), weight, Sizes{6}, Sizes{1}, Sizes{0}, Sizes{1},
+                   false, Sizes{0}, int64_t{1}, std::vector<bool>{true, true, false}});
+    return (*all)[0].get_if<Tensor>()->strides();
+  };
+  EXPECT_EQ(strides_for(*kernel), (Sizes{36, 1, 4}));
+  EXPECT_EQ(strides_for(rows({6, 4, 3})), (Sizes{36, 9, 1}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -168,5 +168,38 @@ TEST(Neighbours, AreThoseOfTheLibrary) {
   check_neighbours<double>(Dtype::float64);
 }
 
+TEST(SpecialFunctions, DifferFromMathematicsWherePyTorchDoes) {
+  EXPECT_NEAR(of_one(aten<"polygamma.default">, -1, Dtype::float32, 1) / 1.2914e15, 1, 1e-3);
+  EXPECT_NEAR(of_one(aten<"polygamma.default">, -1, Dtype::float64, 1) / 6.5808e32, 1, 1e-3);
+  EXPECT_EQ(of_one(aten<"polygamma.default">, -1, Dtype::float16, 1), HUGE_VAL);
+  // The argument times pi overflows.
+  EXPECT_TRUE(std::isnan(of_one(aten<"sinc.default">, 2e38, Dtype::float32)));
+  EXPECT_TRUE(std::isnan(of_one(aten<"sinc.default">, 2e38, Dtype::bfloat16)));
+  EXPECT_FALSE(std::isnan(of_one(aten<"sinc.default">, 65504, Dtype::float16)));
+  EXPECT_FALSE(std::isnan(of_one(aten<"sinc.default">, 2e38, Dtype::float64)));
+}
+
+TEST(SpecialFunctions, AnIntegerExponentMayBeBeyondTheDtype) {
+  const auto ldexp = [](double x, int64_t exponent, Dtype dtype) {
+    const Tensor number = scalar_tensor(x, dtype), power = scalar_tensor(exponent, Dtype::int64);
+    const Tensor result = apply(aten<"ldexp.Tensor">, {number, power}).value();
+    EXPECT_EQ(result.dtype(), dtype);
+    Tensor wide = Tensor::zeros(Dtype::float64, {});
+    copy_elements(wide, result);
+    return wide.data<double>()[0];
+  };
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+    EXPECT_EQ(ldexp(0x1p-10, 20, dtype), 0x1p10);
+    EXPECT_EQ(ldexp(0, 1200, dtype), 0);
+    EXPECT_EQ(ldexp(3, -1200, dtype), 0);
+    // The exponent becomes an int.
+    EXPECT_EQ(ldexp(3, kLowest, dtype), 3);
+    EXPECT_EQ(ldexp(3, (int64_t{1} << 32) + 1, dtype), 6);
+  }
+  EXPECT_EQ(ldexp(0x1p-100, 140, Dtype::float32), 0x1p40);
+  EXPECT_EQ(ldexp(1, 200, Dtype::float64), 0x1p200);
+}
+
 }  // namespace
 }  // namespace pt2::ops

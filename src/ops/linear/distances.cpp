@@ -37,6 +37,7 @@ double sum_differences(const C* a, const C* b, int64_t count, F&& term) {
 // skips NaN unless `keeps_nan`.
 template <class C>
 double distance(const C* a, const C* b, int64_t count, double p, bool keeps_nan) {
+  p = static_cast<C>(p);  // PyTorch has p in the vectors' dtype
   if (p == 0)
     return sum_differences(a, b, count, [](C x) {
       return std::isnan(x) ? x : x == 0 ? C(0) : C(1);
@@ -225,12 +226,13 @@ void cdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& x1, co
   with_float_compute_type(x1.dtype(), [&]<class C>() {
     const Input<C> a(with_leading(x1, cdist.sizes()));
     const Input<C> b(with_leading(x2, cdist.sizes()));
+    const double order = static_cast<C>(p);
     for (int64_t i = 0; i < cdist.numel(); ++i) {
       const int64_t row = i / columns;
       const int64_t column = row / rows * columns + i % columns;
       for (int64_t k = 0; k < width; ++k)
-        result[row * width + k] +=
-            distance_slope(a[row * width + k] - b[column * width + k], grads[i], distances[i], p);
+        result[row * width + k] += distance_slope(a[row * width + k] - b[column * width + k],
+                                                  grads[i], distances[i], order);
     }
   });
 }
@@ -252,12 +254,13 @@ void pdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& self, 
   const int64_t width = self.size(1);
   with_float_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> x(self);
+    const double order = static_cast<C>(p);
     int64_t pair = 0;
     for (int64_t i = 0; i < self.size(0); ++i)
       for (int64_t j = i + 1; j < self.size(0); ++j, ++pair)
         for (int64_t k = 0; k < width; ++k) {
-          const double slope =
-              distance_slope(x[i * width + k] - x[j * width + k], grads[pair], distances[pair], p);
+          const double slope = distance_slope(x[i * width + k] - x[j * width + k], grads[pair],
+                                              distances[pair], order);
           result[i * width + k] += slope;
           result[j * width + k] -= slope;
         }

@@ -362,6 +362,8 @@ constexpr auto kSinc = []<class C>(C x) {
     const C angle = std::numbers::pi * x;
     return x == C(0) ? C(1) : std::sin(angle) / angle;
   } else {
+    // The angle overflows C, as in PyTorch.
+    if (std::isinf(std::numbers::pi_v<C> * x)) return std::numeric_limits<double>::quiet_NaN();
     return sinc_of(static_cast<double>(x));
   }
 };
@@ -388,6 +390,13 @@ Result<Meta> polygamma_meta(int64_t n, const Tensor& self) {
   if (n < 0) return operator_error("n: found " + std::to_string(n) + ", expected 0 or more");
   return real_fraction_of_self(self);
 }
+// Trigamma at 0, -1, -2 and so on. PyTorch's poles are finite: the sine of a rounded multiple of pi
+// is not 0 (ATen/native/Math.h).
+template <class C>
+C trigamma_at_pole(C x) {
+  const C ratio = std::numbers::pi_v<C> / std::sin(std::numbers::pi_v<C> * x);
+  return ratio * ratio;
+}
 // (-1)^(n + 1) n! zeta(n + 1, x)
 Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
   if (n == 0) {
@@ -400,7 +409,11 @@ Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
     elementwise<C>(
         out, out.dtype(),
-        [=](C x) { return static_cast<C>(factor * zeta_of(order, static_cast<double>(x))); }, self);
+        [=](C x) {
+          if (n == 1 && x <= 0 && x == std::trunc(x)) return trigamma_at_pole(x);
+          return static_cast<C>(factor * zeta_of(order, static_cast<double>(x)));
+        },
+        self);
   });
   return {};
 }
@@ -469,11 +482,39 @@ void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
 
 // --- Mantissas and exponents
 
+// Integer exponents do not change the mantissa's dtype.
+bool keeps_mantissa(const Tensor& self, const Tensor& other) {
+  return dtype_category(self.dtype()) >= DtypeCategory::floating &&
+         dtype_category(other.dtype()) <= DtypeCategory::integer;
+}
+Result<Meta> ldexp_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY(Meta meta, promoted(self, other));
+  const Tensor power = Tensor::without_elements(float_or_default(other.dtype()), other.sizes());
+  meta.dtype =
+      keeps_mantissa(self, other) ? self.dtype() : Promotion().add(self).add(power).result();
+  return meta;
+}
+// PyTorch calls std::ldexp for integer exponents: 2^other may be infinite although the result is
+// not. It converts them to int.
+Result<void> ldexp_to(Tensor& out, const Tensor& self, const Tensor& other) {
+  if (keeps_mantissa(self, other) && dtype_category(self.dtype()) == DtypeCategory::floating) {
+    elementwise<double>(
+        out, Dtype::float64,
+        [](double x, double power) {
+          const int64_t whole = std::fabs(power) < 0x1p62 ? static_cast<int64_t>(power) : 0;
+          return std::ldexp(x, static_cast<int>(whole));
+        },
+        self, other);
+    return {};
+  }
+  PT2_TRY(const Tensor power, apply(aten<"pow.Scalar">, {2.0, other}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, power}));
+  copy_elements(out, product);
+  return {};
+}
 Result<Tensor> ldexp_of(Emitter& e, const Tensor& self, const Tensor& other) {
   PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, e(aten<"pow.Scalar">, {2.0, other})}));
-  // Integer exponents do not change the mantissa's dtype.
-  const bool keeps = dtype_category(self.dtype()) >= DtypeCategory::floating &&
-                     dtype_category(other.dtype()) <= DtypeCategory::integer;
+  const bool keeps = keeps_mantissa(self, other);
   return keeps && product.dtype() != self.dtype() ? e(aten<"to.dtype">, {product, self.dtype()})
                                                   : Result<Tensor>(product);
 }
@@ -544,7 +585,7 @@ constexpr OpDef kSpecialOps[] = {
     op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kDegrees>>.with({.slope = Slope::linear}),
     op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kGcd>>.with({.work = 200}),
     op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kLcm>>.with({.work = 200}),
-    op<"aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp_of>,
+    op<"aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp_meta, ldexp_to, ldexp_of>,
     op<"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta, frexp_of>,
 };
 // clang-format on

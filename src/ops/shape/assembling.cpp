@@ -7,6 +7,7 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
+#include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
 #include "ops/shape/pieces.h"
@@ -395,7 +396,7 @@ Result<Tensor> native_channel_shuffle(Emitter& e, const Tensor& self, int64_t gr
   return e(aten<"clone.default">,
            {e(aten<"reshape.default">,
               {e(aten<"permute.default">, {split, Sizes{0, 2, 1, 3}}), self.sizes()}),
-            MemoryFormat::contiguous});
+            suggest_memory_format(self)});
 }
 
 Result<Tensor> index_select_backward(Emitter& e, const Tensor& grad, const Sizes& self_sizes,

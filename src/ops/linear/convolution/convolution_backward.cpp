@@ -111,9 +111,14 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
   ConvolutionGradients out;
   MemoryFormat format = suggest_memory_format(input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
+  // As in the forward pass, only the kernel's format counts for conv1d.
+  const auto strides_of = [&](const Sizes& sizes) {
+    return shape.spatial == 1 ? row_strides(sizes, suggest_format_of_rows(weight))
+                              : format_strides(sizes, format);
+  };
   if (output_mask[0]) {
     PT2_TRY(Tensor gradient,
-            allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
+            allocate(Meta(input.dtype(), input.sizes(), strides_of(input.sizes()))));
     const auto around = turned_around(shape, spatial_sizes(weight, shape.spatial));
     if (around && compute_type(input.dtype()) == ComputeType::single) {
       PT2_TRY(const Tensor kernels, turned_kernels(weight, groups));
@@ -127,7 +132,7 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
   }
   if (output_mask[1]) {
     PT2_TRY(Tensor gradient,
-            allocate(Meta(weight.dtype(), weight.sizes(), format_strides(weight.sizes(), format))));
+            allocate(Meta(weight.dtype(), weight.sizes(), strides_of(weight.sizes()))));
     ConvolutionShape windows = shape;
     windows.transposed = false;
     with_float_compute_type(input.dtype(), [&]<class C>() {

@@ -41,6 +41,8 @@ template <class T>
 void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors,
                       const Precision& precision) {
   auto matrix = map(a);
+  // LAPACK ignores imaginary parts of the diagonal.
+  for (int64_t i = 0; i < a.rows; ++i) matrix(i, i) = std::real(matrix(i, i));
   const Dense<T> triangle = upper ? Dense<T>(matrix.template triangularView<Eigen::Upper>())
                                   : Dense<T>(matrix.template triangularView<Eigen::Lower>());
   const double largest = triangle.cwiseAbs().maxCoeff();
