@@ -406,11 +406,10 @@ Result<Tensor> Decoder::feed(std::span<const int64_t> ids, const CallOptions& op
 }
 
 int64_t Decoder::State::sequences_at_once(int64_t count) const {
-  SymRange range = next->sequences_at_once();
+  const SymRange range = next->sequences_at_once();
   if (range.min == range.max) return range.max.value_or(count);
-  const std::optional<int64_t> most = first ? first->sequences_at_once().max : std::nullopt;
-  if (most) range.max = std::min(range.max.value_or(*most), *most);
-  return range.max ? std::min(count, *range.max) : count;
+  const int64_t most = std::min(count, range.max.value_or(count));
+  return first ? std::min(most, first->sequences_at_once().max.value_or(most)) : most;
 }
 
 bool Decoder::State::knows_padding() const {
