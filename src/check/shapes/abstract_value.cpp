@@ -100,13 +100,7 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
 
 size_t expression_length(const GraphValue& value) {
   size_t length = 0;
-  const auto add = [&](const auto& number) {
-    if (number.is_symbolic()) length += number.spelled()->text.size();
-  };
-  if (const auto* number = std::get_if<SymInt>(&value.meta)) add(*number);
-  if (const auto* number = std::get_if<SymFloat>(&value.meta)) add(*number);
-  if (const auto* flag = std::get_if<SymBool>(&value.meta)) add(*flag);
-  if (const TensorMeta* meta = value.tensor()) std::ranges::for_each(meta->sizes, add);
+  for_each_symbolic(value, [&](const auto& number) { length += number.spelled()->text.size(); });
   return length;
 }
 

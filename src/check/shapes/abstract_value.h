@@ -25,7 +25,20 @@ std::optional<Value> abstract_value(const GraphValue& value, const SymbolBinding
 // recorded dtype and rank whose sizes are all 1, which nearly every operator accepts together with
 // others of that kind; or the number 1.
 std::optional<Value> abstract_value_of_ones(const GraphValue& value);
-// Returns the number of characters of the value's expressions in the file, without strides.
+// Calls `visit` with each symbolic number that the file records of the value, a SymInt, SymFloat or
+// SymBool, except strides.
+template <class Visit>
+void for_each_symbolic(const GraphValue& value, const Visit& visit) {
+  const auto see = [&](const auto& number) {
+    if (number.is_symbolic()) visit(number);
+  };
+  if (const auto* number = std::get_if<SymInt>(&value.meta)) see(*number);
+  if (const auto* number = std::get_if<SymFloat>(&value.meta)) see(*number);
+  if (const auto* flag = std::get_if<SymBool>(&value.meta)) see(*flag);
+  if (const TensorMeta* meta = value.tensor())
+    for (const SymInt& size : meta->sizes) see(size);
+}
+// Returns the number of characters of these numbers in the file.
 size_t expression_length(const GraphValue& value);
 // Maps a value of the graph to an abstract value; nothing if it is unknown.
 using Abstraction = std::function<std::optional<Value>(const GraphValue&)>;

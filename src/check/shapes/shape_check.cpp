@@ -127,18 +127,6 @@ bool is_symbolic(const GraphValue& value) {
 
 bool is_unknown(const SymInt& number) { return number.is_symbolic() && !number.hint(); }
 
-// Calls `visit(Expr)` for the expressions that the file records of the value, except strides.
-template <class Visit>
-void for_each_expr(const GraphValue& value, const Visit& visit) {
-  const auto see = [&](const auto& number) {
-    if (number.is_symbolic()) visit(number.expr());
-  };
-  if (const auto* number = std::get_if<SymInt>(&value.meta)) see(*number);
-  if (const auto* number = std::get_if<SymFloat>(&value.meta)) see(*number);
-  if (const auto* flag = std::get_if<SymBool>(&value.meta)) see(*flag);
-  if (const TensorMeta* meta = value.tensor()) std::ranges::for_each(meta->sizes, see);
-}
-
 // Faster than free_symbols, because it makes no list: many nodes may read one long expression.
 bool contains(Expr expr, SymbolId symbol) {
   if (expr.is_symbol()) return expr->symbol == symbol;
@@ -297,8 +285,8 @@ bool ShapeCheck::is_made_here(const SymInt& size) const {
   bool is_operand = false;
   for (const NamedArgument& input : node_.inputs)
     for_each_value(input.arg, [&](ValueId id) {
-      for_each_expr(graph_.value(id), [&](Expr expr) {
-        is_operand = is_operand || contains(expr, size.expr()->symbol);
+      for_each_symbolic(graph_.value(id), [&](const auto& number) {
+        is_operand = is_operand || contains(number.expr(), size.expr()->symbol);
       });
     });
   return !is_operand;
@@ -375,8 +363,8 @@ size_t ShapeCheck::weight() const {
 std::vector<SymbolId> ShapeCheck::symbols() const {
   std::vector<SymbolId> found;
   const auto look = [&](ValueId id) {
-    for_each_expr(graph_.value(id), [&](Expr expr) {
-      std::ranges::copy(free_symbols(expr), std::back_inserter(found));
+    for_each_symbolic(graph_.value(id), [&](const auto& number) {
+      std::ranges::copy(free_symbols(number.expr()), std::back_inserter(found));
     });
   };
   for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
