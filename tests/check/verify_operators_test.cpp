@@ -22,6 +22,17 @@ std::string lines(const Diagnostics& findings) {
   return text;
 }
 
+Program program_of(const std::string& text) {
+  std::vector<Error> errors;
+  Result<Program> program = parse_program(text, "text", errors);
+  EXPECT_TRUE(program) << program.error().text();
+  return program ? *std::move(program) : Program();
+}
+
+Diagnostics verify_text(const std::string& text) {
+  return pt2::verify_program(program_of(text), "program", Level::full, kOptions);
+}
+
 Diagnostics verify_program(const test::BrokenProgram& program) {
   const std::string bytes = test::broken_file(program);
   return verify_bytes(std::as_bytes(std::span(bytes)), nullptr, program.name + ".pt2", Level::full,
@@ -119,10 +130,7 @@ TEST(VerifyOperators, SizesThatNobodyKnowsMayBeSymbolsOfTheirOwn) {
   }
 }
 )";
-    std::vector<Error> errors;
-    const auto program = parse_program(text, "text", errors);
-    EXPECT_TRUE(program) << program.error().text();
-    return lines(pt2::verify_program(*program, "program", Level::full, kOptions));
+    return lines(verify_text(text));
   };
   EXPECT_EQ(findings_of("u2, 3", "s0, 3").find("V609"), std::string::npos)
       << findings_of("u2, 3", "s0, 3");
@@ -143,10 +151,7 @@ TEST(VerifyOperators, DtypesOfSparseTensorsAreCheckedToo) {
   }
 }
 )";
-    std::vector<Error> errors;
-    const auto program = parse_program(text, "text", errors);
-    EXPECT_TRUE(program) << program.error().text();
-    return lines(pt2::verify_program(*program, "program", Level::full, kOptions));
+    return lines(verify_text(text));
   };
   EXPECT_EQ(findings_of("f64").find("%y"), std::string::npos) << findings_of("f64");
   EXPECT_NE(findings_of("f32").find("%y"), std::string::npos) << findings_of("f32");
@@ -171,11 +176,9 @@ TEST(VerifyOperators, LongSizesAreComputedOnceForAllNodes) {
     text += "] = aten.sym_size.int(self=%x, dim=0)\n";
     for (int i = 0; i < nodes; ++i)
       text += "    %y" + std::to_string(i) + ": f32[s0, 3] = aten.add.Tensor(self=%x, other=%n)\n";
-    std::vector<Error> errors;
-    const auto program = parse_program(text + "    return %y0\n  }\n}\n", "text", errors);
-    EXPECT_TRUE(program) << program.error().text();
+    const Program program = program_of(text + "    return %y0\n  }\n}\n");
     const std::clock_t start = std::clock();
-    pt2::verify_program(*program, "program", Level::full, kOptions);
+    pt2::verify_program(program, "program", Level::full, kOptions);
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
   EXPECT_LT(seconds(400), 4 * seconds(50));
@@ -202,10 +205,7 @@ TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
   }
 }
 )";
-    std::vector<Error> errors;
-    const auto program = parse_program(text, "text", errors);
-    EXPECT_TRUE(program) << program.error().text();
-    return lines(pt2::verify_program(*program, "program", Level::full, kOptions));
+    return lines(verify_text(text));
   };
   for (const char* numbers : {"4", "0"})
     EXPECT_EQ(findings_of(numbers).find("V609"), std::string::npos) << findings_of(numbers);
