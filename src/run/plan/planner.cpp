@@ -501,8 +501,7 @@ NodeSet Planner::level_nodes() {
       out.insert(made_by.begin(), made_by.end());
     }
     if (maker->make != make_product) continue;
-    const TensorMeta* made = record(node);
-    const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+    const auto dtype = recorded_dtype(node);
     widens_ = dtype && is_half(*dtype);
     if (const auto weights = find_product_weights(*this, node))
       out.insert(weights->made_by.begin(), weights->made_by.end());
@@ -519,6 +518,11 @@ const TensorMeta* Planner::record(const BoundArgument& argument) const {
 const TensorMeta* Planner::record(const BoundNode& node) const {
   const auto* id = node.node->outputs.empty() ? nullptr : node.node->outputs[0].get_if<ValueId>();
   return id == nullptr ? nullptr : graph_.graph->value(*id).tensor();
+}
+
+std::optional<Dtype> Planner::recorded_dtype(const BoundNode& node) const {
+  const TensorMeta* made = record(node);
+  return made == nullptr ? std::nullopt : made->dtype.dtype();
 }
 
 bool Planner::has_sizes_of(const BoundNode& node, const BoundArgument& argument) const {

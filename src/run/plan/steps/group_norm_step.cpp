@@ -89,8 +89,7 @@ bool has_half_statistics(const Planner& planner, const BoundNode& node) {
     const Tensor* parameter = planner.elements(node, name);
     return parameter != nullptr && parameter->dtype() == Dtype::float32;
   };
-  const TensorMeta* made = planner.record(node);
-  const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+  const auto dtype = planner.recorded_dtype(node);
   return dtype && ops::is_half(*dtype) && !is_wide("weight") && !is_wide("bias");
 }
 

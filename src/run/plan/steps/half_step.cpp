@@ -76,8 +76,7 @@ std::vector<ValueId> operands_of(const Planner& planner, const BoundNode& node) 
 }  // namespace
 
 StepPointer make_half(const Planner& planner, const BoundNode& node, const StepMaker& make) {
-  const TensorMeta* made = planner.record(node);
-  const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+  const auto dtype = planner.recorded_dtype(node);
   if (!dtype || !is_half(*dtype) || may_write_to_arguments(node) ||
       !planner.only_first_result_used(node))
     return nullptr;

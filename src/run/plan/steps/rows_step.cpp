@@ -130,8 +130,7 @@ StepPointer make_softmax(const Planner& planner, const BoundNode& node) {
                             : planner.flag(node, "half_to_float") != false;
   if (!dim || converts) return nullptr;
   const std::string_view name = node.op.def->signature->name;
-  const TensorMeta* made = planner.record(node);
-  const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+  const auto dtype = planner.recorded_dtype(node);
   // PyTorch rounds the sums of halves to their dtype here; the kernel keeps them in float32.
   const bool is_log = name.find("log_softmax") != std::string_view::npos;
   if (is_log && dtype && ops::is_half(*dtype)) return nullptr;

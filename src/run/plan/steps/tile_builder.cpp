@@ -47,8 +47,7 @@ bool makes_floats(const BoundNode& node, Unary function) {
 
 bool TileBuilder::add(const BoundNode& node) {
   // Without a record the result counts as float32, and so must its operands.
-  const TensorMeta* made = planner_.record(node);
-  const auto recorded = made == nullptr ? std::nullopt : made->dtype.dtype();
+  const auto recorded = planner_.recorded_dtype(node);
   node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
   if (const auto dtype = cast_of(planner_, node))
     return recorded == dtype && tile_element(*dtype) && add_cast(node);
