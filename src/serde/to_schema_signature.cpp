@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 #include "serde/to_schema_internal.h"
@@ -10,7 +11,8 @@ using Kind = ArgumentSpec::Kind;
 
 schema::TensorArgument tensor_argument(const ArgumentSpec& spec) { return {.name = spec.name}; }
 
-schema::ConstantValue constant_value(const Argument& value, int version) {
+// Nothing for a value that has no place in ConstantValue.
+std::optional<schema::ConstantValue> constant_value(const Argument& value, int version) {
   using enum schema::ConstantValueCase;
   using Value = schema::ConstantValue;
   if (const auto* number = value.get_if<int64_t>()) return Value::make<as_int>(*number);
@@ -18,19 +20,14 @@ schema::ConstantValue constant_value(const Argument& value, int version) {
   if (const auto* text = value.get_if<std::string>()) return Value::make<as_string>(*text);
   if (const auto* flag = value.get_if<bool>())
     return version < 800 ? Value::make<as_int_bool>(*flag) : Value::make<as_bool>(*flag);
-  return Value::make<as_none>(schema::None{});
+  return value.is<None>() ? std::optional(Value::make<as_none>(schema::None{})) : std::nullopt;
 }
 
-bool has_constant_value(const Argument& value) {
-  return value.is<None>() || value.is<int64_t>() || value.is<double>() || value.is<std::string>() ||
-         value.is<bool>();
-}
-
-// Since 5.3 constant inputs have their own alternative, with the input's name. It has no place for
-// other values, which stay user inputs.
-bool is_constant_input(const InputSpec& spec, int version) {
-  return spec.arg.is_constant() && version >= 503 && !spec.arg.name.empty() &&
-         has_constant_value(spec.arg.value);
+// Since 5.3 constant inputs have their own alternative, with the input's name. Other constants stay
+// user inputs: nothing.
+std::optional<schema::ConstantValue> constant_input_value(const InputSpec& spec, int version) {
+  if (!spec.arg.is_constant() || version < 503 || spec.arg.name.empty()) return std::nullopt;
+  return constant_value(spec.arg.value, version);
 }
 
 schema::InputSpec write_input_spec(const InputSpec& spec, int version) {
@@ -39,9 +36,9 @@ schema::InputSpec write_input_spec(const InputSpec& spec, int version) {
   const std::string target = spec.target.value_or("");
   switch (spec.kind) {
     case InputKind::user_input:
-      if (is_constant_input(spec, version)) {
-        return Spec::make<constant_input>(schema::InputToConstantInputSpec{
-            .name = spec.arg.name, .value = constant_value(spec.arg.value, version)});
+      if (auto value = constant_input_value(spec, version)) {
+        return Spec::make<constant_input>(
+            schema::InputToConstantInputSpec{.name = spec.arg.name, .value = *std::move(value)});
       }
       return Spec::make<user_input>(
           schema::UserInputSpec{.arg = write_argument_spec(spec.arg, version)});
