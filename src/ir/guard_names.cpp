@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "ir/symbols/symbols_internal.h"
 #include "pt2/ir/guards.h"
 #include "pt2/ir/pytree.h"
 
@@ -43,10 +44,9 @@ std::string key_step(const TreeSpec& spec, size_t child) {
 // Collects the texts of the leaves. Below an empty path all texts are empty, and so they are below
 // a path longer than any that guards may name: each leaf would repeat it.
 void collect(const TreeSpec& spec, const std::string& path, std::vector<std::string>& paths) {
-  constexpr size_t kMaxPathBytes = 4096;  // as parse_guard
   if (spec.is_leaf()) paths.push_back(path);
   const bool is_sure =
-      !path.empty() && path.size() <= kMaxPathBytes && spec.kind != TreeKind::registered;
+      !path.empty() && path.size() <= kMaxSourceBytes && spec.kind != TreeKind::registered;
   for (size_t i = 0; i < spec.children.size(); ++i)
     collect(spec.children[i], is_sure ? path + key_step(spec, i) : "", paths);
 }

@@ -8,6 +8,9 @@
 
 namespace pt2 {
 
+// The longest name of an input in a guard, in bytes.
+inline constexpr size_t kMaxSourceBytes = 4096;
+
 struct ExprFunction {
   ExprOp op;
   std::string_view name;  // sympy's name in srepr

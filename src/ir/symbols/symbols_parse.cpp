@@ -626,7 +626,6 @@ class Parser {
   }
 
   // Bounded because messages repeat an input's name for each use of the source.
-  static constexpr size_t kMaxSourceBytes = 4096;
 
   Lexer lexer_;
   ExprPool& pool_;
