@@ -494,6 +494,12 @@ Result<Meta> ldexp_meta(const Tensor& self, const Tensor& other) {
       keeps_mantissa(self, other) ? self.dtype() : Promotion().add(self).add(power).result();
   return meta;
 }
+Result<Tensor> ldexp_of(Emitter& e, const Tensor& self, const Tensor& other) {
+  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, e(aten<"pow.Scalar">, {2.0, other})}));
+  const bool keeps = keeps_mantissa(self, other);
+  return keeps && product.dtype() != self.dtype() ? e(aten<"to.dtype">, {product, self.dtype()})
+                                                  : Result<Tensor>(product);
+}
 // PyTorch calls std::ldexp for integer exponents: 2^other may be infinite although the result is
 // not. It converts them to int.
 Result<void> ldexp_to(Tensor& out, const Tensor& self, const Tensor& other) {
@@ -507,16 +513,11 @@ Result<void> ldexp_to(Tensor& out, const Tensor& self, const Tensor& other) {
         self, other);
     return {};
   }
-  PT2_TRY(const Tensor power, apply(aten<"pow.Scalar">, {2.0, other}));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, power}));
+  Context context;
+  Runner runner(context);
+  PT2_TRY(const Tensor product, ldexp_of(runner, self, other));
   copy_elements(out, product);
   return {};
-}
-Result<Tensor> ldexp_of(Emitter& e, const Tensor& self, const Tensor& other) {
-  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, e(aten<"pow.Scalar">, {2.0, other})}));
-  const bool keeps = keeps_mantissa(self, other);
-  return keeps && product.dtype() != self.dtype() ? e(aten<"to.dtype">, {product, self.dtype()})
-                                                  : Result<Tensor>(product);
 }
 Result<std::array<Meta, 2>> frexp_meta(const Tensor& self) {
   PT2_TRY(Meta mantissa, strict_float_as_self(self));
