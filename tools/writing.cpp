@@ -26,7 +26,6 @@ namespace pt2::tools {
 namespace {
 
 constexpr size_t kShownLines = 20;
-constexpr std::string_view kOutputDevice = "/dev/stdout";  // add_written_option
 
 // Writes after what the stream holds. Opening /dev/stdout would replace the file behind it.
 class StreamSink : public Sink {
@@ -134,7 +133,7 @@ std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
 
 Option add_written_option(CommandLine& line, std::string& output, const std::string& text) {
   const auto take = [&output](const std::string& file) -> Result<void> {
-    output = file == "-" ? "/dev/stdout" : file;
+    output = file == "-" ? kOutputDevice : file;
     return {};
   };
   return line.add_checked("-o,--output", take, text).type_name("FILE");

@@ -20,7 +20,9 @@ struct Writing {
   bool check = false;
   bool json = false;
 };
-// Adds option -o of a verb that writes a .pt2; "-" becomes the path of standard output.
+// The path of standard output, for which "-" stands.
+inline constexpr std::string_view kOutputDevice = "/dev/stdout";
+// Adds option -o of a verb that writes a .pt2; "-" becomes kOutputDevice.
 Option add_written_option(CommandLine& line, std::string& output,
                           const std::string& text =
                               "the .pt2 file to write; may be the one that is "

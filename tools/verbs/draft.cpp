@@ -35,7 +35,7 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
         "found the ending '.bin', expected another: with --external, the .bin file holds the "
         "tensors",
         options.out};
-  if (options.external && options.out == "/dev/stdout")
+  if (options.external && options.out == kOutputDevice)
     return Error{ErrorCode::argument,
                  "--external writes a second file beside the draft; give -o a file's name", ""};
   if (options.external) PT2_TRY_VOID(check_not_read(beside.string(), {options.source.file}));
@@ -49,7 +49,7 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
   for (const std::string& each : report.left_out)
     print_warning(environment, "the draft leaves out " + each);
   if (options.external) PT2_TRY_VOID(write_file(beside.string(), bytes_of(file->external), {}));
-  const bool is_printed = options.out == "/dev/stdout";
+  const bool is_printed = options.out == kOutputDevice;
   return write_text(environment, is_printed ? "" : options.out, write_draft(file->module), {});
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "change/contents.h"
 #include "change/sizes.h"
+#include "package/payload_readers.h"
 #include "pt2/check_inputs.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/tools/weights.h"
@@ -170,7 +171,7 @@ Result<int> edit(const EditArguments& options, Environment& environment) {
   if (options.device) {
     PT2_TRY_VOID(list_tensors(saved));
     PT2_TRY(const Device device, parse_device(*options.device));
-    const std::string text = device.type + (device.index ? fmt::format(":{}", *device.index) : "");
+    const std::string text = device_text(device.type, device.index);
     for_each_tensor(saved, [&](SavedTensor& each) { each.device = text; });
   }
   if (options.takes_part()) {

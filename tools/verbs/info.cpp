@@ -8,6 +8,7 @@
 #include "ir/target.h"
 #include "lower/written_memory.h"
 #include "package/held_tensors.h"
+#include "package/payload_readers.h"
 #include "pt2/conversion.h"
 #include "pt2/ir/type_text.h"
 #include "pt2/ops/operators.h"
@@ -103,8 +104,7 @@ std::vector<std::string> other_devices(const Program& program) {
   for (const ValueId id : program.graph.values())
     if (const TensorMeta* meta = program.graph.value(id).tensor();
         meta && meta->device.type != "cpu")
-      out.insert(meta->device.type +
-                 (meta->device.index ? fmt::format(":{}", *meta->device.index) : ""));
+      out.insert(device_text(meta->device.type, meta->device.index));
   return {out.begin(), out.end()};
 }
 
