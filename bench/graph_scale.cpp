@@ -1,7 +1,7 @@
-// Do reading, verifying, canonicalising, printing and writing a graph cost time in proportion to
-// its nodes? graph_scale [NODES]: a table for NODES/4, NODES/2 and NODES (100,000 if not given),
-// the fastest of some rounds each; exits with 1 if a step of the largest takes a second or more, or
-// memory passes 2 KB a node beside the metadata's text.
+// Measures whether reading, verifying, canonicalizing, printing and writing a graph take time in
+// proportion to its nodes. graph_scale [NODES] prints a table of the fastest rounds for NODES/4,
+// NODES/2 and NODES (default: 100,000). Exits with 1 if a step of the largest graph takes a second
+// or more, or if memory exceeds 2 KB per node beside the text of metadata.
 #include <malloc.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ constexpr double kMaxSeconds = 1;
 constexpr double kMaxBytesPerNode = 2048;
 constexpr int kRounds = 3;
 
-// A residual network: every value has one to three users, sizes are symbolic, and each node has the
-// metadata that torch.export gives it.
+// Builds a residual network. Every value has one to three users, sizes are symbolic, and each node
+// has metadata as torch.export writes it.
 pt2::Program make_program(size_t nodes) {
   pt2::ProgramBuilder builder;
   const pt2::SymInt batch = builder.dim("s0", {1, 64}, 8);

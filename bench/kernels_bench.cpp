@@ -1,6 +1,6 @@
-// Every kernel beside what the machine can do: arithmetic as a share of the peak of multiply-adds,
-// measured here, and moved bytes as a share of the bandwidth of a copy.
-// kernels_bench [NAME] [--threads N]: only kernels whose name begins with NAME.
+// Compares every kernel with the machine's limits: arithmetic as a share of the measured peak of
+// multiply-adds, moved bytes as a share of the bandwidth of a copy.
+// kernels_bench [NAME] [--threads N] runs only kernels whose names begin with NAME.
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +33,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/kernels_bench.cpp"
 #include <hwy/foreach_target.h>
-// After foreach_target.h.
+// Must be included after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "kernels/dispatch.h"
@@ -43,8 +43,7 @@ namespace pt2::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Multiply-adds on ten registers that do not wait for one another; returns how many floats were
-// used.
+// Computes independent multiply-adds in ten registers. Returns their number.
 int64_t multiply_adds(int64_t rounds, float* sink) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
@@ -72,7 +71,7 @@ namespace {
 using kernels::Product;
 using kernels::ThreadPool;
 
-// Seconds of the fastest of many calls, for a fifth of a second.
+// Returns the seconds of the fastest call, of as many calls as fit into 200 ms.
 double fastest(const std::function<void()>& call) {
   using Clock = std::chrono::steady_clock;
   double best = 1e9;
@@ -501,8 +500,8 @@ void bench_group_norm(const Bench& bench) {
   });
 }
 
-// An image of 64 channels, doubled by windows of 4 x 4; the gradient of 3 x 3 kernels; zeros
-// around.
+// An image of 64 channels: a transposed convolution with 4 x 4 kernels that doubles it, the
+// gradient of 3 x 3 kernels, and padding with zeros.
 void bench_images(const Bench& bench) {
   constexpr int64_t kSize = 32, kChannels = 64;
   const Floats in = make_floats(kSize * kSize * kChannels);

@@ -1,5 +1,5 @@
-// Every task over one file with Google Benchmark, to watch one's own changes:
-// library_bench [FILE] [--benchmark_filter=decode ...]. Comparisons with others: peers.py.
+// Runs every task on one file with Google Benchmark, to measure the effect of changes:
+// library_bench [FILE] [--benchmark_filter=decode ...]. peers.py compares with other libraries.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
-// measure_process COMMAND...: for every line on stdin runs the command once, its output thrown
-// away, and prints the seconds that passed, the seconds of processor time and the bytes of its peak
-// resident set. A program of its own because Linux counts what the parent had resident before exec
-// into the child's peak: a small parent keeps that below what is measured.
+// measure_process COMMAND...: for every line on stdin, runs the command once, discards its output,
+// and prints the wall time and the processor time in seconds and the peak resident set in bytes.
+// This is a separate small program because Linux counts the parent's resident memory before exec
+// into the child's peak.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>

@@ -62,7 +62,7 @@ Result<Job> prepare_crc(const std::string& path, unsigned threads) {
   return Job{bytes, std::move(run)};
 }
 
-// The memory bandwidth that checksums are measured against: the same mapped bytes, merely added up.
+// Measures the memory bandwidth that checksums are compared with: adds up the same mapped bytes.
 Result<Job> prepare_read(const std::string& path, unsigned threads) {
   PT2_TRY(Record file, map_file(path));
   auto run = [file, threads, path]() -> Result<void> {
@@ -73,7 +73,7 @@ Result<Job> prepare_read(const std::string& path, unsigned threads) {
     for (unsigned i = 1; i < threads; ++i) others.emplace_back(work, i);
     work(0);
     for (std::thread& other : others) other.join();
-    // Depends on every total, so that the compiler may not drop the reads.
+    // The result depends on every total, so the compiler cannot remove the reads.
     if (std::ranges::count(totals, 0u) < threads) return {};
     return Error{ErrorCode::invalid, "there is nothing but zeros to read", path};
   };

@@ -1,4 +1,4 @@
-// The pieces of work that benchmarks time, each over one .pt2 file that is opened beforehand.
+// The tasks that benchmarks time. Each works on one .pt2 file that is opened before.
 #ifndef PT2_BENCH_TASKS_H
 #define PT2_BENCH_TASKS_H
 
@@ -13,7 +13,7 @@
 namespace pt2::bench {
 
 struct Job {
-  uint64_t bytes = 0;  // that one run works on
+  uint64_t bytes = 0;  // the number of bytes that one run processes
   std::function<Result<void>()> run;
 };
 

@@ -1,6 +1,6 @@
-// worker TASK FILE [THREADS]: prints the bytes that the task works on, then runs it once for every
-// line on stdin and prints the seconds that passed and the seconds of processor time. A driver
-// interleaves several such processes (rounds.py).
+// worker TASK FILE [THREADS]: prints the number of bytes that the task works on. Then, for every
+// line on stdin, runs the task once and prints the wall time and the processor time in seconds.
+// rounds.py interleaves several such processes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

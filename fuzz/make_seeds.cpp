@@ -1,4 +1,4 @@
-// make_seeds TEST_DATA CORPUS: writes the first inputs of each fuzz target to CORPUS/TARGET/.
+// make_seeds TEST_DATA CORPUS: writes the seed inputs of each fuzz target to CORPUS/TARGET/.
 #include "seeds.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-// The operators that the programs of the corpus were exported with, as their authors wrote them in
-// Python (torch.library, namespaces corpus and corpus_effect).
+// The custom operators of the corpus programs, which were written in Python (torch.library,
+// namespaces corpus and corpus_effect).
 #ifndef PT2_TESTS_CORPUS_OPERATORS_H
 #define PT2_TESTS_CORPUS_OPERATORS_H
 
@@ -14,7 +14,7 @@
 
 namespace pt2::test {
 
-// y = x * a + sum(dims), then y + bias or, in another mode, y - bias.
+// Returns y = x * a + sum(dims), plus bias in the mode "add" and minus bias in other modes.
 inline Tensor scale_shift(const Tensor& x, double a, const std::vector<int64_t>& dims,
                           const std::optional<Tensor>& bias, const std::string& mode,
                           const std::vector<bool>&) {
@@ -37,7 +37,7 @@ inline void add_into(Tensor out, const Tensor& x) {
     out.data<float>()[i * out.stride(0)] += added.data<float>()[i];
 }
 
-// x.clone().chunk(n), None, n + 1, of a vector.
+// Returns x.clone().chunk(n), None and n + 1 for a vector x.
 inline std::tuple<std::vector<Tensor>, std::optional<Tensor>, int64_t> parts(const Tensor& x,
                                                                              int64_t n) {
   const Tensor copy = x.contiguous().clone();

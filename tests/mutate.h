@@ -1,5 +1,5 @@
-// Fuzzing without an engine: the entry points of fuzz/ on some seconds of random damage to real
-// files. The sequence is the same in every run; how far it gets depends on the time.
+// Fuzzing without a fuzzing engine: runs the entry points of fuzz/ on randomly damaged real files
+// for some seconds. The sequence is the same in every run; its length depends on the time.
 #ifndef PT2_TESTS_MUTATE_H
 #define PT2_TESTS_MUTATE_H
 
@@ -25,7 +25,7 @@ class Mutator {
   }
 
  private:
-  // Not std::uniform_int_distribution, whose results differ between standard libraries.
+  // std::uniform_int_distribution is not used: its results differ between standard libraries.
   size_t below(size_t bound) { return bound == 0 ? 0 : random_() % bound; }
   const Bytes& any_seed() { return seeds_[below(seeds_.size())]; }
 
@@ -65,8 +65,8 @@ class Mutator {
     }
   }
 
-  // A little-endian number of a width that zip, pickle and torch.save headers use, near the borders
-  // of its range or of what stood there.
+  // Writes a little-endian number of a width that zip, pickle and torch.save headers use. It is
+  // near the borders of its range or near the old number.
   void put_integer(Bytes& bytes, size_t place) {
     size_t width = std::min(bytes.size() - place, size_t{1} << below(4));
     uint64_t old = 0;
@@ -110,7 +110,7 @@ class Mutator {
   std::mt19937_64 random_{20240229};
 };
 
-// Calls `entry` with every seed of `target`, then with damaged ones. The input in work is kept in
+// Calls `entry` with every seed of `target`, then with damaged seeds. Keeps the current input in
 // `<target>_last_input.bin` of the working folder, because a sanitizer ends the process.
 inline void run_mutations(std::string_view target, void (*entry)(std::span<const std::byte>),
                           std::chrono::seconds duration = std::chrono::seconds(10)) {

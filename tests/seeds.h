@@ -1,5 +1,5 @@
-// Starting points for mutation and fuzzing, cut from the test data. For our own files only: what is
-// not a plain zip of stored records gives no records.
+// Seeds for mutation and fuzzing, taken from the test data. The zip reader here is for these files
+// only: files that are not plain zips of stored records give no records.
 #ifndef PT2_TESTS_SEEDS_H
 #define PT2_TESTS_SEEDS_H
 
@@ -60,7 +60,7 @@ inline std::vector<Record> stored_records(std::span<const std::byte> zip) {
   return records;
 }
 
-// A file of each archive layout and schema spelling, and everything malformed that is small.
+// Returns a file of each archive layout and schema spelling, and all small malformed files.
 inline std::vector<Bytes> file_seeds(const std::filesystem::path& data) {
   constexpr size_t kMaxBytes = 24 * 1024;
   std::vector<std::filesystem::path> paths;
@@ -81,8 +81,8 @@ inline std::vector<Bytes> file_seeds(const std::filesystem::path& data) {
   return seeds;
 }
 
-// Records whose name ends in one of `endings`, also those inside records that are zips (torch.save
-// files).
+// Adds the records whose names end in one of `endings`, including records inside of nested zips
+// (torch.save files).
 inline void add_records(std::span<const std::byte> zip, std::span<const std::string_view> endings,
                         std::vector<Bytes>& seeds) {
   for (Record& record : stored_records(zip)) {
@@ -139,7 +139,7 @@ inline std::vector<Bytes> float_text_seeds(const std::filesystem::path&) {
   return seeds;
 }
 
-// Both spellings of the recorded expressions, and guards.
+// Returns both spellings of the recorded expressions, and guards.
 inline std::vector<Bytes> expression_seeds(const std::filesystem::path& data) {
   std::vector<Bytes> seeds;
   std::ifstream file(data / "symbols" / "values.tsv");
@@ -184,7 +184,7 @@ inline std::vector<Bytes> tensor_file_seeds(const std::filesystem::path& data) {
   return seeds;
 }
 
-// Bare JSON: a container, and programs of the early draft.
+// Returns bare JSON documents: a container, and programs of the early draft.
 inline std::vector<Bytes> document_seeds(const std::filesystem::path& data) {
   std::vector<std::filesystem::path> paths;
   for (const char* folder : {"containers", "draft"})
@@ -196,7 +196,7 @@ inline std::vector<Bytes> document_seeds(const std::filesystem::path& data) {
   return seeds;
 }
 
-// Decisions for tests/convert/program_edits.h.
+// Returns random bytes, from which tests/convert/program_edits.h reads its decisions.
 inline std::vector<Bytes> program_seeds(const std::filesystem::path&) {
   std::mt19937_64 random(20240229);
   std::vector<Bytes> seeds(256, Bytes(64));

@@ -1,4 +1,4 @@
-// A folder of its own for each test that writes files, so that tests may run beside one another.
+// A separate folder for each test that writes files, so that tests can run concurrently.
 #ifndef PT2_TESTS_TEMPORARY_FOLDER_H
 #define PT2_TESTS_TEMPORARY_FOLDER_H
 
@@ -11,7 +11,7 @@
 
 namespace pt2::test {
 
-// Removed at the end, with what is in it.
+// The destructor removes the folder and its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -31,7 +31,7 @@ contains
     error stop 1
   end subroutine
 
-  ! What does not fit is refused with the name of the input.
+  ! Checks that the error about a wrong size names the input.
   subroutine show_errors()
     real(c_float) :: pixels(9), scores(10, 1)
     character(:), allocatable :: refusal
@@ -40,7 +40,7 @@ contains
     if (index(refusal, "input 'image'") /= 1) error stop 2
   end subroutine
 
-  ! A .npy file is a header and the elements, row by row: the columns of an array here.
+  ! A .npy file is a header, then row-major elements: the rows of the file become the columns of the array.
   subroutine recognise(name)
     character(*), intent(in) :: name
     real(c_float), allocatable :: images(:, :, :, :), scores(:, :)

@@ -1,4 +1,5 @@
-! What follows each prompt, greedily: generate FOLDER COUNT READ IDS..., where READ is what an encoder reads, or -.
+! Prints the greedily generated tokens of each prompt: generate FOLDER COUNT READ IDS...
+! READ is the encoder's input ids, or - without an encoder. Each IDS is one prompt.
 module counting
   use, intrinsic :: iso_c_binding
   implicit none

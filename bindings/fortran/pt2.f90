@@ -1,7 +1,7 @@
-! libpt2 for Fortran 2008: PyTorch's exported programs run on arrays where they are.
+! libpt2 for Fortran 2008. Runs PyTorch's exported programs on Fortran arrays without copying them.
 !
-! Fortran's first index runs fastest, PyTorch's last one does: an array real :: a(8, 8, 1, n) is, without a
-! copy, a tensor of the sizes [n, 1, 8, 8]: pt2_tensor(a) has the sizes of the array in reverse.
+! Fortran arrays are column-major, PyTorch tensors are row-major. So pt2_tensor(a) has the sizes of the array in reverse
+! order: the array real :: a(8, 8, 1, n) is a tensor of the sizes [n, 1, 8, 8].
 module pt2
   use, intrinsic :: iso_c_binding
   implicit none
@@ -23,7 +23,7 @@ module pt2
     integer(c_int8_t) :: read_only = 0
   end type
 
-  ! A whole array as a tensor. It must stay where it is while the tensor is used.
+  ! A view of a whole array as a tensor. The array must neither move nor be freed while the tensor is used.
   type :: pt2_tensor
     private
     type(c_ptr) :: elements = c_null_ptr
@@ -35,19 +35,20 @@ module pt2
     module procedure tensor_real32, tensor_real64, tensor_int32, tensor_int64
   end interface
 
-  ! A program ready to run; threads may share it.
+  ! A loaded program. Threads may share it.
   type :: pt2_model
     type(c_ptr) :: handle = c_null_ptr
   end type
-  ! Calls that keep what the program changes; for one thread at a time.
+  ! Runs a model and keeps the state that the program changes. One thread at a time may use it.
   type :: pt2_session
     type(c_ptr) :: handle = c_null_ptr
   end type
-  ! A language model: a folder of Transformers' exporter, or one program that takes token ids. For one thread at a time.
+  ! A language model: a folder written by Transformers' exporter, or one program that takes token ids. One thread at a
+  ! time may use it.
   type :: pt2_decoder
     type(c_ptr) :: handle = c_null_ptr
   end type
-  ! How tokens are drawn: as they are here, the most likely one.
+  ! How tokens are drawn. The default values always take the most likely token.
   type :: pt2_sampling
     real(c_double) :: temperature = 0
     integer(c_int64_t) :: top_k = 0
@@ -79,7 +80,8 @@ module pt2
   end type
 
   abstract interface
-    ! Told each token as soon as it is known, and the number of its prompt, from 0 on; anything but 0 ends.
+    ! Receives each token as soon as it is known, with the index (from 0) of its prompt. A result other than 0 ends
+    ! generation.
     function pt2_told(prompt, token, user) bind(c) result(ends)
       import
       integer(c_size_t), value :: prompt
@@ -89,7 +91,8 @@ module pt2
     end function
   end interface
 
-  ! The library writes results on success only: intent(out) would leave them undefined after an error.
+  ! The library writes results only on success. They are intent(inout) because intent(out) would leave them undefined
+  ! after an error.
   interface
     function c_decoder_open(path, length, options, out) bind(c, name="pt2_decoder_open") result(error)
       import
@@ -181,7 +184,7 @@ module pt2
 
 contains
 
-  ! `message` stays empty where nothing went wrong.
+  ! Frees the error and sets `message` to its text, or to "" if there is no error.
   subroutine take_error(error, message)
     type(c_ptr), intent(in) :: error
     character(:), allocatable, intent(out) :: message
@@ -212,7 +215,7 @@ contains
     call take_error(c_session_create(model%handle, c_null_ptr, session%handle), message)
   end subroutine
 
-  ! Reads the arrays of `inputs` and fills those of `outputs`.
+  ! Runs the program once. Reads the arrays of `inputs` and fills those of `outputs`.
   subroutine pt2_run(session, inputs, outputs, message)
     type(pt2_session), intent(in) :: session
     type(pt2_tensor), intent(in), target :: inputs(:), outputs(:)
@@ -236,7 +239,8 @@ contains
     call take_error(c_decoder_open(path, len(path, c_size_t), c_null_ptr, decoder%handle), message)
   end subroutine
 
-  ! What the programs take beside tokens, by name (trailing blanks do not count): what an encoder reads, which runs now.
+  ! Sets the inputs that the programs take beside tokens, by name; trailing blanks of names do not count. If the model
+  ! has an encoder, these are the encoder's inputs and the encoder runs now.
   subroutine pt2_give(decoder, names, inputs, message)
     type(pt2_decoder), intent(in) :: decoder
     character(*), intent(in), target :: names(:)
@@ -259,8 +263,9 @@ contains
     end do
   end subroutine
 
-  ! What follows prompts that lie in `ids` one behind the other, of `counts` ids each: at most size(tokens, 1) tokens
-  ! behind prompt i, of which tokens(:lengths(i), i) were made. What is not given is that of generation_config.json.
+  ! Generates at most size(tokens, 1) tokens after each prompt. `ids` holds the prompts one after another, `counts` the
+  ! number of ids of each. tokens(:lengths(i), i) are the new tokens of prompt i. Defaults of absent arguments come from
+  ! generation_config.json.
   subroutine pt2_generate(decoder, ids, counts, tokens, lengths, message, sampling, stop_ids, told)
     type(pt2_decoder), intent(in) :: decoder
     integer(c_int64_t), intent(in) :: ids(:)
@@ -296,7 +301,7 @@ contains
       message = "expected as many ids as the counts say"
     if (size(tokens, 2) < size(counts) .or. size(lengths) < size(counts)) message = "expected a place for each prompt"
     if (message /= "") return
-    if (size(tokens, 1) == 0) return ! to the library, 0 is the number of generation_config.json
+    if (size(tokens, 1) == 0) return ! the library takes 0 to mean the number in generation_config.json
     call take_error(c_generate(decoder%handle, ids, int(counts, c_size_t), size(counts, kind=c_size_t), options, &
                                c_null_ptr, made, c_null_ptr), message)
     do i = 1, size(counts)

@@ -3,7 +3,7 @@ package pt2
 /*
 #include <pt2/c/pt2.h>
 
-// Defined in Go; the preamble of a file that exports may only declare.
+// Defined in Go below. The preamble of a file with //export may only declare functions.
 int32_t pt2GoToken(size_t prompt, int64_t token, void* user);
 */
 import "C"
@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// Sampling says how tokens are drawn. TopK 0 and TopP 1 leave none out; Temperature 0 takes the
-// most likely one.
+// Sampling says how tokens are drawn. TopK 0 and TopP 1 draw from all tokens; Temperature 0 always
+// takes the most likely token.
 type Sampling struct {
 	Temperature float64
 	TopK        int64
@@ -23,23 +23,23 @@ type Sampling struct {
 	Seed        uint64
 }
 
-// Generate says how to go on. What is not given is that of generation_config.json.
+// Generate holds the options of generation. Zero values mean the defaults of generation_config.json.
 type Generate struct {
 	MaxNewTokens int64
 	Sampling     *Sampling
-	// StopIDs that are empty, but not nil, stop nowhere.
+	// StopIDs end generation. Nil means those of generation_config.json; an empty slice means none.
 	StopIDs []int64
-	// OnToken is told the number of the prompt and each token as soon as it is known; false ends.
+	// OnToken receives the prompt's index and each token as soon as it is known; false ends generation.
 	OnToken func(prompt int, token int64) bool
 }
 
-// Decoder is a language model: a folder of Transformers' exporter, or one program that takes token
-// ids. For one goroutine at a time.
+// Decoder is a language model: a folder written by Transformers' exporter, or one program that takes
+// token ids. One goroutine at a time may use it.
 type Decoder struct {
 	handle *C.pt2_decoder
 }
 
-// OpenDecoder reads a folder or a file.
+// OpenDecoder opens the language model in a folder or a file.
 func OpenDecoder(path string) (*Decoder, error) {
 	decoder := &Decoder{}
 	text := []byte(path + "\x00")
@@ -51,7 +51,8 @@ func OpenDecoder(path string) (*Decoder, error) {
 	return decoder, nil
 }
 
-// Give takes what the programs want beside tokens, by name: what an encoder reads, which runs now.
+// Give sets the inputs that the programs take beside tokens, by name. If the model has an encoder,
+// these are the encoder's inputs and the encoder runs now.
 func (d *Decoder) Give(inputs map[string]Tensor) error {
 	defer runtime.KeepAlive(d)
 	var pinner runtime.Pinner
@@ -79,7 +80,7 @@ func (d *Decoder) Give(inputs map[string]Tensor) error {
 	return check(C.pt2_decoder_give(d.handle, unsafe.SliceData(named), C.size_t(len(named)), nil))
 }
 
-// listener is a function that is told tokens, and what it panicked with.
+// listener is a function that receives tokens, and the value of its panic, if any.
 type listener struct {
 	onToken  func(int, int64) bool
 	panicked any
@@ -88,7 +89,7 @@ type listener struct {
 //export pt2GoToken
 func pt2GoToken(prompt C.size_t, token C.int64_t, user unsafe.Pointer) (ends C.int32_t) {
 	told := (*(*cgo.Handle)(user)).Value().(*listener)
-	// A panic would leave out what the library does after the call, and the decoder would stay in use.
+	// A panic must not unwind through the library: the decoder would stay marked as in use.
 	defer func() {
 		if told.panicked = recover(); told.panicked != nil {
 			ends = 1
@@ -100,13 +101,13 @@ func pt2GoToken(prompt C.size_t, token C.int64_t, user unsafe.Pointer) (ends C.i
 	return 1
 }
 
-// Generate gives the new tokens behind each prompt. Several are computed together as far as the
-// program takes that.
+// Generate returns the new tokens of each prompt. Prompts are computed together if the program takes
+// more than one sequence.
 func (d *Decoder) Generate(prompts [][]int64, how Generate) ([][]int64, error) {
 	defer runtime.KeepAlive(d)
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
-	// All lists have one element more, so that they have an address where there is no prompt.
+	// Each slice has one extra element, so that its first element has an address even without prompts.
 	ids := []int64{}
 	counts := make([]C.size_t, len(prompts)+1)
 	for i, prompt := range prompts {

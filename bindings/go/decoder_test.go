@@ -9,7 +9,7 @@ import (
 
 const decoders = "../../tests/data/decoders/"
 
-// What model.generate of Transformers gave.
+// A recorded call of Transformers' model.generate.
 type recorded struct {
 	Inputs map[string][][]int64
 	Prompt []int64

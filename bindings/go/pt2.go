@@ -1,5 +1,5 @@
-// Package pt2 runs PyTorch's exported programs (.pt2) without PyTorch, over libpt2's C interface.
-// pkg-config finds the library, or CGO_CFLAGS and CGO_LDFLAGS name it.
+// Package pt2 runs PyTorch's exported programs (.pt2) without PyTorch, through libpt2's C interface.
+// cgo finds the library through pkg-config, or through CGO_CFLAGS and CGO_LDFLAGS.
 package pt2
 
 /*
@@ -20,7 +20,7 @@ import (
 	"unsafe"
 )
 
-// Error says what went wrong and where; codes are those of pt2.h.
+// Error is an error of the library. Codes are those of pt2.h; Place says where the error occurred.
 type Error struct {
 	Code    int
 	Message string
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 	return e.Place + ": " + e.Message
 }
 
-// check takes an error of the library.
+// check frees the error and returns it as a Go error, or nil if there is none.
 func check(e *C.pt2_error) error {
 	if e == nil {
 		return nil
@@ -47,19 +47,19 @@ func check(e *C.pt2_error) error {
 	}
 }
 
-// Place is an input or output of a model. Sizes are -1 where they depend on the inputs.
+// Place is an input or output of a model. A size of -1 depends on the inputs.
 type Place struct {
 	Name  string
 	Type  string
 	Sizes []int64
 }
 
-// Model is a program ready to run, for any number of goroutines.
+// Model is a loaded program. Goroutines may share it.
 type Model struct {
 	handle *C.pt2_model
 }
 
-// Load reads a file, whose weights stay mapped.
+// Load opens a file. Its weights stay mapped into memory.
 func Load(path string) (*Model, error) {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
@@ -81,7 +81,7 @@ func placeOf(from *C.pt2_place) Place {
 	return place
 }
 
-// Inputs are in the order in which a session takes them.
+// Inputs returns the inputs in the order in which a session takes them.
 func (m *Model) Inputs() ([]Place, error) {
 	defer runtime.KeepAlive(m)
 	var out []Place
@@ -107,7 +107,7 @@ func address[T any](data []T) (unsafe.Pointer, int) {
 	return unsafe.Pointer(unsafe.SliceData(data)), len(data)
 }
 
-// view points into Go's memory, which `pinner` keeps where it is.
+// view returns a view of the tensor's memory, which `pinner` pins.
 func (t *Tensor) view(pinner *runtime.Pinner) (C.pt2_tensor_view, error) {
 	var view C.pt2_tensor_view
 	var pointer unsafe.Pointer
@@ -150,12 +150,12 @@ func (t *Tensor) view(pinner *runtime.Pinner) (C.pt2_tensor_view, error) {
 	return view, nil
 }
 
-// Session runs a model and keeps what it changes. For one goroutine at a time.
+// Session runs a model and keeps the state that it changes. One goroutine at a time may use it.
 type Session struct {
 	handle *C.pt2_session
 }
 
-// NewSession starts one; the model's weights are shared.
+// NewSession starts a session, which shares the model's weights.
 func (m *Model) NewSession() (*Session, error) {
 	defer runtime.KeepAlive(m)
 	session := &Session{}
@@ -166,8 +166,8 @@ func (m *Model) NewSession() (*Session, error) {
 	return session, nil
 }
 
-// Run reads inputs and fills outputs where they are; nothing is copied or kept. Inputs that the
-// program changes are changed.
+// Run reads `inputs` and writes `outputs` in the caller's memory, and keeps no reference to either.
+// The program may change its inputs in place.
 func (s *Session) Run(inputs []Tensor, outputs []Tensor) error {
 	defer runtime.KeepAlive(s)
 	var pinner runtime.Pinner

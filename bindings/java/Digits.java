@@ -23,7 +23,7 @@ final class Digits {
     return best;
   }
 
-  /** What does not fit is refused, and the exception says where. */
+  /** Checks that exceptions name the input or the file. */
   static void checkErrors(Model model) {
     try {
       model.run(new Tensor(new float[9], 9));

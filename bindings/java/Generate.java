@@ -6,13 +6,16 @@ import pt2.Pt2Exception;
 import pt2.Sampling;
 import pt2.Tensor;
 
-/** What follows each prompt, greedily: Generate FOLDER COUNT READ IDS..., where READ is what an encoder reads, or -. */
+/**
+ * Prints the greedily generated tokens of each prompt: Generate FOLDER COUNT READ IDS... READ is the encoder's input
+ * ids, or - without an encoder. Each IDS is one prompt.
+ */
 final class Generate {
   static long[] ids(String list) {
     return Arrays.stream(list.split(",")).mapToLong(Long::parseLong).toArray();
   }
 
-  /** What is refused is told, and exceptions of the caller's method come through. */
+  /** Checks that refused calls throw, and that exceptions of the caller's OnToken reach the caller. */
   static void checkErrors(Decoder decoder, long[][] prompts) {
     try {
       decoder.generate(new long[][] {{1L << 40}}, 1, null, null, null);
@@ -24,7 +27,7 @@ final class Generate {
       decoder.generate(prompts, 2, Sampling.GREEDY, new long[0], (prompt, token) -> Integer.parseInt("") > 0);
       throw new AssertionError("found no exception");
     } catch (NumberFormatException expected) {
-      // It ended there.
+      // The callback's own exception ended generation.
     }
     long[][] one = decoder.generate(prompts, 9, Sampling.GREEDY, new long[0], (prompt, token) -> false);
     if (one[0].length != 1) throw new AssertionError("went on");

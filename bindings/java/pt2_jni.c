@@ -21,7 +21,8 @@ static const ElementType kTypes[] = {
 };
 static const size_t kTypeCount = sizeof kTypes / sizeof kTypes[0];
 
-// A string of UTF-8. NewStringUTF takes another encoding of what lies beyond 16 bits.
+// Makes a Java string from UTF-8. NewStringUTF would expect modified UTF-8, which encodes
+// characters beyond 16 bits differently.
 static jstring string_of(JNIEnv* env, const char* text) {
   const jsize length = (jsize)strlen(text);
   jclass type = (*env)->FindClass(env, "java/lang/String");
@@ -32,7 +33,7 @@ static jstring string_of(JNIEnv* env, const char* text) {
   return (*env)->NewObject(env, type, make, bytes, (*env)->NewStringUTF(env, "UTF-8"));
 }
 
-// Takes the error.
+// Throws the error as a Pt2Exception and frees it.
 static void throw_error(JNIEnv* env, pt2_error* error) {
   jclass type = (*env)->FindClass(env, "pt2/Pt2Exception");
   jmethodID make = (*env)->GetMethodID(env, type, "<init>",
@@ -93,7 +94,7 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv* env, jclass type, j
   return out;
 }
 
-// A copy of the array, as results may be views of inputs.
+// Copies the array into a new value: results may be views of inputs, so they must not share it.
 static pt2_error* read_tensor(JNIEnv* env, jarray data, jlongArray sizes, char kind,
                               pt2_value** out) {
   jlong numbers[kMaxDims];
@@ -167,7 +168,8 @@ static jobject tensor_of(JNIEnv* env, char kind, const pt2_tensor_view* view) {
   return (*env)->NewObject(env, type, make, data, sizes);
 }
 
-// A row-major copy; null for what is no tensor of a known type, or has more elements than an array.
+// Returns a row-major copy of a tensor. NULL if the value is not a tensor of a known type, or has
+// more elements than a Java array can hold.
 static jobject write_tensor(JNIEnv* env, const pt2_value* value) {
   pt2_tensor_view view;
   pt2_value* rows = NULL;
@@ -186,7 +188,8 @@ static jobject write_tensor(JNIEnv* env, const pt2_value* value) {
   return out;
 }
 
-// As values, of which those before a failure are there, too.
+// Copies the tensors into `out`. After an error, `out` still holds the values made before it; the
+// caller frees them.
 static pt2_error* read_tensors(JNIEnv* env, jobjectArray data, jobjectArray sizes, jcharArray kinds,
                                pt2_value** out) {
   const jsize count = (*env)->GetArrayLength(env, data);
@@ -280,7 +283,7 @@ typedef struct {
   jmethodID call;
 } Told;
 
-// Ends where the method says false, or throws.
+// Calls the Java callback. Ends generation if the callback returns false or throws.
 static int32_t tell(size_t prompt, int64_t token, void* user) {
   const Told* told = user;
   JNIEnv* env = told->env;
@@ -289,7 +292,7 @@ static int32_t tell(size_t prompt, int64_t token, void* user) {
   return (*env)->ExceptionCheck(env) || !goes_on;
 }
 
-// The ids of a vector of int64.
+// Returns the elements of an int64 vector.
 static jlongArray ids_of(JNIEnv* env, const pt2_value* tokens) {
   pt2_tensor_view view;
   jlongArray out = NULL;
@@ -300,7 +303,7 @@ static jlongArray ids_of(JNIEnv* env, const pt2_value* tokens) {
   return out;
 }
 
-// `sampling` is empty, or temperature and top_p.
+// `sampling` is empty or holds temperature and top_p.
 JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(
     JNIEnv* env, jclass type, jlong handle, jlongArray ids, jintArray lengths, jlong max_new_tokens,
     jdoubleArray sampling, jlong top_k, jlong seed, jlongArray stop_ids, jobject told) {

@@ -1,5 +1,5 @@
-// What follows each prompt, greedily: generate.js FOLDER COUNT READ IDS..., where READ is what an encoder reads, or -.
-// PT2_NODE is the built addon.
+// Prints the greedily generated tokens of each prompt: generate.js FOLDER COUNT READ IDS... READ is the encoder's input
+// ids, or - without an encoder. Each IDS is one prompt. PT2_NODE is the built addon.
 const { Decoder } = require(process.env.PT2_NODE);
 
 const [folder, count, read, ...prompts] = process.argv.slice(2);

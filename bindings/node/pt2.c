@@ -1,8 +1,8 @@
 // libpt2 for Node: an N-API addon over the C interface. `new Model(path)` has `inputs` and
 // `run([tensor…])`; a tensor is {data, sizes} with a typed array. `new Decoder(path)` has
 // `give({name: tensor})` and `generate([[id…]…], {maxNewTokens, temperature, topK, topP, seed,
-// stopIds, onToken})`. For one thread; workers make models of their own, whose weights are mapped
-// once.
+// stopIds, onToken})`. One thread may use an object. Workers create models of their own; the mapped
+// weights are in memory once.
 #include <node_api.h>
 #include <pt2/c/pt2.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct {
   pt2_session* session;
 } Handles;
 
-// What each type of typed array is, and back.
+// The dtype of each typed array type; both directions use this table.
 typedef struct {
   napi_typedarray_type type;
   pt2_dtype dtype;
@@ -27,7 +27,7 @@ static const ElementType kTypes[] = {
 };
 static const size_t kTypeCount = sizeof kTypes / sizeof kTypes[0];
 
-// Throws an Error with `code` and `place`; takes the error.
+// Throws an Error with `code` and `place`, and frees `error`.
 static napi_value throw_error(napi_env env, pt2_error* error) {
   napi_value text, code, place, exception;
   napi_create_string_utf8(env, pt2_error_text(error, NULL), NAPI_AUTO_LENGTH, &text);
@@ -53,7 +53,7 @@ static void free_handles(napi_env env, void* data, void* hint) {
   free(handles);
 }
 
-// The characters of a string, which the caller frees; NULL where it is none.
+// Returns the characters of a string, which the caller frees; NULL if `from` is not a string.
 static char* read_string(napi_env env, napi_value from, size_t* length) {
   char* out = NULL;
   if (napi_get_value_string_utf8(env, from, NULL, 0, length) != napi_ok) return NULL;
@@ -62,7 +62,8 @@ static char* read_string(napi_env env, napi_value from, size_t* length) {
   return out;
 }
 
-// The only argument of a constructor, a path; NULL and an exception where it is something else.
+// Returns the path that is the only argument of a constructor, which the caller frees. NULL with a
+// pending exception if there is no such argument.
 static char* read_path(napi_env env, napi_callback_info info, napi_value* self, size_t* length) {
   size_t count = 1;
   napi_value argument, target = NULL;
@@ -97,7 +98,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
   return self;
 }
 
-// What a Model or a Decoder wraps, and the arguments.
+// Returns the pointer that a Model or a Decoder wraps, and reads the arguments.
 static void* wrapped(napi_env env, napi_callback_info info, size_t* count, napi_value* arguments) {
   napi_value self;
   void* data = NULL;
@@ -116,7 +117,7 @@ static napi_value sizes_array(napi_env env, const int64_t* sizes, int32_t dims) 
   return out;
 }
 
-// [{name, type, sizes}]; a size of -1 depends on the inputs.
+// Returns [{name, type, sizes}]. A size of -1 depends on the inputs.
 static napi_value inputs(napi_env env, napi_callback_info info) {
   size_t count = 0, i;
   Handles* handles = wrapped(env, info, &count, NULL);
@@ -139,7 +140,8 @@ static napi_value inputs(napi_env env, napi_callback_info info) {
   return out;
 }
 
-// A whole number that JavaScript holds exactly, or a BigInt of 64 bits; false for anything else.
+// Reads an integer that a JavaScript number holds exactly, or a BigInt that fits 64 bits. False for
+// anything else.
 static int read_integer(napi_env env, napi_value from, int64_t* out) {
   static const double kMost = 9007199254740991.0;
   double number = 0;
@@ -151,8 +153,8 @@ static int read_integer(napi_env env, napi_value from, int64_t* out) {
   return 1;
 }
 
-// The error that a {data, sizes} is refused with; NULL where it became a value. Results may be
-// views of inputs, so that the elements are copied.
+// Copies a {data, sizes} into a new value: results may be views of inputs, so they must not share
+// its elements. Returns the message of a refusal, or NULL; a failed copy sets *error.
 static const char* read_tensor(napi_env env, napi_value from, pt2_value** out, pt2_error** error) {
   int64_t sizes[kMaxDims], elements = 1;
   uint32_t dims = 0, i;
@@ -171,7 +173,7 @@ static const char* read_tensor(napi_env env, napi_value from, pt2_value** out, p
       return "expected sizes that are whole numbers";
     elements *= sizes[i];
   }
-  // Last, because the caller's getters, which are done now, may move the elements.
+  // The array is read last: getters of the caller, which ran above, may detach its buffer.
   if (napi_get_typedarray_info(env, data, &type, &length, &view.data, NULL, NULL) != napi_ok)
     return "expected {data, sizes} with a typed array";
   if (elements != (int64_t)length) return "the array has not as many elements as the sizes say";
@@ -185,7 +187,8 @@ static const char* read_tensor(napi_env env, napi_value from, pt2_value** out, p
   return NULL;
 }
 
-// A row-major copy as {data, sizes}; null for what is no tensor of a known type.
+// Returns a row-major copy of a tensor as {data, sizes}; null if the value is not a tensor of a
+// known type.
 static napi_value write_tensor(napi_env env, const pt2_value* value) {
   pt2_tensor_view view;
   pt2_value* rows = NULL;
@@ -319,8 +322,8 @@ typedef struct {
   size_t count;
 } Ids;
 
-// Behind those that are there; false, and memory as it was, where `from` is no array of whole
-// numbers.
+// Appends the integers of the array `from` to `ids`. False, with `ids` unchanged, if `from` is not
+// an array of integers.
 static int append_ids(napi_env env, napi_value from, Ids* ids) {
   uint32_t length = 0, i;
   int64_t* more;
@@ -337,14 +340,14 @@ static int append_ids(napi_env env, napi_value from, Ids* ids) {
   return 1;
 }
 
-// True where the object has it.
+// Reads a property. True if the object has it and it is neither undefined nor null.
 static int property(napi_env env, napi_value object, const char* name, napi_value* out) {
   napi_valuetype type = napi_undefined;
   return napi_get_named_property(env, object, name, out) == napi_ok &&
          napi_typeof(env, *out, &type) == napi_ok && type != napi_undefined && type != napi_null;
 }
 
-// False where the object has something else than a number; *out stays where it has nothing.
+// Reads a number. False if the property is not a number. *out is unchanged if there is no property.
 static int number_of(napi_env env, napi_value object, const char* name, double* out) {
   napi_value value;
   return !property(env, object, name, &value) || napi_get_value_double(env, value, out) == napi_ok;
@@ -360,7 +363,7 @@ typedef struct {
   napi_value call;
 } Told;
 
-// Ends where the function says false, or throws.
+// Calls the JavaScript callback. Ends generation if the callback returns false or throws.
 static int32_t tell(size_t prompt, int64_t token, void* user) {
   const Told* told = user;
   napi_value arguments[2], self, answer;
@@ -377,7 +380,7 @@ static int32_t tell(size_t prompt, int64_t token, void* user) {
   return called != napi_ok || !goes_on;
 }
 
-// The error that options are refused with, or NULL.
+// Reads the options. Returns the message of a refusal, or NULL.
 static const char* read_options(napi_env env, napi_value from, pt2_generate_options* out, Ids* stop,
                                 Told* told) {
   napi_value item;
@@ -448,7 +451,7 @@ static napi_value generate(napi_env env, napi_callback_info info) {
   }
   if (refusal == NULL && given > 1)
     refusal = read_options(env, arguments[1], &options, &stop, &told);
-  // A getter of the caller may have thrown.
+  // The caller's getters ran above and may have thrown.
   napi_is_exception_pending(env, &is_thrown);
   options.stop_ids = stop.ids;
   options.stop_count = stop.count;

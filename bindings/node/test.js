@@ -1,4 +1,4 @@
-// test.js EXAMPLES DECODERS: the addon refuses what does not fit, and says why.
+// test.js EXAMPLES DECODERS: tests the addon, above all the messages for wrong arguments.
 const assert = require("assert");
 const { Decoder, Model } = require(process.env.PT2_NODE);
 
@@ -19,7 +19,7 @@ assert.throws(() => new Model(), /path/);
 assert.throws(() => Model("missing.pt2"), /new/);
 assert.throws(() => new Model(`${"x".repeat(5000)}.pt2`), (error) => error.message.includes("x.pt2"));
 assert.throws(() => model.run([{ data: image.data, sizes: [1.5, 1, 8, 8] }]), /whole numbers/);
-// Getters of the caller throw, or move the elements.
+// A getter of the caller detaches the buffer of the elements.
 const withGetter = (list, get) => Object.defineProperty(list, 0, { get });
 const move = () => structuredClone(moved.data.buffer, { transfer: [moved.data.buffer] }) && 1;
 const moved = { data: new Float32Array(64), sizes: withGetter([1, 1, 8, 8], move) };
@@ -55,6 +55,6 @@ assert.throws(() => decoder.give({ pixels: { data: new Float32Array(1), sizes: [
 const longName = { ["n".repeat(500)]: { data: new Float32Array(1), sizes: [1] } };
 assert.throws(() => decoder.give(longName), (error) => error.place.includes("n".repeat(500)));
 assert.throws(() => new Decoder("missing"), /missing/);
-// Node checks the class of the receiver: no handle is taken for another one.
+// Node checks the class of the receiver, so the addon never takes one class's handle for another's.
 assert.throws(() => model.run.call(decoder, [image]), /Illegal invocation/);
 assert.throws(() => decoder.generate.call(model, [[5]]), /Illegal invocation/);

@@ -1,4 +1,4 @@
-//! Finds libpt2: in PT2_LIBRARY_FOLDER, else where pkg-config says.
+//! Links libpt2 from PT2_LIBRARY_FOLDER or, if that is not set, from the folder that pkg-config names.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-// Built programs pass the rules and come back unchanged from their JSON.
+// Built programs break no rule and round-trip through JSON unchanged.
 #include "pt2/ir/builder.h"
 
 #include <gtest/gtest.h>

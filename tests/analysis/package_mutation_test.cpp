@@ -6,7 +6,7 @@ namespace {
 
 TEST(PackageMutation, File) { test::run_mutations("file", test::fuzz_file); }
 
-// Containers and early drafts, bare.
+// Mutates bare JSON documents: containers and early drafts.
 TEST(PackageMutation, Document) { test::run_mutations("document", test::fuzz_readable_file); }
 
 }  // namespace

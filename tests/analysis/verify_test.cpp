@@ -27,7 +27,7 @@ struct NegativeCase {
   std::string stage;
   bool is_rejected = false;
   bool opens = false;  // the program opens although the rule is broken
-  std::string says{};  // of code
+  std::string says{};  // the finding's text about code
 };
 
 std::vector<NegativeCase> negative_cases() {
@@ -52,7 +52,7 @@ std::string lines(const Diagnostics& findings) {
   return text;
 }
 
-// Rules that need the signatures of operators.
+// Files that break rules that need the signatures of operators.
 const std::set<std::string> kNeedOperators = {
     "graph_unknown_op.pt2", "graph_target_python.pt2", "graph_missing_argument.pt2",
     "graph_unknown_argument.pt2", "graph_argument_type.pt2"};
@@ -93,8 +93,8 @@ TEST(Verify, WhatSpoilsNoProgramOpens) {
   }
 }
 
-// An edit to one record of the 2.15 `mlp`: `from`, which must occur, becomes `to`. Without `from`
-// the record is new.
+// An edit of one record of the 2.15 `mlp`: replaces `from`, which must occur, by `to`. Without
+// `from` it adds the record.
 struct Edit {
   Rule rule;
   const char* record;
@@ -137,7 +137,7 @@ constexpr Edit kEdits[] = {
      "{\"user_input\": {\"arg\": {\"as_tensors\": [{\"name\": \"x\"}]}"},
 };
 
-// Whether unknown values break no rule unless the writer is newer.
+// True for rules about unknown values, which break these rules only in files of newer writers.
 bool needs_newer_minor(Rule rule) {
   return rule == Rule::unknown_alternative || rule == Rule::unknown_enumerator ||
          rule == Rule::program_reads;
@@ -187,8 +187,7 @@ TEST(Verify, EachEditBreaksItsRule) {
   }
 }
 
-// The bytes of a generator's state are data; whatever else its pickle calls is not.
-// Reading a file reports it, too, so that it is said once.
+// For programs in memory the verifier reports empty ranges. For files the reader reports them.
 TEST(Verify, EmptyRangesOfProgramsInMemory) {
   ProgramBuilder builder;
   const SymInt batch = builder.dim("s0", {1, 9}, 3);
@@ -202,6 +201,7 @@ TEST(Verify, EmptyRangesOfProgramsInMemory) {
             "V507 error: program:.range_constraints.s0: the range [9, 1] is empty");
 }
 
+// The bytes of a generator's state are data. Other calls in its pickle are code.
 TEST(Verify, GeneratorsHaveStates) {
   constexpr const char* kRecord = "data/constants/opaque_obj_0";
   const auto findings = [&](const char* from, const char* to) {
@@ -231,7 +231,7 @@ TEST(Verify, EachRuleIsBrokenBySomeFile) {
   for (const Edit& edit : kEdits) collect(verify_text(edited_mlp(edit)));
   for (const test::BrokenProgram& program : test::broken_programs())
     collect(verify_text(test::broken_file(program)));
-  // Rules of operators: tests/run.
+  // tests/check/verify_operators_test.cpp tests the rules of operators.
   for (const RuleInfo& rule : rules().first(rules().size() - kOperatorRules))
     EXPECT_TRUE(seen.contains(rule.rule)) << rule_code(rule.rule) << " " << rule.name;
 }
@@ -247,8 +247,8 @@ TEST(Verify, FindingsNameTheirNode) {
       "; node %relu (torch.ops.aten.relu.default) at make_corpus.py:178"));
 }
 
-// Each of n symbols is a finding about an expression of n terms, each edge of a node one about its
-// place in the source: whole texts would be n times the file.
+// There is a finding for each of n symbols about an expression of n terms, and for each edge of a
+// node about its place in the source. With whole texts they would be n times as long as the file.
 TEST(Verify, FindingsRepeatNoLongTexts) {
   constexpr size_t kSymbols = 2000;
   std::string sum = "Add(Symbol('s77', positive=True, integer=True)";
@@ -277,7 +277,7 @@ TEST(Verify, FindingsRepeatNoLongTexts) {
   EXPECT_LT(lines(long_ones).size(), 10'000u);
 }
 
-// All of whose findings have the node's place.
+// All findings about a node share one short description of its place.
 TEST(Verify, ANodeIsDescribedOnceAndShortly) {
   Program program;
   const std::string trace =

@@ -1,4 +1,4 @@
-// Entry points for fuzzing: for any bytes they return, and read nothing outside of them.
+// Entry points for fuzzing. For any bytes they must return without reading out of bounds.
 #ifndef PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H
 #define PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H
 

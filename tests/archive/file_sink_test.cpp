@@ -114,7 +114,7 @@ TEST(FileSink, FollowsLinksThatLeadToAFile) {
   EXPECT_EQ(names_in(folder.file("real")), std::set<std::string>{});
 }
 
-// Removes the file of a killed process, but not one that a process still writes.
+// Removes the temporary file of a killed process, but not one that another process still writes.
 TEST(UnfinishedFile, TakesAwayWhatNobodyWritesAnyMore) {
   for (const bool may_have_no_name : {true, false}) {
     const test::TemporaryFolder folder;
@@ -125,7 +125,7 @@ TEST(UnfinishedFile, TakesAwayWhatNobodyWritesAnyMore) {
     const int lock = open(folder.file(".pt2-1.tmp").c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
     fs::create_symlink("x.pt2", folder.file(".pt2-2.tmp"));
-    // Takes number 0, then number 3.
+    // The new files get the numbers 0 (abandoned) and 3 (unused).
     const auto first = UnfinishedFile::create(path, false).value();
     EXPECT_EQ(read_file(folder.file(".pt2-0.tmp")), "");
     {

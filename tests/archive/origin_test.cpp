@@ -21,7 +21,8 @@ std::string random_text(size_t size) {
   return text;
 }
 
-// Data, three megabytes of zeros, data; then a second entry and an empty one.
+// Returns a zip of three entries. The first has data, three megabytes of zeros, and data again; the
+// last one is empty.
 std::string zip_text() {
   StringSink sink;
   ZipWriter writer(sink, ZipStyle::torch);
@@ -34,7 +35,7 @@ std::string zip_text() {
   return sink.take();
 }
 
-// Writes blocks of zeros as holes.
+// Writes a sparse file, in which blocks of zeros are holes.
 void write_sparse(const std::string& path, const std::string& text) {
   constexpr size_t kBlock = 1 << 16;
   std::ofstream file(path, std::ios::binary);
@@ -148,7 +149,7 @@ TEST(Origin, OfAnotherFileByNowHoldsNothingAndKnowsTheEntries) {
 
 TEST(Origin, DamagedRecordsAreNotWritten) {
   const std::string text = zip_text();
-  // Damage in the data of the large record, in its zeros, and in the small record.
+  // The places are in the data of the large record, in its zeros, and in the small record.
   for (const size_t place :
        {size_t{12345}, 2 * kMegabyte, text.rfind("small", text.size() - 300)}) {
     SCOPED_TRACE(place);
@@ -170,8 +171,8 @@ TEST(Origin, DamagedRecordsAreNotWritten) {
   }
 }
 
-// The archive's directory states the checksum of a torch.save file. That file's own directory
-// states those of its storages, or wrong ones.
+// The archive's directory states the checksum of a torch.save file. The directory of that file
+// states the checksums of its storages, here right or wrong ones.
 TEST(Origin, KnowsStoragesWithinTorchSaveFiles) {
   for (const bool is_inner_wrong : {false, true})
     for (const bool is_damaged : {false, true}) {

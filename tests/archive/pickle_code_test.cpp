@@ -1,4 +1,4 @@
-// Which calls Python would make to read a pickle, and which it would not.
+// The calls that Python would make to read a pickle.
 #include "archive/pickle/pickle_code.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(PickleCode, IsNotAnObjectOfAClass) {
   EXPECT_EQ(calls_of("\x80\x02"
                      "ctransformers.utils\nrunOutput\nN\x85R."sv),
             "transformers.utils.runOutput(<none>);");
-  // Members of enumerations of torchao; other calls in that package may do anything.
+  // Members of torchao's enumerations are harmless; other calls of that package may do anything.
   EXPECT_EQ(calls_of("\x80\x02"
                      "ctorchao.quantization.quant_primitives\nMappingType\nK\x01\x85R."sv),
             "");
@@ -62,8 +62,8 @@ TEST(PickleCode, IsNotAnObjectOfAClass) {
             "");
 }
 
-// A storage inside a pickle, as pickle.dumps writes that of a generator's state, with `storage` as
-// the pickle that gives it.
+// Returns the pickle of a storage as pickle.dumps writes that of a generator's state. `storage` is
+// the inner pickle that makes the storage.
 std::string stored(const std::string& storage, const std::string& magic =
                                                    "l\xfc\x9c"
                                                    "F\xf9 j\xa8P\x19") {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// Roughly Python's repr; values that contain themselves end in "...".
+// Prints a value roughly as Python's repr. Values that contain themselves end in "...".
 std::string print(const PickleValue& value, int depth = 8);
 
 std::string print_items(const PickleValue& value, int depth) {
@@ -77,7 +77,7 @@ std::string text_of(const Result<Pickle>& pickle) {
                 : std::string(error_code_name(pickle.error().code)) + " " + pickle.error().text();
 }
 
-// Pieces of what torch.save writes.
+// Pieces of pickles as torch.save writes them.
 std::string text(const std::string& value) {
   return "X" + std::string(1, static_cast<char>(value.size())) + "\0\0\0"s + value;
 }
@@ -169,7 +169,7 @@ TEST(Pickle, StrictModeRefusesEveryUnknownName) {
   }
 }
 
-// A tensor subclass whose attributes are in `state`, as torch.save writes it.
+// A tensor subclass with the attributes `state`, as torch.save writes it.
 std::string subclass(const std::string& type, const std::string& state) {
   return global("torch._tensor", "_rebuild_from_type_v2") + "(" +
          global("torch._utils", "_rebuild_wrapper_subclass") + type + "(" + type +
@@ -188,7 +188,8 @@ TEST(Pickle, SubclassesAreData) {
   EXPECT_EQ(strict(subclass(type, state + text("_is_param") + "\x88u")),
             "<tensor subclass without data of its own> parameter my.tensors.Pair('a', f32[2], 'b', "
             "i8[2])");
-  // torchao keeps how to quantize in objects; others are refused, and so is every call.
+  // torchao keeps quantization parameters in objects of its own classes. Objects of other classes
+  // and all calls are refused.
   const auto with = [&](const std::string& field) {
     return strict(subclass(type, state + text("field") + field + "u"));
   };
@@ -240,7 +241,7 @@ TEST(Pickle, KeepsTheLimits) {
             "limit byte 0: found an integer of 3000 digits, expected at most 2466");
 }
 
-// A list of thousands of items, then calls of six bytes each that copy it.
+// A list of thousands of items is copied by many calls of six bytes each.
 TEST(Pickle, CopiesAreCharged) {
   std::string bytes =
       global("__builtin__", "set") + "q\x00("s + std::string(50000, 'N') + "lq\x01\x85q\x02" + "00";

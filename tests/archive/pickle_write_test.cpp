@@ -22,7 +22,7 @@ Pickle reread(const Pickle& pickle) {
 
 std::string pickled(const Pickle& pickle) { return write_pickle(pickle).value().bytes; }
 
-// The first record of a torch.save file.
+// Returns the first record of a torch.save file.
 std::string_view data_pkl(const Record& record, Diagnostics& findings) {
   const ZipReader zip = ZipReader::open(record.bytes, record.owner, {}, findings).value();
   return zip.read(zip.entries().front()).value().text();
@@ -155,7 +155,7 @@ PickleValue numbers(PickleBuilder& builder, PickleKind kind, int64_t count) {
   return builder.sequence(kind, items);
 }
 
-// Only the MARK and batch opcodes of a pickle.
+// Returns the MARK and batch opcodes of a pickle.
 std::string batches(const Pickle& pickle) {
   std::string found;
   const std::string bytes = pickled(pickle);
@@ -204,7 +204,7 @@ TEST(WritePickle, NumbersMoreThan256Values) {
   EXPECT_TRUE(read.root()[299].same_as(read.root()[300]));
 }
 
-// A pickle whose tuple holds a list that holds the tuple: [l = [1, (l, 2)]] seen from the tuple.
+// The root is the tuple (l, 2) with the list l = [1, (l, 2)], so both contain each other.
 TEST(WritePickle, WritesValuesThatHoldThemselves) {
   const std::string bytes = BYTES(
       "\x80\x02]q\x00(K\x01h\x00K\x02\x86q\x01"
@@ -219,7 +219,7 @@ TEST(WritePickle, WritesValuesThatHoldThemselves) {
   EXPECT_EQ(pickled(pickle), bytes);
 }
 
-// Copied values share with each other, and contain themselves, as before.
+// Copied values are shared by, and contained in, the same values as before.
 TEST(WritePickle, CopiesValuesOfAnotherPickle) {
   using namespace std::string_literals;
   const std::string bytes =

@@ -1,4 +1,4 @@
-// Every tensor of every torch.save record of the corpus against what PyTorch loads
+// Compares every tensor of every torch.save record of the corpus with the tensor that PyTorch loads
 // (tests/data/tensor_digests.jsonl).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +16,7 @@ namespace {
 using test::corpus_file;
 using test::negative_file;
 
-// Rows and objects in the form of the digest file.
+// Collects tensors and objects as rows of the digest file.
 class Digest {
  public:
   void add(std::string_view payload, std::string_view name, const PickleValue& value) {
@@ -91,7 +91,7 @@ bool is_pickled(const Archive& archive, const std::string& model, std::string_vi
   return false;
 }
 
-// By "release/file".
+// Returns the paths of the corpus files by "release/file".
 std::map<std::string, std::string> files_by_name() {
   std::map<std::string, std::string> files;
   for (const std::string& path : test::corpus_files()) {
@@ -122,7 +122,7 @@ TEST(TorchSave, GivesTheTensorsThatPyTorchLoads) {
     add_dict(digest, archive, Role::constants, model);
     add_sample_inputs(digest, archive, model);
     for (const char* payload : {"weights", "constants", "sample_inputs"}) {
-      // 2.1 keeps its constants inside the program, 2.9 and later theirs in raw records.
+      // 2.1 keeps constants inside the program, 2.9 and later keep them in raw records.
       if (!is_pickled(archive, model, payload)) continue;
       simdjson::dom::element rows;
       const std::string expected = line[payload].get(rows) ? "[]" : simdjson::minify(rows);

@@ -1,5 +1,4 @@
-// Builds zip files with wrong fields: every number of a header can be replaced before the file is
-// assembled.
+// Builds zip files with wrong fields. Every field of a header can be replaced.
 #ifndef PT2_TESTS_ARCHIVE_ZIP_BUILDER_H
 #define PT2_TESTS_ARCHIVE_ZIP_BUILDER_H
 

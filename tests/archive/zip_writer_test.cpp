@@ -21,7 +21,7 @@ ZipReader open(std::span<const std::byte> bytes) {
   return ZipReader::open(bytes, nullptr, {}, findings).value();
 }
 
-// Zeros the times of every header, because Python's zipfile writes the current time.
+// Returns the zip with the times of all headers set to 0: Python's zipfile writes the current time.
 std::string without_times(std::string_view bytes, const ZipReader& reader) {
   std::string out(bytes);
   size_t record = out.rfind("PK\x05\x06");
@@ -64,7 +64,7 @@ TEST(ZipWriter, WritesTheBytesOfPyTorch) {
   EXPECT_GT(nested, 100u);
 }
 
-// The id that this library computes for the other records of the archive.
+// Returns the serialization id that this library computes for the other records of the archive.
 std::string made_id(const ZipReader& reader) {
   StringSink sink;
   ZipWriter writer(sink, ZipStyle::torch);
@@ -95,7 +95,7 @@ TEST(ZipWriter, ComputesTheSerializationIdOfPyTorch) {
   EXPECT_GT(ids, 500u);
 }
 
-// Real ids of torch 2.15 for archives that make its hash table grow.
+// Expected: ids of torch 2.15 for archives so large that its hash table grows.
 TEST(ZipWriter, ComputesTheSerializationIdOfManyRecords) {
   struct Case {
     size_t storages;
@@ -132,7 +132,7 @@ TEST(ZipWriter, WritesSizesAndOffsetsOf64Bits) {
     for (const Entry& entry : reader.entries()) EXPECT_TRUE(reader.check_crc(entry)) << entry.name;
     EXPECT_EQ(text(reader.read(*reader.find("r/large")).value().bytes), large);
     EXPECT_EQ(text(reader.read(*reader.find("r/behind")).value().bytes), "2");
-    // Counts fields of all ones, at the places where a 32-bit reader would look.
+    // Counts entries whose 32-bit fields are all ones, which refer to ZIP64 fields.
     size_t records64 = 0;
     for (size_t at = bytes.find("PK\x01\x02"); at != bytes.npos;
          at = bytes.find("PK\x01\x02", at + 4))

@@ -1,4 +1,4 @@
-// What cannot be mapped.
+// Files that cannot be mapped.
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>

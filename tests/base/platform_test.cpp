@@ -22,7 +22,7 @@ TEST(Platform, DecimalNumbersAreWholeTexts) {
 TEST(Platform, LogarithmsOfTheGammaFunction) {
   EXPECT_EQ(log_gamma(1), 0);
   EXPECT_NEAR(log_gamma(0.5), 0.57236494292470008, 1e-15);
-  EXPECT_NEAR(log_gamma(-0.5), 1.2655121234846454, 1e-15);  // of a negative value
+  EXPECT_NEAR(log_gamma(-0.5), 1.2655121234846454, 1e-15);  // gamma(-0.5) is negative
   EXPECT_EQ(log_gamma(HUGE_VAL), HUGE_VAL);
   EXPECT_EQ(log_gamma(-HUGE_VAL), HUGE_VAL);
   EXPECT_TRUE(std::isnan(log_gamma(NAN)));

@@ -1,5 +1,5 @@
-// The state of a generator as bytes. The numbers themselves are compared with PyTorch's where
-// operators and programs are.
+// The state of a generator as bytes. Tests of operators and programs compare the numbers with
+// PyTorch's.
 #include "base/random_state.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace pt2 {
 namespace {
 
-// A state as torch.Generator().manual_seed(0).get_state() is laid out.
+// Returns the bytes of torch.Generator().manual_seed(0).get_state().
 std::vector<std::byte> fresh_state() {
   std::vector<std::byte> bytes(RandomState::kBytes);
   constexpr size_t kLeft = 8, kSeeded = 12, kTable = 24;
@@ -35,7 +35,8 @@ TEST(RandomState, IsTheMersenneTwister) {
 TEST(RandomState, GoesOnFromItsBytes) {
   std::vector<std::byte> bytes = fresh_state();
   RandomState whole(0);
-  // Some numbers of a table, all of one, and more than one; an odd number of normal ones.
+  // Draws part of a table of 624 numbers, all of it, and more than one table, each with one normal
+  // number, which leaves half of a pair.
   for (const int count : {3, 621, 624, 1500, 1}) {
     Result<RandomState> part = RandomState::read(bytes);
     ASSERT_TRUE(part) << part.error().message;

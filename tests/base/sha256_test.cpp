@@ -21,7 +21,7 @@ TEST(Sha256, GivesTheStandardsExamples) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// However it is cut.
+// The digest does not depend on how the text is cut into pieces.
 TEST(Sha256, TakesPiecesOfEverySize) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>(i * 7);

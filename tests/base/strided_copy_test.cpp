@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// Row-major strides of the sizes, with the dims in another order in memory and holes between them.
+// Returns strides of the sizes with the dimensions in random order in memory and gaps between them.
 Sizes random_strides(const Sizes& sizes, std::mt19937_64& random) {
   std::vector<size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -47,8 +47,8 @@ TEST(StridedCopy, PutsEveryElementInItsPlace) {
     const Sizes from_strides = random_strides(sizes, random);
     Sizes to_strides = random_strides(sizes, random);
     Sizes source_strides = from_strides;
-    if (rank > 0 && random() % 5 == 0) source_strides[random() % rank] = 0;  // repeated
-    int64_t first = 0;  // backwards along some dims
+    if (rank > 0 && random() % 5 == 0) source_strides[random() % rank] = 0;  // broadcast
+    int64_t first = 0;  // negative strides along some dims
     for (size_t i = 0; i < rank; ++i)
       if (random() % 6 == 0) {
         first += (sizes[i] - 1) * source_strides[i];

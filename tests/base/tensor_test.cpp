@@ -73,7 +73,7 @@ concept GivesIterators = requires(T elements) {
 };
 static_assert(!GivesIterators<Elements<float>>);
 
-// Otherwise no test would notice a kernel that reads a little too far.
+// The memory after a storage is poisoned: the address sanitizer detects kernels that read it.
 TEST(Storage, EndsWhereASanitizerSeesIt) {
 #if defined(__SANITIZE_ADDRESS__)
   for (const size_t bytes : {size_t{4}, size_t{7}, size_t{64}}) {
@@ -159,7 +159,7 @@ TEST(Tensor, SaysWhyItsElementsAreNoSuchBlock) {
   EXPECT_DEATH((void)matrix.elements<int32_t>(), "wrong use: elements<T>.. with a T of int32");
 }
 
-// One element in memory, of which a stride of 0 makes more than any machine holds.
+// With strides of 0 one element in memory becomes more elements than any memory can hold.
 TEST(Tensor, OfMoreElementsThanMemoryIsNotCopied) {
   float element = 7;
   const Tensor one = Tensor::view(&element, {1});

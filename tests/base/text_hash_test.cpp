@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// Made for libstdc++'s std::hash, which is the same for all of them; a file can hold thousands.
+// libstdc++'s std::hash is equal for these. A hostile file can contain thousands of such texts.
 constexpr std::string_view kOneBucket[] = {"6U2lenr9lUsmp&|3", "WQHo2j19^-4j]!BN",
                                            "CAkh8XgH}^za5RB{"};
 

@@ -113,10 +113,10 @@ TEST(TextTest, WhatIsPrintableCannotWriteToATerminal) {
        "\\xc2\\x9b2K"},  // a control character beyond ASCII
       {"\x9b"
        "2K",
-       "\\x9b2K"},  // the same where it is a byte
+       "\\x9b2K"},  // the same as a single byte, which is not UTF-8
       {"a\xe2\x80\xae"
        "b",
-       "a\\xe2\\x80\\xaeb"},  // from right to left
+       "a\\xe2\\x80\\xaeb"},  // right-to-left override
       {"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},
       {"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},
       {"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // a surrogate
@@ -128,7 +128,7 @@ TEST(TextTest, WhatIsPrintableCannotWriteToATerminal) {
   }
   EXPECT_EQ(printable("abcd", 4), "abcd");
   EXPECT_EQ(printable("abcde", 4), "abcd...");
-  EXPECT_EQ(printable("abc\xc3\xa4", 4), "abc...");  // whole characters
+  EXPECT_EQ(printable("abc\xc3\xa4", 4), "abc...");  // cuts only between characters
   EXPECT_EQ(printable_message("expected:\n  x: f32\n  y: \x1b\nok"),
             "expected:\n  x: f32\n  y: \\x1b\\x0aok");
 }

@@ -31,7 +31,7 @@ static char failure[1024];
     pt2_error_free(error_);                         \
     CHECK(code_ == (expected) && #call[0] != '\0'); \
   } while (0)
-/* Runs a part and hands its failure on. */
+/* Runs a part of the test and returns its failure, if any. */
 #define PART(call)                       \
   do {                                   \
     const char* failed_ = (call);        \
@@ -436,7 +436,7 @@ static const char* check_decoders(const char* folder) {
   FAILS(pt2_decoder_generate(decoder, NULL, 3, NULL, NULL, &tokens, &reason), PT2_ARGUMENT);
   FAILS(pt2_decoder_generate(decoder, kPrompt, 0, NULL, NULL, &tokens, &reason), PT2_ARGUMENT);
   generate.max_new_tokens = 6;
-  generate.stop_ids = kPrompt; /* none: a list of no ids */
+  generate.stop_ids = kPrompt; /* with stop_count 0: an empty list, so no id stops */
   SUCCEEDS(pt2_decoder_generate(decoder, kPrompt, 3, &generate, NULL, &tokens, &reason));
   SUCCEEDS(pt2_value_get_tensor(tokens, &all));
   CHECK(reason == PT2_STOP_MAX_NEW_TOKENS && all.dims == 1 && all.sizes[0] == 6);

@@ -1,4 +1,4 @@
-/* C99 calls every function of the C interface once as it is meant. */
+/* Calls every function of the C interface once with valid arguments, from C99. */
 #ifndef PT2_TESTS_C_EVERY_FUNCTION_H
 #define PT2_TESTS_C_EVERY_FUNCTION_H
 
@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-/* Folders with their slash at the end. NULL, or what did not hold and where. */
+/* Folders end with a slash. Returns NULL, or the check that failed and its place. */
 const char* pt2_call_every_function(const char* examples, const char* data, const char* scratch);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-// The C interface: everything once from C99, and what C alone cannot show.
+// The C interface: calls every function from C99 (every_function.c), then tests threads, reentrant
+// calls and hostile arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 const std::string kData = std::string(PT2_TEST_DATA) + "/";
 const std::string kModels = kData + "corpus/2.15.0/";
 
-// Text of an error, which it frees; empty for success.
+// Returns the text of an error and frees it; empty for success.
 std::string text_of(pt2_error* error) {
   std::string text = error == nullptr ? "" : pt2_error_text(error, nullptr);
   pt2_error_free(error);
@@ -93,7 +94,7 @@ TEST(CInterface, ASessionNoticesASecondCall) {
   pt2_model* model = load("mlp");
   pt2_session* session = nullptr;
   ASSERT_EQ(text_of(pt2_session_create(model, nullptr, &session)), "");
-  pt2_model_free(model);  // the session keeps it
+  pt2_model_free(model);  // the session keeps the model alive
   Reentry reentry{session, ""};
   const auto observe = [](const pt2_observed*, void* user) -> pt2_error* {
     auto* seen = static_cast<Reentry*>(user);
@@ -108,7 +109,7 @@ TEST(CInterface, ASessionNoticesASecondCall) {
   ASSERT_EQ(text_of(pt2_value_borrow(&view, nullptr, nullptr, &input)), "");
   pt2_value* output = nullptr;
   pt2_error* error = pt2_session_run(session, &input, 1, nullptr, &output, 1);
-  if (pt2_error_code(error) != PT2_ARGUMENT) {  // the sizes fit
+  if (pt2_error_code(error) != PT2_ARGUMENT) {  // the input's sizes were accepted
     EXPECT_EQ(reentry.refusal, "the session is used by another call");
     EXPECT_EQ(pt2_error_code(error), PT2_UNSUPPORTED);
   } else {
@@ -144,7 +145,7 @@ TEST(CInterface, ThreadsShareAModel) {
   pt2_model_free(model);
 }
 
-// The names of a file's parts are whatever its maker wrote.
+// Errors quote names of files and of their parts, which may contain control characters.
 TEST(CInterface, ErrorsHoldNoControlCharacters) {
   const std::string path = "no\x1b[2Jsuch\nfile.pt2";
   pt2_package* package = nullptr;
@@ -161,7 +162,7 @@ TEST(CInterface, DlpackTensorsWithoutAShapeAreRefused) {
   EXPECT_EQ(text_of(pt2_value_from_dlpack(&tensor, &value)), "'shape' is NULL");
 }
 
-// The system would take such a path as the part before its zero.
+// The system would cut a path at its first zero byte.
 TEST(CInterface, PathsHoldNoZeros) {
   const test::TemporaryFolder scratch;
   const std::string refusal = "found no path of a file";

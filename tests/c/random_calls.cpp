@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxHandles = 24;
 constexpr size_t kBytes = 1 << 14;
 
-// Handles that are alive, at most so many; the oldest go first. Now and then it gives NULL.
+// A bounded set of live handles. Adding one frees the oldest if it is full. Sometimes returns NULL.
 template <class T>
 class Pool {
  public:
@@ -46,7 +46,7 @@ class Pool {
   std::vector<T*> handles_;
 };
 
-// Tensor views over a buffer that is large enough for every one that is accepted.
+// A random tensor view over a buffer that is large enough for every view that the library accepts.
 struct RandomView {
   std::array<int64_t, 6> sizes{};
   std::array<int64_t, 6> strides{};
@@ -82,7 +82,7 @@ class Caller {
     }
     pt2_error_free(error);
   }
-  // The out parameter of a call: its place, or NULL.
+  // Returns the address of an out parameter or, sometimes, NULL.
   template <class T>
   T* out(T& place) {
     return chance(20) ? nullptr : &place;
@@ -112,8 +112,8 @@ class Caller {
     return chance(30) ? text() : models_ + one_of(kNames);
   }
 
-  // Options with a size, members and a tail that may be wrong. They lie in a larger block, as a
-  // newer program's would.
+  // Returns options whose size, members and tail may be wrong. They lie in a larger block, like the
+  // options of a program for a newer library.
   template <class T>
   const T* options(T filled) {
     static_assert(sizeof(T) <= 256);
@@ -160,7 +160,8 @@ class Caller {
     if (bytes_needed(out) > kBytes - 64) out.view.data = nullptr;
     return out;
   }
-  // A view is a promise that the memory is there: only those are kept that do not lie.
+  // Returns the bytes that a view covers. The caller of the library promises that this memory
+  // exists, so larger views get no data.
   static double bytes_needed(const RandomView& view) {
     double last = 1, all = 1;
     for (int32_t i = 0; i < view.view.dims && i < 6; ++i) {
@@ -211,7 +212,7 @@ class Caller {
             .user = nullptr};
   }
 
-  // Opening is a thousand times as dear as the other calls.
+  // Opens a file, rarely: opening costs a thousand times as much as other calls.
   void open_something() {
     if (!chance(20) && packages_.size() > 3 && models_made_.size() > 3) return use_session();
     const std::string from = path();
@@ -383,7 +384,7 @@ class Caller {
     return pt2_error_create(static_cast<int32_t>(random() % 14), "no", 2);
   }
 
-  // Half of the runs are of values that may fit: tensors of the recorded sizes.
+  // Returns a tensor of the recorded sizes. Half of the runs use such inputs.
   pt2_value* fitting(const pt2_model* model, size_t index) {
     pt2_place place{.size = sizeof(pt2_place)};
     pt2_error* error = pt2_model_get_input(model, index, &place);
@@ -459,7 +460,7 @@ class Caller {
                                 options(call)));
   }
 
-  // A few are opened, from folders and from models that are none.
+  // Calls functions of decoders. Rarely opens a folder, or a model that is no decoder.
   void use_decoder() {
     const std::array<int64_t, 4> ids = {static_cast<int64_t>(number() % 64), 1,
                                         static_cast<int64_t>(chance(20) ? number() : 3), 4};

@@ -1,4 +1,4 @@
-// c_random_calls SEED COUNT MODELS/: tries the C interface for as long as one likes.
+// c_random_calls SEED COUNT MODELS/: makes COUNT random calls of the C interface.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Files changed and run again.
+// Changes files and runs them again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -135,7 +135,7 @@ TEST_F(Change, UnusedWeightsGo) {
   EXPECT_EQ(strip(contents, {.unused = true})->size(), 0u);
 }
 
-// A view() of the program may need the order of dimensions that the weight was saved with.
+// A view() in the program may need the strides with which the weight was saved.
 TEST_F(Change, WeightsKeepTheOrderOfTheirDimensions) {
   PackageContents contents = package_contents(open(source_)).value();
   auto& weights = std::get<std::vector<SavedTensor>>(contents.programs[0].state_dict);
@@ -176,7 +176,7 @@ TEST_F(Change, PackedProgramsShareEqualWeights) {
         return entry.name.find("data/weights/weight_") != entry.name.npos;
       });
   EXPECT_EQ(count, 4);
-  // The file is written again as it is, and its parts are what they were.
+  // Saving the file again keeps it and its parts unchanged.
   const std::string copy = folder_.file("another.pt2");
   save_package(package_contents(packed).value(), copy).value();
   EXPECT_EQ(std::filesystem::file_size(copy), std::filesystem::file_size(written_));
@@ -217,7 +217,7 @@ TEST(EditProgram, FixesAndFreesSizes) {
   ASSERT_TRUE(free_dim(program, "x", 0, "batch", {1, 64}).has_value());
   EXPECT_EQ(type_of(program, "linear_1"), "batch 4 ");
   expect_sound(program);
-  // The features are what the weights have.
+  // The weights fix the number of features.
   EXPECT_EQ(free_dim(program, "x", 1, "features", {1, 64}).error().code, ErrorCode::unsupported);
   EXPECT_EQ(type_of(program, "linear_1"), "batch 4 ");
   EXPECT_EQ(set_range(program, "x", 0, {0, 64}).error().code, ErrorCode::argument);
@@ -242,14 +242,14 @@ TEST(EditProgram, FreesOnlyWhatOperatorsTakeInTheWholeRange) {
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   EXPECT_NE(refused.error().message.find("with h = 5: "), std::string::npos)
       << refused.error().message;
-  // What was refused has left nothing behind, its name neither.
+  // The refused edit left nothing behind: its name is still free.
   const auto done = free_dim(freed, "key", 1, "h", {1, 4});
   ASSERT_TRUE(done) << done.error().text();
   expect_sound(freed);
 }
 
-// expand refuses -1 everywhere but in the last place, and each try costs as much as the list is
-// long.
+// expand accepts -1 only at the last place. Each trial costs time in proportion to the list, so the
+// number of trials is bounded.
 TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
   const auto freed = [](size_t rank) {
     ProgramBuilder builder;
@@ -265,7 +265,7 @@ TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
   EXPECT_EQ(freed(65).error().code, ErrorCode::unsupported);
 }
 
-// No number is a multiple of a size of 0.
+// The freed size of 0 must not be used as a divisor.
 TEST(EditProgram, FreesASizeOfZero) {
   ProgramBuilder builder;
   const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {0, 10}));
@@ -278,7 +278,7 @@ TEST(EditProgram, FreesASizeOfZero) {
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
 }
 
-// Each stride is the product of all sizes after it.
+// Each stride is the product of all later sizes: with many dimensions its expression is long.
 TEST(EditProgram, BoundsTheStridesOfAFreedSize) {
   const auto freed = [](size_t rank) {
     ProgramBuilder builder;
@@ -384,7 +384,7 @@ TEST(EditProgram, TakesOutWhatAModuleComputes) {
   EXPECT_EQ(part.graph.nodes().size(), 3u);
   EXPECT_EQ(user_input_names(part).size(), 1u);
   expect_sound(part);
-  // A module that is called twice has a name for each call.
+  // A module that is called twice has one name for each call.
   for (const char* name : {"shared", "shared@1"}) {
     Program call = whole;
     ASSERT_TRUE(extract_module(call, name).has_value()) << name;
@@ -395,7 +395,7 @@ TEST(EditProgram, TakesOutWhatAModuleComputes) {
     EXPECT_EQ(extract_module(part, name).error().code, ErrorCode::argument) << name;
 }
 
-// The nodes around a vmap that say where it begins and ends have no results.
+// The nodes at the begin and the end of a vmap have no results, so no value depends on them.
 TEST(EditProgram, TakesNoPieceOfAVmap) {
   Program program = program_of(corpus("2.15.0/vmap_forms.pt2"));
   std::vector<std::string> to;
@@ -407,7 +407,7 @@ TEST(EditProgram, TakesNoPieceOfAVmap) {
   EXPECT_EQ(extract(program, {}, to).error().code, ErrorCode::unsupported);
 }
 
-// A view that is written through later: at the end it holds something else.
+// A value that is overwritten later cannot become a result: at the end it has other elements.
 TEST(EditProgram, ExposesNothingThatIsWrittenLater) {
   ProgramBuilder builder;
   const auto type = [&] { return builder.tensor(Dtype::float32, {2, 3}); };
@@ -425,7 +425,7 @@ TEST(EditProgram, ExposesNothingThatIsWrittenLater) {
   EXPECT_TRUE(taken) << taken.error().text();
 }
 
-// Nothing says what such an operator takes but what it has now.
+// Unknown operators have no signature: their present arguments decide which kinds are allowed.
 TEST(EditProgram, KeepsTheKindsOfUnknownOperatorsArguments) {
   Program custom = program_of(corpus("2.15.0/custom_op.pt2"));
   ASSERT_TRUE(set_argument(custom, "scale_shift.a", "0.5").has_value());

@@ -1,5 +1,5 @@
-// Edits of programs that PyTorch exported, chosen at random: those that are taken leave a sound
-// program that computes what the whole one does, those that are refused leave it as it was.
+// Random edits of programs that PyTorch exported. After an accepted edit the program is valid and
+// computes the values of the original. A refused edit leaves it unchanged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A program with inputs and the results that it gives for them.
+// A program with inputs and their results.
 struct Subject {
   PackageContents contents;
   Program program;
@@ -59,7 +59,7 @@ std::optional<Subject> subject_of(const fs::path& path) {
     if (call.error || call.random || call.inputs.size() != subject.names.size()) continue;
     subject.inputs = call.inputs;
     auto outputs = run(subject.contents, subject.program, subject.inputs);
-    // Programs that write, or run operators of a plug-in, are for other tests.
+    // Skips programs that write to memory or cannot run (operators of a plug-in).
     if (!outputs || writes(subject.program.graph) ||
         !subject.program.signature.user_inputs_to_mutate().empty())
       return std::nullopt;
@@ -100,7 +100,8 @@ class RandomEdits {
  private:
   size_t pick(size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random_); }
 
-  // By name, where the part still has the input; a nested one has its value's name there.
+  // Returns the inputs of a part of the program. `computed` holds those that were values inside the
+  // program, by their names. The others are inputs of the program.
   std::vector<Value> inputs_for(const Program& part,
                                 const std::map<std::string, Value>& computed) const {
     std::vector<Value> out;
@@ -133,10 +134,10 @@ class RandomEdits {
     ++legal;
   }
 
-  // The value as the whole program computes it.
+  // Returns the value that the whole program computes.
   std::optional<Value> exposed(const std::string& name) {
     Program program = subject_.program;
-    if (!add_output(program, name)) return std::nullopt;  // of a result that is no tuple
+    if (!add_output(program, name)) return std::nullopt;  // the program's result is no tuple
     const auto outputs = run(subject_.contents, program, subject_.inputs);
     EXPECT_TRUE(outputs.has_value() ||
                 outputs.error().message.find("dual number") != std::string::npos)
@@ -156,7 +157,7 @@ class RandomEdits {
     const std::vector<std::string> to{end};
     Program part = subject_.program;
     const auto taken = extract(part, {}, to);
-    if (!taken) {  // a piece of a vmap
+    if (!taken) {  // part of a vmap region
       EXPECT_EQ(taken.error().code, ErrorCode::unsupported) << taken.error().text();
       return;
     }

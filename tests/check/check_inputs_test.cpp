@@ -1,5 +1,4 @@
-// Checks of inputs without kernels and elements; with real programs, in
-// tests/tools/cases/check.txt.
+// Checks inputs without kernels or elements. tests/tools/cases/check.txt has real programs.
 #include "pt2/check_inputs.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ class CheckInputs : public testing::Test {
     program_.range_constraints.push_back({program_.expressions->parse(key).value(), range});
   }
 
-  // "s = 3, t = 4", or the error.
+  // Returns the solved symbols ("s = 3, t = 4") or the error.
   std::string check(const std::vector<Sizes>& inputs) {
     std::vector<InputShape> shapes;
     for (const Sizes& sizes : inputs)
@@ -61,7 +60,7 @@ TEST_F(CheckInputs, NamesInputDimFoundExpectedAndWhoBoundTheSymbol) {
       << check({{4}, {5, 7}});
 }
 
-// torch 2.15: a module exported with Dim.AUTO, range [2, int_oo], runs with 0, 1 and 2 rows.
+// torch 2.15 runs a module exported with Dim.AUTO, range [2, int_oo], with 0, 1 and 2 rows.
 TEST_F(CheckInputs, LetsSizesBeZeroAndOneWhereTracingAloneExcludedThem) {
   add_input("x", {size("s0"), size("s1")});
   add_range("s0", {2, 10});
@@ -86,7 +85,8 @@ TEST_F(CheckInputs, NeedsAsManyAsTheProgramTakes) {
   EXPECT_EQ(check({{3}, {3}, {3}}), "found 3 inputs, expected 2");
 }
 
-// torch 2.15: "Expected input at *args[0].shape[0] to be of the form 2*s0, where s0 is an integer".
+// The error in torch 2.15: "Expected input at *args[0].shape[0] to be of the form 2*s0, where s0 is
+// an integer".
 TEST_F(CheckInputs, SolvesForASymbolThatNoInputGivesAlone) {
   add_input("x", {size("2*s0 + 1")});
   add_input("y", {size("3*s0")});
@@ -106,7 +106,7 @@ TEST_F(CheckInputs, SolvesForNumbersOf64BitsOnly) {
   EXPECT_EQ(check({{INT64_MAX - 1}}), "s0 = 9223372036854775807");
 }
 
-// One number of a product, a remainder or a quotient does not tell the others.
+// The value of a product, a remainder or a power does not determine its symbols.
 TEST_F(CheckInputs, LeavesOpenWhatInputsDoNotTell) {
   add_input("x", {size("s0*s1"), size("Mod(s2, 8)"), size("s3**2")});
   EXPECT_EQ(check({{6, 100, 5}}), "");
@@ -120,7 +120,8 @@ TEST_F(CheckInputs, GuardsComeLast) {
   EXPECT_NE(check({{3}, {4}}).find("size 0 of x must equal size 0 of y"), std::string::npos);
 }
 
-// x, recorded with these strides and called with those and these sizes.
+// layouts() records x with the strides `recorded`, checks it with the given strides and sizes, and
+// returns the strides that the program needs ("" if the given ones will do) or the error.
 class CheckLayouts : public CheckInputs {
  protected:
   std::string layouts(std::vector<SymInt> recorded, const Sizes& strides,

@@ -1,6 +1,6 @@
-// Compares the shape rules with what PyTorch recorded of every node of real programs, under the
-// exported example and under each of 20 other assignments of the symbols. PT2_PROGRAMS names a
-// folder of more programs.
+// Compares the shape rules with the metadata that PyTorch recorded for every node of real programs,
+// for the exported example and for 20 other assignments of the symbols. PT2_PROGRAMS names a folder
+// of more programs.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -66,7 +66,7 @@ class Survey {
     if (check.has_symbols()) {
       for (const SymbolBindings& bindings : assignments) {
         const check::ShapeVerdict other = judge(place, check, bindings);
-        // A size without a hint belongs to a tensor whose size depends on data.
+        // A symbol without a hint is a data-dependent size.
         if (other.compared > verdict.compared) verdict = other;
       }
       symbolic_ += verdict.compared;

@@ -64,7 +64,7 @@ TEST(VerifyOperators, MalformedFilesGetTheirVerdict) {
   }
 }
 
-// The rule that a program of the table breaks, and no error of another one.
+// Each program of the table breaks its rule, and gives no error of another rule.
 TEST(BrokenPrograms, EachBreaksItsRuleAndNoOther) {
   size_t programs = 0;
   for (const test::BrokenProgram& program : test::broken_programs()) {
@@ -98,8 +98,8 @@ TEST(BrokenPrograms, EachRuleOfSignatureGraphAndOperatorsIsBroken) {
   }
 }
 
-// As torch.export writes x[a.item() : b.item()]. The rows are a symbol of their own; all else is as
-// the operator gives it.
+// torch.export's program of x[a.item() : b.item()]. The number of rows is a new symbol; everything
+// else follows from the operator.
 TEST(VerifyOperators, SizesThatNobodyKnowsMayBeSymbolsOfTheirOwn) {
   const auto findings_of = [](const std::string& slice, const std::string& sum) {
     const std::string text = R"(program schema 8.20 {
@@ -157,8 +157,8 @@ TEST(VerifyOperators, DtypesOfSparseTensorsAreCheckedToo) {
   EXPECT_NE(findings_of("f32").find("%y"), std::string::npos) << findings_of("f32");
 }
 
-// Eight times the nodes that read one long size take about as long, because the size is computed
-// once for all of them.
+// One size has a long expression. Eight times as many nodes that read it take about the same time,
+// because it is computed once for all of them.
 TEST(VerifyOperators, LongSizesAreComputedOnceForAllNodes) {
   const auto seconds = [](int nodes) {
     std::string text = R"(program schema 8.20 {
@@ -184,7 +184,8 @@ TEST(VerifyOperators, LongSizesAreComputedOnceForAllNodes) {
   EXPECT_LT(seconds(400), 4 * seconds(50));
 }
 
-// Only dense rows are summed without numbering the bags, and strides are no proof of them.
+// PyTorch omits the bag numbers (size 0) only if it sums dense rows. Recorded strides do not prove
+// density, so both sizes are valid.
 TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
   const auto findings_of = [](const std::string& numbers) {
     const std::string text =
@@ -212,7 +213,8 @@ TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
   EXPECT_NE(findings_of("3").find("V609"), std::string::npos);
 }
 
-// A joint graph as torch.export takes it apart: its gradients are wrong in PyTorch, too.
+// torch.export's decomposition of a joint graph passes attention weights as `logsumexp`. Its
+// gradients are wrong in PyTorch as well.
 TEST(VerifyOperators, FindsWeightsWhereAttentionWantsTheirSums) {
   for (const bool gives_weights : {false, true}) {
     ProgramBuilder builder;
@@ -241,7 +243,7 @@ TEST(VerifyOperators, FindsWeightsWhereAttentionWantsTheirSums) {
   }
 }
 
-// torchaudio 2.11 gives back the tensor that it writes, 2.10 and before give nothing.
+// torchaudio 2.11 returns the tensor that it writes; 2.10 and earlier return nothing.
 TEST(VerifyOperators, PackagesMayGiveBackWhatTheyWrite) {
   for (const size_t results : {size_t{0}, size_t{1}, size_t{2}}) {
     ProgramBuilder builder;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # blocks.sh PAGE FOLDER: writes every code block of a page into FOLDER under its title: ```cpp title="load.cpp" becomes
-# load.cpp, and what that prints is the block titled "output of load.cpp". A block without a title, which nothing would
-# compile or run, is a fault, unless it is ```text, that is, a drawing or what a command prints (tests/tools/golden_test.cpp
-# compares it), a grammar, or lines of the command pt2, indented, whose verbs and options that test knows.
+# load.cpp, and the block titled "output of load.cpp" is its expected output. A block without a title is a fault, because
+# nothing would compile or run it. Exceptions are ```text (drawings, and output of commands, which tests/tools/golden_test.cpp
+# compares), ```ebnf (grammars), and indented commands of pt2, whose verbs and options that test checks.
 set -euo pipefail
 page=$1 folder=$2
 mkdir -p "$folder"

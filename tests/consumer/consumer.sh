@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# consumer.sh CMAKE BUILD_FOLDER: installs to an empty prefix and uses what lies there (project.sh); then a project that has
-# this one as a folder of its own gets the libraries, and neither command nor install rules.
+# consumer.sh CMAKE BUILD_FOLDER: installs to an empty prefix and uses the installed files (project.sh). Then builds a project
+# that contains this one as a subfolder: it gets the libraries, but neither the command nor install rules.
 set -euo pipefail
 cmake=$1 build=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# guides.sh CMAKE PREFIX: compiles and runs what the pages of docs/ show in C++, C, CMake and for the shell, against the
-# library in PREFIX, and compares what it prints. Fortran is run by bindings/run, Python by python/tests/test_guides.py. A page
-# with a CMakeLists.txt is a project; the other pages' programs link pt2::run. All run in a copy of examples/, with two
-# language models.
+# guides.sh CMAKE PREFIX: compiles and runs the examples of docs/ in C++, C, CMake and shell, against the library in PREFIX,
+# and compares their output. bindings/run runs Fortran, python/tests/test_guides.py runs Python. A page with a CMakeLists.txt
+# is a project; programs of other pages link pt2::run. All run in a copy of examples/ with two language models.
 set -euo pipefail
-shopt -s nullglob  # a page may show nothing to run
+shopt -s nullglob  # a page may have no examples
 cmake=$1 prefix=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -38,7 +37,7 @@ for page in "$root"/docs/{,guides/}*.md; do
   done
   [ ! -f "$folder/CMakeLists.txt" ] || build "$folder"
 done
-# What the comments of the headers show is compiled (header_examples.cpp).
+# Compiles the examples in comments of public headers (header_examples.cpp).
 mkdir "$scratch/headers"
 headers=$(find "$prefix" -name pt2.h -path '*/include/pt2/pt2.h' -printf '%h')
 shown=0
@@ -71,7 +70,7 @@ for source in "$scratch"/*/*.{c,cpp,sh}; do
       command=(bash -e "$source") ;;
     *.cpp) command=("$scratch/common/build/${name%.cpp}")
       [ ! -f "$folder/CMakeLists.txt" ] || command=("$folder/build/${name%.cpp}")
-      [ -x "${command[0]}" ] || continue ;;  # a plug-in, which a shell script of the page loads
+      [ -x "${command[0]}" ] || continue ;;  # a plug-in; a shell script of the page loads it
   esac
   echo "$(basename "$folder"): $name"
   "${command[@]}" >"$scratch/printed" || { echo "exit code $?"; failed=1; }

@@ -1,5 +1,5 @@
-// What the comments of the public headers show, compiled: guides.sh writes the indented lines of
-// each header that has some to a file of its name.
+// Compiles the examples in comments of public headers. guides.sh writes the indented comment lines
+// of each header to a file with the header's name.
 #include <pt2/format/container.h>
 #include <pt2/ops/verify_operators.h>
 #include <pt2/pt2.h>

@@ -1,5 +1,5 @@
-// Somebody who builds without exceptions, and whose numbers lie in arrays of their own:
-// no_exceptions MODEL. Compiled with -fno-exceptions; prints the largest of ten results.
+// A user's program that is compiled with -fno-exceptions and keeps its numbers in its own arrays:
+// no_exceptions MODEL prints the largest of ten results.
 #include <pt2/pt2.h>
 
 #include <cstdio>

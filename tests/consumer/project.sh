@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# project.sh CMAKE PREFIX: somebody else's project uses the library that is installed in PREFIX. Takes program and
-# CMakeLists.txt word for word from the README, builds them, and runs the program on the example, a check of the example
-# that links pt2::ops alone, and a program without exceptions that names components; then the programs of examples/, which
-# print what examples/README.md says, that in C found by pkg-config; then custom.pt2 by the command, with a plug-in; then
-# every program of the guides (guides.sh).
+# project.sh CMAKE PREFIX: tests a user's project with the library that is installed in PREFIX. Builds and runs
+# - the program and the CMakeLists.txt of the README, word for word; a verifier that links only pt2::ops; and a program
+#   without exceptions that names components;
+# - the programs of examples/, which must print what examples/README.md shows; the C one is built through pkg-config;
+# - custom.pt2 with the command and a plug-in;
+# - all programs of the guides (guides.sh).
 set -euo pipefail
 cmake=$1 prefix=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,12 +12,12 @@ root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# fenced INFO [FILE]: the first block of FILE, README.md if not given, that opens with ```INFO.
+# fenced INFO [FILE]: prints the first block of FILE (default: README.md) that opens with ```INFO.
 fenced() {
   awk -v fence="\`\`\`$1" '$0 == "```" && inside { exit } inside { print } $0 == fence { inside = 1 }' \
     "$root/${2:-README.md}"
 }
-# prints PROGRAM EXPECTED: what it prints on standard output is the file EXPECTED.
+# prints PROGRAM EXPECTED: checks that the program prints the content of the file EXPECTED.
 prints() {
   "$1" | tee "$scratch/printed"
   diff "$2" "$scratch/printed"

@@ -44,7 +44,7 @@ std::string lines(const std::vector<Blocker>& blockers) {
   return out;
 }
 
-// Omits the part of torch_version that says how that PyTorch was built.
+// Returns the canonical program as JSON, without the build tag ("+cpu") of torch_version.
 std::string canonical(const Program& program) {
   Result<Program> canonical = canonicalize(program);
   EXPECT_TRUE(canonical) << canonical.error().text();
@@ -83,17 +83,17 @@ void expect_same_payloads(const Package& left, const Package& right, const std::
   }
 }
 
-// Blockers that are expected: members of a torch.save file without raw bytes or that are no tensor;
-// torch.return_types, which have no registered name in some releases; named tuples, which 2.6
-// writes without their fields.
+// True for expected blockers: members of a torch.save file that have no raw bytes or are no
+// tensors; torch.return_types, which have no registered name in some releases; named tuples,
+// which 2.6 writes without their fields.
 bool is_expected(const Blocker& blocker) {
   return blocker.kind == BlockerKind::tensor_form || blocker.kind == BlockerKind::object ||
          blocker.kind == BlockerKind::tree_class;
 }
 
-// Files whose round trip mends what PyTorch writes and cannot load: 2.7's math.trunc becomes
-// torch.sym_int; regions without nodes are removed; 2.3 writes constants among the results but does
-// not read them.
+// True for files that PyTorch writes but cannot load, and that a round trip repairs: 2.7's
+// math.trunc becomes torch.sym_int; regions without nodes are removed; 2.3 writes constant results
+// but does not read them.
 bool comes_back_better(const corpus::File& file) {
   if (file.release == "2.3.1" &&
       (file.name == "pytree_none.pt2" || file.name == "custom_op_returns.pt2"))
@@ -118,7 +118,7 @@ void expect_same(const Package& original, const Package& back) {
   }
 }
 
-// Converts to `target` and back; false when there is no conversion to the target.
+// Converts to `target` and back. False if the file cannot be converted to the target.
 bool expect_round_trip(const corpus::File& file, std::string_view target) {
   const Package original = Package::open(file.path).value();
   const Conversion up = converted(original, target);
@@ -167,11 +167,11 @@ TEST(Convert, OfAConvertedFileIsTheSameFile) {
   }
 }
 
-// Programs that the release which saved them cannot load (interop/originals.json).
+// Programs that their own release saved but cannot load (interop/originals.json).
 constexpr std::string_view kUnloadable[] = {"custom_op_returns", "no_grad_region", "pytree_none",
                                             "sym_float_arithmetic", "unbacked_split"};
 
-// What the release cannot load is mended; everything else keeps its text.
+// Programs that their release cannot load are repaired. All other programs keep their text.
 TEST(Convert, WithoutATargetKeepsTheFilesRelease) {
   int mended = 0;
   for (const corpus::File& file : corpus::files()) {
@@ -197,8 +197,8 @@ TEST(Convert, WithoutATargetKeepsTheFilesRelease) {
 
 Record record_of(std::string_view text) { return make_record(std::string(text)); }
 
-// The content of every record that convert does not understand, by name, without the layout's
-// folder.
+// Returns the content of every record that convert does not interpret, by its name without the
+// layout's folder.
 std::map<std::string, std::string> foreign_records(const Package& package) {
   std::map<std::string, std::string> found;
   const Archive& archive = package.archive();
@@ -262,7 +262,7 @@ TEST(Convert, KeepsCompiledCodeWhereThereIsAPlaceForIt) {
             foreign_records(open(saved(with_foreign_records(package)))));
 }
 
-// Names that have another meaning in the target layout.
+// A record whose name has another meaning in the target layout blocks the conversion.
 TEST(Convert, LetsNoRecordBecomeAnotherThing) {
   const Package flat = Package::open(PT2_TEST_DATA "/corpus/2.6.0/mlp.pt2").value();
   PackageContents contents = package_contents(flat).value();
@@ -281,7 +281,7 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
             "weights in that release\n");
 }
 
-// Custom and opaque objects, which are records of their own since 2.9.
+// Since 2.9, custom and opaque objects are separate records.
 TEST(Convert, KeepsObjectsOrNamesThem) {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   PackageContents contents = package_contents(package).value();
@@ -309,8 +309,8 @@ TEST(Convert, KeepsObjectsOrNamesThem) {
               "file that holds the tensors; needs PyTorch 2.9 or later\n");
 }
 
-// A sparse tensor, and a layer packed for quantized arithmetic: up to 2.8 in one torch.save file,
-// since 2.9 in files of their own.
+// Sparse tensors and packed quantized layers are in one torch.save file up to 2.8, and in separate
+// files since 2.9.
 TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
   const Package sparse = Package::open(PT2_TEST_DATA "/corpus/2.8.0/sparse_buffer.pt2").value();
   const Conversion up = converted(sparse, "newest");
@@ -341,8 +341,8 @@ TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
   EXPECT_TRUE(constants(back) == constants(packed));
 }
 
-// TorchScript looks up the names in its pickles among its own classes; torch.load would import
-// them.
+// TorchScript looks up the names in its pickles only among its own classes, so they are harmless.
+// torch.load would import and call them.
 TEST(Convert, LeavesFunctionsInTheStateOfAnObjectWhereNobodyCallsThem) {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   PackageContents contents = package_contents(package).value();
@@ -408,7 +408,7 @@ TEST(Convert, RefusesALossThatNobodyKnows) {
             "program-name, records");
 }
 
-// Long programs are checked in pieces: as few bytes each as make several of any program.
+// Long programs are checked in pieces. Here pieces are so small that any program has several.
 TEST(LoadObstacles, AreThoseOfTheWholeProgram) {
   const auto text = [](const Package& package, size_t piece_bytes) {
     const auto obstacles = load_obstacles(package, piece_bytes);

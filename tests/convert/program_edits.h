@@ -1,6 +1,6 @@
-// Small real programs, edited where it hurts what loads, checks, runs and converts them: targets,
-// arguments, kinds, sizes, subgraphs, symbols, guards, tree specs, the signature. What is done
-// follows from some bytes, so that a fuzzer can drive it and a test can repeat it.
+// Random edits of small real programs: of targets, arguments, kinds, sizes, subgraphs, symbols,
+// guards, tree specs and the signature. A sequence of bytes determines the edits, so a fuzzer can
+// drive them and a test can repeat them.
 #ifndef PT2_TESTS_CONVERT_PROGRAM_EDITS_H
 #define PT2_TESTS_CONVERT_PROGRAM_EDITS_H
 
@@ -13,7 +13,7 @@
 
 namespace pt2::test {
 
-// Bytes read as decisions; when they are used up, every decision is 0.
+// Reads decisions from bytes. After the last byte every decision is 0.
 class Choices {
  public:
   explicit Choices(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -38,11 +38,11 @@ class Choices {
 struct ProgramSeed {
   std::string name;
   std::vector<Record> records;
-  size_t program = 0;  // which of the records
+  size_t program = 0;  // index of the program's record
   JsonValue json;
 };
 
-// A value in a document, and the key under which it or its list stands.
+// A value in a document, its parent, and the key of the value or of the list that contains it.
 struct JsonPlace {
   JsonValue* value;
   JsonValue* parent;
@@ -55,7 +55,7 @@ inline void collect_places(JsonValue& value, std::string_view key, std::vector<J
     collect_places(item, key, places);
   }
   for (JsonMember& member : value.members) {
-    // Nobody computes with what nodes say about their Python.
+    // Metadata of nodes does not affect computation.
     if (member.key == "metadata") continue;
     places.push_back({&member.value, &value, member.key});
     collect_places(member.value, member.key, places);
@@ -90,7 +90,7 @@ class ProgramEdits {
 
   size_t seed_count() const { return seeds_.size(); }
 
-  // A file: a seed with some edits.
+  // Returns a file: a seed with some edits.
   std::string make(Choices& choices) const {
     const ProgramSeed& seed = choices.of(seeds_);
     JsonValue root = seed.json;
@@ -159,7 +159,7 @@ class ProgramEdits {
     if (!found.empty()) choices.of(found).value->text = choices.of(targets_);
   }
 
-  // Another program's node in the place of one of these, reading this program's values.
+  // Replaces a node by a node of another program, with this program's values as arguments.
   void transplant_node(JsonValue&, const std::vector<JsonPlace>& places, Choices& choices) const {
     std::vector<JsonPlace> found;
     for (const JsonPlace& place : with_key(places, "nodes"))
@@ -182,7 +182,7 @@ class ProgramEdits {
     node = std::move(donor);
   }
 
-  // One text becomes another of the same document, here or everywhere.
+  // Replaces a text by another one of the same document, at one place or everywhere.
   void rename(JsonValue& root, const std::vector<JsonPlace>& places, Choices& choices) const {
     std::vector<JsonPlace> texts;
     for (const JsonPlace& place : places)
@@ -206,7 +206,7 @@ class ProgramEdits {
   void change(const JsonPlace& place, const std::vector<JsonPlace>& places,
               Choices& choices) const {
     switch (choices.below(8)) {
-      case 0: {  // what stands elsewhere under this key
+      case 0: {  // the value of this key elsewhere in the document
         const JsonValue copy = *choices.of(with_key(places, place.key)).value;
         *place.value = copy;
         return;
@@ -248,7 +248,7 @@ class ProgramEdits {
     }
   }
 
-  // The kind of an argument, with a content that may not be of that kind.
+  // Changes the kind of an argument but not its content, which may not fit.
   static void change_tag(JsonValue& value, Choices& choices) {
     constexpr const char* kTags[] = {"as_none",
                                      "as_tensor",
@@ -368,7 +368,7 @@ class ProgramEdits {
   }
 
   std::vector<ProgramSeed> seeds_;
-  std::map<std::string, std::vector<JsonValue>> pools_;  // by key, of all seeds
+  std::map<std::string, std::vector<JsonValue>> pools_;  // the values of all seeds, by key
   std::vector<JsonValue> nodes_;
   std::vector<std::string> targets_;
 };

@@ -1,6 +1,6 @@
-// One input of the program fuzzer: everything that is done with a stranger's program once its file
-// is decoded. It is verified, run by both engines, converted and decomposed, all under limits;
-// nothing may crash or hang, and what two ways compute or what is written must fit.
+// One input of the program fuzzer. The edited program is verified, run by both engines, converted
+// and decomposed, all under limits. Nothing may crash or hang, the engines must agree, and written
+// programs must be valid and give the same results.
 #ifndef PT2_TESTS_CONVERT_PROGRAM_FUZZ_H
 #define PT2_TESTS_CONVERT_PROGRAM_FUZZ_H
 
@@ -35,11 +35,11 @@ inline Limits program_limits() {
 
 class ProgramFuzz {
  public:
-  // Before a file is tried it is kept at `kept`, if that is not empty.
+  // Writes each file to the path `kept` before it is tried, unless the path is empty.
   explicit ProgramFuzz(const std::filesystem::path& data, std::filesystem::path kept = {})
       : edits_(data), kept_(std::move(kept)) {}
 
-  // The fault found, if any.
+  // Tries one input. Returns the fault that was found; empty if there is none.
   std::string run(std::span<const std::byte> bytes) {
     Choices choices(bytes);
     file_ = edits_.make(choices);
@@ -69,7 +69,7 @@ class ProgramFuzz {
 
   std::string exercise(size_t what) {
     const Diagnostics findings = verified(file_);
-    // What stands in a region of torch.vmap or autocast is checked only where it is written out.
+    // Nodes inside of torch.vmap and autocast regions are checked only after they are inlined.
     has_regions_ =
         file_.find("predispatch._") != file_.npos || file_.find("autocast") != file_.npos;
     const auto package = open(file_);
@@ -79,8 +79,8 @@ class ProgramFuzz {
     const Outcome reference = outcome(shared, EngineKind::reference);
     const Outcome planned = outcome(shared, EngineKind::planned);
     if (reference.results) ++computed_;
-    // The passes before a plan go by the record. Where that is not what the operators give, they
-    // may lead to an error, not to other numbers.
+    // The passes before a plan rely on recorded metadata. If it contradicts the operators, the plan
+    // may fail but must not give other results.
     const bool may_fail = reference.results && contradicts_operators(findings);
     if (planned.results || !may_fail) {
       std::string fault = compared(planned, reference, "planned and reference engine");
@@ -107,7 +107,7 @@ class ProgramFuzz {
     if (!model) return {false, model.error()};
     Session session(*model, {.threads = 1});
     Result<std::vector<Value>> results = Error{};
-    // What a first call leaves behind, a second one finds.
+    // The second call finds the state that the first one leaves.
     for (int call = 0; call < 2; ++call) {
       std::vector<Value> inputs = inputs_of(*model);
       results = session.run(std::span(inputs));
@@ -178,7 +178,7 @@ class ProgramFuzz {
     return "";
   }
 
-  // What a right program becomes must open and be right.
+  // Saves a transformed program. If the original has no errors, the result must open and have none.
   std::string written(const PackageContents& contents, const Diagnostics& before,
                       std::string& file) const {
     StringSink sink;

@@ -1,7 +1,6 @@
-// Edited programs, under the sanitizers of the build that runs them. PT2_FUZZ_RUNS and
-// PT2_FUZZ_SEED choose how many and which; PT2_FUZZ_ONLY=N makes the Nth alone and keeps its file
-// in program_fuzz.pt2. Which is in work stands in program_fuzz_number.txt of the working folder,
-// because a sanitizer ends the process.
+// Runs the program fuzzer on random edits. PT2_FUZZ_RUNS is the number of edits, PT2_FUZZ_SEED the
+// seed. PT2_FUZZ_ONLY=N makes only the Nth and keeps its file in program_fuzz.pt2. The working
+// folder's program_fuzz_number.txt holds the current number, because a sanitizer ends the process.
 #include "convert/program_fuzz.h"
 
 #include <gtest/gtest.h>

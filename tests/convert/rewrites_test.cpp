@@ -1,5 +1,5 @@
-// Rewritings that insert other nodes: the rewritten programs give the recorded results in libpt2,
-// too. interop/convert_matrix.py checks all rewritings with real PyTorch.
+// Conversions that replace nodes: libpt2 runs the converted programs and compares the recorded
+// results. interop/convert_matrix.py checks all conversions with real PyTorch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ Package corpus_file(const std::string& file) {
   return Package::open(std::string(PT2_TEST_DATA) + "/corpus/" + file + ".pt2").value();
 }
 
-// The blockers, one per line.
+// Returns the blockers of the conversion, one per line.
 std::string blockers(const Package& package, std::string_view target) {
   const Conversion conversion =
       convert(package, {.target = conversion_target(target).value()}).value();
@@ -105,7 +105,7 @@ TEST(Convert, NamesSmallSizesBefore2_4) {
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
 }
 
-// A file's program with some nodes replaced.
+// Returns a corpus file with its program changed by `edit`.
 template <class Edit>
 Package edited(const std::string& file, Edit&& edit) {
   const Package package = corpus_file(file);
@@ -132,7 +132,7 @@ size_t count_nodes(const Graph& graph, std::string_view target) {
 
 constexpr std::string_view kBegin = "torch._functorch.predispatch._vmap_increment_nesting";
 
-// For a region with y = x.sin() for each x of the batch.
+// The region computes y = x.sin() for each x of the batch.
 TEST(Convert, NamesWhatKeepsVmapRegions) {
   const auto with_randomness = [](std::string_view randomness, std::string_view target) {
     return edited("2.15.0/vmap_forms", [&](Program& program) {
@@ -154,9 +154,9 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
             "elements at "
             "once; needs PyTorch 2.13 or later\n");
   EXPECT_EQ(blockers(with_randomness("different", "torch.ops.aten.cos.default"), "2.8"), "");
-  // Only the batch's own values are drawn anew.
+  // With randomness="same" there must not be a draw for each element.
   EXPECT_NE(blockers(with_randomness("same", uniform), "2.8"), "");
-  // One call draws for all three elements.
+  // With randomness="different" one call draws for all three elements of the batch.
   const Conversion conversion =
       convert(with_randomness("different", uniform), {.target = conversion_target("2.8").value()})
           .value();
@@ -204,7 +204,7 @@ size_t count_maps(const Package& package) {
   return count_nodes((*written.program())->graph, "torch.ops.higher_order.map_impl");
 }
 
-// Gives the first region, and the tensor it iterates over, another batch size.
+// Changes the batch size of the first region and of the tensor that it iterates over.
 void set_batch(Graph& graph, int64_t size) {
   const NodeId begin = find_node(graph, kBegin);
   graph.set_node_input(begin, 0, Argument(size));
@@ -232,7 +232,7 @@ void set_batch(Graph& graph, int64_t size) {
   }
 }
 
-// Batches of few elements, of many, and of a size known only at run time.
+// Batches of few elements, of many, and of symbolic size.
 TEST(Convert, MapsVmapRegionsOfManyElements) {
   const auto with_size = [](int64_t size) {
     return edited("2.15.0/vmap_forms", [&](Program& program) { set_batch(program.graph, size); });
@@ -240,7 +240,7 @@ TEST(Convert, MapsVmapRegionsOfManyElements) {
   EXPECT_EQ(count_maps(with_size(300)), 0u);
   EXPECT_EQ(count_maps(with_size(int64_t{1} << 62)), 1u);
   EXPECT_EQ(count_maps(corpus_file("2.15.0/vmap_dynamic")), 3u);
-  // Few elements, but many nodes to repeat for each.
+  // The batch is small, but its nodes have too much text to repeat for each element.
   const auto large = edited("2.15.0/vmap_forms", [](Program& program) {
     Graph& graph = program.graph;
     set_batch(graph, 300);
@@ -270,8 +270,8 @@ TEST(Convert, NamesWhatIsNotMapped) {
 }
 
 TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
-  // Another node writes to the memory that the region iterates over; the region's result is a view
-  // of that memory, or new.
+  // Another node writes to the tensor that the region iterates over. The region's result is a view
+  // of that tensor, or new memory.
   const auto with_view = [](std::string_view target) {
     return edited("2.15.0/vmap_forms", [&](Program& program) {
       Graph& graph = program.graph;
@@ -296,7 +296,7 @@ TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
             std::string::npos);
 }
 
-// The results of constant_outputs: a tensor, 7, 2.5, true, None and -1.
+// The results of constant_outputs are a tensor, 7, 2.5, true, None and -1.
 TEST(Convert, ComputesConstantResults) {
   const auto targets = [](const Package& package, std::string_view target) {
     const Conversion conversion =
@@ -363,7 +363,7 @@ TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
             "needs PyTorch 2.3 or later\n");
 }
 
-// Each guard is a few dozen bytes and becomes a handful of nodes.
+// Each guard has a few dozen bytes in the file and becomes several nodes.
 TEST(Convert, AddsNoMoreAssertionsThanAllowed) {
   const Package package = edited("2.15.0/dim_auto", [](Program& program) {
     for (int i = 1; i <= 100; ++i)
@@ -380,7 +380,8 @@ TEST(Convert, AddsNoMoreAssertionsThanAllowed) {
   EXPECT_NE(most(300).error().text().find("max_new_nodes 300"), std::string::npos);
 }
 
-// Each sum is spelled from the one before it: from all its terms they were 16 GB.
+// The recorded expression of each partial sum extends the previous one. Printing each from all its
+// terms would take 16 GB.
 TEST(Convert, AssertsASumOfManyTerms) {
   constexpr size_t kTerms = 10'000;
   const Package package = edited("2.15.0/dynamic_batch", [](Program& program) {
@@ -395,7 +396,7 @@ TEST(Convert, AssertsASumOfManyTerms) {
   EXPECT_EQ(count_nodes((*written.program())->graph, "_operator.add"), kTerms - 1);
 }
 
-// Releases without a field for guards have comparisons and no way to join them.
+// Releases without a field for guards have nodes for comparisons but not for `and`, `or`, `not`.
 TEST(Convert, AssertsGuardsThatJoinComparisons) {
   const std::string a = "L['x'].size()[0]", b = "L['y'].size()[0]";
   using Holds = bool (*)(int64_t, int64_t);
@@ -413,7 +414,7 @@ TEST(Convert, AssertsGuardsThatJoinComparisons) {
        [](int64_t x, int64_t) { return x < 6 && x >= 3; }},
       {a + " / 2 > 1.5 or " + b + " / 4 == 1",
        [](int64_t x, int64_t y) { return x > 3 || y == 4; }},
-      // Python does not divide where the first comparison decides, and fails where it divides by 0.
+      // Python does not divide if the first comparison decides. Otherwise a division by 0 fails.
       {a + " <= 3 or " + b + " // (" + a + " - 2) == 1",
        [](int64_t x, int64_t y) { return x <= 3 || y / (x - 2) == 1; }},
       {b + " == 4 or " + b + " // (" + a + " - 2) == 1 or " + a + " == 2",
@@ -440,7 +441,8 @@ TEST(Convert, AssertsGuardsThatJoinComparisons) {
   }
 }
 
-// Each level says once more what the levels in it divide by: written out they were 2^60 terms.
+// Each level repeats the conditions under which its inner levels divide. Written out, the guard
+// would have 2^60 terms.
 TEST(Convert, AssertsNoGuardThatGrowsWithEachLevel) {
   const Package package = edited("2.15.0/dim_auto", [&](Program& program) {
     std::string text = "L['y'].size()[0] == 4";
@@ -454,7 +456,8 @@ TEST(Convert, AssertsNoGuardThatGrowsWithEachLevel) {
   EXPECT_EQ(done->blockers.size(), 1u);
 }
 
-// Python does not divide where the first comparison holds; nodes would, by what could be anything.
+// Python does not divide if the first comparison holds. Nodes would always divide, and the divisor
+// may be 0.
 TEST(Convert, AssertsNoGuardThatCouldDivideByAnything) {
   const Package package = edited("2.15.0/dim_auto", [&](Program& program) {
     program.guards_code.push_back(
@@ -466,7 +469,7 @@ TEST(Convert, AssertsNoGuardThatCouldDivideByAnything) {
   EXPECT_EQ(done->blockers[0].kind, BlockerKind::guard);
 }
 
-// Assertions have the functions that they need from 2.3 on, without a field for guards.
+// The functions that assertions of guards need exist since 2.3, before the field for guards.
 TEST(Convert, NamesTheFirstReleaseThatCanAssertAGuard) {
   const Package package = edited("2.15.0/dim_auto", [](Program& program) {
     program.guards_code = {"Max(L['x'].size()[0], 3) <= 20*L['y'].size()[0]"};
@@ -478,7 +481,7 @@ TEST(Convert, NamesTheFirstReleaseThatCanAssertAGuard) {
   EXPECT_EQ(guard->first, find_release("2.3"));
 }
 
-// The recorded metadata proves that an assertion on device and layout holds.
+// An assertion on device and layout is removed only if the recorded metadata proves it.
 TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
   const Package package = corpus_file("2.15.0/dtypes_float");
   const auto blocked = [&](const Device& device) {
@@ -514,7 +517,7 @@ TEST(Convert, AssertsNoDeviceThatTracingContradicts) {
   }
 }
 
-// 2.6 reads no call whose only result is None.
+// 2.6 cannot load a call whose only result is None.
 TEST(Convert, LeavesOutQueriesWithoutAnswer) {
   constexpr std::string_view kQuery = "torch.ops.aten.promote_types.default",
                              kOther = "torch.ops.custom.tell.default";
@@ -540,7 +543,7 @@ TEST(Convert, LeavesOutQueriesWithoutAnswer) {
   }
 }
 
-// (a & b) & a is asserted; where another node uses a & b, it stays and is a blocker.
+// The assertion of (a & b) & a is split. If another node uses a & b, it remains as a blocker.
 TEST(Convert, SplitsAssertionsOfJointConditions) {
   constexpr std::string_view kAnd = "_operator.and_",
                              kAssert = "torch.ops.aten._assert_scalar.default";
@@ -588,7 +591,7 @@ TEST(Convert, SplitsAssertionsOfJointConditions) {
             std::string::npos);
 }
 
-// torch.export.unflatten asks every node for its module.
+// torch.export.unflatten needs the module of every node.
 TEST(Convert, GivesNewNodesTheOutermostModule) {
   const auto modules = [](const Package& package, std::string_view target) {
     const Package converted =
@@ -608,7 +611,7 @@ TEST(Convert, GivesNewNodesTheOutermostModule) {
             "L__self__,,__main__.module.<locals>.Fn");
 }
 
-// Only releases from 2.7 on register it, though its namespace is not aten.
+// The operator is registered since 2.7. Its namespace, export, is one of PyTorch's own.
 TEST(Convert, NamesOperatorsOfTheExportNamespace) {
   const Package package = edited("2.15.0/mlp", [](Program& program) {
     Graph& graph = program.graph;
@@ -620,7 +623,7 @@ TEST(Convert, NamesOperatorsOfTheExportNamespace) {
   EXPECT_EQ(blockers(package, "2.7").find("access_subclass_inner_tensor"), std::string::npos);
 }
 
-// PyTorch saves a text among the results, and no release loads it.
+// PyTorch saves a str among the results, but no release loads it.
 TEST(Convert, NamesTextAmongTheResults) {
   const Package package = edited("2.15.0/constant_outputs", [](Program& program) {
     std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());

@@ -1,4 +1,4 @@
-// What tokens leave behind grows where it lies.
+// Cached keys and values grow in place.
 #include "decode/cache.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace pt2::decode {
 namespace {
 
-// [2, size] of 0, 1, ... and 100, 101, ...
+// Returns a tensor [2, size] with the rows 0, 1, … and 100, 101, …
 Tensor rows(int64_t size) {
   Tensor out = Tensor::zeros(Dtype::float32, {2, size});
   for (int64_t i = 0; i < size; ++i) {
@@ -35,7 +35,7 @@ TEST(Cache, MovesAValueIntoARoomOnce) {
   EXPECT_EQ(growing.room.sizes()[0], 2);
   EXPECT_GT(growing.room.sizes()[1], 3);
 
-  // What a step gives back is the room's own beginning.
+  // The result of a step is a view of the room, so nothing is copied.
   const Tensor longer = growing.room.with_view({2, 4}, growing.room.strides(), 0);
   cache.set(0, longer, 1);
   EXPECT_EQ(cache.copied_bytes(), 24u);

@@ -1,5 +1,5 @@
-// Folders that Transformers exported: the tokens that it gives, with caches that are bound from
-// step to step and weights that are in memory once.
+// Folders that Transformers exported: the tokens equal those of Transformers, results of a step
+// become inputs of the next, and weights are in memory once.
 #include "pt2/decoder.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::string folder(const std::string& name) {
   return std::string(PT2_TEST_DATA) + "/decoders/" + name;
 }
 
-// The calls of tokens.json.
+// Returns the recorded calls in tokens.json.
 std::vector<JsonValue> calls_of(const std::string& name) {
   std::stringstream text;
   text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
@@ -37,7 +37,7 @@ std::vector<std::vector<int64_t>> rows(const JsonValue& lists) {
   return out;
 }
 
-// What model.generate gave.
+// The prompt and the result of a call of model.generate.
 struct Expected {
   std::vector<int64_t> prompt, tokens;
 };
@@ -65,7 +65,7 @@ TEST_P(Folders, GiveTheTokensOfTransformers) {
   ASSERT_EQ(calls.size(), 3u);
   for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
     Decoder decoder = Decoder::open(folder(GetParam()), {.engine = engine}).value();
-    // Nothing of one text is left for the next.
+    // No state of one text affects the next one.
     for (const Expected& wanted : calls) EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
     EXPECT_EQ(tokens_of(decoder, calls[0]), calls[0].tokens);
   }
@@ -75,7 +75,7 @@ TEST_P(Folders, GoOnWhereTheyWere) {
   const Expected wanted = expected(GetParam());
   Decoder decoder = Decoder::open(folder(GetParam())).value();
   ASSERT_TRUE(decoder.feed(wanted.prompt));
-  // The first tokens of the answer at once: its next one follows.
+  // Feeding five tokens of the answer in one call gives its sixth token.
   const auto logits = decoder.feed(std::span(wanted.tokens).first(5));
   ASSERT_TRUE(logits) << logits.error().text();
   EXPECT_EQ(Sampler(Sampling{}).draw(logits->as<float>()), wanted.tokens[5]);
@@ -89,7 +89,7 @@ TEST(Decoder, AddsToCachesInPlace) {
   const Expected wanted = expected("dynamic");
   Decoder decoder = Decoder::open(folder("dynamic")).value();
   ASSERT_TRUE(decoder.feed(wanted.prompt));
-  const uint64_t first = decoder.copied_bytes();  // from the results of prefill into rooms
+  const uint64_t first = decoder.copied_bytes();  // results of prefill, copied into rooms
   EXPECT_GT(first, 0u);
   for (const int64_t token : wanted.tokens) {
     ASSERT_TRUE(decoder.feed(std::span(&token, 1)));
@@ -99,7 +99,7 @@ TEST(Decoder, AddsToCachesInPlace) {
 
 TEST(Decoder, HasEqualWeightsOnce) {
   const Decoder decoder = Decoder::open(folder("dynamic")).value();
-  // All that prefill.pt2 has, each of which decode.pt2 has as well.
+  // prefill.pt2 and decode.pt2 have the same weights, so all bytes of prefill.pt2 are shared.
   const Package prefill = Package::open(folder("dynamic") + "/prefill.pt2").value();
   uint64_t bytes = 0;
   for (const PayloadTensor& each : prefill.payloads().value()->tensors())
@@ -179,7 +179,7 @@ TEST(Decoder, RefusesWhatItCannotUse) {
   EXPECT_FALSE(Decoder::open("/nowhere"));
 }
 
-// Of a folder with an encoder: what it reads.
+// Returns the encoder's inputs in a recorded call.
 NamedTensors read_by(const std::string& name, size_t call) {
   NamedTensors out;
   const JsonValue recorded = calls_of(name).at(call);
@@ -201,10 +201,10 @@ TEST(Decoder, LooksAtWhatAnEncoderMade) {
       if (i == 1) std::erase_if(given, [](const auto& each) { return each.first != "input_ids"; });
       ASSERT_TRUE(decoder.give(given));
       EXPECT_EQ(tokens_of(decoder, calls[i]), calls[i].tokens) << i;
-      // What was given stays.
+      // The given inputs stay valid for further texts.
       EXPECT_EQ(tokens_of(decoder, calls[i]), calls[i].tokens) << i;
     }
-    // The second one's prompt is what all texts of the model begin with.
+    // The prompt of the second call is only the start token, so an empty prompt gives the same.
     ASSERT_EQ(decoder.settings().start_id, calls[1].prompt.at(0));
     ASSERT_TRUE(decoder.give(read_by("encoder", 1)));
     const auto begun = decoder.generate(std::span<const int64_t>(), {.stop_ids = {{}}});
@@ -227,7 +227,7 @@ TEST(Decoder, SaysWhatIsNotGiven) {
 }
 
 TEST(Decoder, ComputesSeveralPrompts) {
-  // One sequence at a time, which is all that the program takes.
+  // The program takes one sequence, so prompts are computed one after another.
   const std::vector<Expected> calls = expected_calls("dynamic");
   std::vector<std::vector<int64_t>> prompts;
   for (const Expected& each : calls) prompts.push_back(each.prompt);
@@ -265,7 +265,7 @@ TEST(Decoder, PutsPaddingBeforeShorterPrompts) {
     Decoder decoder = Decoder::open(folder("batch"), {.engine = engine}).value();
     for (const JsonValue& call : calls) {
       const auto prompts = rows(*call.find("prompts")), wanted = rows(*call.find("tokens"));
-      // Computed together, texts go on in turn.
+      // Texts that are computed together receive tokens in turn.
       std::vector<size_t> told;
       const GenerateOptions options{.max_new_tokens = static_cast<int64_t>(wanted[0].size()),
                                     .stop_ids = {{}},
@@ -277,7 +277,7 @@ TEST(Decoder, PutsPaddingBeforeShorterPrompts) {
       ASSERT_EQ(found.size(), wanted.size());
       for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(found[i].tokens, wanted[i]) << i;
       EXPECT_EQ(told.at(1), 1u);
-      // Alone, each gives the same.
+      // A prompt alone gives the same tokens.
       EXPECT_EQ(tokens_of(decoder, {prompts[0], wanted[0]}), wanted[0]);
     }
   }
@@ -295,7 +295,7 @@ TEST(Decoder, FeedsAllSequencesOfAFixedBatch) {
 TEST(Decoder, TakesAFolderOfOneProgram) {
   test::TemporaryFolder copy;
   std::filesystem::copy(folder("dynamic") + "/decode.pt2", copy.path());
-  // One token at a time from the first on, with a cache that begins with none.
+  // Without prefill.pt2, even the prompt is fed one token at a time, starting with an empty cache.
   Decoder decoder = Decoder::open(copy.path()).value();
   const Expected wanted = expected("dynamic");
   EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
@@ -318,7 +318,7 @@ TEST(Decoder, IsUnchangedAfterAnErrorInALaterCall) {
     EXPECT_EQ(found.data<float>()[i], wanted.data<float>()[i]);
 }
 
-// There is memory for the keys, but not for the values.
+// The limit allows memory for the keys but not for the values.
 TEST(Decoder, HasNoPartOfACacheAfterAnError) {
   Decoder decoder =
       Decoder::open(folder("static") + "/decode.pt2", {.limits = {.max_tensor_bytes = 3000}})

@@ -1,4 +1,4 @@
-// Manifests and settings of folders, good and bad ones.
+// Valid and invalid manifests and settings of exported folders.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// Inputs that grow where they lie, in a real decoding step: `cat(past, new)` writes behind `past`,
-// and heads of keys are not repeated before attention.
+// Inputs that grow in place, in a real decoding step: `cat(past, new)` writes only `new`, after
+// `past`, and attention does not repeat heads of keys.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -9,8 +9,8 @@
 namespace pt2 {
 namespace {
 
-// tests/data/decoders/dynamic/decode.pt2: ids [1, 1], positions [1, 1], keys and values
-// [1, 2, s, 4].
+// The inputs of tests/data/decoders/dynamic/decode.pt2 are ids [1, 1], positions [1, 1], keys and
+// values [1, 2, s, 4].
 class Growing : public ::testing::Test {
  protected:
   Tensor numbers(const Sizes& sizes, float first) const {
@@ -34,7 +34,7 @@ class Growing : public ::testing::Test {
 
   const Model model_ =
       Model::load(std::string(PT2_TEST_DATA) + "/decoders/dynamic/decode.pt2").value();
-  // Room for seven, of which five are taken.
+  // Memory for seven positions, of which five are in use.
   const Tensor keys_ = numbers({1, 2, 7, 4}, 0.1f), values_ = numbers({1, 2, 7, 4}, -0.3f);
   const std::vector<GrowingInput> growing_ = {{2, 2, keys_}, {3, 2, values_}};
 };
@@ -56,7 +56,7 @@ TEST_F(Growing, ResultsLieInTheRoom) {
     }
     EXPECT_EQ(found[1].get_if<Tensor>()->storage(), keys_.storage());
     EXPECT_EQ(found[2].get_if<Tensor>()->storage(), values_.storage());
-    EXPECT_EQ(elements_of(grown[2]), before);  // what was there stays
+    EXPECT_EQ(elements_of(grown[2]), before);  // old elements are unchanged
   }
 }
 
@@ -95,7 +95,7 @@ TEST_F(Growing, RoomsFitTheirInputs) {
   EXPECT_EQ(code({2, 4, keys_}), ErrorCode::argument);
   EXPECT_EQ(code({2, 1, keys_}), ErrorCode::argument);    // grows along another dimension
   EXPECT_EQ(code({2, 2, values_}), ErrorCode::argument);  // another storage
-  EXPECT_EQ(code({2, 2, beginning(keys_, 4)}), ErrorCode::argument);  // less than there is
+  EXPECT_EQ(code({2, 2, beginning(keys_, 4)}), ErrorCode::argument);  // smaller than the input
   EXPECT_EQ(code({2, 2, Tensor()}), ErrorCode::argument);
 }
 
@@ -107,7 +107,7 @@ TEST_F(Growing, HeadsOfKeysAreNotRepeated) {
                                    if (step.kernel == "attention") joined = step.nodes.size();
                                  }});
   ASSERT_TRUE(found) << found.error().text();
-  // Attention, and of keys and values each: unsqueeze, slice, expand, reshape.
+  // The attention node, and unsqueeze, slice, expand and reshape of both keys and values.
   EXPECT_EQ(joined, 9u);
 }
 

@@ -1,4 +1,4 @@
-// How tokens are drawn: what the settings leave, and how often each is drawn.
+// Sampling: which tokens the settings allow, and how often each is drawn.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(Sampling, DrawsAsOftenAsTokensAreLikely) {
 }
 
 TEST(Sampling, TemperatureDividesLogits) {
-  // Likelihoods are squared: 1, 4, 16, 1.
+  // A temperature of 0.5 squares the likelihoods: 1, 4, 16, 1.
   const auto found = counts({.temperature = 0.5, .seed = 3}, kLogits, 8800);
   EXPECT_NEAR(found.at(2), 6400, 180);
   EXPECT_NEAR(found.at(1), 1600, 160);
@@ -51,12 +51,12 @@ TEST(Sampling, TopKKeepsEqualOnes) {
   const auto two = counts({.temperature = 1, .top_k = 2}, kLogits);
   EXPECT_EQ(two.size(), 2u);
   EXPECT_TRUE(two.contains(1) && two.contains(2));
-  // Tokens 0 and 3 are equally likely, so the third place is both of theirs.
+  // Tokens 0 and 3 are equally likely and share the third place, so both are kept.
   EXPECT_EQ(counts({.temperature = 1, .top_k = 3}, kLogits).size(), 4u);
 }
 
 TEST(Sampling, TopPKeepsTheFewestThatAreLikelyEnough) {
-  // 4/8, 2/8, 1/8, 1/8.
+  // The probabilities are 4/8, 2/8, 1/8 and 1/8.
   EXPECT_EQ(counts({.temperature = 1, .top_p = 0.4}, kLogits).size(), 1u);
   EXPECT_EQ(counts({.temperature = 1, .top_p = 0.6}, kLogits).size(), 2u);
   EXPECT_EQ(counts({.temperature = 1, .top_p = 0.8}, kLogits).size(), 3u);

@@ -1,4 +1,4 @@
-// Converts programs built here to the early draft and back; tests/run/draft_test.cpp has real ones.
+// Converts small programs to the early draft and back. tests/run/draft_test.cpp converts real ones.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ draft::ExternalBuffer& external(draft::Tensor& tensor) {
   return tensor.storage.data.get<draft::StorageDataCase::ExternalBuffer>();
 }
 
-constexpr std::string_view kBytes("?\x01\x02\xff\xfe", 5);  // 258 and -2
+constexpr std::string_view kBytes("?\x01\x02\xff\xfe", 5);  // "?", then 258 and -2 as big-endian
 
 std::string right_checksum() { return print_checksum(std::as_bytes(std::span(kBytes.substr(1)))); }
 
@@ -57,7 +57,7 @@ TEST(DraftStorage, ElementsAreBigEndian) {
   EXPECT_EQ(DraftTensorReader("").read(internal).value().as<int16_t>()[0], 258);
 }
 
-// The parts of a complex number are swapped separately.
+// The byte order of the real and of the imaginary part is swapped separately.
 TEST(DraftStorage, ComplexElementsSwapByParts) {
   std::byte bytes[8] = {};
   for (int i = 0; i < 8; ++i) bytes[i] = std::byte(i);
@@ -128,7 +128,8 @@ TEST(DraftStorage, ChecksChecksumAndSizes) {
   EXPECT_EQ(error_of(symbolic, folder.path()), ".meta.sizes: found a symbol, expected numbers");
 }
 
-// One storage of the file becomes one storage in memory; distinct ones take no more than the file.
+// Equal storages of the file become one storage in memory. Overlapping ones may not take more
+// memory than the file has bytes.
 TEST(DraftStorage, OverlapsCostNoMoreThanTheFile) {
   const test::TemporaryFolder folder;
   write(folder, "w.bin", kBytes);
@@ -159,7 +160,7 @@ constexpr std::string_view kScalar =
     R"({"dtype": 1, "sizes": [], "requires_grad": false, "device": {"type": "cpu", "index": -1}, )"
     R"("strides": [], "storage_offset": {"as_int": 0}, "layout": 1}})";
 
-// PyTorch names inputs by words, so different parameters could get the same name.
+// Names of graph inputs consist of word characters, so different parameters could get equal names.
 TEST(DraftNames, ParametersGetNamesOfTheirOwn) {
   std::string parameters;
   for (const char* name : {"a.b", "a-b", "x", "p_x"})
@@ -170,7 +171,7 @@ TEST(DraftNames, ParametersGetNamesOfTheirOwn) {
   EXPECT_EQ(names, (std::vector<std::string>{"p_a_b", "p_a_b_1", "p_x", "p_p_x"}));
 }
 
-// Many names that become the same word must not take quadratic time.
+// Many parameters whose names become equal must not take quadratic time.
 TEST(DraftNames, ManyEqualNamesAreLinear) {
   constexpr int kCount = 10'000;
   std::string parameters;

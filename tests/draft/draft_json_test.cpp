@@ -39,7 +39,7 @@ TEST(DraftJson, ComesBackByteForByte) {
   EXPECT_EQ(module->graph.nodes[0].kwargs[0].second.get<draft::ArgumentCase::as_float>(), 2.0);
 }
 
-// Every dataclass of the draft as its text declares it: names, fields and types, in its order.
+// All dataclasses of the draft with their fields and types, in the draft's order.
 constexpr std::string_view kDataclasses =
     "Device: type str, index int\n"
     "SymInt: as_int int, as_sym str\n"

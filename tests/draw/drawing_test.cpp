@@ -19,7 +19,7 @@ using test::StackedProgram;
 
 constexpr size_t kAll = 1000;
 
-// What is wrong with the places of the boxes; empty when nothing is.
+// Returns a fault in the placement of boxes; empty if there is none.
 std::string fault_of(const Drawing& drawing) {
   const auto name = [&](uint32_t id) { return fmt::format("{} {}", id, drawing.boxes[id].title); };
   for (const uint32_t id : visible_boxes(drawing)) {
@@ -44,7 +44,7 @@ std::string fault_of(const Drawing& drawing) {
   return "";
 }
 
-// The same for lines: where they run straight down they cross no box.
+// Returns a vertical segment of a line that crosses a box; empty if there is none.
 std::string crossing_of(const Drawing& drawing) {
   for (const DrawnPath& path : drawing.paths)
     for (size_t i = 2; i < path.points.size(); i += 2) {
@@ -60,7 +60,8 @@ std::string crossing_of(const Drawing& drawing) {
   return "";
 }
 
-// Every node in one box, every box in one other.
+// Returns a node that is not in exactly one box, or a box that is not in exactly one parent; empty
+// if there is none.
 std::string loss_of(const Drawing& drawing, const Program& program) {
   std::map<const Node*, size_t> counts;
   std::vector<uint32_t> order{0};
@@ -88,7 +89,8 @@ std::string loss_of(const Drawing& drawing, const Program& program) {
   return drawing.boxes[0].nodes == nodes ? "" : "the sum of nodes is wrong";
 }
 
-// Every value that a node reads comes on a line, or is named in the box.
+// Returns a value that a node reads although no line leads to its box and the box does not name it;
+// empty if there is none.
 std::string missing_of(const Drawing& drawing) {
   for (uint32_t id = 0; id < drawing.boxes.size(); ++id) {
     const Box& box = drawing.boxes[id];
@@ -209,7 +211,7 @@ TEST(Drawing, ManyInputsOfOneBoxAreOne) {
   EXPECT_EQ(drawing.boxes[0].children.size(), 3u);
 }
 
-// Inputs that go straight to the results end at the border like inputs that nothing reads.
+// An input that is also a result ends at the border of the drawing, like unread inputs.
 TEST(Drawing, UnreadInputsAreNoResults) {
   StackedProgram made;
   made.input("first");
@@ -248,7 +250,7 @@ TEST(Drawing, AWeightThatIsReadTwiceIsNoMoreWeights) {
     }
 }
 
-// A file may nest modules as deep as its text allows, and let values go in and out of all of them.
+// A file may nest modules as deep as its text allows, and pass values through all of them.
 TEST(Drawing, DeepModulesCostNoMoreThanTheirText) {
   StackedProgram made;
   std::vector<ValueId> values;
@@ -287,7 +289,7 @@ TEST(Drawing, ManyNodesWithoutModulesAreCutIntoParts) {
   EXPECT_EQ(fault_of(draw(program, {.depth = kAll})), "");
 }
 
-// Programs that verify refuses are drawn as far as that goes.
+// Invalid programs, here with cycles, are drawn as far as possible.
 TEST(Drawing, CyclesDoNoHarm) {
   StackedProgram made;
   const ValueId x = made.input("x");
@@ -316,8 +318,8 @@ std::string read_text(const std::string& path) {
   return out.str();
 }
 
-// tests/draw/golden has the pictures of small programs, as `pt2 graph` makes them; PT2_REBASE=1
-// writes them anew.
+// tests/draw/golden has pictures that `pt2 graph` makes of small programs. PT2_REBASE=1 rewrites
+// them.
 TEST(Drawing, Golden) {
   for (const std::string name :
        {"mlp", "cond", "input_mutation", "module_calls", "dynamic_nested"}) {
@@ -340,15 +342,15 @@ TEST(OperatorClass, IsTheFamilysOrTheNames) {
   const auto of = [](const char* name) {
     return operator_class_of(std::string("torch.ops.") + name);
   };
-  // Families know better than parts of names: these are no normalisations.
+  // An operator's family decides before parts of its name: normal and norm are no normalisations.
   EXPECT_EQ(of("aten.normal.Tensor_float"), OperatorClass::constant);
   EXPECT_EQ(of("aten.norm.Scalar"), of("aten.var.correction"));
   EXPECT_EQ(of("aten.layer_norm.default"), OperatorClass::normalisation);
-  // Other forms of an operator.
+  // Derived forms of operators have the class of the operator.
   EXPECT_EQ(of("aten.relu_.default"), OperatorClass::activation);
   EXPECT_EQ(of("aten.permute_copy.default"), OperatorClass::shape);
   EXPECT_EQ(of("aten.mm.out"), OperatorClass::product);
-  // Families of several purposes, and operators of no table.
+  // Families with several classes, and operators that are not in the table.
   EXPECT_EQ(of("aten.sigmoid.default"), OperatorClass::activation);
   EXPECT_EQ(of("aten.exp.default"), OperatorClass::pointwise);
   EXPECT_EQ(of("prims.sum.default"), OperatorClass::reduction);

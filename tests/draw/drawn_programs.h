@@ -11,7 +11,7 @@
 
 namespace pt2::test {
 
-// Makes a program node by node, each in a module.
+// Builds a program node by node. Each node is in a module.
 class StackedProgram {
  public:
   StackedProgram() : weight_(builder_.parameter("w", builder_.tensor(Dtype::float32, {4, 4}))) {}
@@ -47,12 +47,12 @@ class StackedProgram {
   std::vector<std::string> stacks_;
 };
 
-// One entry of nn_module_stack.
+// Returns one entry of nn_module_stack.
 inline std::string entry(const std::string& path, const std::string& type) {
   return fmt::format("{},{},{}", path.empty() ? "L__self__" : "L__self___" + path, path, type);
 }
 
-// Blocks of attention and feed-forward with a mask that all of them take: 24 nodes each.
+// Returns a program of attention and feed-forward blocks, 24 nodes each, which share one mask.
 inline Program make_decoder(size_t blocks) {
   StackedProgram made;
   ValueId x = made.input("x");

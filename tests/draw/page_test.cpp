@@ -1,4 +1,4 @@
-// What a hostile file can do to a page, a picture or Graphviz: nothing.
+// Text of a hostile file must stay text in a page, a picture or a Graphviz file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr const char* kHostile[] = {
     "b\xe2\x80\xa9"
     "c",  // U+2028, U+2029
     "\xe2\x80\xae"
-    "desrever\xe2\x80\xac",  // turned around
+    "desrever\xe2\x80\xac",  // right-to-left override
     "null\x01\x1b[31m\x7f",
     "\xff\xfe broken \xc0\xaf",
     "__proto__",
@@ -37,7 +37,7 @@ size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-// Every text that a file has, hostile.
+// Returns a program in which every text is hostile.
 Program make_hostile() {
   ProgramBuilder builder;
   const ValueId weight = builder.parameter(kHostile[0], builder.tensor(Dtype::float32, {2}));
@@ -68,7 +68,7 @@ std::string page_of(const Program& program, std::string_view title) {
   return print_page(std::span(&page, 1), title);
 }
 
-// The document between the tags of the data.
+// Returns the JSON document that the page holds as data.
 std::string data_of(const std::string& page) {
   constexpr std::string_view kBegin = "<script type=\"application/json\" id=\"data\">";
   const size_t begin = page.find(kBegin) + kBegin.size();
@@ -100,7 +100,7 @@ TEST(Page, HostileTextIsDataInPictures) {
     EXPECT_EQ(count(svg, part), 0u) << part;
   EXPECT_EQ(count(svg, "</svg>"), 1u);
   const std::string dot = print_dot(drawing, kHostile[4]);
-  // Outside quotes there is nothing but our own words.
+  // Outside of quotes the output must contain only the printer's own words.
   bool is_quoted = false;
   std::string outside;
   for (size_t i = 0; i < dot.size(); ++i) {
@@ -133,7 +133,7 @@ TEST(Page, LongTextIsCut) {
   EXPECT_LT(print_dot(drawing, huge).size(), 20'000u);
 }
 
-// Nothing of the page makes markup or code out of text, or asks for anything from elsewhere.
+// The page's script neither turns text into markup or code, nor loads anything from elsewhere.
 TEST(Page, ScriptIsSmallAndMakesNoMarkup) {
   EXPECT_LT(picture::kPageScript.size() + picture::kPageStyle.size(), 150'000u);
   for (const char* word :
@@ -160,10 +160,11 @@ TEST(Page, TextsAreShortenedByColumns) {
   EXPECT_EQ(picture::columns("é…"), 2u);
   EXPECT_EQ(picture::shortened("日本語", 5), "日本…");
   EXPECT_EQ(picture::shortened("a\xff\n", 5), "a??");
-  EXPECT_EQ(picture::shortened("\xef\xbf\xbe\xef\xbf\xbf\xd8\x9c", 5), "???");  // no XML, a mark
+  EXPECT_EQ(picture::shortened("\xef\xbf\xbe\xef\xbf\xbf\xd8\x9c", 5), "???");  // not XML, bidi
 }
 
-// x -> first -> second -> third, without those that are empty; `factor` is the third's argument.
+// Returns a program of the nodes first, second and a third one with the argument `factor`. Empty
+// names are left out.
 Program chain(const char* first, const char* second, double factor) {
   ProgramBuilder builder;
   ValueId value = builder.input("x", builder.tensor(Dtype::float32, {2}));
@@ -217,7 +218,7 @@ TEST(DrawnDifference, KeepsWhatStoodAtTheEnd) {
   EXPECT_NE(drawn.removed_at_ends[0].find("aten.mul.Tensor"), std::string::npos);
 }
 
-// diff_weights has one change for all weights of a module.
+// diff_weights reports one change for all weights of a module.
 TEST(DrawnDifference, ChangedWeightsAreAtTheirReaders) {
   test::StackedProgram made;
   const ValueId x = made.input("x");

@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// The length of a longest common subsequence, by the textbook's table.
+// Returns the length of a longest common subsequence, by dynamic programming.
 size_t longest(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
   std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i < a.size(); ++i)
@@ -37,7 +37,7 @@ TEST(Align, FindsWhatIsEqualAroundAnEdit) {
   EXPECT_EQ(align(a, a).size(), a.size());
 }
 
-// Elements that are unique in a part decide first, which costs some pairs where all else is alike.
+// align() pairs unique elements of a part first. This may lose some pairs if other elements repeat.
 TEST(Align, IsNearlyAsLongAsCanBe) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {

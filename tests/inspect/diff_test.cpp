@@ -47,7 +47,7 @@ Program parse(std::string text) {
   return *std::move(program);
 }
 
-// With each `from` become `to`.
+// Returns the program with every `from` in its text replaced by `to`.
 Program edited(std::initializer_list<std::pair<std::string_view, std::string_view>> edits) {
   std::string text(kProgram);
   for (const auto& [from, to] : edits)
@@ -92,8 +92,8 @@ TEST(Diff, NamesAreNoSemantics) {
   EXPECT_EQ(lines(renamed), (Lines{"~ PyTorch: 2.15.0 -> 2.9.0", "~ 2 nodes with another name"}));
 }
 
-// Releases write defaults or leave them out; the machine decides about cuDNN; PyTorch 2.15 leaves
-// out buffers that strict mode does not see used.
+// Differences without meaning: some releases write default arguments and some omit them, the cuDNN
+// flag depends on the machine, and PyTorch 2.15's strict mode omits unused buffers.
 TEST(Diff, WhatSaysNothingIsNoSemantics) {
   const std::pair<std::string_view, std::string_view> norm{
       "aten.relu.default(self=%add)", "aten.layer_norm.default(input=%add, normalized_shape=[3])"};
@@ -112,7 +112,7 @@ TEST(Diff, WhatSaysNothingIsNoSemantics) {
   }
   EXPECT_NE(hash_program(plain), hash_program(with(", eps=1e-06")));
   EXPECT_EQ(count(with(", eps=1e-06"), true), 1u);
-  // Also where something else differs, so that the hashes do.
+  // Also if something else differs, so that the hashes differ.
   EXPECT_EQ(count(edited({norm,
                           {"other=1)", "other=2)"},
                           {"normalized_shape=[3]", "normalized_shape=[3], eps=1e-05"}}),
@@ -144,8 +144,8 @@ TEST(Diff, TheOrderOfIndependentNodesIsNoMatter) {
   EXPECT_TRUE(diff_programs(a, b).empty());
 }
 
-// A few bytes of a file can name a long text of it: with a copy for each use, these programs would
-// take gigabytes.
+// A few bytes of a file can refer to a long text in it. With a copy of the text for each reference,
+// these programs would take gigabytes.
 TEST(Diff, LongTextsThatManyUsesNameAreShort) {
   const std::string letters(300'000, 'w');
   std::string list = "%p_w";
@@ -170,7 +170,7 @@ TEST(Diff, LongTextsThatManyUsesNameAreShort) {
   for (const Change& change : diff_programs(named, listed).changes)
     EXPECT_LT(change.after.size(), 20'000'000u);
 
-  // The place of a node with many changes.
+  // A node with many changes has one long place.
   std::string zeros, ones;
   for (int i = 0; i < 3'000; ++i) {
     zeros += fmt::format("a{}=0, ", i);
@@ -185,7 +185,7 @@ TEST(Diff, LongTextsThatManyUsesNameAreShort) {
   ASSERT_EQ(found.changes.size(), 3'000u);
   EXPECT_LT(found.changes[0].what.size(), 500u);
 
-  // A search among all arguments for each of them would take minutes.
+  // A linear search among all arguments for each argument would take minutes.
   std::string many;
   for (int i = 0; i < 200'000; ++i) many += fmt::format("a{}=0, ", i);
   const auto listed_by = [&](std::string_view name) {
@@ -227,7 +227,7 @@ TEST(Hash, ABufferMayHaveTheNameOfAnInput) {
   EXPECT_EQ(hash_program(make("%x")), hash_program(make("%renamed")));
 }
 
-// Files that several releases wrote of one module: most of them trace the same operators.
+// Several releases exported the same module. Most of them trace the same operators.
 TEST(Hash, IsTheSameForEveryRelease) {
   std::map<std::string, std::map<std::string, size_t>> cases;
   for (const auto& each : fs::recursive_directory_iterator(fs::path(PT2_TEST_DATA) / "corpus")) {
@@ -257,9 +257,9 @@ TEST(Stats, CountsProducts) {
   const ProgramStats found = stats(edited({}));
   EXPECT_EQ(found.parameters.elements, 24u);
   EXPECT_EQ(found.parameters.bytes, 96u);
-  EXPECT_EQ(found.multiply_adds, 48u);  // 2 rows, 3 columns, 8 each
+  EXPECT_EQ(found.multiply_adds, 48u);  // 2 rows, 3 columns, 8 multiply-adds each
   EXPECT_EQ(found.nodes, 4u);
-  EXPECT_EQ(found.peak_bytes, 72u);  // linear, and two others at a time
+  EXPECT_EQ(found.peak_bytes, 72u);  // the result of linear and two more tensors at a time
   EXPECT_EQ(found.operators.front().target, "aten.linear.default");
   EXPECT_FALSE(found.assumed_sizes);
 }

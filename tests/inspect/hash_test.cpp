@@ -1,4 +1,5 @@
-// Hashes over the releases of PyTorch: equal wherever the canonical programs are.
+// Hashes of one module's files from several PyTorch releases are equal wherever the canonical
+// programs are equal.
 #include "pt2/tools/hash.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,8 @@
 namespace pt2 {
 namespace {
 
-// The canonical program in the newest release's spelling, without what each release says of itself.
+// Returns the canonical program in the newest release's spelling, without versions, guards and
+// other information about the release.
 std::string canonical_text(const Program& program) {
   Program canonical = canonicalize(program, TieBreak::content).value();
   canonical.torch_version.clear();
@@ -85,7 +87,8 @@ TEST(Hash, IsThatOfEveryFileWithTheSameCanonicalProgram) {
   EXPECT_GT(equal_weights, 50u);
 }
 
-// But where it is another program: PyTorch moves reads of memory before writes to it.
+// Skips programs that write to memory. Their canonical form is another program: PyTorch moves reads
+// before writes.
 TEST(Hash, IsThatOfTheCanonicalFormItself) {
   for (const corpus::File& each : corpus::files()) {
     const Package package = Package::open(each.path).value();

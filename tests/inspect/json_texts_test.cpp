@@ -39,7 +39,7 @@ TEST(ProgramTexts, NamesAreNoCode) {
   EXPECT_TRUE(findings(R"({"parameter": {"parameter_name": "odd name's"}})").empty());
 }
 
-// Programs keep trees as JSON in texts, and contexts as JSON in these.
+// Programs hold tree specs as JSON inside of strings, and tree specs hold contexts the same way.
 TEST(ProgramTexts, TreesAreLookedInto) {
   const auto tree = [](std::string_view context) {
     return R"({"in_spec": "[1, {\"children_spec\": [{}, {\"context\": \")" + std::string(context) +
@@ -52,7 +52,7 @@ TEST(ProgramTexts, TreesAreLookedInto) {
   EXPECT_EQ(found[0].text, "PyTorch imports the module mine.colours");
 }
 
-// With the text of the path for each of these contexts, this would take minutes and gigabytes.
+// With the whole path for each of these contexts, this would take minutes and gigabytes.
 TEST(ProgramTexts, LongPathsAreCut) {
   std::string json = R"({"in_spec": "{\")" + std::string(1'000'000, 'k') + R"(\": [)";
   for (int i = 0; i < 100'000; ++i) json += R"({\"context\": \"{}\"}, )";

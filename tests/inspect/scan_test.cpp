@@ -56,7 +56,7 @@ TEST(Scan, FilesThatRunCodeAre) {
   EXPECT_GE(count, 40u);
 }
 
-// Each has run code in PyTorch 2.15 (tests/scripts/proven_code.py).
+// Each of these files has run code in PyTorch 2.15 (tests/scripts/proven_code.py).
 TEST(Scan, FilesThatRanCodeInPyTorchAreAlarmsByTheirRule) {
   const fs::path folder = fs::path(PT2_TEST_DATA) / "proven";
   const Record text = map_file((folder / "index.json").string()).value();
@@ -79,7 +79,8 @@ TEST(Scan, FilesThatRanCodeInPyTorchAreAlarmsByTheirRule) {
   EXPECT_GE(count, 20u);
 }
 
-// What is compiled code by design (S004, S010) or no exported program at all is for scan alone.
+// Only scan reports files that contain compiled code by design (S004, S010) and files that are no
+// exported programs.
 TEST(Scan, VerifySaysWhichProgramsRunCodeToo) {
   const fs::path folder = fs::path(PT2_TEST_DATA) / "proven";
   size_t count = 0;
@@ -98,7 +99,7 @@ TEST(Scan, VerifySaysWhichProgramsRunCodeToo) {
   EXPECT_GE(count, 50u);
 }
 
-// A zip of these entries, each with a little content.
+// Writes a zip of the given entries, and returns its path.
 std::string write_zip(const test::TemporaryFolder& folder,
                       std::initializer_list<std::pair<const char*, std::string_view>> entries) {
   const std::string path = folder.path() + "/file.pt2";
@@ -141,7 +142,7 @@ TEST(Scan, SaysWhatItCouldNotRead) {
   EXPECT_TRUE(scan(odd).unread);
 }
 
-// Python's zipfile opens such a file, also one with ZIP64 end records.
+// Python's zipfile opens files with bytes before the zip, even with ZIP64 end records.
 TEST(Scan, LooksBehindBytesInFront) {
   const test::TemporaryFolder folder;
   std::ifstream zip(write_zip(folder, {{"m/mine.py", "import os"}}), std::ios::binary);

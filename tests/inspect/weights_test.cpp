@@ -1,4 +1,5 @@
-// Weights whose elements a file repeats, or that differ where doubles do not.
+// Expanded weights with huge numbers of elements, and integers that differ although they are equal
+// as doubles.
 #include <gtest/gtest.h>
 
 #include "inspect/weight_diff.h"
@@ -47,7 +48,7 @@ Payloads integers(int64_t a, int64_t b) {
   return payloads(Tensor::from<int64_t>(Dtype::int64, {2}, std::span<const int64_t>(values)));
 }
 
-// Two to the power of 40 elements, all of them the same eight bytes.
+// Returns a weight of 2^40 elements, which all are the same eight bytes.
 Payloads repeated() {
   return payloads(Tensor::view_of(Storage::allocate(8), Dtype::int64, {1ll << 40}, {0}, 0).value());
 }

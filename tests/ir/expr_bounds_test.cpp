@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// s0 in [2, 10], s1 in [1, oo], u0 in [-3, 5], u1 and zf0 anything.
+// Returns the ranges s0 in [2, 10], s1 in [1, oo] and u0 in [-3, 5]. u1 and zf0 are unbounded.
 SymbolRanges ranges_of(ExprPool& pool) {
   SymbolRanges ranges;
   ranges.set(pool.symbol("s0")->symbol, {2, 10});
@@ -85,7 +85,7 @@ TEST(ExprBounds, EncloseEveryValue) {
     ExprPool pool;
     const Expr expr = (*pool.parse(recorded.srepr))->expr;
     for (size_t first = 0; first + 4 <= recording.assignments.size(); first += 4) {
-      // The smallest ranges that hold four assignments.
+      // Takes the smallest ranges that contain four assignments.
       SymbolRanges ranges;
       for (size_t s = 0; s < recording.symbols.size(); ++s) {
         SymRange range{INT64_MAX, INT64_MIN};

@@ -1,5 +1,5 @@
-// Entry point for fuzzing expressions and guards: any text is refused or parsed, and what is
-// printed once is printed the same after being parsed again.
+// Entry point for fuzzing expressions and guards. Any text is refused or parsed. Printing, parsing
+// and printing again must give the same text.
 #ifndef PT2_TESTS_IR_EXPR_FUZZ_H
 #define PT2_TESTS_IR_EXPR_FUZZ_H
 
@@ -28,13 +28,13 @@ inline bool has_plain_names(const ExprPool& pool) {
   return true;
 }
 
-// srepr keeps everything. A str that sympy would not have built, such as 2*3, is parsed as
-// something simpler.
+// The srepr spelling keeps everything. A str of an expression that sympy would have simplified,
+// such as 2*3, is parsed as something simpler.
 inline void check_print_is_stable(const ExprPool& pool, Expr expr) {
   const std::string text = print_expr(expr, ExprSpelling::srepr);
   ExprPool other;
   const auto parsed = other.parse(text);
-  // A sign printed as a factor of its own adds one level of nesting.
+  // A sign that is printed as a separate factor adds one level of nesting.
   if (!parsed && parsed.error().code == ErrorCode::limit) return;
   PT2_CHECK(parsed.has_value());
   PT2_CHECK(print_expr((*parsed)->expr, ExprSpelling::srepr) == text);

@@ -10,8 +10,8 @@
 namespace pt2 {
 namespace {
 
-// x is 6 by 4 and contiguous, y is 3 by 4, xs[0] is [5], table.bias is [5]; n is 3, flag is true, f
-// is 2.5.
+// Returns the value of a guard's source. x has the sizes [6, 4] and is contiguous, y has [3, 4],
+// xs[0] and table.bias have [5]; n is 3, flag is true, f is 2.5.
 std::optional<Number> lookup(const GuardSource& source) {
   using Property = GuardSource::Property;
   const auto one_of = [&](std::vector<int64_t> values) -> std::optional<Number> {
@@ -155,7 +155,7 @@ TEST(Guards, OfAnyLengthFailInAFewWords) {
       << checked.error().message;
 }
 
-// Eight times the sources take some eight times as long to read and to name.
+// Reading and naming eight times as many sources takes about eight times as long.
 TEST(Guards, OfManySourcesTakeLinearTime) {
   const auto seconds = [](int sources) {
     std::string text = "L['n0']";
@@ -182,7 +182,7 @@ TEST(Guards, FailWithoutValues) {
   EXPECT_EQ(evaluate(*number, lookup).error().message, "the guard is not a condition");
 }
 
-// The program of forward(self, x, *args) names its inputs x, args_0 and args_1.
+// The program of forward(self, x, *args) has the inputs x, args_0 and args_1.
 TEST(Guards, SpeakOfVariadicInputsByTheirPlace) {
   const std::vector<std::string> names = {"x", "args_0", "args_1", "table.bias"};
   const auto found = [&](const char* text) {

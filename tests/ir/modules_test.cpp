@@ -21,7 +21,7 @@ void add_parameter(Program& program, const std::string& target,
   program.signature.input_specs.push_back({.kind = kind, .target = target});
 }
 
-// "a: 0-3 5-6" for every call.
+// Returns each call of a module with its runs of nodes, as "a: 0-3 5-6".
 std::vector<std::string> calls(const ModuleHierarchy& hierarchy) {
   std::vector<std::string> out;
   for (size_t i = 0; i < hierarchy.modules.size(); ++i)
@@ -37,7 +37,7 @@ using Strings = std::vector<std::string>;
 
 const std::string kRoot = "L__self__,,m.Model";
 
-// The module stacks that torch 2.15 writes for: a(x) * k; a(x); for m in b: m(x); a.fc(x).
+// The module stacks that torch 2.15 writes for a(x) * k, a(x), m(x) for each m in b, and a.fc(x).
 TEST(Modules, CallsAreNumberedAsTheFileNumbersThem) {
   const Program program =
       make_program(8, {
@@ -82,7 +82,7 @@ TEST(Modules, NodesWithoutAStackStayInTheirCall) {
   EXPECT_EQ(
       calls(module_hierarchy(make_program(8, {fc, hook + "," + hook + "," + hook, fc, kRoot}))),
       (Strings{": 0-4", "fc: 0-3"}));
-  // 2.1 leaves the root's nodes without one.
+  // 2.1 writes no module stack for nodes of the root.
   const std::string old = "L__self___fc:(L['self'].fc,torch.nn.modules.linear.Linear)";
   EXPECT_EQ(calls(module_hierarchy(make_program(1, {old, "", old}))),
             (Strings{": 0-3", "fc: 0-1", "fc@1: 2-3"}));

@@ -1,4 +1,4 @@
-// The expressions and guards of real programs, as their JSON holds them.
+// The expressions and guards of real programs, as they are spelled in the JSON.
 #ifndef PT2_TESTS_IR_PROGRAM_TEXTS_H
 #define PT2_TESTS_IR_PROGRAM_TEXTS_H
 
@@ -20,7 +20,7 @@ struct ProgramTexts {
   std::set<std::string> guards;
 };
 
-// The strings that follow `"key": ` anywhere; no expression needs an escape.
+// Collects all strings after `"key": `. Expressions contain no escapes.
 inline void collect_strings(std::string_view json, std::string_view key,
                             std::set<std::string>& out) {
   const std::string start = "\"" + std::string(key) + "\": \"";
@@ -46,7 +46,7 @@ inline ProgramTexts program_texts(std::span<const std::byte> json) {
   return texts;
 }
 
-// The texts of tests/data/corpus, and of the collection that PT2_CORPUS names, if any.
+// Returns the texts of tests/data/corpus and of the collection that PT2_CORPUS names, if any.
 inline std::vector<ProgramTexts> corpus_texts() {
   std::vector<std::filesystem::path> folders{std::filesystem::path(PT2_TEST_DATA) / "corpus"};
   if (const char* larger = std::getenv("PT2_CORPUS")) folders.emplace_back(larger);

@@ -30,7 +30,7 @@ struct Written {
   std::string text;
   std::vector<std::string> paths;
 };
-// Specs written by torch 2.15, except for the last two, which 2.2 wrote.
+// Specs written by torch 2.15. torch 2.2 wrote the last two.
 const Written kWritten[] = {
     {TreeKind::leaf, document(kLeaf), {""}},
     {TreeKind::tuple,
@@ -195,7 +195,7 @@ TEST(TreeSpec, HostileNestingAndNamesAreBounded) {
   for (const std::string& name : leaf_paths(*spec, "x")) EXPECT_LT(name.size(), 600u);
 }
 
-// Eight times the fields of a dataclass take some eight times as long.
+// Reading eight times as many fields of a dataclass takes about eight times as long.
 TEST(TreeSpec, FieldsOfClassesTakeLinearTime) {
   const auto seconds = [](int fields) {
     std::string present, absent;
@@ -238,7 +238,8 @@ TEST(TreeSpec, ProgramNamesFollowTheCall) {
   EXPECT_EQ(user_input_names(program), (std::vector<std::string>{"x", "t_0", "t_1", "mask"}));
 }
 
-// A damaged spec that still parses is written as it was read, and its leaves find their places.
+// A damaged spec is refused, or it is printed and parsed again without changes, and its leaves can
+// be flattened and unflattened.
 TEST(TreeSpec, DamagedTextIsRefusedOrMeansSomething) {
   std::vector<test::Bytes> seeds;
   for (const Written& each : kWritten) seeds.push_back(test::to_bytes(each.text));

@@ -1,4 +1,4 @@
-// Expressions, spellings and values that sympy recorded (tests/scripts/symbol_values.py).
+// Reads expressions with sympy's spellings and values (tests/scripts/symbol_values.py).
 #ifndef PT2_TESTS_IR_RECORDED_VALUES_H
 #define PT2_TESTS_IR_RECORDED_VALUES_H
 
@@ -18,7 +18,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// "3", "-1/2", "2.5", "1e-05", "True".
+// Reads a number: "3", "-1/2", "2.5", "1e-05", "True".
 inline Number number(const std::string& text) {
   if (text == "True" || text == "False") return text == "True";
   if (const size_t slash = text.find('/'); slash != std::string::npos)
@@ -60,7 +60,8 @@ struct Recording {
   }
 };
 
-// Floats may differ in the order of a sum and in the C library's last bits.
+// True if the numbers are equal. Floats may differ by rounding: the order of sums and the C library
+// may differ.
 inline bool same(const Number& found, const Number& expected) {
   if (std::holds_alternative<bool>(expected)) return found == expected;
   if (compare(found, expected) == 0) return true;

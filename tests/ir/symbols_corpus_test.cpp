@@ -1,4 +1,4 @@
-// Every expression of the real programs is printed from its nodes as its file spells it.
+// Every expression of real programs is parsed, and printed as in its file.
 #include <gtest/gtest.h>
 
 #include "ir/program_texts.h"
@@ -16,7 +16,7 @@ TEST(SymbolsCorpus, ExpressionsPrintAsTheirFilesSpellThem) {
       EXPECT_EQ(print_expr((*parsed)->expr, texts.spelling), text);
       ++expressions;
     }
-    // Range keys are str in every release; assumptions come from the symbols of the expressions.
+    // Every release spells range keys as str. Their symbols get assumptions from the expressions.
     for (const std::string& text : texts.range_keys) {
       const auto parsed = pool.parse(text);
       ASSERT_TRUE(parsed) << text << ": " << parsed.error().text();

@@ -12,7 +12,7 @@ struct EvaluateCase {
   Number expected;
 };
 
-// s0 = 10, s1 = 3, u0 = -7, zf0 = 2.5.
+// Evaluates an expression with s0 = 10, s1 = 3, u0 = -7 and zf0 = 2.5.
 Result<Number> evaluate_text(std::string_view text) {
   ExprPool pool;
   PT2_TRY(const SpelledExpr* spelled, pool.parse(text));
@@ -123,7 +123,7 @@ TEST(Symbols, NestingIsLimited) {
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().code, ErrorCode::limit);
   }
-  // Trees that grow to the left need recursion only to be walked, not to be parsed.
+  // Parsing left-deep trees needs no recursion, but walking them does, so their depth is limited.
   std::string divided = "s0", powers = "s0";
   for (int i = 0; i < 1000; ++i) divided += "//2", powers += "**s0";
   ExprPool pool;
@@ -153,7 +153,7 @@ TEST(Symbols, EqualStructureIsOneNode) {
   EXPECT_FALSE(pool.find_symbol("s1"));
 }
 
-// PyTorch evaluates such a text as Python, whose builtins can express any program without a string.
+// PyTorch evaluates expressions as Python. Builtins can express any program without strings.
 TEST(Symbols, RefusesCallsOfPythonFunctions) {
   for (const char* text :
        {"eval(chr(49))", "Max(2, exec(s0))", "print(s0)", "S(s0)", "getattr(s0, s1)"}) {

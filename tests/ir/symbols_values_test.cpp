@@ -1,4 +1,5 @@
-// Expressions, spellings and values that sympy recorded (tests/scripts/symbol_values.py).
+// Compares spellings and values of expressions with those of sympy
+// (tests/scripts/symbol_values.py).
 #include <gtest/gtest.h>
 
 #include "ir/recorded_values.h"
@@ -19,7 +20,7 @@ TEST(SymbolsValues, PrintAsSympyPrints) {
     const auto parsed = pool.parse(recorded.srepr);
     ASSERT_TRUE(parsed) << recorded.srepr << ": " << parsed.error().text();
     EXPECT_EQ(print_expr((*parsed)->expr, ExprSpelling::srepr), recorded.srepr);
-    // sympy's str alone sorts the arguments of Max and Min.
+    // Only sympy's str sorts the arguments of Max and Min.
     const bool sorted = recorded.str.find("Max(") == std::string::npos &&
                         recorded.str.find("Min(") == std::string::npos;
     if (sorted) {

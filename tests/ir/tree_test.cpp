@@ -20,7 +20,7 @@ TreeSpec parse(const std::string& tree, const std::vector<NamedTupleFields>& fie
 const std::string kLeaf = R"({"type": null, "context": null, "children_spec": []})";
 const std::string kTwo = kLeaf + ", " + kLeaf;
 
-// {"b": leaf, "a": (leaf, leaf), 7: leaf}
+// The spec of {"b": leaf, "a": (leaf, leaf), 7: leaf}.
 const TreeSpec kDict = make_dict_spec(
     {"b", "a", 7}, {TreeSpec(), make_tuple_spec({TreeSpec(), TreeSpec()}), TreeSpec()});
 const TreeSpec kBox = parse(

@@ -37,7 +37,7 @@ struct Case {
       round_to_halves(shape.key, key, key_halves);
       round_to_halves(shape.value, value, value_halves);
     }
-    // [batch, query, head, element], as models that turn the result back have it.
+    // The result is [batch, query, head, element], as in models that transpose it back.
     shape.out_head_stride = shape.value_depth;
     shape.out_row_stride = shape.heads * shape.out_head_stride;
     shape.out_batch_stride = queries * shape.out_row_stride;
@@ -62,7 +62,7 @@ struct Case {
     return view;
   }
 
-  // The plain loop goes on with floats of the same values.
+  // Rounds the data to 16 bits, and widens it back for the plain loop.
   void round_to_halves(Heads& heads, std::vector<float>& data,
                        std::vector<uint16_t>& halves) const {
     const bool is_half = shape.halves == Rounding::half;
@@ -76,7 +76,7 @@ struct Case {
   void add_mask(Random& random) {
     shape.mask.row_stride = random.whole(0, 3) == 0 ? 0 : shape.keys;
     const int64_t rows = shape.mask.row_stride == 0 ? 1 : shape.queries;
-    shape.mask.batch_stride = rows * shape.keys;  // of one head for all
+    shape.mask.batch_stride = rows * shape.keys;  // all heads share one mask
     mask = random.numbers(shape.batch * shape.mask.batch_stride);
     for (float& number : mask)
       if (random.whole(0, 2) == 0) number = -kInfinity;
@@ -185,8 +185,8 @@ TEST(AttentionTest, KeysOfNoQueryAreNotRead) {
       for (int64_t row = 0; row < plain.shape.batch * queries; ++row)
         std::fill_n(plain.mask.begin() + row * 1700 + 30, 100, 0.0f);
       const std::vector<float> values = plain.value;
-      // Beyond the first block of keys of every head; for few queries, before the first key and
-      // behind the last one, too.
+      // Values after the first block of keys are NaN. For few queries, values outside of keys 30 to
+      // 129 are NaN as well.
       const bool few = queries < 4;
       for (int64_t batch = 0; batch < plain.shape.batch; ++batch)
         for (int64_t head = 0; head < plain.shape.key_heads; ++head)

@@ -14,7 +14,7 @@ std::vector<uint8_t> random_bytes(Random& random, int64_t count) {
   for (uint8_t& byte : out) byte = static_cast<uint8_t>(random.whole(0, 255));
   return out;
 }
-// Weights whose sum is about 2^precision, some of them negative.
+// Returns weights whose sum is about 2^precision. Some are negative.
 std::vector<int16_t> random_weights(Random& random, int64_t count, int precision) {
   std::vector<int16_t> out(static_cast<size_t>(count));
   const int64_t most = std::min<int64_t>(32767, (int64_t{2} << precision) / count);

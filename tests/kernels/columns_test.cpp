@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-// The column of which element `at` is the first.
+// Returns the softmax of the column whose first element has the index `at`.
 std::vector<double> softmax_of(const std::vector<float>& in, int64_t at, const ColumnShape& shape,
                                bool logarithm) {
   std::vector<double> out;

@@ -1,4 +1,4 @@
-// Convolutions of random sizes and layouts beside a plain loop in double.
+// Convolutions of random sizes and layouts, compared with a plain loop in double.
 #ifndef PT2_TESTS_KERNELS_CONVOLUTION_CASE_H
 #define PT2_TESTS_KERNELS_CONVOLUTION_CASE_H
 
@@ -14,7 +14,7 @@ struct ConvolutionCase {
   int64_t out_stride = 0;
   std::vector<float> input, kernels, packed, bias, addend, out;
 
-  // Sizes around those given; the rest at random.
+  // Draws sizes near the given ones, and everything else at random.
   ConvolutionCase(Random& random, int64_t groups, int64_t in_channels, int64_t out_channels,
                   bool planar, int64_t kernel, int64_t size)
       : ConvolutionCase(
@@ -76,7 +76,7 @@ struct ConvolutionCase {
       images.row_stride = images.pixel_stride * shape.in_width + random.whole(0, 1) * 5;
       images.image_stride = images.row_stride * shape.in_height;
     }
-    // Nothing lies after the last element, so that reading on is seen by the address sanitizer.
+    // The memory ends after the last element, so the address sanitizer detects reads beyond it.
     input = random.numbers((shape.batch - 1) * images.image_stride +
                            (shape.in_height - 1) * images.row_stride +
                            (shape.in_width - 1) * images.pixel_stride +

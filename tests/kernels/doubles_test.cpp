@@ -12,7 +12,7 @@ using test::Random;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Numbers of every size, and the special ones.
+// Returns numbers of every magnitude and special ones.
 std::vector<double> probes() {
   std::vector<double> values = {0.0, -0.0, kInfinity, -kInfinity, NAN, 5e-320, -5e-320};
   for (int exponent = -1022; exponent <= 1023; ++exponent)
@@ -23,7 +23,7 @@ std::vector<double> probes() {
   return values;
 }
 
-// out = function(in) element by element.
+// Returns function(in), element by element.
 template <class Function>
 std::vector<double> apply_to_doubles(Function function, const std::vector<double>& in) {
   const TileInstruction instruction{.function = function, .a = {}, .b = {}};
@@ -39,7 +39,8 @@ std::vector<double> apply_to_doubles(Function function, const std::vector<double
   return out;
 }
 
-// `ulps` are units in the last place of the expected value, or of `least` where that is larger.
+// Checks that errors are at most `ulps` units in the last place of the expected value or of
+// `least`, whichever is larger.
 template <class Kind, class Function>
 void check(Kind kind, double ulps, double least, const Function& reference) {
   test::on_every_target([&] {
@@ -55,7 +56,7 @@ void check(Kind kind, double ulps, double least, const Function& reference) {
       const double unit = std::ldexp(std::max({std::abs(rounded), least, 2.3e-308}), -52);
       ASSERT_LE(std::abs(static_cast<double>(out[i] - expected)), ulps * unit)
           << "at " << in[i] << ": " << out[i] << ", expected " << rounded;
-      // Highway's plain rounding gives zeros of its own.
+      // Highway's rounding functions do not keep the sign of zeros.
       if (in[i] == 0 && ulps > 0) {
         ASSERT_EQ(std::signbit(out[i]), std::signbit(rounded)) << in[i];
       }
@@ -85,7 +86,7 @@ TEST(DoublesTest, FunctionsAreAccurate) {
 }
 
 TEST(DoublesTest, AnglesAreAccurate) {
-  // Long double has no more than 64 bits of pi for what lies near its multiples.
+  // `least` is 1e-3 because long double has only 64 bits of pi, too few near multiples of pi.
   check(Unary::sine, 1, 1e-3, [](Long x) { return std::isinf(x) ? NAN : std::sin(x); });
   check(Unary::cosine, 1, 1e-3, [](Long x) { return std::isinf(x) ? NAN : std::cos(x); });
   check(Unary::tangent, 2.5, 1e-3, [](Long x) { return std::isinf(x) ? NAN : std::tan(x); });
@@ -105,7 +106,7 @@ TEST(DoublesTest, HyperbolicFunctionsAreAccurate) {
 TEST(DoublesTest, ErrorFunctionsAreAccurate) {
   check(Unary::error_function, 1.5, 0, [](Long x) { return std::erf(x); });
   check(Unary::error_function_complement, 12, 0, [](Long x) { return std::erfc(x); });
-  // Beyond -38.5 nothing is left; PyTorch's own sum cancels long before.
+  // Below -38.5 the result underflows. PyTorch's sum suffers from cancellation long before.
   check(Activation::gelu, 1000, 1e-280, [](Long x) {
     return x == -kInfinity ? Long{NAN} : x / 2 * std::erfc(-x / std::sqrt(Long{2}));
   });
@@ -132,7 +133,7 @@ TEST(DoublesTest, ActivationsAreAccurate) {
         [](Long x) { return x == -kInfinity ? Long{NAN} : x / (1 + std::exp(-x)); });
   check(Activation::hardsigmoid, 2, 0.5, [](Long x) { return relu6(x + 3) / 6; });
   check(Activation::hardswish, 3, 3, [](Long x) {
-    // The product overflows before the quotient.
+    // The product overflows before the division.
     if (x > std::numeric_limits<double>::max() / 6) return Long{kInfinity};
     return x == -kInfinity ? Long{NAN} : x * (relu6(x + 3) / 6);
   });
@@ -210,8 +211,8 @@ TEST(DoublesTest, TwoNumbersAreCombined) {
   });
 }
 
-// Elements of every type beside doubles, broadcast and with room between rows; results of every
-// type.
+// Float64 tiles with operands of other types, broadcast operands and gaps between rows; results of
+// every type.
 TEST(DoublesTest, ElementsOfOtherTypesBecomeDoubles) {
   constexpr int64_t kRows = 7, kColumns = 301;
   Random random(9);
@@ -228,7 +229,7 @@ TEST(DoublesTest, ElementsOfOtherTypesBecomeDoubles) {
                             TileOperand{whole.data(), {0, 0, 0, 0, 1}, TileElement::whole},
                             TileOperand{mask.data(), {0, 0, 0, 1, 0}, TileElement::boolean},
                             TileOperand{&half, {}, TileElement::half}};
-  // x * 3 + whole / 4 where the mask is not 0, -5.25 elsewhere.
+  // Computes x * 3 + whole / 4 where the mask is not 0, and -5.25 elsewhere.
   const auto tile = [](uint8_t index) {
     return TileSource{.from = TileSource::From::tile, .index = index};
   };
@@ -268,7 +269,7 @@ TEST(DoublesTest, ElementsOfOtherTypesBecomeDoubles) {
   });
 }
 
-// As torch 2.15 on a CPU: uint8 keeps the low bits of an int64, int8 those of an int32.
+// As in torch 2.15 on a CPU, uint8 keeps the low bits of an int64, and int8 those of an int32.
 TEST(DoublesTest, LargeDoublesBecomeBytes) {
   constexpr int64_t kCount = 6;
   const std::array<double, kCount> x{0x1p31 + 5, 0x1p32 + 7, -0x1p40 - 3, 300, NAN, 0x1p63};

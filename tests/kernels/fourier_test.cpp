@@ -25,7 +25,7 @@ std::vector<Number> transform_plainly(const std::vector<Number>& x, bool forward
   return out;
 }
 
-// What a call needs, for random lines one behind another or side by side.
+// A call with its memory, for random lines that are stored one after another or interleaved.
 template <class T>
 struct Case {
   std::vector<int64_t> factors;
@@ -99,7 +99,7 @@ void check_real(double tolerance) {
     int64_t n = 1;
     for (const int64_t factor : factors) n *= factor;
     Case<T> there(random, factors, n, 2 * n);
-    // Pairs of real numbers lie side by side.
+    // Each complex element holds two adjacent real numbers.
     there.call.from_stride = 1;
     there.call.from_distance = n + 1;
     there.call.real = RealLines::to_spectra;

@@ -9,7 +9,7 @@ namespace {
 
 using test::Random;
 
-// Images with the pixels of a channel side by side, in double.
+// Returns the group norm of channels-first images, computed in double.
 std::vector<double> normalized(const GroupNorm& norm, const std::vector<float>& in,
                                const float* weight, const float* bias) {
   std::vector<double> out(in.begin(), in.end());
@@ -31,7 +31,7 @@ std::vector<double> normalized(const GroupNorm& norm, const std::vector<float>& 
   return out;
 }
 
-// Rows of pixels become rows of channels in each image.
+// Transposes each image from [rows, columns] to [columns, rows].
 template <class T>
 std::vector<T> turned(const std::vector<T>& in, int64_t images, int64_t rows, int64_t columns) {
   std::vector<T> out(in.size());

@@ -8,7 +8,7 @@
 namespace pt2::kernels {
 namespace {
 
-// Every half and every bfloat16, in double.
+// Return the value of a float16 and of a bfloat16 number, in double.
 double half_value(uint32_t bits) {
   const double sign = bits & 0x8000 ? -1 : 1;
   const int exponent = static_cast<int>(bits >> 10 & 31);
@@ -55,7 +55,7 @@ TEST(HalvesTest, EveryBfloat16ComesBack) {
   });
 }
 
-// The nearest of two neighbours, the even one half-way between them.
+// Checks rounding to nearest, and to even half-way between two neighbours.
 template <class Widen, class Narrow>
 void check_rounding(const Widen& widen, const Narrow& narrow, uint16_t largest) {
   for (uint16_t low = 0; low < largest; ++low) {

@@ -1,5 +1,5 @@
-// What the tests of kernels share: random operands, every target in turn, results beside a referee
-// that computed in double.
+// Helpers of kernel tests: random operands, a loop over all targets, and comparisons with a
+// reference computed in double.
 #ifndef PT2_TESTS_KERNELS_KERNEL_TEST_H
 #define PT2_TESTS_KERNELS_KERNEL_TEST_H
 
@@ -51,14 +51,15 @@ inline bool equal_bits(const std::vector<float>& a, const std::vector<float>& b)
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// |found - expected| is at most `tolerance`; both may be the same infinity, or NaN.
+// True if |found - expected| is at most `tolerance`, or both are the same infinity, or both are
+// NaN.
 inline bool close_to(double found, double expected, double tolerance) {
   if (std::isnan(expected)) return std::isnan(found);
   if (std::isinf(expected)) return found == expected;
   return std::abs(found - expected) <= tolerance;
 }
 
-// Of one row or column, in double.
+// Returns the softmax (or its logarithm) of one row or column, in double.
 inline std::vector<double> softmax(std::vector<double> row, bool logarithm) {
   const double largest = *std::max_element(row.begin(), row.end());
   double total = 0;

@@ -16,7 +16,7 @@ Turning random_turning(test::Random& random, int64_t largest) {
   return turning;
 }
 
-// By a plain loop; `to` has what lies between the rows.
+// Transposes with a plain loop. `to` gives the elements between rows, which stay unchanged.
 std::vector<float> turned(const Turning& turning, const std::vector<float>& from,
                           std::vector<float> to) {
   for (int64_t n = 0; n < turning.count; ++n)

@@ -5,7 +5,7 @@
 namespace pt2::kernels {
 namespace {
 
-// As the operators of quantized_decomposed compute it, to the bit.
+// Quantizes and dequantizes x exactly as the operators of quantized_decomposed do.
 float referee(float x, const Levels& levels) {
   const float scaled = x * levels.inverse;
   if (std::isnan(scaled)) return (0.0f - levels.back_zero) * levels.scale;

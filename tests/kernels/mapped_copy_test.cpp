@@ -9,7 +9,7 @@ namespace {
 
 using test::Random;
 
-// Places of one dimension: any, even ones, none at its ends.
+// Returns source indices for one dimension: arbitrary, consecutive, or with padding at the ends.
 std::vector<int64_t> some_places(Random& random, int64_t span) {
   std::vector<int64_t> out(static_cast<size_t>(random.whole(1, random.whole(0, 3) == 0 ? 90 : 7)));
   const int64_t kind = random.whole(0, 4), size = std::ssize(out);

@@ -7,7 +7,7 @@ namespace {
 
 using test::Random;
 
-// Positions inside, at the edges, outside and far away.
+// Returns positions inside, at the edges, outside and far away.
 std::vector<float> positions_around(Random& random, int64_t size, int64_t count) {
   const auto last = static_cast<float>(size - 1);
   std::vector<float> out = {0,    -0.5f, -1,    last,   last + 0.5f, last + 1,  0.5f,

@@ -11,7 +11,7 @@ using test::Random;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Numbers of every size, and the special ones.
+// Returns numbers of every magnitude and special ones.
 std::vector<float> probes() {
   std::vector<float> values = {0.0f, -0.0f, kInfinity, -kInfinity, NAN, 1e-40f, -1e-40f};
   for (int exponent = -126; exponent <= 127; ++exponent)
@@ -23,7 +23,8 @@ std::vector<float> probes() {
   return values;
 }
 
-// `ulps` are units in the last place of the expected value, or of `least` where that is larger.
+// Checks that errors are at most `ulps` units in the last place of the expected value or of
+// `least`, whichever is larger.
 template <class Function>
 void check_accuracy(const std::vector<float>& out, double ulps, double least,
                     const Function& reference) {
@@ -72,7 +73,7 @@ TEST(PointwiseTest, FunctionsAreAccurate) {
 TEST(PointwiseTest, LogarithmsOfOtherBasesAreAccurate) {
   check(Unary::logarithm_2, 2, 0, [](double x) { return std::log2(x); });
   check(Unary::logarithm_10, 2, 0, [](double x) { return std::log10(x); });
-  // Whole powers of 2 have whole logarithms.
+  // The logarithm of an integral power of 2 is exact.
   std::vector<float> powers, out;
   for (int exponent = -126; exponent <= 127; ++exponent)
     powers.push_back(std::ldexp(1.0f, exponent));
@@ -81,7 +82,7 @@ TEST(PointwiseTest, LogarithmsOfOtherBasesAreAccurate) {
   for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], static_cast<float>(i) - 126);
 }
 
-// Units are those of 1, as angles are reduced in single precision, and beyond 8192 in double.
+// Errors are in ulps of 1, because angles are reduced in float32, and in float64 beyond 8192.
 TEST(PointwiseTest, SinesAreAccurate) {
   check(Unary::sine, 2, 1, [](double x) { return std::isinf(x) ? NAN : std::sin(x); });
   check(Unary::cosine, 2, 1, [](double x) { return std::isinf(x) ? NAN : std::cos(x); });
@@ -107,7 +108,7 @@ TEST(PointwiseTest, FunctionsThroughDoublesAreRoundedOnce) {
 }
 
 TEST(PointwiseTest, LogarithmsOfGammaHaveThePrecisionOfFloats) {
-  // Below 0 the zeros lie anywhere.
+  // Below 0 the function has zeros at irregular places, so small results have ulps of 1.
   check(Unary::logarithm_of_gamma, 1, 1, [](double x) { return std::lgamma(x); });
 }
 
@@ -146,7 +147,7 @@ TEST(PointwiseTest, PowersAndLengthsAreRoundedOnce) {
   test::on_every_target([&] {
     combine(Binary::power, {1, count}, {a.data()}, {b.data()}, {power.data()});
     combine(Binary::hypotenuse, {1, count}, {a.data()}, {b.data()}, {length.data()});
-    // Two rows with room between them, of one exponent.
+    // Two rows with a gap between them. Each row has one exponent.
     combine(Binary::power, {2, count}, {a.data(), 0, 1}, {b.data() + 150, 1, 0},
             {of_rows.data(), count + 3});
     for (size_t i = 0; i < a.size(); ++i) {
@@ -178,19 +179,19 @@ TEST(PointwiseTest, ActivationsAreAccurate) {
   check(Activation::none, 0, 0, [](double x) { return x; });
   check(Activation::relu, 0, 0, [](double x) { return std::isnan(x) ? x : std::max(x, 0.0); });
   check(Activation::relu6, 0, 0, [](double x) { return relu6(x); });
-  // exp(-x) overflows below -88, where PyTorch gives 0 as well.
+  // Below -88, exp(-x) overflows and the result is 0, as in PyTorch.
   check(Activation::sigmoid, 2, 1e-31, [](double x) { return 1 / (1 + std::exp(-x)); });
   check(Activation::tanh, 2, 0, [](double x) { return std::tanh(x); });
   check(Activation::silu, 2.5, 1e-30, [](double x) { return x / (1 + std::exp(-x)); });
   check(Activation::hardsigmoid, 2, 0.5, [](double x) { return relu6(x + 3) / 6; });
-  // The product overflows before it is divided, as in PyTorch.
+  // As in PyTorch, the product overflows before the division.
   check(Activation::hardswish, 3, 3, [](double x) {
     return x == -kInfinity ? NAN : double{static_cast<float>(x * relu6(x + 3))} / 6;
   });
 }
 
-// An error is at most a third of PyTorch's, which is 3.3e-7 times x; small results of negative
-// numbers are right, too, where those of 1 + erf(x) cancel.
+// The error is at most a third of PyTorch's, which is 3.3e-7 times x. Small results for negative
+// numbers are accurate as well, where 1 + erf(x) suffers from cancellation.
 TEST(PointwiseTest, TheShareOfANormalDistributionIsAccurate) {
   test::on_every_target([&] {
     const std::vector<float> in = probes();
@@ -228,7 +229,7 @@ TEST(PointwiseTest, ZerosKeepTheirSigns) {
   });
 }
 
-// As c10/util/generic_math.h has it.
+// Follows c10/util/generic_math.h.
 float floor_quotient_of(float a, float b) {
   if (b == 0) return a / b;
   const float rest = std::fmod(a, b);
@@ -269,7 +270,7 @@ TEST(PointwiseTest, QuotientsAreRoundedDown) {
   });
 }
 
-// Whole and other quotients of every size, and what is no number.
+// Integral and other quotients of every magnitude, and NaN.
 TEST(PointwiseTest, DivisionsLeaveExactRests) {
   std::vector<float> a, b;
   Random random(4);
@@ -286,7 +287,7 @@ TEST(PointwiseTest, DivisionsLeaveExactRests) {
     const auto count = static_cast<int64_t>(a.size());
     for (const Binary function : {Binary::remainder, Binary::fmod}) {
       std::vector<float> out(a.size());
-      // Special numbers beside others, and alone.
+      // Computes all numbers in one call, and each one alone.
       for (const int64_t run : {count, int64_t{1}})
         for (int64_t i = 0; i < count; i += run)
           combine(function, {1, run}, {a.data() + i}, {b.data() + i}, {out.data() + i});

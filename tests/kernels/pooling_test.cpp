@@ -44,7 +44,7 @@ struct Case {
     const int64_t reach = dilation * (kernel - 1) + 1;
     in = random.whole(reach, reach + (random.whole(0, 5) == 0 ? 200 : 8));
     out_size = (in + 2 * pad - reach) / stride + 1;
-    // As with ceil_mode: a last window that begins inside but does not end there.
+    // As with ceil_mode, the last window may begin inside the image and end outside.
     if (random.whole(0, 1) == 1 && out_size * stride < in + pad &&
         out_size * stride - pad + (kernel - 1) * dilation >= 0)
       ++out_size;
@@ -123,7 +123,7 @@ TEST(PoolingTest, AveragesOfWholeImagesAreRoundedSeldom) {
         pool_images(
             shape, {.data = input.data(), .row_stride = kSide * channels, .pixel_stride = channels},
             out.data(), channels);
-        // One sum of all elements is off by 1.3e-5.
+        // A single running sum over all elements has an error of 1.3e-5.
         for (const float average : out) EXPECT_NEAR(average, 0.1f, 4e-7);
       }
   });

@@ -52,7 +52,7 @@ struct QuantizedImages {
     convolve_quantized(shape, operands, pool);
   }
 
-  // Zero outside.
+  // Returns the dequantized pixel; 0 outside of the image.
   double number(int64_t image, int64_t y, int64_t x, int64_t channel) const {
     if (y < 0 || y >= shape.in_height || x < 0 || x >= shape.in_width) return 0;
     const uint8_t level = images[static_cast<size_t>(
@@ -127,7 +127,7 @@ TEST(QuantizedConvolutions, MayBecomeLevels) {
   test::on_every_target([&] {
     Random random(3);
     for (int i = 0; i < 14; ++i) {
-      // The last are more than one part for each thread.
+      // The last shapes are large: each thread gets more than one part.
       QuantizedImages plain(random, i < 10 ? random_shape(random)
                                            : test::ConvolutionCase::random_shape(
                                                  random, random.whole(1, 3), 2, 80, false, 3, 120));
@@ -144,14 +144,14 @@ TEST(QuantizedConvolutions, MayBecomeLevels) {
   });
 }
 
-// What convolve() makes of the floats of all levels, whatever rows are computed together.
+// The results equal those of convolve() on the dequantized levels, however rows are grouped.
 TEST(LevelConvolutions, AreThoseOfFloats) {
   const Requantization to{{}, {1, 100, -100, 155, 0, 0}};
   ThreadPool pool(3);
   test::on_every_target([&] {
     Random random(5);
     for (int i = 0; i < 12; ++i) {
-      // The last are more than one part.
+      // The last shapes are large enough for several parts.
       const bool is_large = i >= 10;
       test::ConvolutionCase floats(
           random, test::ConvolutionCase::random_shape(

@@ -12,7 +12,7 @@ using test::Random;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// What the kernel computes, in double.
+// Computes the kernel's results in double.
 class Referee {
  public:
   explicit Referee(const Recurrence& task)
@@ -81,14 +81,14 @@ struct Memory {
   }
 };
 
-// Some processors round the state to bfloat16 where weights are that.
+// With bfloat16 weights some processors round the state to bfloat16, so the tolerance is larger.
 void compare(const std::vector<double>& expected, const float* found, Rounding type) {
   const double tolerance = type == Rounding::bfloat16 ? 3e-2 : 3e-6;
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_TRUE(test::close_to(found[i], expected[i], tolerance)) << found[i] << " " << expected[i];
 }
 
-// Weights rounded to a type, and as floats again.
+// Rounds the weights to a 16-bit type, returns these, and widens `weights` back to float32.
 std::vector<uint16_t> round_to(Rounding type, std::vector<float>& weights) {
   std::vector<uint16_t> out(weights.size());
   const auto count = static_cast<int64_t>(weights.size());
@@ -162,7 +162,7 @@ TEST(RecurrentTest, EqualsAPlainLoopForAnyNumberOfThreads) {
       if (task.cell == Cell::lstm) {
         ASSERT_NO_FATAL_FAILURE(compare(referee.cell, task.last_cell, type));
       }
-      // Two at once, on threads.
+      // Two networks in one call, on several threads.
       Memory first = empty, second = empty;
       Recurrence both[] = {task, task};
       first.give(both[0]);

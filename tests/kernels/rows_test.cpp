@@ -31,7 +31,7 @@ struct Case {
     const auto first = in.begin() + index * shape.in_stride;
     return {first, first + shape.columns};
   }
-  // `expected` makes a row of results of a row and its index.
+  // `expected` returns the row of results for a row.
   template <class Function>
   void check(double tolerance, const Function& expected) const {
     for (int64_t r = 0; r < shape.rows; ++r) {

@@ -70,9 +70,9 @@ TEST(ThreadPoolTest, CallersShareAPool) {
 TEST(ThreadPoolTest, SleepingWorkersWakeUp) {
   ThreadPool pool(2);
   for (int round = 0; round < 3; ++round) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // 50 us and they sleep
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // idle threads sleep after 50 us
     std::atomic<int> inside = 0;
-    // Two tasks that wait for each other: both threads must come.
+    // The two tasks wait for each other, so both threads must take part.
     run_tasks(&pool, 2, [&](int64_t, int) {
       ++inside;
       while (inside < 2) std::this_thread::yield();
@@ -84,7 +84,7 @@ TEST(ThreadPoolTest, SleepingWorkersWakeUp) {
 TEST(ThreadPoolTest, WhoIsReadyTakesWhatOthersHaveLeft) {
   ThreadPool pool(2);
   std::atomic<int> done = 0;
-  // The first task holds up its thread until the other one has done the rest of both shares.
+  // The first task blocks its thread until the other thread has done the rest of both shares.
   run_tasks(&pool, 9, [&](int64_t task, int) {
     while (task == 0 && done < 8) std::this_thread::yield();
     ++done;

@@ -10,10 +10,10 @@ namespace {
 
 using test::Random;
 
-// An operand with some dimensions broadcast and some room between rows.
+// An operand with random broadcast dimensions and gaps between rows.
 struct Operand {
   std::vector<float> data;
-  std::vector<std::byte> other;  // the same, where elements are no floats
+  std::vector<std::byte> other;  // the data as elements of another type
   TileOperand seen;
 
   Operand(Random& random, const TileSizes& sizes) {
@@ -31,7 +31,7 @@ struct Operand {
     if (random.whole(0, 1) == 1) store(static_cast<TileElement>(random.whole(1, 7)));
   }
 
-  // The numbers as elements of a type; they become what such elements hold.
+  // Stores the data as elements of the given type, and rounds the data to what these hold.
   void store(TileElement element) {
     seen.element = element;
     other.resize(data.size() * static_cast<size_t>(element_bytes(element)));
@@ -77,7 +77,7 @@ struct Operand {
     }
   }
 
-  // All elements that the result sees, in its order.
+  // Returns the operand's element for each element of the result, in its order.
   std::vector<float> spread(const TileSizes& sizes, int64_t count) const {
     std::vector<float> out;
     for (int64_t i = 0; i < count; ++i) {
@@ -136,7 +136,8 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
   return out;
 }
 
-// Instruction by instruction on whole arrays, by the kernels for one function.
+// Returns the program's result, computed instruction by instruction on whole arrays with the
+// kernels for single functions.
 std::vector<float> one_by_one(const TileProgram& program,
                               const std::vector<std::vector<float>>& operands, int64_t count) {
   std::vector<std::vector<float>> tiles(kMostTiles);
@@ -161,7 +162,7 @@ std::vector<float> one_by_one(const TileProgram& program,
       apply(*unary, a.data(), result.data(), count);
     else if (const auto* ternary = std::get_if<Ternary>(&instruction.function)) {
       const std::vector<float> c = elements(instruction.c);
-      // a * b + c, rounded as often as the target does.
+      // Computes a * b + c with as many roundings as the current target.
       const auto fused = [](float x, float y, float z) {
         float sum = 0;
         add_scaled({1, 1}, {&z}, {&y}, x, {&sum});
@@ -195,7 +196,7 @@ std::vector<float> one_by_one(const TileProgram& program,
   return result;
 }
 
-// The results as elements of another type.
+// Checks the program's results when they are stored as elements of another type.
 void check_stored(TileProgram program, const std::vector<float>& floats, TileElement element) {
   const auto bytes = static_cast<size_t>(element_bytes(element));
   std::vector<std::byte> out((floats.size() + 1) * bytes, std::byte{7});

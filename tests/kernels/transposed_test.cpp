@@ -17,11 +17,11 @@ struct Case {
     shape.groups = random.whole(1, 3) == 3 ? 2 : 1;
     shape.in_channels = shape.groups * random.whole(1, most_channels);
     shape.out_channels = shape.groups * random.whole(1, most_channels);
-    // Each channel by itself.
+    // A depthwise convolution.
     if (random.whole(1, 4) == 4)
       shape.groups = shape.in_channels = shape.out_channels = random.whole(1, 20);
     for (int64_t i = 0; i < rank; ++i) {
-      // A signal runs along the height.
+      // The only dimension of a signal is stored as the height.
       const auto dim = static_cast<size_t>(rank == 1 ? 1 : 3 - rank + i);
       shape.in[dim] = random.whole(1, most_size);
       shape.kernel[dim] = random.whole(1, 4);
@@ -50,7 +50,7 @@ struct Case {
                         activation, out.data(), scratch.data(), pool);
   }
 
-  // Each element of an image goes to all places of its window.
+  // Returns the expected result: each element of an image is added to all pixels of its window.
   std::vector<double> expected() const {
     std::vector<double> sums(out.size(), 0);
     const int64_t depth = shape.in_channels / shape.groups,

@@ -9,7 +9,8 @@ namespace {
 
 using test::Random;
 
-// Sizes, none or one of them at first, and places of elements for each operand.
+// Random sizes and strides of the operands. The first round may have sizes of 0, the second has
+// only sizes of 1.
 struct Case {
   static constexpr size_t kMost = 3;
   std::array<int64_t, kTypedDims> sizes{};
@@ -19,12 +20,12 @@ struct Case {
 
   Case(Random& random, int round) {
     for (size_t dim = kTypedDims; dim-- > 0;) {
-      // The innermost one is longer than what is computed together, now and then.
+      // Sometimes the innermost dimension is longer than one block of the kernel.
       const int64_t most = dim < kTypedDims - 1 ? 3 : round % 8 == 7 ? 3000 : 40;
       sizes[dim] = round == 1 ? 1 : random.whole(round == 0 ? 0 : 1, most);
       count *= sizes[dim];
       for (size_t i = 0; i < kMost; ++i) {
-        // The second operand is one number for all, now and then.
+        // Sometimes the second operand is a scalar.
         const bool is_broadcast = (i == 1 && round % 8 == 5) || random.whole(0, 3) == 0;
         strides[i][dim] = is_broadcast ? 0 : reach[i] + random.whole(0, 1);
         reach[i] += (std::max<int64_t>(sizes[dim], 1) - 1) * strides[i][dim];
@@ -39,7 +40,7 @@ struct Case {
   }
 };
 
-// Small numbers, and all bits.
+// Returns small numbers and, for integers, numbers of random bits.
 template <class In>
 std::vector<In> random_numbers(Random& random, int64_t count) {
   std::vector<In> out(static_cast<size_t>(count));
@@ -57,7 +58,7 @@ std::vector<In> random_numbers(Random& random, int64_t count) {
   return out;
 }
 
-// Of any kind, where `Out` is that of the result.
+// Checks a function of three operands of type `In`, with results of type `Out`.
 template <class In, class Out, class Expected>
 void check_of_three(TypedElement element, TypedFunction function, const Expected& expected) {
   Random random(static_cast<uint32_t>(function) + 1);
@@ -151,7 +152,7 @@ TEST(Typed, WholeNumbersWrapAround) {
   check<int64_t, int64_t>(TypedElement::whole, multiply, wrapped(std::multiplies<uint64_t>()));
 }
 
-// Wide enough for all numbers of less than 64 bits.
+// Checks operators of one integer type. int64_t is wide enough for intermediates of narrower types.
 template <class T>
 void check_order_and_shifts(TypedElement element) {
   using enum TypedFunction;

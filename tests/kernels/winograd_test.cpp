@@ -18,7 +18,7 @@ Convolution random_shape(Random& random, int64_t most_channels, int64_t most_siz
   shape.in_width = random.whole(8, most_size);
   shape.pad_top = random.whole(0, 2);
   shape.pad_left = random.whole(0, 2);
-  // Zeros behind the image, or an edge of it that no window reaches.
+  // The windows reach into the padding after the image, or do not reach the image's last rows.
   shape.out_height = shape.in_height + shape.pad_top - 2 + random.whole(-1, 2);
   shape.out_width = shape.in_width + shape.pad_left - 2 + random.whole(-1, 2);
   return shape;
@@ -70,7 +70,7 @@ TEST(WinogradTest, SaysWhereASumIsNotFinite) {
       Case plain(random, random_shape(random, 40, 20));
       plain.input[static_cast<size_t>(plain.images.row_stride + plain.images.pixel_stride)] =
           number;
-      // A huge number does no harm alone, but beside one of the other sign.
+      // A single huge number does no harm. Beside one of the opposite sign the kernel refuses.
       plain.input[static_cast<size_t>(plain.images.row_stride + 3 * plain.images.pixel_stride)] =
           -number;
       EXPECT_FALSE(run(plain)) << number;

@@ -1,4 +1,4 @@
-// The findings of the whole verifier on a program that a pass has made.
+// The rules of the whole verifier that a transformed program breaks.
 #ifndef PT2_TESTS_LOWER_BROKEN_RULES_H
 #define PT2_TESTS_LOWER_BROKEN_RULES_H
 

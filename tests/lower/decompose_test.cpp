@@ -1,4 +1,4 @@
-// Decomposition preserves results: every recorded call of the real programs, after the pass.
+// Decomposition preserves results: replays every recorded call of real programs after the pass.
 #include "pt2/ir/decompose.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The package with its programs replaced.
+// Saves the contents and opens them again.
 Result<Package> saved(const PackageContents& contents) {
   StringSink sink;
   PT2_TRY_VOID(save_package(contents, sink, "model"));
@@ -54,9 +54,9 @@ class CorpusDecomposition : public testing::Test {
       if (!done->changed) continue;
       changed = true;
       saved_program.json = program_json(done->program);
-      // The recorded metadata of a tangent is only roughly that of its primal.
+      // Tangents get the metadata of their primals, which is only roughly right.
       if (!has_form((*program)->graph, Form::without_dual_numbers)) continue;
-      // What is left out is written nowhere.
+      // Only completely decomposed programs are checked for broken rules.
       if (!done->left.empty()) continue;
       const std::set<Rule> known = broken_rules(**program);
       for (const Rule rule : broken_rules(done->program))

@@ -1,4 +1,5 @@
-// tests/data/corpus/2.15.0/forward_derivatives.pt2 compares the formulas themselves with PyTorch.
+// The structure of forward derivatives. tests/data/corpus/2.15.0/forward_derivatives.pt2 compares
+// the values of the formulas with PyTorch.
 #include "lower/forward_derivatives.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +75,7 @@ TEST(ForwardDerivative, TangentsBecomeNodes) {
   EXPECT_EQ((*found)->inputs().size(), 2u);
 }
 
-// A comparison chooses dx or 0: a product with 0 would be NaN where dx is infinite.
+// A comparison selects dx or 0. A product with 0 would be NaN for an infinite dx.
 TEST(ForwardDerivative, BoundsChooseTangents) {
   const auto has = [](const Result<std::optional<Graph>>& found, std::string_view target) {
     return found && *found && std::ranges::count(targets(**found), target) > 0;
@@ -154,7 +155,7 @@ TEST(ForwardDerivative, LevelsAreBounded) {
   EXPECT_EQ(found.error().code, ErrorCode::limit);
 }
 
-// A file may use any argument names, or omit them.
+// A file may use any argument names, or omit arguments.
 TEST(ForwardDerivative, MissingOperandsAreNamed) {
   const auto lower = [](const std::string& target, const std::string& name) {
     Maker maker;
@@ -180,7 +181,7 @@ TEST(ForwardDerivative, MissingOperandsAreNamed) {
     }
 }
 
-// Each dual number over dual numbers doubles the later work, without a level of its own.
+// Each dual number of dual numbers doubles the work after it, although it opens no new level.
 TEST(ForwardDerivative, DualNumbersOfDualNumbersAreBounded) {
   Maker maker;
   ValueId x = maker.input("x");

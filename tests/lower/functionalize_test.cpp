@@ -1,5 +1,5 @@
-// Programs that write to memory, converted for a release whose programs only compute: both forms
-// give the same results and leave the same values in the inputs.
+// Functionalization: programs that write to memory are converted for a release without in-place
+// operators. Both forms give the same results and leave the same values in the inputs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace pt2 {
 namespace {
 
-// Two inputs, f32[4, 6] and i64[4], and the nodes of a case.
+// Returns a program with the inputs f32[4, 6] and i64[4], and the given nodes.
 Package program_of(std::string_view nodes) {
   const std::string text = fmt::format(R"(program schema 8.20 {{
     torch "2.15.0"
@@ -52,7 +52,7 @@ std::string text_of(const Tensor& tensor) {
                                           static_cast<size_t>(packed.nbytes()));
 }
 
-// The inputs after a call, and its results.
+// Returns the inputs after a call, and its results, as texts.
 std::vector<std::string> after_a_call(Package package) {
   // Results are compared bit by bit, so both models must use the same kernels.
   const auto model = Model::from_package(std::make_shared<const Package>(std::move(package)),
@@ -76,7 +76,7 @@ std::vector<std::string> after_a_call(Package package) {
 class Functional : public testing::TestWithParam<std::string_view> {};
 
 constexpr std::string_view kCases[] = {
-    // Whole tensors.
+    // A write to a whole tensor.
     R"(%a: f32[4, 6] = aten.add_.Tensor(self=%x, other=%x)
        %b: f32[4, 6] = aten.mul.Tensor(self=%x, other=%a)
        return %b, %x, %a)",
@@ -121,7 +121,7 @@ constexpr std::string_view kCases[] = {
        %w: f32[4, 2] strides=[6, 1] storage_offset=[4] = aten.relu_.default(self=%b)
        %y: f32[6] storage_offset=[12] = aten.copy_.default(self=%s, src=%q)
        return %a, %b, %c, %s, %t)",
-    // The functional scatter gives a contiguous tensor, of which the view is none.
+    // The functional scatter gives a contiguous tensor, for which this view is impossible.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %t: f32[6, 4] strides=[1, 6] = aten.t.default(self=%c)
        %i: i64[1, 4] = aten.unsqueeze.default(self=%n, dim=0)
@@ -134,7 +134,7 @@ constexpr std::string_view kCases[] = {
        %e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%c, size=[2, 4, 6])
        %w: f32[4, 6] = aten.sub_.Tensor(self=%c, other=1)
        return %e)",
-    // The argument itself, and copies of it.
+    // Operators that return their argument or a copy of it, depending on the call.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %same: f32[4, 6] = aten.to.dtype(self=%c, dtype=f32)
        %half: f64[4, 6] = aten.to.dtype(self=%c, dtype=f64)
@@ -178,7 +178,7 @@ constexpr std::string_view kCases[] = {
        }, [%x]) is_hop_single_tensor_return=false
        %u: f32[4, 6] = aten.exp_.default(self=%x)
        return %r)",
-    // Nobody reads the written memory.
+    // Nothing reads the written memory.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %s: f32[6] = aten.select.int(self=%c, dim=0, index=0)
        %w: f32[6] = aten.zero_.default(self=%s)
@@ -217,7 +217,7 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                            return %e)"),
       "dialect: %w (torch.ops.aten.zero_.default): torch.ops.aten.zero_.default writes to memory "
       "that a result of torch.ops.aten.as_strided.default may share; needs PyTorch 2.5 or later\n");
-  // The written slice is another tensor afterwards, with other strides.
+  // Functionalization replaces the written slice by a new tensor, which has other strides.
   EXPECT_EQ(blockers_of(
                 R"(%s: f32[4, 2] strides=[6, 1] = aten.slice.Tensor(self=%x, dim=1, start=0, end=2)
                            %w: f32[4, 2] strides=[6, 1] = aten.zero_.default(self=%s)
@@ -246,8 +246,8 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                            return %w)"),
             "dialect: %w (torch.ops.aten.resize_.default): torch.ops.aten.resize_.default writes, "
             "and no operator computes what it does; needs PyTorch 2.5 or later\n");
-  // The out form writes to its outs; the row's fact about running statistics applies to the form
-  // without outs.
+  // The out form writes to its outs. The row's fact about running statistics holds only for the
+  // form without outs.
   EXPECT_EQ(
       blockers_of(
           R"(%o: f32[4, 6] = aten.sin.default(self=%x)
@@ -259,7 +259,7 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
       "writes, and no operator computes what it does; needs PyTorch 2.5 or later\n");
 }
 
-// Each write is repeated on 60 views.
+// Each write is repeated for 60 views.
 TEST(Functionalize, AddsNodesWithinALimit) {
   const auto with_writes = [](size_t count) {
     std::string nodes = "%v0: f32[4, 6] = aten.sin.default(self=%x)\n";

@@ -1,5 +1,6 @@
-// Passes on programs as text: tests/lower/golden/*.txt hold the program before, the pass, and the
-// program after or the pass's failures. PT2_REBASE=1 rewrites what follows "===".
+// Runs passes on programs in text form. Each file tests/lower/golden/*.txt holds the pass, the
+// program before it and, after "===", the program after it or the failures. PT2_REBASE=1 rewrites
+// this part.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +74,7 @@ std::string line_of(const PassFailure& failure) {
   return out + "\n";
 }
 
-// The text after "===": the result of the case's pass.
+// Returns the text after "===": the result of the pass.
 std::string result_of(const Case& each, const PassInfo& info) {
   Program program = parsed(each.before, each.name);
   Pipeline pipeline;
@@ -127,7 +128,7 @@ TEST(Passes, HaveCasesEach) {
   for (const PassInfo& info : passes()) {
     SCOPED_TRACE(info.name);
     EXPECT_GE(done[std::string(info.name)], 3);
-    // It takes whatever it knows away and leaves the rest.
+    // drop_idle never fails: it removes the nodes that it knows to be idle and keeps all others.
     EXPECT_GE(refused[std::string(info.name)], info.pass == Pass::drop_idle ? 0 : 1);
   }
 }
@@ -145,7 +146,7 @@ TEST(Passes, ShareOneBudget) {
   EXPECT_EQ(refused.failures[0].code, ErrorCode::limit);
   EXPECT_NE(refused.failures[0].text.find("max_new_nodes"), std::string::npos);
   EXPECT_TRUE(pipeline.budget.is_spent());
-  // Elements may take a fifth of the budget: these two would take eight nodes.
+  // Unrolled elements may take a fifth of the budget. Here they take eight nodes.
   for (const uint64_t most : {39u, 40u}) {
     Pipeline elements{.budget = NodeBudget(most)};
     Program unrolled = find("unvmap_elements");
@@ -157,7 +158,7 @@ TEST(Passes, ShareOneBudget) {
   EXPECT_FALSE(run_pass(Pass::functionalize, written, pipeline).failures.empty());
 }
 
-// A region of a known size that is too much to unroll says so.
+// A region of known size that exceeds the budget for unrolling is reported with that limit.
 TEST(Passes, SayWhichLimitKeepsAVmapRegion) {
   std::string text =
       "program schema 8.20 {\n  torch \"2.15.0\"\n  dialect \"TRAINING\"\n"

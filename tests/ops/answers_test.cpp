@@ -1,4 +1,4 @@
-// Single calls with the answer of torch 2.15 on a CPU, where another answer seems as right.
+// Single calls with the answer of torch 2.15 on a CPU, where another answer seems equally right.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -127,7 +127,7 @@ TEST(Answers, LogitsOfHalvesAreRoundedAfterEachStep) {
   };
   EXPECT_EQ(logits(Dtype::float16, {}), (Doubles{-0.84765625, 0.8486328125, HUGE_VAL}));
   EXPECT_EQ(logits(Dtype::float16, 1e-3), (Doubles{-0.84765625, 0.8486328125, 6.9296875}));
-  // 1 - eps is 1.
+  // In bfloat16, 1 - eps rounds to 1.
   EXPECT_EQ(logits(Dtype::bfloat16, 1e-3), (Doubles{-0.84375, 0.84375, HUGE_VAL}));
 }
 
@@ -145,7 +145,7 @@ TEST(Answers, RowsThatAreLookedUpAreShortened) {
       apply(aten<"embedding_renorm.default">, {weight, Tensor::of<int64_t>({4}), 1.0, 2.0}));
 }
 
-// Sums over taps count those of weight 0, as PyTorch's do, so that infinities beside become NaN.
+// As in PyTorch, the sums include taps of weight 0, so an infinity under such a tap gives NaN.
 TEST(Answers, ResizedInfinitiesBecomeNanWhereTheirWeightIsZero) {
   const double inf = HUGE_VAL, nan = std::nan("");
   const Tensor line = Tensor::of<float>({1, 1, 3}, {1, HUGE_VALF, 2});
@@ -276,7 +276,7 @@ TEST(Answers, DtypesOfMixedLosses) {
                   {row<float>({1, 2}), row<float>({1, 2}), row<double>({1, 2}), 0})
                 ->dtype(),
             Dtype::float32);
-  // The logarithm is rounded before the product is.
+  // The logarithm is rounded to bfloat16, and then the product.
   const Tensor three = as(Dtype::bfloat16, row<float>({3}));
   EXPECT_EQ(elements(apply(aten<"xlogy.Tensor">, {three, three})), Doubles{3.3125});
 }
@@ -334,7 +334,7 @@ TEST(Answers, CallsThatNamePlacesTwiceOrNothing) {
   EXPECT_EQ(elements(apply(aten<"linalg_cond.default">, {none})), (Doubles{0, 0}));
 }
 
-// Whole numbers all the way, rounded between width and height.
+// Bytes are resized in integer arithmetic, with rounding between the passes over width and height.
 TEST(Answers, BytesAreResizedInWholeNumbers) {
   const Tensor image = Tensor::of<uint8_t>(
       {1, 1, 3, 5}, {0, 10, 200, 255, 31, 90, 250, 3, 77, 128, 17, 0, 255, 1, 64});
@@ -355,7 +355,7 @@ TEST(Answers, BytesAreResizedInWholeNumbers) {
                      63, 137, 161, 83,  40,  66,  115, 15, 0,   61,  255, 66,  7,   65}));
 }
 
-// Where the statistics were constants, an infinite input has a gradient like others.
+// With constant statistics (evaluation) the gradient does not depend on the input, however large.
 TEST(Answers, GradientsOfAnEvaluatedBatchNormLeaveOutTheInput) {
   const Tensor gradient = Tensor::of<float>({2, 1, 2}, {1, 2, 3, 4}),
                input = Tensor::of<float>({2, 1, 2}, {HUGE_VALF, 0, 1, 2}), two = row<float>({2}),
@@ -368,8 +368,8 @@ TEST(Answers, GradientsOfAnEvaluatedBatchNormLeaveOutTheInput) {
   EXPECT_EQ(elements(*(*gradients)[0].get_if<Tensor>()), (Doubles{2, 4, 6, 8}));
 }
 
-// PyTorch multiplies and adds with one rounding. adjust_saturation of an image makes whole numbers
-// of such sums, so that the last bit shows.
+// PyTorch uses fused multiply-adds, which round once. adjust_saturation of an image converts such
+// sums to integers, which makes a difference in the last bit visible.
 TEST(Answers, ScaledSumsAreRoundedOnce) {
   const double factor = 1 + 0x1p-12, square = 1 + 0x1p-11;  // factor * factor - 2**-24
   const Tensor one = row<float>({1 + 0x1p-12F}), sum = row<float>({1 + 0x1p-11F}),
@@ -382,7 +382,7 @@ TEST(Answers, ScaledSumsAreRoundedOnce) {
             Doubles{factor * factor - square});
 }
 
-// Programs that differentiate inside of forward keep these names.
+// Programs that compute gradients inside forward contain calls of these operators.
 TEST(Answers, GradientsOfOperatorsThatSelectElements) {
   const Tensor places = row<int64_t>({2, 0, 2}), three = row<float>({1, 2, 3}),
                zeros = Tensor::zeros(Dtype::float32, {3});
@@ -437,7 +437,7 @@ TEST(Answers, QuotientsOfHalvesAreRoundedBeforeTheyAreCut) {
   };
   EXPECT_EQ(quotient(-6.3125, 0.6328125, "trunc"), Doubles{-10});
   EXPECT_EQ(quotient(-22.5, -0.083984375, "floor"), Doubles{266});
-  // A number divides floats.
+  // With a scalar divisor the quotient stays in float32 until it is truncated.
   EXPECT_EQ(elements(apply(aten<"div.Scalar_mode">,
                            {as(Dtype::float16, row<double>({27})), 0.37, std::string("trunc")})),
             Doubles{72});
@@ -446,7 +446,7 @@ TEST(Answers, QuotientsOfHalvesAreRoundedBeforeTheyAreCut) {
 TEST(Answers, InfinitiesInSums) {
   const Tensor infinite = row<float>({HUGE_VALF, 1, 200});
   EXPECT_EQ(elements(apply(aten<"logsumexp.default">, {infinite, Sizes{0}})), Doubles{HUGE_VAL});
-  // Each part of a complex number is one of its own.
+  // Real and imaginary parts are summed separately: an infinite real part leaves the imaginary one.
   const Tensor parts = Tensor::of<float>({2, 2}, {HUGE_VALF, 1, 2, 3});
   const Tensor numbers = apply(aten<"view_as_complex.default">, {parts}).value();
   const auto imaginary = [](const Result<Tensor>& tensor) {
@@ -474,7 +474,7 @@ TEST(Answers, IntegersWrapAroundWhereTheyAreSummed) {
   EXPECT_EQ(elements(apply(aten<"gcd.default">, {row<int64_t>({kLowest, kLowest, 12}),
                                                  row<int64_t>({3, kLowest, -18})})),
             (Doubles{1, static_cast<double>(kLowest), 6}));
-  // Gaps are subtracted and negated in their own dtype.
+  // Spacings are subtracted and negated in their own dtype, here uint8, where they wrap.
   const auto slopes = apply_all(
       aten<"gradient.tensorarray">,
       {row<float>({1, 4, 9, 16, 30}), Tensors{row<uint8_t>({1, 3, 2, 200, 5})}, Sizes{0}, 2});
@@ -510,7 +510,7 @@ TEST(Answers, FactorsSolveByThemselves) {
   EXPECT_EQ(solve(true, false), (Doubles{1.6875, 2.6875, -.125, -.125}));
   EXPECT_EQ(solve(false, true), (Doubles{1, 0, 2.3125, .125}));
   EXPECT_EQ(solve(false, false), (Doubles{.125, .4375, .125, 1.4375}));
-  // A singular matrix is not refused.
+  // A singular matrix is no error.
   EXPECT_EQ(elements(apply(aten<"linalg_lu_solve.default">,
                            {Tensor::of<double>({2, 2}, {1, 2, 0, 0}), row<int32_t>({1, 2}),
                             Tensor::of<double>({2, 1}, {1, 1})})),
@@ -521,7 +521,7 @@ TEST(Answers, SmallAndLargeNumbersKeepTheirDigits) {
   const Tensor tiny = apply(aten<"view_as_complex.default">, {row<double>({1e-12, 1e-9})}).value();
   EXPECT_NEAR(elements(apply(aten<"real.default">, {apply(aten<"log1p.default">, {tiny})}))[0],
               1.0000004999994998e-12, 1e-24);
-  // The norm of halves is a float.
+  // The norm of float16 elements is computed in float32.
   const Tensor large = apply(aten<"full.default">, {Sizes{2, 3}, 30000, Dtype::float16}).value();
   EXPECT_NEAR(elements(apply(aten<"renorm.default">, {large, 2, 0, 5.0}))[0], 2.8867, 1e-3);
 }
@@ -628,7 +628,7 @@ TEST(Answers, BinsOfHistcHaveThePrecisionOfSelf) {
             (Doubles{1, 1, 2}));
   EXPECT_FALSE(bins(row<float>({1, NAN, 2}), 4));
   EXPECT_FALSE(bins(points, 4, 0, 1e39));
-  // The width of this range is not a float.
+  // The width of this range overflows float32.
   EXPECT_TRUE(bins(row<float>({-3e38f, 3e38f}), 4));
 }
 

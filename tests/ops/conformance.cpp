@@ -46,11 +46,11 @@ class Samples {
  public:
   explicit Samples(const Safetensors& file) : file_(file) {}
 
-  // Arguments of one sample that name the same bytes share storage.
+  // Starts a sample. Its arguments that name the same bytes will share a storage.
   void begin_sample() { storages_.clear(); }
   Result<Value> read_value(const JsonValue& json);
   Result<Tensor> read_tensor(const JsonValue& json);
-  // A result as it is stored: row-major.
+  // Reads a result, which is stored row-major.
   Result<Tensor> read_dense(const JsonValue& json);
 
  private:
@@ -216,7 +216,7 @@ bool is_close(double found, double expected, const Tolerance& tolerance) {
          tolerance.absolute + tolerance.relative * std::fabs(expected);
 }
 
-// Empty when the values agree.
+// Returns the first difference of the values; empty if they agree.
 std::string compare_values(const Tensor& found, const Tensor& expected,
                            const Tolerance& tolerance) {
   const auto a = elements(found);
@@ -225,7 +225,7 @@ std::string compare_values(const Tensor& found, const Tensor& expected,
     if (is_close(a[i].real(), b[i].real(), tolerance) &&
         is_close(a[i].imag(), b[i].imag(), tolerance))
       continue;
-    // Complex numbers are compared by their distance.
+    // Complex numbers also agree if their distance is within the tolerance.
     if (std::abs(a[i] - b[i]) <= tolerance.absolute + tolerance.relative * std::abs(b[i])) continue;
     return "element " + std::to_string(i) + ": found " + number_text(a[i]) + ", expected " +
            number_text(b[i]);
@@ -241,7 +241,8 @@ std::string compare_strides(const Tensor& found, const Sizes& expected) {
   return {};
 }
 
-// Positions are not compared where equal values may come in any order.
+// True if the operator returns indices of values and may order equal values in any way. Then
+// indices are not compared.
 bool has_unstable_positions(std::string_view overload) {
   for (std::string_view name : {"aten.sort.default", "aten.argsort.default", "aten.topk.",
                                 "aten.kthvalue.", "aten.median.", "aten.mode."})
@@ -271,7 +272,7 @@ struct Sample {
   }
 };
 
-// Empty when the result tensor agrees with PyTorch's.
+// Returns the first difference from PyTorch's result tensor; empty if they agree.
 Result<std::string> compare_tensor(const Sample& sample, Samples& samples, const Tensor& found,
                                    const JsonValue& expected, bool ordered) {
   PT2_TRY(const Dtype dtype, read_dtype(member(expected, "dtype")));
@@ -324,7 +325,7 @@ Result<std::string> compare_value(const Sample& sample, Samples& samples, const 
   return std::string();
 }
 
-// A view must share the argument's memory, and so must an out that was not resized.
+// Checks that a view, or an out that was not resized, shares the memory of the argument.
 std::string compare_alias(const Value& found, const JsonValue& expected, const Operator& op,
                           std::span<const Value> arguments) {
   const JsonValue* alias = expected.find("aliases");
@@ -358,8 +359,8 @@ Result<std::vector<Value>> bind_arguments(const JsonValue& arguments, const Sign
   return out;
 }
 
-// An argument after the call. resize_ and similar operators, and forms with outs, return the
-// changed tensor instead.
+// Returns an argument after the call. resize_ and similar operators, and forms with outs, return
+// the changed tensor instead of changing the argument's value.
 const Value& changed_argument(const Operator& op, size_t index, const std::vector<Value>& arguments,
                               const std::vector<Value>& found) {
   if (op.form == Operator::Form::with_outs && index + found.size() >= arguments.size())
@@ -423,7 +424,8 @@ std::string compare_inferred(std::span<const Value> inferred, std::span<const Va
   return {};
 }
 
-// As in verification, the rule gets tensors without elements.
+// Compares the shape rule's prediction with the results. As in verification, the rule gets tensors
+// without elements.
 std::string compare_rule(const Operator& op, const std::vector<Value>& arguments,
                          const std::vector<Value>& found) {
   if (op.form != Operator::Form::as_written || !op.def->is_predictable()) return {};

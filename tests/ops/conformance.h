@@ -30,12 +30,13 @@ struct RecordedCall {
   std::vector<Value> arguments;
   bool shares_memory = false;  // a result of PyTorch's call is a view of an argument
 };
-// The calls of a file, bound to their signature; empty when the table lacks the operator.
+// Returns the calls of a file, bound to their signature; empty if the table lacks the operator.
 Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path);
-// The calls of every file in a folder, in the order of file names; unreadable files are skipped.
+// Returns the calls of every file in a folder, in the order of file names. Skips unreadable files.
 std::vector<RecordedCall> read_recorded_folder(const std::string& folder);
 
-// Whether the row or only its formula computes; a row without a formula then counts as unknown.
+// Selects the code that computes: the row's kernel, or only its formula. With `by_formula`, a row
+// without a formula counts as unknown.
 enum class Computed : uint8_t { by_row, by_formula };
 // Runs every sample of the file. Errors are those of reading it.
 Result<ConformanceReport> check_conformance(const std::string& path,

@@ -17,8 +17,8 @@
 namespace pt2::ops {
 namespace {
 
-// Lines "overload text # reason": failures of the overload whose message begins with the text are
-// known.
+// Reads the overloads with known differences. Each line is "overload text # reason": failures of
+// the overload whose message begins with `text` are expected.
 std::set<std::string> known_differences() {
   std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/known_differences.txt");
   std::set<std::string> out;
@@ -52,7 +52,7 @@ TEST(Conformance, ResultsAreThoseOfPyTorch) {
   std::printf("%d samples passed; %d overloads without an operator\n", passed, missing);
 }
 
-// Differences between a formula and its operator.
+// Formulas that behave differently from their operator.
 constexpr std::pair<std::string_view, std::string_view> kOtherwise[] = {
     {"aten.to.device", "it does not know where a tensor is, and copies"},
     {"aten.to.dtype_layout", "it does not know where a tensor is, and copies"},
@@ -61,7 +61,7 @@ constexpr std::pair<std::string_view, std::string_view> kOtherwise[] = {
     {"aten.log_sigmoid.default", "the order of dims is that of the operand"},
 };
 
-// Also for operators that have a kernel besides.
+// Formulas are tested even if the operator also has a kernel.
 TEST(Conformance, FormulasGiveWhatPyTorchDoes) {
   const std::set<std::string> known = known_differences();
   int passed = 0, refused = 0;
@@ -87,7 +87,7 @@ TEST(Conformance, FormulasGiveWhatPyTorchDoes) {
   std::printf("%d samples passed by formulas; %d are not written out\n", passed, refused);
 }
 
-// Every operator that functions and formulas name exists: they are only looked up on first use.
+// Every operator named in aten<"…"> exists. Code looks these names up on first use only.
 TEST(Conformance, NamedOperatorsAreKnown) {
   const std::regex handle("aten<\"([A-Za-z0-9_.]+)\">");
   size_t count = 0;

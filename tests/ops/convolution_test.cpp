@@ -1,4 +1,4 @@
-// Convolutions of few channels, beside a loop over each window.
+// Convolutions with few channels, compared with a plain loop over each window.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -23,7 +23,7 @@ struct Case {
   int64_t groups;
 };
 
-// Whole numbers are exact in any order.
+// The operands are integers, so sums are exact in any order.
 std::vector<double> convolved(const Case& c, const std::vector<double>& x,
                               const std::vector<double>& w, const Sizes& out) {
   std::vector<double> sums;

@@ -42,7 +42,7 @@ TEST(EmptyMatrices, ManyTakeNoMemory) {
                 {many, many, many, Value(), Value(0.0), Value(false), Value(), Value(false)}));
 }
 
-// The distance of the columns from orthonormality.
+// Returns the largest deviation of the columns' inner products from those of orthonormal columns.
 double disorder(const std::vector<double>& a, int64_t rows, int64_t columns) {
   double worst = 0;
   for (int64_t p = 0; p < columns; ++p)
@@ -55,7 +55,7 @@ double disorder(const std::vector<double>& a, int64_t rows, int64_t columns) {
   return worst;
 }
 
-// Eigen's fast algorithm gives bases of these that are far from orthonormal.
+// For these matrices Eigen's fast algorithm gives bases that are far from orthonormal.
 TEST(SingularValues, OfLowRankHaveOrthonormalVectors) {
   constexpr int64_t kRows = 60;
   constexpr int64_t kColumns = 40;
@@ -84,8 +84,8 @@ TEST(SingularValues, OfWhatIsNotFiniteAreNan) {
 
 Complex number(int64_t i) { return {std::sin(static_cast<double>(3 * i)), std::cos(i * 0.7)}; }
 
-// Element (i, j) of a Hermitian matrix: of numbers without order, of rank one, of the form that
-// swaps the first and the last, or zero.
+// Returns element (i, j) of a Hermitian n x n matrix: dense with pseudo-random numbers, of rank
+// one, the exchange matrix (ones on the antidiagonal), or zero.
 enum class Kind : uint8_t { dense, rank_one, exchange, zero };
 Complex hermitian(Kind kind, int64_t n, int64_t i, int64_t j) {
   if (kind == Kind::zero) return 0;
@@ -95,7 +95,7 @@ Complex hermitian(Kind kind, int64_t n, int64_t i, int64_t j) {
   return i > j ? number(i * n + j) : std::conj(number(j * n + i));
 }
 
-// The largest element of A V - V diag(values), and of V^H V - 1.
+// Returns the largest element of A V - V diag(values) and of V^H V - 1.
 double residual(Kind kind, double scale, int64_t n, MatrixView<Complex> v, const double* values) {
   double worst = 0;
   for (int64_t p = 0; p < n; ++p)
@@ -111,8 +111,7 @@ double residual(Kind kind, double scale, int64_t n, MatrixView<Complex> v, const
   return worst;
 }
 
-// Around the size from which on another algorithm computes, and with numbers whose squares are too
-// large or too small for it.
+// Sizes around the threshold between two algorithms. Some scales make squares leave the range.
 TEST(HermitianMatrices, HaveTheirEigenvectorsAtEverySize) {
   for (const Kind kind : {Kind::dense, Kind::rank_one, Kind::exchange, Kind::zero})
     for (const int64_t n : {1, 2, 3, 4, 7, 25, 26, 41})
@@ -138,7 +137,7 @@ TEST(HermitianMatrices, HaveTheirEigenvectorsAtEverySize) {
         }
 }
 
-// Number k of the transform by its definition.
+// Returns coefficient k of the Fourier transform, computed by its definition.
 Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
   Complex sum = 0;
   for (int64_t j = 0; j < n; ++j) {
@@ -155,7 +154,7 @@ Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
 constexpr int64_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   12,  16,   31,   37,
                                 64, 77, 96, 121, 243, 500, 529, 720, 1009, 4096, 8192};
 
-// Lines side by side, or one behind another.
+// Transforms `count` lines, which are interleaved or stored one after another.
 template <class T>
 void compare_with_definition(int64_t n, bool forward, int64_t count, bool side_by_side,
                              double tolerance) {

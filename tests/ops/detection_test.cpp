@@ -35,7 +35,8 @@ const Operator& roi_pool() {
   return kOperator;
 }
 
-// Images whose kernels look at more points than are sampled at once, and beyond every border.
+// The kernels sample more points than one block of the implementation holds, and points beyond
+// every border.
 TEST(Detection, DeformedKernelsOfFloatsAreThoseOfDoubles) {
   for (const int64_t offset_groups : {1, 2, 4}) {
     const Tensor input = waves({2, 8, 13, 17}, 0.37f, 1);
@@ -61,8 +62,8 @@ TEST(Detection, DeformedKernelsOfFloatsAreThoseOfDoubles) {
   }
 }
 
-// Where a kernel looks is -1 or infinite: what lies beside it counts for nothing, infinite or not.
-// Where it is no number, neither is what it sees.
+// A kernel that samples at position -1 or infinity reads nothing, even if the neighbouring pixel is
+// infinite. A NaN position gives NaN.
 TEST(Detection, DeformedKernelsSeeNothingOutsideOfTheImage) {
   const Tensor image = Tensor::of<float>({1, 1, 1, 3}, {INFINITY, INFINITY, 1});
   const Tensor offset = Tensor::of<float>({1, 2, 1, 3}, {-1, INFINITY, NAN, 0, 0, 0});
@@ -77,7 +78,7 @@ TEST(Detection, DeformedKernelsSeeNothingOutsideOfTheImage) {
   EXPECT_TRUE(std::isnan(found->as<float>()[2]));
 }
 
-// Corners of samples beyond every border, as many as the region says and as many as the call does.
+// Samples beyond every border. The number of samples follows from the region or from the call.
 TEST(Detection, RegionsOfFloatsAreThoseOfDoubles) {
   const Tensor input = waves({2, 3, 13, 17}, 0.37f, 1);
   const Tensor regions =
@@ -106,7 +107,7 @@ TEST(Detection, RegionsOfNegativeWidthHaveNoSamples) {
   }
 }
 
-// 7 times a seventh of 29 is 29 in floats and more in doubles.
+// 7 * (29 / 7) is 29 in float32, and greater than 29 in float64.
 TEST(Detection, BinsOfPooledRegionsEndWhereTheirDtypeRounds) {
   Tensor rows = Tensor::zeros(Dtype::float32, {1, 1, 40, 1});
   for (int64_t i = 0; i < 40; ++i) rows.data<float>()[i] = static_cast<float>(i);

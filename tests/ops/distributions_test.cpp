@@ -15,7 +15,7 @@ Tensor numbers(Dtype dtype, std::initializer_list<double> values) {
   return numbers(dtype, values, {static_cast<int64_t>(values.size())});
 }
 
-// Compares with what torch 2.15 draws after torch.manual_seed(0).
+// Compares with the numbers that torch 2.15 draws after torch.manual_seed(0).
 void expect_drawn(Handle handle, std::initializer_list<Operand> arguments,
                   std::initializer_list<double> expected) {
   const auto drawn = apply(handle, arguments);
@@ -68,7 +68,7 @@ TEST(Distributions, DirichletNumbersAreThoseOfTorch) {
        0.18743777343296295, 0.3553579190983788, 0.11721861181878285, 0.3399856956498753});
 }
 
-// torch 2.15 draws such gamma numbers for ever, and such binomial numbers too.
+// With such parameters torch 2.15's gamma and binomial samplers never end.
 TEST(Distributions, ParametersWithoutDistributionEnd) {
   const double nan = std::nan("");
   EXPECT_FALSE(apply(aten<"poisson.default">, {numbers(Dtype::float32, {-1})}));

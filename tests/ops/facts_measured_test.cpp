@@ -1,4 +1,4 @@
-// What rows say of draws, sizes and indices (ops/facts.h), against what calls show.
+// Facts about random draws, sizes and indices (ops/facts.h), compared with measurements on calls.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,7 +12,7 @@ namespace pt2::ops {
 namespace {
 
 constexpr int64_t kBatch = 3;
-// PyTorch fills more elements than these in another order (normal_fill of DistributionTemplates.h).
+// PyTorch fills larger tensors in another order (normal_fill in DistributionTemplates.h).
 constexpr int64_t kMostDrawn = 15;
 
 std::optional<Tensor> drawn(const OpDef& def, Context& context, const Arguments& call) {
@@ -30,7 +30,8 @@ Tensor part(const Tensor& batch, int64_t index) {
                          batch.storage_offset() + index * batch.stride(0));
 }
 
-// The call for `kBatch` elements at once: of sizes that the call gives, or of its first tensor.
+// Returns the call for a batch of `kBatch`: with a dimension added to its `size` argument or, if it
+// has none, to its first tensor.
 std::optional<Arguments> batched(const OpDef& def, const Arguments& call) {
   Arguments out = copies_of(call);
   const Parameter* size = def.signature->find("size");
@@ -54,7 +55,8 @@ std::optional<Arguments> batched(const OpDef& def, const Arguments& call) {
   return out;
 }
 
-// Whether one call for a batch draws what calls in a row do; nothing where they cannot be compared.
+// True if one call for a batch draws the same numbers as a sequence of calls. Nothing (nullopt) if
+// the results cannot be compared.
 std::optional<bool> draws_at_once(const OpDef& def, const Arguments& call) {
   const auto batch = batched(def, call);
   if (!batch) return std::nullopt;
@@ -68,7 +70,7 @@ std::optional<bool> draws_at_once(const OpDef& def, const Arguments& call) {
     alike = alike && are_equal(Value(*each), Value(part(*whole, i).clone()));
     differ = differ || !are_equal(Value(*each), Value(part(*whole, 0).clone()));
   }
-  // What is the same each time does not tell.
+  // Calls that all give the same result prove nothing.
   if (!differ || (!alike && whole->numel() > kMostDrawn)) return std::nullopt;
   return alike;
 }
@@ -80,7 +82,7 @@ TEST(Facts, DrawsAreThoseOfCallsInARow) {
            !def.signature->return_array[0].list;
   };
   for (const Row& row : rows_where(draws_one)) {
-    // One takes no further dimension; the other draws for what its operands make together.
+    // multinomial takes no further dimension. Attention draws for the product of its operands.
     if (row.target == "torch.ops.aten.multinomial.default" ||
         row.target == "torch.ops.aten.scaled_dot_product_attention.default")
       continue;
@@ -93,7 +95,7 @@ TEST(Facts, DrawsAreThoseOfCallsInARow) {
   }
 }
 
-// Twice the tensor's elements, of which every second one has a place in a tensor of its sizes.
+// Returns zeros with a further dimension of size 2. every_second() removes it again.
 Tensor wide_zeros(const Tensor& tensor, Dtype dtype) {
   Sizes sizes = tensor.sizes();
   sizes.push_back(2);
@@ -106,7 +108,7 @@ Tensor every_second(const Tensor& wide) {
   return wide.with_view(std::move(sizes), std::move(strides), 1);
 }
 
-// Of other elements, dtype and strides.
+// Returns the call with tensors of the same sizes but other elements, dtype and strides.
 Arguments of_same_sizes(const Arguments& call, uint64_t seed) {
   Arguments out;
   for (const Value& argument : call)
@@ -126,7 +128,7 @@ bool gives_numbers(const OpDef& def) {
                      [&](const Parameter& parameter) { return is_tensor(parameter.type); });
 }
 
-// Of operators that give numbers, and those that are told how memory is to be seen.
+// Tests operators that return numbers, and operators with a `storage_offset` argument.
 TEST(Facts, ResultsThatStridesDecide) {
   const auto may_look = [](const OpDef& def) {
     return gives_numbers(def) || def.signature->find("storage_offset") != nullptr;
@@ -148,7 +150,7 @@ TEST(Facts, ResultsThatStridesDecide) {
   }
 }
 
-// Whether a row of `indices` along `dim` holds one of them twice.
+// True if a row of `indices` along `dim` contains an index twice.
 bool holds_twice(const Tensor& indices, int64_t dim) {
   const Tensor rows = indices.contiguous();
   const int64_t length = rows.size(dim), inner = rows.stride(dim);
@@ -174,7 +176,7 @@ TEST(Facts, IndicesThatAreChosenOnce) {
       const Parameter* parameter = row.def->signature->find("dim");
       const auto place = static_cast<size_t>(parameter - row.def->signature->begin());
       const auto& indices = *seen->results[1].get_if<Tensor>();
-      // One of each row where the dim is not kept.
+      // Without the kept dim each row gives only one index.
       if (indices.dim() != call[0].get_if<Tensor>()->dim() || indices.dim() == 0) continue;
       const Result<int64_t> dim = wrap_dim(*call[place].get_if<int64_t>(), indices.dim());
       twice = twice || (dim && holds_twice(indices, *dim));
@@ -197,7 +199,7 @@ TEST(Facts, NumbersThatSizesAloneDecide) {
         alone = alone && other && are_equal(other->results, seen->results);
       }
     }
-    // One answer to all calls may be that of these calls.
+    // If all calls gave one answer, other calls might still give another one.
     if (!differ && !row.def->facts.looks_at_sizes_alone) continue;
     EXPECT_EQ(alone, row.def->looks_at_sizes_alone()) << row.target;
   }
@@ -209,7 +211,8 @@ std::vector<Sizes> sizes_of(const Value& value) {
   return out;
 }
 
-// Of several tensors. Those that copy sometimes are left to what the row says.
+// Tests views of operators that take several tensors: if the result always is a view and its sizes
+// depend only on the operands' sizes, the row must say so.
 TEST(Facts, ViewsThatSizesAloneDecide) {
   const auto may_show = [](const OpDef& def) {
     const Signature& own = *def.signature;

@@ -1,5 +1,4 @@
-// What rows say of views (ops/facts.h), measured: how the base is recomputed after a view of it has
-// changed.
+// Facts about views (ops/facts.h), measured: how to recompute the base after a view of it changed.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -39,12 +38,12 @@ std::vector<Tensor> parts_of(const std::vector<Value>& results) {
   return out;
 }
 
-// A call of a view, whose base has changed through the view.
+// A call of a view operator, and the views after a write to them.
 struct ChangedView {
   const Row& row;
-  const Arguments& call;      // before
-  std::vector<Tensor> parts;  // after, in memory of their own
-  Tensor whole;               // the base before
+  const Arguments& call;      // before the write
+  std::vector<Tensor> parts;  // copies of the views after the write
+  Tensor whole;               // the base before the write
 
   const Value& argument(std::string_view name) const {
     const Signature& signature = *row.def->signature;
@@ -56,7 +55,7 @@ struct ChangedView {
     const auto* given = argument("dim").get_if<int64_t>();
     return given == nullptr ? 0 : *given;
   }
-  // The view of another tensor.
+  // Returns the same view of another tensor.
   std::optional<Tensor> again(const Tensor& self) const {
     Arguments arguments = call;
     arguments[0] = Value(self);
@@ -98,7 +97,7 @@ std::optional<Tensor> narrowed_into(const ChangedView& view) {
               Value(begin + *length), Value(int64_t{1})});
 }
 
-// All parts are written back in their order.
+// Writes all parts back into the base in their order.
 std::optional<Tensor> pieced_together(const ChangedView& view, bool by_slices) {
   Tensor whole = view.whole;
   const int64_t rank = whole.dim(), dim = view.dim() < 0 ? view.dim() + rank : view.dim();
@@ -146,7 +145,7 @@ std::optional<Tensor> recomputed(Inverse inverse, const ChangedView& view) {
   return std::nullopt;
 }
 
-// Whether the base can be recomputed so after each call; nothing where no call is a view.
+// True if `inverse` recomputes the base after each call. Nothing (nullopt) if no call gives a view.
 std::optional<bool> inverts(const Row& row, Inverse inverse) {
   std::optional<bool> out;
   for (const Arguments& call : row.calls) {
@@ -173,19 +172,20 @@ std::optional<bool> inverts(const Row& row, Inverse inverse) {
   return out;
 }
 
-// Rows whose calls here do not tell.
+// Rows whose available calls cannot decide which inverse is right.
 const std::set<std::string> kNotMeasured = {
-    "torch.ops.aten.expand.default",          // few calls make it wider
-    "torch.ops.aten._reshape_alias.default",  // made-up strides are no reshape's
-    "torch.ops.aten.tensor_split.indices",    // indices out of order give parts that overlap
-    "torch.ops.aten.tensor_split.tensor_indices_or_sections",  // calls of one part alone
-    "torch.ops.aten.vsplit.int",                               // pieces along dim 0, by omission
+    "torch.ops.aten.expand.default",          // few calls enlarge a dimension
+    "torch.ops.aten._reshape_alias.default",  // made-up strides are not those of a reshape
+    "torch.ops.aten.tensor_split.indices",    // unordered indices give parts that overlap
+    "torch.ops.aten.tensor_split.tensor_indices_or_sections",  // all calls give one part
+    "torch.ops.aten.vsplit.int",                               // its implied dim is always 0
 };
 
-// Rows whose conditional sharing is what functionalize goes by have no inverse of their own.
+// True if the row may state an inverse. Rows with other kinds of conditional sharing have none:
+// functionalize relies on that condition instead.
 bool may_have_inverse(const OpDef& def) {
   const Sharing sharing = def.facts.sharing;
-  // Other operators' views are not followed by functionalize.
+  // functionalize does not track views made by operators of other namespaces.
   const bool is_aten = def.signature->name.starts_with("aten::");
   return is_aten && !kNotMeasured.contains(target_of(*def.signature)) && def.is_view() &&
          (sharing == Sharing::as_signed || sharing == Sharing::always ||

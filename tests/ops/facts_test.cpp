@@ -1,4 +1,4 @@
-// What rows say of operators (ops/facts.h) against what the operators do on recorded and made-up
+// Facts about operators (ops/facts.h), compared with what the operators do on recorded and made-up
 // calls.
 #include "ops/facts.h"
 
@@ -25,8 +25,8 @@ bool is_statistic(const Parameter& parameter) {
   return parameter.name == "running_mean" || parameter.name == "running_var";
 }
 
-// Whether the results of a call share memory with its arguments, as the row says; nothing where it
-// does not say.
+// True if the results of the call must share memory with its arguments according to the row.
+// Nothing (nullopt) if the row does not decide.
 std::optional<bool> expected_sharing(const OpDef& def, const Observed& seen) {
   const Signature& signature = *def.signature;
   const auto argument = [&](std::string_view name) -> const Value& {
@@ -67,7 +67,7 @@ std::optional<bool> expected_sharing(const OpDef& def, const Observed& seen) {
   return std::nullopt;
 }
 
-// Compares a row with what is seen of all its calls.
+// Compares a row with observations of all its calls.
 class RowJudge {
  public:
   explicit RowJudge(const Row& row)
@@ -79,7 +79,7 @@ class RowJudge {
   void judge() {
     for (const Arguments& call : row_.calls)
       if (const auto seen = observe(def_, call)) judge(call, *seen);
-    // Recurrent layers drop between layers, and the recorded ones have one.
+    // Recurrent networks apply dropout between layers; the recorded ones have one layer only.
     const bool has_one_layer = signature_.find("num_layers") != nullptr;
     EXPECT_TRUE(drew_ == def_.may_draw || (def_.may_draw && has_one_layer))
         << row_.target
@@ -89,7 +89,7 @@ class RowJudge {
   }
 
  private:
-  // squeeze_ and resize_ write no elements, but give their argument other sizes.
+  // True if the call changes the argument's sizes, as squeeze_ and resize_ do without a write.
   static bool changes_sizes(const Observed& seen, size_t i) {
     const auto* before = seen.arguments[i].get_if<Tensor>();
     const auto* after = seen.results.size() == 1 ? seen.results[0].get_if<Tensor>() : nullptr;
@@ -123,7 +123,7 @@ class RowJudge {
     (shares ? shared_ : copied_) = true;
   }
 
-  // Statistics are written where the flag that the row names is true.
+  // An argument with running statistics is written only if the flag that the row names is true.
   void judge_statistic(const Arguments& call, size_t index, const Observed& seen) {
     const Parameter* flag = signature_.find(def_.facts.updates_statistics_if);
     const bool wrote = !are_equal(call[index], seen.arguments[index]);
@@ -139,14 +139,14 @@ class RowJudge {
   void judge_writes() const {
     for (size_t i = 0; i < wrote_.size(); ++i) {
       const Parameter& parameter = signature_.parameter_array[i];
-      // The signature of _fused_adagrad_ says so; on a CPU PyTorch does not.
+      // _fused_adagrad_ declares it mutable, but on a CPU PyTorch does not write it.
       if (parameter.name == "state_steps") continue;
       EXPECT_TRUE(!parameter.mutated || wrote_[i] || def_.facts.sharing == Sharing::always)
           << row_.target << " was never seen to write to " << parameter.name;
     }
     const bool says_when = !def_.facts.updates_statistics_if.empty();
     EXPECT_TRUE(!says_when || updated_) << row_.target << " was never seen to update statistics";
-    // Only a flag can say when.
+    // Operators without a flag cannot state a condition.
     const bool has_flags =
         std::any_of(signature_.begin(), signature_.end(), [](const Parameter& parameter) {
           return parameter.type.base == BaseType::boolean && !parameter.type.list;
@@ -155,15 +155,15 @@ class RowJudge {
         << row_.target << " updates statistics sometimes, and its row does not say when";
   }
 
-  // What depends on the arguments is seen both ways. PyTorch conjugates and negates some tensors
-  // when they are read: its results share memory, while ours are computed.
+  // If sharing depends on the arguments, both cases must occur. PyTorch conjugates and negates some
+  // tensors lazily: its results share memory, while libpt2 computes new ones.
   void judge_sharing() const {
     const Sharing sharing = def_.facts.sharing;
     if (sharing == Sharing::as_signed) return;
     const bool is_possible = sharing == Sharing::possibly && signature_.may_alias();
     EXPECT_TRUE(shared_ || row_.shares_in_pytorch || is_possible)
         << row_.target << " was never seen to give memory of an argument back";
-    // Of complex tensors, only conjugates are seen to be computed.
+    // With `unless_complex`, copies occur only for conjugates of complex tensors.
     const bool may_always_share = sharing == Sharing::always || sharing == Sharing::possibly ||
                                   sharing == Sharing::unless_complex;
     EXPECT_TRUE(copied_ || may_always_share || row_.shares_in_pytorch)
@@ -186,7 +186,8 @@ TEST(Facts, AreWhatCallsDo) {
     }
 }
 
-// Where the elements of two tensors of the same sizes differ, they are those of two others.
+// True if the two results differ only at elements where each result equals its given tensor, that
+// is, at elements that the call did not write.
 bool differ_only_as(const std::array<Tensor, 2>& results, const std::array<Tensor, 2>& given) {
   const auto numbers = [](const Tensor& tensor) {
     return copy_as(tensor, Dtype::complex128, MemoryFormat::contiguous).value();
@@ -204,7 +205,8 @@ bool differ_only_as(const std::array<Tensor, 2>& results, const std::array<Tenso
   return true;
 }
 
-// Nothing where self is no tensor with elements, or the call does not succeed with others.
+// True if the elements that the call writes do not depend on self. Nothing (nullopt) if self is not
+// a tensor with elements, or the call fails with other elements.
 std::optional<bool> overwrites(const OpDef& def, const Arguments& call) {
   const auto* self = call.empty() ? nullptr : call[0].get_if<Tensor>();
   if (self == nullptr || self->numel() == 0) return std::nullopt;
@@ -238,7 +240,7 @@ TEST(Facts, OperatorsThatOverwriteDoNotLookAtSelf) {
   }
 }
 
-// Whether what was computed becomes what was written when it is stored there.
+// True if `computed`, converted to the dtype of `written`, is close to `written`.
 bool is_stored_as(const Value& computed, const Value& written) {
   const auto *from = computed.get_if<Value::List>(), *to = written.get_if<Value::List>();
   if (from != nullptr && to != nullptr) return std::ranges::equal(*from, *to, is_stored_as);
@@ -248,7 +250,8 @@ bool is_stored_as(const Value& computed, const Value& written) {
   return are_close(written, Value(found));
 }
 
-// Whether a write shows in several elements: of one tensor, or of several of a list.
+// True if a write to one element may change another one, of the same tensor or of another one in
+// the list.
 bool share_memory(const Value& value) {
   bool overlap = false;
   for_each_tensor(value, [&](const Tensor& tensor) {
@@ -262,12 +265,12 @@ bool share_memory(const Value& value) {
   return false;
 }
 
-// Whether the operator that only computes gives what the writing one gives and writes; nothing
-// where one of them refuses the call.
+// True if the functional operator returns what the mutating one returns and writes. Nothing
+// (nullopt) if one of them refuses the call.
 std::optional<bool> gives_what_is_written(const OpDef& writing, const OpDef& functional,
                                           const Arguments& call) {
   if (share_memory(call[0])) return std::nullopt;
-  // PyTorch does no arithmetic in eight bits, so no form rounds their numbers rightly or wrongly.
+  // PyTorch has no arithmetic on 8-bit floats, so there is no right rounding to compare with.
   const auto* self = call[0].get_if<Tensor>();
   if (self != nullptr && dtype_category(self->dtype()) == DtypeCategory::floating &&
       dtype_size(self->dtype()) == 1)
@@ -280,11 +283,12 @@ std::optional<bool> gives_what_is_written(const OpDef& writing, const OpDef& fun
   }
   const auto written = observe(writing, call), computed = observe(functional, same);
   if (!written || !computed) return std::nullopt;
-  // Operators on lists give nothing back.
+  // In-place operators on lists return nothing.
   const Value& result = written->results.empty() ? written->arguments[0] : written->results[0];
   if (!has_elements(result)) return std::nullopt;
   if (!is_stored_as(computed->results[0], result)) return false;
-  // The last results are what is written to: statistics, or what the signature says.
+  // The last results of the functional form are the new values of the arguments that the other form
+  // writes: running statistics and arguments that the signature marks as mutable.
   size_t next = computed->results.size();
   for (size_t i = writing.signature->parameter_count; i-- > 0 && next > 1;) {
     const Parameter& parameter = writing.signature->parameter_array[i];
@@ -302,12 +306,12 @@ TEST(Facts, FunctionalFormsComputeWhatIsWritten) {
         row.target.substr(0, dot - (is_in_place ? 1 : 0)) + row.target.substr(dot);
     const Operator same = find_operator(by_name);
     const std::string_view form = row.def->facts.functional_form;
-    // What lies between the elements of self shows in resize_ alone.
+    // Only resize_ makes the memory between the elements of self visible.
     const bool resizes = row.target.starts_with("torch.ops.aten.resize_");
     if (is_in_place && !resizes && same && !same.def->is_view() && !same.mutates()) {
       EXPECT_EQ(by_name, "torch.ops.aten." + std::string(form)) << row.target;
     }
-    // Others are called NAME_functional.
+    // Some functional forms are called NAME_functional.
     if (find_operator(row.target.substr(0, dot) + "_functional" + row.target.substr(dot))) {
       EXPECT_FALSE(form.empty()) << row.target;
     }
@@ -331,8 +335,8 @@ std::set<std::string, std::less<>> lines_of(const std::string& file_name) {
   for (std::string line; std::getline(file, line);) lines.insert(line);
   return lines;
 }
-// PyTorch writes to overlapping elements of exactly these, of those that do not look at self
-// (tests/scripts/overwriting_operators.py).
+// Among the operators that do not read self, PyTorch writes to tensors with overlapping elements
+// for exactly the listed ones (tests/scripts/overwriting_operators.py).
 TEST(Facts, OperatorsOverwriteWhatPyTorchsDo) {
   const auto listed = lines_of("overwriting.txt");
   EXPECT_GT(listed.size(), 5u);
@@ -353,7 +357,7 @@ TEST(Facts, OperatorsOverwriteWhatPyTorchsDo) {
     EXPECT_TRUE(is_listed(*row.def)) << row.target;
 }
 
-// tests/scripts/operators_with_dtype_of_out.py.
+// tests/scripts/operators_with_dtype_of_out.py writes the list.
 TEST(Facts, OperatorsTakeTheDtypeOfOutAsPyTorchsDo) {
   const auto listed = lines_of("dtype_of_out.txt");
   EXPECT_GT(listed.size(), 5u);
@@ -367,7 +371,7 @@ TEST(Facts, OperatorsTakeTheDtypeOfOutAsPyTorchsDo) {
 // (tests/scripts/autocast_operators.py).
 TEST(Facts, AutocastTreatsWhatPyTorchsDoes) {
   const auto listed = lines_of("autocast_cpu.txt");
-  // On no list, but all that they take goes to listed ones.
+  // Not listed, but they pass all their operands to listed operators.
   const std::set<std::string, std::less<>> composites = {
       "aten::chain_matmul",  "aten::einsum",         "aten::linalg_multi_dot",
       "aten::nll_loss_nd",   "aten::rnn_relu.data",  "aten::rnn_relu.input",
@@ -382,7 +386,7 @@ TEST(Facts, AutocastTreatsWhatPyTorchsDoes) {
     }
 }
 
-// Each has a formula, is another name, or says why not.
+// The row of each composite has a formula, names an equal operator, or states why it has neither.
 TEST(Facts, CompositesAreThoseOfPyTorch) {
   std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/composites.txt");
   std::set<std::string> composites;

@@ -1,4 +1,4 @@
-// Calls that must not cost more than allowed, and some whose results were once silently wrong.
+// Calls that must stay within their memory budget, and calls whose results are easily wrong.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -135,7 +135,7 @@ TEST(HostileCalls, CombinationsAreCountedFirst) {
   EXPECT_EQ(all->sizes(), (Sizes{1, 5}));
 }
 
-// Rules get tensors of whatever sizes a file records.
+// A file may record any sizes, so rules must not allocate tensors of the sizes that they are given.
 TEST(HostileCalls, RulesMakeNoTensors) {
   const Tensor input = Tensor::without_elements(Dtype::float32, {1, 200'000'000'000, 2});
   const Tensor running = Tensor::without_elements(Dtype::float32, {200'000'000'000});
@@ -146,7 +146,7 @@ TEST(HostileCalls, RulesMakeNoTensors) {
   EXPECT_TRUE(op.def->infer(arguments));
 }
 
-// torch.linspace(0.02, 3.07, 64, dtype=torch.int64) and its like, of torch 2.15.
+// Expected: torch 2.15, linspace with dtype=torch.int64 and fractional bounds.
 TEST(HostileCalls, IntegerProgressionsTruncateTheirBounds) {
   const auto line = [](double start, double end, int64_t steps) {
     return elements<int64_t>(apply(aten<"linspace.default">,
@@ -156,7 +156,7 @@ TEST(HostileCalls, IntegerProgressionsTruncateTheirBounds) {
   EXPECT_EQ(line(5.9, -2.7, 6), (std::vector<int64_t>{5, 3, 2, 0, 0, -2}));
 }
 
-// A step between elements that takes the places beyond every integer.
+// With such scales the step between source positions exceeds every integer.
 TEST(HostileCalls, ResizingByAnyScaleStaysInside) {
   const Tensor image =
       Tensor::from<uint8_t>(Dtype::uint8, {1, 1, 2, 2}, std::array<uint8_t, 4>{1, 2, 3, 4});
@@ -233,8 +233,8 @@ TEST(HostileCalls, ToDenseConverts) {
   EXPECT_EQ(elements<int64_t>(dense), std::vector<int64_t>{1});
 }
 
-// The same on every processor: where the compiler fuses a product with the sum after it
-// (-ffp-contract), 2^-24 and 2^-54 are left.
+// Results are equal on every processor. If the compiler fused a product with the following sum
+// (-ffp-contract), 2^-24 and 2^-54 would remain.
 TEST(HostileCalls, ProductsAreRoundedBeforeTheyAreAdded) {
   const auto rest = [](Dtype dtype, double step, size_t count) {
     const auto filled = [&](double value) {
@@ -258,7 +258,7 @@ TEST(HostileCalls, ProductsAreRoundedBeforeTheyAreAdded) {
   }
 }
 
-// Results of torch 2.15.
+// Expected: results of torch 2.15.
 TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   const std::vector<float> numbers{0, 1, 2, 3, 4, 5, 6, 7};
   const Tensor weight =
@@ -273,7 +273,7 @@ TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   EXPECT_EQ(bag(weight, 0), (std::vector<float>{2, 4, 10, 12}));
   EXPECT_EQ(bag(weight, 1), (std::vector<float>{1, 2, 10.F / 3, 4}));
   EXPECT_EQ(bag(weight, 2), (std::vector<float>{2, 3, 6, 7}));
-  // FBGEMM does not add rows that are not contiguous.
+  // PyTorch sums rows that are not contiguous without FBGEMM.
   const Tensor turned = Tensor::from<float>(Dtype::float32, {2, 4}, std::span<const float>(numbers))
                             .with_view({4, 2}, {1, 4}, 0);
   EXPECT_EQ(bag(turned, 0), (std::vector<float>{1, 9, 6, 18}));

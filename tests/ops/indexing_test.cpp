@@ -1,5 +1,5 @@
-// Reads and writes at positions: indices that were expanded, tensors that are written to where they
-// lie, elements that are copied in runs.
+// Reads and writes at indices: expanded index tensors, writes in place, and elements that are
+// copied in contiguous runs.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -29,7 +29,7 @@ void expect_equal(const Tensor& found, const Tensor& expected) {
   EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end()));
 }
 
-// Whoever sees that an index repeats along a dimension gives what others give.
+// Kernels may exploit an expanded index tensor, but must give the results of a dense one.
 TEST(Indexing, ExpandedIndicesAreLikeOthers) {
   std::mt19937 random(3);
   const auto whole = [&](int64_t least, int64_t most) {
@@ -53,7 +53,7 @@ TEST(Indexing, ExpandedIndicesAreLikeOthers) {
     const Tensor dense = expanded.contiguous();
     Tensor self = counted(sizes, round % 3 == 0 ? Dtype::bfloat16 : Dtype::float32);
     if (round % 4 == 0) {
-      // Dimensions in another order.
+      // The dimensions have another order in memory.
       const Tensor turned = counted({sizes[2], sizes[0], sizes[1]}, self.dtype());
       self = turned.with_view(sizes, {turned.stride(1), turned.stride(2), turned.stride(0)}, 0);
     }
@@ -79,7 +79,7 @@ std::vector<Value> put_arguments(const Tensor& self, const Tensor& values) {
           false};
 }
 
-// A large cache is not copied for the few rows that are written to.
+// A write to few rows of a large cache must not copy the cache.
 TEST(Indexing, PositionsAreWrittenWhereTheTensorLies) {
   const Tensor index = Tensor::of<int64_t>({2}, {3, 1});
   const Tensor source = counted({2, 2});
@@ -150,7 +150,7 @@ TEST(Indexing, RunsOfElementsAreCopiedAsAWhole) {
     }
 }
 
-// Elements that are moved backwards, as a loop over their places moves them.
+// Flips and rotations, compared with index_select, which moves one index at a time.
 TEST(Indexing, FlipsAndTurnsMoveEveryElement) {
   std::mt19937 random(11);
   const auto whole = [&](int64_t least, int64_t most) {
@@ -172,7 +172,7 @@ TEST(Indexing, FlipsAndTurnsMoveEveryElement) {
     const auto both = apply(aten<"flip.default">, {self, Sizes{a, b}});
     const auto turned = apply(aten<"rot90.default">, {self, turns, Sizes{a, b}});
     ASSERT_TRUE(flipped && both && turned);
-    // The same by index_select, which takes one place at a time.
+    // Flips a dimension with index_select.
     const auto backwards = [&](const Tensor& tensor, int64_t dim) {
       Tensor places = Tensor::zeros(Dtype::int64, {tensor.size(dim)});
       for (int64_t i = 0; i < places.numel(); ++i)

@@ -14,7 +14,7 @@ Value ints(std::initializer_list<int64_t> numbers) {
   return Value(Value::List(numbers.begin(), numbers.end()));
 }
 
-// 1, 2, 3 and so on.
+// Returns a tensor of 1, 2, 3, …
 Value counted(const Sizes& sizes, Dtype dtype = Dtype::float32) {
   Tensor numbers = Tensor::zeros(Dtype::int64, sizes);
   for (int64_t i = 0; i < numbers.numel(); ++i) numbers.data<int64_t>()[i] = i + 1;
@@ -150,7 +150,7 @@ void add_writing(Listed& out) {
       {"aten._pad_packed_sequence.default", {counted({5, 2}), indices({2, 2, 1}), false, 0.0, 4}});
 }
 
-// Tensors that have the dtype already, or not.
+// Adds casts of tensors that already have the dtype, and of tensors that do not.
 void add_casts(Listed& out) {
   using enum Dtype;
   const std::pair<const char*, Dtype> casts[] = {

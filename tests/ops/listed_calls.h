@@ -1,5 +1,5 @@
-// Calls written by hand, of rows whose recorded calls fail and whose arguments chance does not
-// find.
+// Calls written by hand, for rows whose recorded calls fail and for which random arguments hardly
+// ever succeed.
 #ifndef PT2_TESTS_OPS_LISTED_CALLS_H
 #define PT2_TESTS_OPS_LISTED_CALLS_H
 
@@ -10,7 +10,7 @@
 
 namespace pt2::ops {
 
-// The leading arguments of each call; the others have their defaults.
+// Returns the leading arguments of each call. The remaining arguments have their defaults.
 std::vector<std::vector<Value>> listed_calls(const std::string& target);
 
 }  // namespace pt2::ops

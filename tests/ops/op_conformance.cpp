@@ -1,6 +1,6 @@
 // op_conformance [--json | --counts] PATH…: runs recorded operator calls of PyTorch from files or
-// folders and reports per overload how many passed. Exit code 1 when a call failed. With --counts
-// each line is `overload passed recorded`, summed over the folders, the form of
+// folders and reports how many passed for each overload. Exit code 1 if a call failed. --counts
+// prints lines `overload passed recorded`, summed over the folders, as in
 // tests/data/ops/conformance.txt.
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// docs/operators.md is made of the table and of tests/data/ops/conformance.txt, which says how many
-// recorded calls of each overload pass; `op_conformance --counts DIR…` prints such a file.
+// docs/operators.md is generated from the table and tests/data/ops/conformance.txt. That file
+// counts the recorded calls of each overload that pass; `op_conformance --counts DIR…` prints such
+// a file.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +18,7 @@ struct Counts {
   int recorded = 0;
 };
 
-// "aten.add.Tensor 118 120" in each line.
+// Reads lines such as "aten.add.Tensor 118 120": overload, passed, recorded.
 std::map<std::string, Counts> read_counts() {
   std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/conformance.txt");
   std::map<std::string, Counts> out;
@@ -27,14 +28,14 @@ std::map<std::string, Counts> read_counts() {
   return out;
 }
 
-// "aten.add.Tensor"
+// Removes the prefix "torch.ops.": "aten.add.Tensor".
 std::string short_name(const std::string& target) {
   constexpr std::string_view kPrefix = "torch.ops.";
   return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
 }
 
-// What the row says besides its functions (ops/facts.h), as "autocast float32, linear in self". The
-// other tests measure that a fact is true; here none is lost unseen.
+// Returns the row's facts (ops/facts.h) as text: "autocast float32, linear in self". Other tests
+// measure whether a fact is true; the document makes an accidental change of a fact visible.
 std::string facts_text(const OpDef& def) {
   constexpr std::string_view kAutocast[] = {"", "lower_precision", "float32", "widest"};
   constexpr std::string_view kSharing[] = {"",

@@ -1,5 +1,5 @@
-// Operators of packages other than PyTorch, compared with those packages' results (torchao 0.18;
-// torchaudio's loop, executorch's levels and torch.nn's loss computed by hand).
+// Operators of packages other than PyTorch, compared with results of torchao 0.18 and with results
+// computed by hand (torchaudio's loop, executorch's quantized levels, torch.nn's loss).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ const Mapping kMappings[] = {
 
 Value turned(const Value& tensor) { return run("torch.ops.aten.t.default", {tensor}).value()[0]; }
 
-// Elements of a block that lie side by side are computed by another loop.
+// Another loop computes blocks whose elements are adjacent in memory.
 TEST(Torchao, BlocksAreThoseOfTheTurnedTensor) {
   std::vector<float> numbers;
   for (int i = 0; i < 6 * 64; ++i) numbers.push_back(0.37f * static_cast<float>(i * i % 113 - 50));
@@ -121,7 +121,7 @@ TEST(Torchaudio, FiltersEachChannel) {
   const char* const target = "torch.ops.torchaudio._lfilter_core_loop.default";
   const auto done = run(target, {windows, coefficients, waveform});
   ASSERT_TRUE(done) << done.error().text();
-  // 1, 2 - 0.5 * 1, 3 - 0.5 * 1.5; and sums.
+  // The first row is 1, 2 - 0.5 * 1, 3 - 0.5 * 1.5; the second one holds sums.
   EXPECT_EQ(elements<float>(Value(waveform)), (Floats{0, 1, 1.5, 2.25, 0, 1, 2, 3}));
   EXPECT_EQ(elements<float>(done->at(0)), elements<float>(Value(waveform)));
   EXPECT_FALSE(run(target, {windows, coefficients, Tensor::zeros(Dtype::float32, {1, 2, 3})}));
@@ -136,7 +136,7 @@ TEST(Torchaudio, OverdriveKeepsTheLastOfEachRow) {
   const auto done = run(target, {waveform, temp, last_in, last_out, output});
   ASSERT_TRUE(done) << done.error().text();
   EXPECT_EQ(elements<float>(Value(last_in)), (Floats{3, -2}));
-  // 1 - 0, then 3 - 1 + 0.995 * 1; 0 - 1, then -2 - 0 + 0.995 * -1.
+  // First row: 1 - 0, then 3 - 1 + 0.995 * 1. Second row: 0 - 1, then -2 - 0 + 0.995 * -1.
   EXPECT_EQ(elements<float>(Value(last_out)), (Floats{2.995f, -2.995f}));
   EXPECT_EQ(elements<float>(Value(output)), (Floats{2.75, 6.24625f, -0.75, -2.24625f}));
   EXPECT_EQ(elements<float>(done->at(2)), elements<float>(Value(output)));
@@ -151,11 +151,11 @@ TEST(Executorch, UnpacksTheRowsThatAreLookedUp) {
                rows = Tensor::of<int64_t>({1}, {1});
   const Tensor scales = Tensor::of<float>({2, 2}, {9, 9, 0.5, 2}),
                zeros = Tensor::of<float>({2, 2}, {9, 9, 1, 0});
-  // Levels 0, 1, 2, 3 from the lowest bits on, less 2.
+  // The levels are 0, 1, 2, 3, from the lowest bits up; the offset is -2.
   const auto twos = run(kTwoBits, {weight, scales, zeros, -2, 1, rows});
   ASSERT_TRUE(twos) << twos.error().text();
   EXPECT_EQ(elements<float>((*twos)[0]), (Floats{-1.5, -1, 0, 2}));
-  // Levels 14 and 4, less 8.
+  // The levels are 14 and 4; the offset is -8.
   const auto fours =
       run(kFourBits, {weight, Tensor::of<float>({2}, {9, 0.5}), Value(), -8, 7, rows});
   ASSERT_TRUE(fours) << fours.error().text();
@@ -166,13 +166,14 @@ TEST(Executorch, RefusesColumnsThatAreTooMany) {
   const Tensor weight = Tensor::zeros(Dtype::uint8, {0, int64_t{1} << 61}),
                none = Tensor::zeros(Dtype::float32, {0}), rows = Tensor::zeros(Dtype::int64, {0});
   EXPECT_FALSE(run(kTwoBits, {weight, none, Value(), -2, 1, rows}));
-  // So do rows of one byte that are looked up too often.
+  // A column count of 2^40 is also refused if all columns are views of one byte.
   const Tensor row = Tensor::zeros(Dtype::uint8, {1}).with_view({1, int64_t{1} << 40}, {0, 0}, 0);
   EXPECT_FALSE(run(kTwoBits, {row, Tensor::zeros(Dtype::float32, {1}), Value(), -2, 1,
                               Tensor::zeros(Dtype::int64, {1})}));
 }
 
-// A chunk for each of very many rows is not what is done; nor do chunks change the loss.
+// The number of chunks is bounded even if the call asks for one chunk per row, and the size of
+// chunks does not change the loss.
 TEST(TorchNn, HasNoMoreChunksThanItNeeds) {
   const int64_t rows = int64_t{1} << 16;
   const Tensor row = Tensor::of<float>({1, 2}, {1, 2}).with_view({rows, 2}, {0, 1}, 0),
@@ -185,7 +186,7 @@ TEST(TorchNn, HasNoMoreChunksThanItNeeds) {
   };
   const auto one = loss(1), all = loss(rows);
   ASSERT_TRUE(one && all);
-  // log(1 + exp(-1))
+  // The loss is log(1 + exp(-1)).
   EXPECT_NEAR(elements<float>((*one)[0])[0], 0.31326, 1e-4);
   EXPECT_NEAR(elements<float>((*all)[0])[0], 0.31326, 1e-4);
 }

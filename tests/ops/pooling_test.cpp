@@ -1,4 +1,4 @@
-// Maxima of windows, beside a loop that looks at each window for itself.
+// Max pooling, compared with a plain loop over each window.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ struct Found {
   int64_t index;
 };
 
-// The first of the largest numbers, or the last NaN, of a window whose corner is at (top, left).
+// Returns the first maximum, or the last NaN, of the window with its corner at (top, left).
 Found largest_of(const double* plane, int64_t height, int64_t width, int64_t top, int64_t left,
                  const Sizes& kernel, const Sizes& dilation) {
   Found out{-std::numeric_limits<double>::infinity(), -1};
@@ -74,7 +74,7 @@ TEST(Pooling, MaximaAreThoseOfEachWindow) {
   }
 }
 
-// The padding of a row may be longer than anything that is counted.
+// Padding may be so wide that a loop over its taps would not end in time.
 TEST(Pooling, TapsInThePaddingCostNothing) {
   constexpr int64_t kHuge = int64_t{1} << 40;
   const Tensor self = Tensor::of<double>({1, 1, 1, 3}, {1.0, 3.0, 2.0});

@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// Every target of the table, and the forms that follow from them: in place, copying, with outs.
+// Returns every target of the table and its derived forms: in place, copying, with outs.
 std::vector<std::string> every_target() {
   std::vector<std::string> out;
   for (const Family& family : families())
@@ -118,7 +118,7 @@ RecordedCall RandomCalls::changed() {
   if (call.arguments.empty()) return call;
   for (int64_t times = 1 + below(2); times > 0; --times) {
     const auto at = static_cast<size_t>(below(static_cast<int64_t>(call.arguments.size())));
-    // Elements of a list, rather than the whole of it, are what rules look at least.
+    // Replace one element of a list rather than the whole list: rules check elements least.
     auto* list = call.arguments[at].get_if<Value::List>();
     if (list != nullptr && !list->empty() && chance(60))
       (*list)[static_cast<size_t>(below(static_cast<int64_t>(list->size())))] =
@@ -126,8 +126,8 @@ RecordedCall RandomCalls::changed() {
     else
       call.arguments[at] = argument(op.signature().parameter_array[at]);
   }
-  // Tensors of the seed must not be written to; views of one element that stands for very many are
-  // new ones.
+  // The call must not write to tensors of the seed. Huge tensors are fresh expanded views of one
+  // element, which cannot be cloned and need not be.
   for (Value& value : call.arguments)
     if (auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->numel() < 1 << 20)
       *tensor = tensor->clone();
@@ -238,7 +238,7 @@ Tensor RandomCalls::tensor() {
       chance(70)
           ? common_dtype_
           : dtypes()[static_cast<size_t>(below(static_cast<int64_t>(dtypes().size())))].dtype;
-  // A storage with room for steps and offsets; any bytes are elements.
+  // The storage has room for strides and offsets. Its bytes are either small numbers or random.
   Tensor base = Tensor::zeros(dtype, {4096});
   const bool small = chance(70);
   if (small) {
@@ -258,7 +258,7 @@ Tensor RandomCalls::tensor() {
     if (chance(6)) stride = below(3);
   auto view = Tensor::view_of(base.storage(), dtype, shape, strides, chance(20) ? below(8) : 0);
   Tensor out = view ? *view : Tensor::zeros(dtype, shape);
-  // One element that stands for very many.
+  // Expands one element to a huge tensor with strides of 0.
   if (chance(1) && out.numel() > 0) {
     const Sizes huge(static_cast<size_t>(1 + below(2)), int64_t{1} << (20 + below(11)));
     out = out.with_view(huge, Sizes(huge.size(), 0), 0);

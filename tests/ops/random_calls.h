@@ -1,5 +1,4 @@
-// Calls that no program makes: any operator of the table, with arguments of the right kinds and
-// hostile values.
+// Random calls of any operator of the table, with arguments of the right kinds but hostile values.
 #ifndef PT2_TESTS_OPS_RANDOM_CALLS_H
 #define PT2_TESTS_OPS_RANDOM_CALLS_H
 
@@ -17,9 +16,9 @@ class RandomCalls {
   // `seeds` are valid calls; some are repeated with one or two arguments replaced.
   RandomCalls(uint64_t seed, std::vector<RecordedCall> seeds);
 
-  // The next call of the sequence, which the seed determines.
+  // Returns the next call of the sequence, which the seed determines.
   RecordedCall next();
-  // A call of one operator.
+  // Returns a call of the given operator.
   RecordedCall next_of(const std::string& target);
 
  private:

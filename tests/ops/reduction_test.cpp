@@ -1,6 +1,5 @@
-// Reductions of tensors as they lie beside those of tensors with room between their elements, which
-// are copied into rows first; what else has a way of its own for elements that lie side by side;
-// and the order of numbers.
+// Reductions of contiguous tensors compared with reductions of strided ones, which are copied into
+// rows first; other operators with a fast path for contiguous elements; and sorting.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +33,8 @@ void expect_near(const Tensor& found, const Tensor& expected, double tolerance) 
   }
 }
 
-// Numbers near 1, whose products stay numbers, or small whole ones; some are special.
+// Returns random numbers near 1, whose products stay finite, or small integers. If `is_special`,
+// some are infinite or NaN.
 Tensor some_numbers(std::mt19937& random, Dtype dtype, const Sizes& sizes, bool is_special) {
   std::vector<double> numbers(static_cast<size_t>(*checked_numel(sizes)));
   const bool is_whole = dtype_category(dtype) < DtypeCategory::floating;
@@ -55,7 +55,7 @@ Tensor some_numbers(std::mt19937& random, Dtype dtype, const Sizes& sizes, bool 
   return out;
 }
 
-// The same elements with one between any two.
+// Returns the same elements in memory that has an unused element after each one.
 Tensor with_room(const Tensor& tensor) {
   Sizes sizes = tensor.sizes();
   sizes.push_back(2);
@@ -76,7 +76,7 @@ TEST(Reductions, TensorsAreReducedAsTheyLie) {
         const Tensor dense = some_numbers(random, dtype, sizes, is_special);
         const Tensor apart = with_room(dense);
         const auto rank = static_cast<int64_t>(sizes.size());
-        // Sums of a few hundred numbers around 1.
+        // Tolerances for sums of a few hundred numbers around 1.
         const double room = dtype == Dtype::float32    ? 2e-5
                             : dtype == Dtype::bfloat16 ? 1e-2
                             : dtype == Dtype::float16  ? 2e-3
@@ -104,7 +104,7 @@ TEST(Reductions, TensorsAreReducedAsTheyLie) {
       }
 }
 
-// A row of a product of two equal rows is computed in tiles.
+// A product with one row takes the vector kernel, a product with two equal rows the tiled one.
 TEST(Reductions, ProductsWithVectorsAreLikeOthers) {
   std::mt19937 random(6);
   for (const Dtype dtype : {Dtype::float64, Dtype::int64, Dtype::int32, Dtype::uint8})
@@ -126,7 +126,7 @@ TEST(Reductions, ProductsWithVectorsAreLikeOthers) {
       }
 }
 
-// Elements of the classes, wherever they lie.
+// Negative log-likelihood losses are sums of the target classes' elements, whatever the strides.
 TEST(Reductions, LossesOfClassesAreSumsOfOneElementEach) {
   std::mt19937 random(7);
   for (const Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16})
@@ -225,7 +225,7 @@ void expect_stable_order(const std::vector<C>& numbers) {
   }
 }
 
-// Few and many numbers, most of them several times.
+// Sorts few and many numbers, most of which occur several times.
 template <class C>
 void expect_stable_orders(const std::vector<C>& of) {
   std::mt19937 random(7);
@@ -275,7 +275,7 @@ TEST(Mean, OfHalvesDividesASumBeyondTheirRange) {
             std::vector<double>{35008});
 }
 
-// The real parts have a spread, the imaginary ones have none.
+// The real parts vary, the imaginary parts are all 0.
 TEST(Variance, OfComplexNumbersIsNanIfThatOfAPartIs) {
   Tensor numbers = Tensor::zeros(Dtype::complex64, {3});
   copy_elements(numbers, Tensor::of<float>({3}, {1, 2, 4}));

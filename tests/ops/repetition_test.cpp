@@ -1,5 +1,5 @@
-// A call gives the same bits each time it is made, on any number of threads at once. The reference
-// executor itself runs on the calling thread.
+// A repeated call gives the same bits, also when several threads make it concurrently. The
+// reference executor itself runs on the calling thread.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void append_bits(const Value& value, Bytes& out) {
   }
 }
 
-// Calls write to their arguments, and threads must not see each other's writes.
+// Copies an argument: calls may write to it, and threads must not see each other's writes.
 Value copied(const Value& value) {
   if (const auto* tensor = value.get_if<Tensor>()) return Value(tensor->clone());
   if (const auto* list = value.get_if<Value::List>()) {
@@ -40,7 +40,8 @@ Value copied(const Value& value) {
   return value;
 }
 
-// Uninitialised memory is zero here, so that even `empty` gives the same bits.
+// Returns the bits of the call's results. Uninitialised memory is zero here, so even `empty` gives
+// the same bits each time.
 Bytes bits_of(const RecordedCall& call) {
   std::vector<Value> arguments;
   for (const Value& argument : call.arguments) arguments.push_back(copied(argument));
@@ -64,7 +65,7 @@ TEST(Repetition, GivesTheSameBitsOnEveryThread) {
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
-      // Each thread begins at another call, so that different operators run concurrently.
+      // Each thread starts at a different call, so different operators run concurrently.
       for (size_t i = 0; i < calls.size(); ++i) {
         const size_t at = (i + t * calls.size() / kThreads) % calls.size();
         if (bits_of(calls[at]) != first[at]) different[t].push_back(calls[at].target);

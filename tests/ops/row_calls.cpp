@@ -14,7 +14,7 @@
 namespace pt2::ops {
 namespace {
 
-// How many made-up calls a row gets, and how many of those that succeed are kept.
+// The number of made-up calls that are tried for a row, and of successful ones that are kept.
 constexpr int kTries = 40;
 constexpr int kTriesOfUnrecorded = 400;
 constexpr size_t kKept = 6;
@@ -26,14 +26,14 @@ std::vector<std::byte> elements_of(const Tensor& tensor) {
   return bytes;
 }
 
-// 0, 1, 2 and so on.
+// Returns a tensor of 0, 1, 2, …
 Tensor counted(Sizes sizes) {
   Tensor out = Tensor::zeros(Dtype::float32, std::move(sizes));
   for (int64_t i = 0; i < out.numel(); ++i) out.data<float>()[i] = static_cast<float>(i);
   return out;
 }
 
-// The same elements with the last two dimensions swapped in memory.
+// Returns the same elements with the last two dimensions swapped in memory.
 Tensor transposed(const Tensor& tensor) {
   if (tensor.dim() < 2) return tensor;
   Sizes sizes = tensor.sizes();
@@ -46,8 +46,8 @@ Tensor transposed(const Tensor& tensor) {
   return out;
 }
 
-// Where facts show that the recorded calls do not reach: layers that train and drop, or neither;
-// the dtype and the sizes that a tensor has already; other strides.
+// Returns variants of a recorded call that show facts which recorded calls miss: training and
+// dropout on or off, the dtype or sizes that a tensor already has, other strides.
 std::vector<Arguments> neighbours(const Signature& signature, const Arguments& arguments) {
   std::vector<Arguments> out;
   const Tensor* first = nullptr;

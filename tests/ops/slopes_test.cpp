@@ -1,5 +1,5 @@
-// Facts::slope against what the operators do: a row is measured as linear, locally constant or
-// neither, and must say the same.
+// Facts::slope compared with measurements: an operator is linear, locally constant or neither, and
+// its row must say so.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ bool is_complex(const Tensor& tensor) {
   return dtype_category(tensor.dtype()) == DtypeCategory::complex;
 }
 
-// first + factor * second, elements being pairs of numbers where they are complex.
+// Returns first + factor * second. A complex element counts as two numbers.
 Tensor sum(const Tensor& first, double factor, const Tensor& second) {
   Tensor out = copy_as(first, first.dtype(), MemoryFormat::contiguous).value();
   const int64_t numbers = out.nbytes() / static_cast<int64_t>(sizeof(double));
@@ -27,8 +27,9 @@ Tensor sum(const Tensor& first, double factor, const Tensor& second) {
   return out;
 }
 
-// Arguments at two points, and their sum; floating ones in double precision. A tangent of integers
-// is zero, and so is an index at the second point.
+// Arguments at two points, at their sum, and near the first point. Floating tensors are in double
+// precision. At the second point scalar operands are 0 and, if `integers_vanish`, integer tensors
+// too: the tangent of an integer is zero.
 struct Points {
   Arguments first, second, sum, near_first;
   bool vary = false, are_complex = false;
@@ -70,7 +71,8 @@ Points points_of(const OpDef& def, const Arguments& call, uint64_t seed, bool in
   return out;
 }
 
-// The real and imaginary parts of what may vary; nothing where that is rounded to another dtype.
+// Returns the real and imaginary parts of all floating results. Nothing (nullopt) if the call fails
+// or a result is not in double precision.
 std::optional<std::vector<double>> numbers_of(const OpDef& def, const Arguments& arguments) {
   const auto seen = observe(def, arguments);
   if (!seen) return std::nullopt;
@@ -93,12 +95,13 @@ struct Measured {
   int calls = 0;
   bool is_linear = true, is_constant = true;
 };
-// Complex and real numbers apart: sgn is constant for the real ones alone.
+// Measurements with real and with complex operands: sgn is constant for real ones only.
 struct OfNumbers {
   Measured real, complex;
 };
 
-// The same call with numbers that vary: tensors of the first one's dtype become floating ones.
+// Returns the call with tensors of the first tensor's dtype converted to a floating dtype, so that
+// they can vary continuously.
 Arguments with_floating_numbers(const Arguments& call) {
   std::optional<Dtype> first;
   for (const Value& argument : call)
@@ -149,23 +152,23 @@ void measure(const OpDef& def, const Arguments& call, OfNumbers& measured) {
   out.is_linear = sum && with_indices && is_sum(*sum, *first, *with_indices);
 }
 
-// Rows that say `by_rule`, though the calls tried look otherwise.
+// Rows that say `by_rule` although the measured calls look linear or constant.
 const std::set<std::string, std::less<>> kByRule = {
-    // Of complex numbers they are neither constant nor linear.
+    // For complex operands they are neither constant nor linear.
     "angle",
     "sgn",
-    // A derivative is defined, though there is none.
+    // PyTorch defines a derivative although the function is a step function.
     "fake_quantize_per_tensor_affine",
     "fake_quantize_per_tensor_affine_cachemask",
-    // Derivatives where elements are NaN, which none is here.
+    // Derivatives differ at NaN elements, and no tested element is NaN.
     "nan_to_num",
     "nansum",
     "nanmean",
-    // They make and take dual numbers apart.
+    // They make and unpack dual numbers.
     "_make_dual",
     "_unpack_dual",
-    // The tried calls are special: matrices of one element, no weights, one mode, one operand,
-    // numbers far apart, NaN.
+    // The measured calls are special cases: matrices of one element, no weights, one mode, one
+    // operand, distant numbers, NaN.
     "_linalg_det",
     "linalg_det",
     "_embedding_bag",
@@ -205,10 +208,10 @@ const std::set<std::string, std::less<>> kByRule = {
     "gradient.scalarrayint",
 };
 
-// Of a row.
+// Bounds for each row.
 constexpr size_t kMostTries = 40;
 constexpr int kMostCalls = 12;
-constexpr int64_t kMostElements = 2000;  // of a call
+constexpr int64_t kMostElements = 2000;  // of all tensors of a call
 
 int64_t elements_of(const Arguments& call) {
   int64_t elements = 0;
@@ -218,7 +221,7 @@ int64_t elements_of(const Arguments& call) {
 }
 
 TEST(Slopes, AreWhatRowsSay) {
-  // Derivatives end there (torch.Tensor.detach), whatever the elements do.
+  // These stop derivatives by definition (torch.Tensor.detach), although their values are linear.
   const std::set<std::string, std::less<>> detaching = {"detach", "data"};
   for (const Row& row : rows_where([](const OpDef& def) {
          return !def.may_draw && !def.signature->is_mutable() &&

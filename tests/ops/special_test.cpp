@@ -1,5 +1,5 @@
-// Special functions against values of mpmath at 40 digits, and neighbours among floats against the
-// C library's.
+// Special functions compared with values that mpmath computes at 40 digits, and nextafter compared
+// with the C library's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace pt2::ops {
 namespace {
 
-// The function of one number, of that order where it has one.
+// Returns the function of one number. `order` is its first argument, if given.
 double of_one(Handle function, double x, Dtype dtype, std::optional<int64_t> order = {}) {
   Tensor number = Tensor::zeros(dtype, {1});
   fill_elements(number, x);
@@ -27,7 +27,8 @@ double of_one(Handle function, double x, Dtype dtype, std::optional<int64_t> ord
 struct Known {
   double x, y;
 };
-// Of double to a few units of the last digit, of float to half of one where the argument is exact.
+// Compares float64 results up to a few ulps, and float32 results up to half an ulp if x is exact in
+// float32.
 void check(Handle function, std::initializer_list<Known> known, std::optional<int64_t> order = {}) {
   for (const auto& [x, y] : known) {
     EXPECT_NEAR(of_one(function, x, Dtype::float64, order) / y, 1, 4e-15) << x;
@@ -84,13 +85,13 @@ TEST(SpecialFunctions, Polygamma) {
   check_order(7, {{0.5, 1290440.218185598}});
   check_order(8, {{2.0, -80.97839874763488}});
   check_order(12, {{3.5, -42.17265738445786}});
-  // Powers of these are too small or large for a double.
+  // The powers of these arguments underflow or overflow a double.
   const auto third = [](double x) {
     return of_one(aten<"polygamma.default">, x, Dtype::float64, 3);
   };
   EXPECT_EQ(third(1e-100), HUGE_VAL);
   EXPECT_EQ(third(1e200), 0);
-  EXPECT_TRUE(std::isnan(third(HUGE_VAL)));  // as in PyTorch, whose sum it is
+  EXPECT_TRUE(std::isnan(third(HUGE_VAL)));  // PyTorch's series gives NaN as well
 }
 
 TEST(SpecialFunctions, ModifiedBesselFunctions) {
@@ -172,7 +173,7 @@ TEST(SpecialFunctions, DifferFromMathematicsWherePyTorchDoes) {
   EXPECT_NEAR(of_one(aten<"polygamma.default">, -1, Dtype::float32, 1) / 1.2914e15, 1, 1e-3);
   EXPECT_NEAR(of_one(aten<"polygamma.default">, -1, Dtype::float64, 1) / 6.5808e32, 1, 1e-3);
   EXPECT_EQ(of_one(aten<"polygamma.default">, -1, Dtype::float16, 1), HUGE_VAL);
-  // The argument times pi overflows.
+  // x * pi overflows float32.
   EXPECT_TRUE(std::isnan(of_one(aten<"sinc.default">, 2e38, Dtype::float32)));
   EXPECT_TRUE(std::isnan(of_one(aten<"sinc.default">, 2e38, Dtype::bfloat16)));
   EXPECT_FALSE(std::isnan(of_one(aten<"sinc.default">, 65504, Dtype::float16)));
@@ -193,7 +194,7 @@ TEST(SpecialFunctions, AnIntegerExponentMayBeBeyondTheDtype) {
     EXPECT_EQ(ldexp(0x1p-10, 20, dtype), 0x1p10);
     EXPECT_EQ(ldexp(0, 1200, dtype), 0);
     EXPECT_EQ(ldexp(3, -1200, dtype), 0);
-    // The exponent becomes an int.
+    // The exponent is truncated to a 32-bit int.
     EXPECT_EQ(ldexp(3, kLowest, dtype), 3);
     EXPECT_EQ(ldexp(3, (int64_t{1} << 32) + 1, dtype), 6);
   }

@@ -1,5 +1,4 @@
-// The operator table itself: targets, derived forms, Python's arithmetic, and what hostile
-// arguments get.
+// The operator table itself: targets, derived forms, Python's arithmetic, and hostile arguments.
 #include "ops/table.h"
 
 #include <gtest/gtest.h>
@@ -119,7 +118,7 @@ TEST(OperatorTable, OutsKeepTheirStridesOrAreResized) {
   EXPECT_FALSE(add_to(Tensor::zeros(Dtype::float32, {2}).with_view({2, 2}, {0, 1}, 0)));
 }
 
-// In-place operators of PyTorch call what they write to self, dropout_ too.
+// The parameter that an in-place operator of PyTorch writes is called self, even in dropout_.
 TEST(OperatorTable, InPlaceFormsWriteToSelf) {
   for (const auto& family : families())
     for (const OpDef& def : family.rows) {
@@ -147,7 +146,7 @@ TEST(OperatorTable, GroupedProductsOfTransformersAreThoseOfPyTorch) {
   const Tensor& b = *(*found)[0].get_if<Tensor>();
   EXPECT_EQ(a.sizes(), b.sizes());
   EXPECT_TRUE(std::ranges::equal(a.as<float>(), b.as<float>()));
-  EXPECT_EQ(b.as<float>()[19], 0);  // behind the last end
+  EXPECT_EQ(b.as<float>()[19], 0);  // rows after the last end are zero
 
   const Tensor too_far = Tensor::from<int64_t>(Dtype::int64, {3}, std::vector<int64_t>{2, 2, 6});
   EXPECT_FALSE(run("torch.ops.transformers.grouped_mm_fallback.default",
@@ -184,7 +183,7 @@ TEST(OperatorTable, NumbersPromoteAsNumbers) {
   }
 }
 
-// As torch.promote_types, result_type and can_cast answer.
+// Expected: the answers of torch.promote_types, result_type and can_cast.
 TEST(OperatorTable, QuestionsOfDtypesAreAnswered) {
   const Value whole(Tensor::zeros(Dtype::int32, {2})), scalar(Tensor::zeros(Dtype::bool_, {}));
   const auto answer = [](const char* name, std::vector<Value> arguments) {
@@ -264,7 +263,7 @@ TEST(SymbolicOperators, RefuseWhatHasNoAnswer) {
   EXPECT_FALSE(run("math.floor", {Value(1e300)}));
 }
 
-// Each of these would overflow, divide by zero or leave memory if a rule forgot to look.
+// Without a check in the rule, each of these overflows, divides by zero or reads out of bounds.
 TEST(HostileArguments, AreErrors) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -332,7 +331,7 @@ TEST(HostileArguments, RegionsOfNoNumbersStayInsideTheImage) {
         << target;
 }
 
-// The batch of value alone is wider, or that of key where heads are shared.
+// Only value has a larger batch, or key and value have one while heads are shared.
 TEST(HostileArguments, AttentionStaysInsideItsResult) {
   const auto attend = [](Sizes query, Sizes key, Sizes value, bool shares_heads) {
     return run("torch.ops.aten.scaled_dot_product_attention.default",
@@ -345,7 +344,8 @@ TEST(HostileArguments, AttentionStaysInsideItsResult) {
   ASSERT_TRUE(wide) << wide.error().text();
   EXPECT_EQ((*wide)[0].get_if<Tensor>()->sizes(), (Sizes{5, 1, 2, 4}));
   EXPECT_FALSE(attend({1, 4, 2, 4}, {5, 2, 3, 4}, {5, 2, 3, 4}, true));
-  // Halves in batches of heads are computed as the fused kernel does, which needs all three so.
+  // The fused kernel, which computes float16 attention, needs four dimensions for all three
+  // operands; here value has two.
   const auto halves = [](Sizes sizes) { return Value(Tensor::zeros(Dtype::float16, sizes)); };
   EXPECT_TRUE(run("torch.ops.aten.scaled_dot_product_attention.default",
                   {halves({1, 1, 5, 4}), halves({1, 1, 3, 4}), halves({3, 4}), Value(), Value(0.0),
@@ -363,7 +363,7 @@ TEST(HostileArguments, OverflowIsDefined) {
         "torch.ops.aten.mul.Tensor", "torch.ops.aten.pow.Tensor_Tensor",
         "torch.ops.aten.bitwise_left_shift.Tensor"})
     EXPECT_TRUE(run(target, {smallest, Value(int64_t{-1})})) << target;
-  // Of a tensor without elements sizes and strides may be any.
+  // A tensor without elements may have any sizes and strides.
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   const Value empty(Tensor::zeros(Dtype::float32, {0}).with_view({kMax, 0}, {3, 1}, 0));
   for (const int64_t start : {kMax, int64_t{1}})

@@ -1,5 +1,4 @@
-// Products with vectors, whatever their strides, beside plain loops over their elements; products
-// with packed weights.
+// Matrix-vector products with any strides, compared with plain loops; products with packed weights.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +21,7 @@ std::vector<C> elements_of(const Tensor& tensor) {
   return {wide.as<C>().begin(), wide.as<C>().end()};
 }
 
-// How elements lie.
+// The memory layout of an operand.
 enum class Lying : uint8_t { densely, turned, apart, all_one, unaligned };
 
 Tensor operand(std::mt19937& random, Dtype dtype, const Sizes& sizes, Lying lying, bool special) {
@@ -45,7 +44,7 @@ Tensor operand(std::mt19937& random, Dtype dtype, const Sizes& sizes, Lying lyin
   if (lying == Lying::turned) std::ranges::reverse(room);
   if (lying == Lying::all_one) return filled.with_view(sizes, Sizes(sizes.size(), 0), 0);
   if (lying == Lying::unaligned) {
-    // As a file may place elements.
+    // A file may place elements at unaligned addresses.
     const auto bytes = static_cast<size_t>(filled.nbytes());
     auto memory = std::make_shared<std::vector<std::byte>>(bytes + 1);
     if (bytes > 0) std::copy_n(filled.raw_data(), bytes, memory->data() + 1);
@@ -61,7 +60,7 @@ Tensor operand(std::mt19937& random, Dtype dtype, const Sizes& sizes, Lying lyin
   return out;
 }
 
-// Row i of the matrix times the vector, and how large its terms are.
+// For each row of the matrix: its product with the vector, and the sum of the terms' magnitudes.
 struct Sums {
   std::vector<long double> sums, sizes;
 };
@@ -146,7 +145,7 @@ TEST(VectorProducts, AreSumsOfProducts) {
         }
 }
 
-// Tiles of whole numbers wrap as sums along one vector do.
+// Integer products overflow alike in the tiled kernel and in the vector kernel: they wrap around.
 TEST(VectorProducts, AreTheColumnsOfMatrices) {
   std::mt19937 random(10);
   for (const Dtype dtype : {Dtype::int64, Dtype::int32, Dtype::int16, Dtype::uint8})
@@ -197,7 +196,7 @@ TEST(VectorProducts, OuterOnesAreAdded) {
     }
 }
 
-// What is packed here is what products take here, whatever number of rows is left over.
+// Products read weights in the order in which libpt2 packs them, for every remainder of rows.
 TEST(PackedProducts, TakeWeightsAsTheyArePacked) {
   constexpr int64_t kDepth = 6;
   std::vector<float> ones;
@@ -221,7 +220,7 @@ TEST(PackedProducts, TakeWeightsAsTheyArePacked) {
   }
 }
 
-// As PyTorch 2.15 packs them with AVX-512.
+// Expected: the order in which PyTorch 2.15 packs weights with AVX-512.
 TEST(PackedProducts, SixtyFourRowsLieInHalves) {
   Tensor weight = Tensor::zeros(Dtype::int32, {64, 2});
   weight.data<int32_t>()[1 * 2 + 0] = 5;

@@ -1,5 +1,5 @@
-// Programs that break one rule each, and some that almost do: small real files with edits to their
-// JSON (tests/data/broken/programs.json).
+// Programs that break one rule each, and valid ones that almost break a rule: small real files with
+// edits of their JSON (tests/data/broken/programs.json).
 #ifndef PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
 #define PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
 
@@ -16,7 +16,7 @@ namespace pt2::test {
 
 struct BrokenProgram {
   std::string name;
-  std::string rule;  // "V500"; empty: it breaks none
+  std::string rule;  // "V500"; empty if the program breaks no rule
   std::string base;  // a file of tests/data/corpus/2.15.0
   std::vector<JsonValue> edits;
 };
@@ -37,7 +37,7 @@ inline std::string base_file(const std::string& base) {
   return std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + base + ".pt2";
 }
 
-// Replaces `from` by `to` in every name and every key.
+// Replaces every string and every key that equals `from` by `to`.
 inline void rename(JsonValue& value, const std::string& from, const std::string& to) {
   if (value.is_string() && value.text == from) value.text = to;
   for (JsonValue& item : value.items) rename(item, from, to);
@@ -47,8 +47,8 @@ inline void rename(JsonValue& value, const std::string& from, const std::string&
   }
 }
 
-// ["set", pointer, value], ["insert", pointer to a place in a list, value], ["remove", pointer] and
-// ["rename", from, to]; pointers are those of RFC 6901, without escapes.
+// Applies ["set", pointer, value], ["insert", pointer to an item, value], ["remove", pointer] or
+// ["rename", from, to]. Pointers are those of RFC 6901, without escapes.
 inline void apply_edit(JsonValue& root, const JsonValue& edit) {
   const std::string& verb = edit.items[0].text;
   if (verb == "rename") return rename(root, edit.items[1].text, edit.items[2].text);
@@ -77,7 +77,7 @@ inline void apply_edit(JsonValue& root, const JsonValue& edit) {
   }
 }
 
-// The base file with its program edited, as bytes.
+// Returns the bytes of the base file with its program edited.
 inline std::string broken_file(const BrokenProgram& program) {
   const Archive archive = Archive::open(base_file(program.base)).value();
   StringSink sink;

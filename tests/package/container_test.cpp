@@ -1,4 +1,4 @@
-// Containers of schema 8.6 to 8.11, which tests/scripts/make_containers.py made of real programs.
+// Containers of schema 8.6 to 8.11. tests/scripts/make_containers.py makes them of real programs.
 #include "pt2/format/container.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Container, GivesItsProgramsByName) {
             container("methods.pt2") +
                 ": no program is called 'backward', the package holds: forward, lift, ranges, "
                 "aotinductor-a100/forward");
-  // Two containers in one archive.
+  // This archive has two containers.
   const Package variants = Package::open(container("variants.pt2")).value();
   EXPECT_EQ(models(variants),
             (std::vector<std::string>{"local", "local/doubled", "other", "other/doubled"}));
@@ -66,7 +66,7 @@ TEST(Container, ComesBackByteForByte) {
   EXPECT_FALSE(plain.container().value());
 }
 
-// Each member is the program that it was made of.
+// Each member equals the program that it was made from.
 TEST(Container, MembersAreTheProgramsPutIn) {
   const Package package = Package::open(container("methods.pt2")).value();
   const Package mlp = Package::open(corpus("2.7.1/mlp.pt2")).value();
@@ -110,7 +110,7 @@ TEST(Container, VariantsHavePathsOfTheirOwn) {
   EXPECT_EQ(2 * first(*plain), first(*doubled));
 }
 
-// The document of methods with one text replaced.
+// Returns methods.json with one text replaced.
 std::string edited(const std::string& from, const std::string& to) {
   std::ifstream in(container("methods.json"));
   std::stringstream text;

@@ -1,5 +1,5 @@
-// Real files for tests: those in tests/data, and all of the collection of the same layout that
-// PT2_CORPUS names, if any.
+// Real files for tests: those in tests/data and, if PT2_CORPUS names a larger collection of the
+// same layout, all of its files.
 #ifndef PT2_TESTS_PACKAGE_CORPUS_H
 #define PT2_TESTS_PACKAGE_CORPUS_H
 

@@ -13,7 +13,7 @@
 namespace pt2 {
 namespace {
 
-// The columns of a row.
+// The columns of a row of tensor_digests.jsonl.
 enum Column : size_t {
   name,
   dtype,
@@ -61,7 +61,7 @@ uint32_t crc_of(const Tensor& tensor) {
   return crc32(0, {contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())});
 }
 
-// Both sides number storages in their own way, so equal numbers must pair with equal numbers.
+// Both sides number storages differently. Checks that the numbers correspond one to one.
 class Pairing {
  public:
   bool agrees(int64_t expected, const void* found) {
@@ -85,7 +85,7 @@ void expect_tensor(const JsonValue& row, const Tensor& tensor, Pairing& storages
   EXPECT_EQ(tensor.storage_offset(), number(storage_offset));
   EXPECT_EQ(static_cast<int64_t>(tensor.storage()->size()), number(storage_bytes));
   EXPECT_EQ(crc_of(tensor), static_cast<uint32_t>(number(crc)));
-  // Empty storages have no address to be shared.
+  // Empty storages have no address that could be compared.
   if (number(storage_bytes) != 0) {
     EXPECT_TRUE(storages.agrees(number(storage), tensor.storage().get()));
   }

@@ -1,5 +1,5 @@
-// One input of the whole-file fuzzer, also used by the mutation test: every step that a stranger's
-// file goes through before it runs. Nothing is compared; every step must return.
+// One input of the whole-file fuzzer, also used by the mutation test: every step that an untrusted
+// file goes through before it runs. Every step must return; most results are not compared.
 #ifndef PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H
 #define PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H
 
@@ -22,7 +22,7 @@ inline Limits fuzz_limits() {
   return limits;
 }
 
-// What can be saved must open again.
+// A package that can be saved must open again.
 inline void save_again(const Package& package) {
   const auto contents = package_contents(package);
   if (!contents) return;
@@ -33,7 +33,7 @@ inline void save_again(const Package& package) {
   if (!again && again.error().code != ErrorCode::limit) std::abort();
 }
 
-// A program that the draft can express must give a draft that can be read.
+// If the draft can express a program, the written draft must be readable.
 inline void convert_to_draft(const Package& package, const std::string& model) {
   DraftReport report;
   const auto written = package_draft(package, {}, report, model);
@@ -47,7 +47,7 @@ inline void convert_to_draft(const Package& package, const std::string& model) {
 }
 
 inline void fuzz_readable_file(std::span<const std::byte> bytes) {
-  // Verification opens the file itself, and goes on where Package stops.
+  // Verification opens the file itself, and continues after errors at which Package stops.
   const Diagnostics findings =
       verify_bytes(bytes, nullptr, "fuzz.pt2", Level::full, {.limits = fuzz_limits()});
   const auto package = Package::open_bytes(bytes, nullptr, "fuzz.pt2", fuzz_limits());
@@ -63,7 +63,7 @@ inline void fuzz_readable_file(std::span<const std::byte> bytes) {
     }
     const auto payloads = package->payloads(model);
     if (!payloads) {
-      // A program in which verify finds no error must be readable.
+      // The payloads of a file without errors must be readable.
       if (!findings.has_errors()) std::abort();
       continue;
     }
@@ -84,8 +84,8 @@ inline void fuzz_readable_file(std::span<const std::byte> bytes) {
   save_again(*package);
 }
 
-// The bytes with their checksums corrected, so that damage to a record's content is not found by
-// the checksum at once; empty when the container itself is broken.
+// Returns the bytes with correct checksums, so that damage in a record's content reaches the code
+// after the checksum; empty if the container itself is broken.
 inline std::string with_right_checksums(std::span<const std::byte> bytes) {
   const auto archive = Archive::open_container_bytes(bytes, nullptr, "fuzz.pt2", fuzz_limits());
   if (!archive) return {};

@@ -1,4 +1,4 @@
-// Every program of real files goes to pt2::Program and back to its own bytes.
+// Every program of real files is converted to pt2::Program and back to the same bytes.
 #include <gtest/gtest.h>
 
 #include "package/corpus.h"
@@ -24,7 +24,7 @@ void expect_same_program(std::string_view json) {
   EXPECT_TRUE(schema::encode_program(after) == json);
 }
 
-// Every element a piece of its own.
+// Reads the program in pieces of one element each, and compares.
 void expect_same_in_pieces(std::string_view json, size_t& count) {
   Diagnostics warnings, pieces_warnings;
   const auto source = schema::decode_program(json, Limits{}, warnings);

@@ -65,7 +65,7 @@ std::string elements(const Tensor& tensor) {
   return text({packed.raw_data(), static_cast<size_t>(packed.nbytes())});
 }
 
-// Compares only what every layout keeps; of storages, which tensors share one.
+// Compares what every layout keeps. Of storages, compares only which tensors share one.
 void expect_same(const Payloads& left, const Payloads& right) {
   ASSERT_EQ(left.tensors().size(), right.tensors().size());
   std::map<size_t, size_t> groups;
@@ -85,7 +85,7 @@ void expect_same(const Payloads& left, const Payloads& right) {
   }
 }
 
-// Replaces the torch.save file by the tensors in it.
+// Replaces a torch.save file by the tensors in it.
 void unpack(SavedTensors& tensors, const Payloads& payloads, PayloadKind kind) {
   std::vector<SavedTensor> found;
   for (const PayloadTensor& each : payloads.tensors()) {
@@ -154,7 +154,7 @@ TEST(SavePackage, ReplacesTheFileItReadsFrom) {
   const Package replaced = Package::open(path).value();
   EXPECT_EQ(replaced.archive().root(), "pt2_replaced.v1");
   EXPECT_EQ(replaced.archive().extra_files().at(0).name, "note.txt");
-  // The old file is still mapped.
+  // `package` still maps the old file.
   expect_same(**package.payloads(), **replaced.payloads());
 
   const std::string before = read_file(path);
@@ -174,7 +174,7 @@ std::vector<std::string> names(const std::string& bytes) {
   return found;
 }
 
-// Any program that loads, for tests of the other records.
+// Returns some valid program, for tests of other records.
 std::string any_program() {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   return package_contents(package).value().programs[0].json;
@@ -278,7 +278,7 @@ TEST(SavePackage, GivesNoPayloadTheNameOfAnotherRecord) {
                                                "data/weights/weight_3", "data/weights/weight_4"}));
 }
 
-// PyTorch writes one empty record for tensors on the meta device and for tensors without elements.
+// PyTorch writes one empty record for all meta tensors and tensors without elements.
 TEST(SavePackage, KeepsTheDeviceOfEachTensorOfARecord) {
   PackageContents contents = [] {
     std::vector<SavedTensor> weights;
@@ -314,7 +314,7 @@ TEST(FakeTensors, AreZerosOfTheSizesInTheFile) {
 }
 
 TEST(FakeTensors, AreMissingBeyondTheLimit) {
-  // 4 TiB; nothing may be allocated for them.
+  // The tensor would have 4 TiB, and no memory may be allocated for it.
   const std::string bytes = saved(with_fakes({{1 << 20, 1 << 20}}));
   const Package package = open(bytes);
   const auto payloads = package.payloads().value();

@@ -1,5 +1,5 @@
-// Every program and payload config of real files comes back byte for byte through the typed
-// structures. No text is kept, and an edit changes the text only at its own place.
+// Every program and payload config of real files is decoded into typed structures and encoded to
+// the same bytes. The structures keep no text, and an edit changes the text only at its place.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace {
 
 using schema::Kind;
 
-// How many values below this one carry a trace of their file.
+// Returns the number of values inside this one that carry a trace of their file.
 size_t count_traces(const schema::Type& type, const void* value) {
   size_t count = 0;
   switch (type.kind) {

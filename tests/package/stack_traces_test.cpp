@@ -75,7 +75,7 @@ TEST(StackTraces, FramesShareFilesAndLines) {
   const std::string_view stripped = kTrace.substr(2, kTrace.size() - 3);
   EXPECT_EQ(index.compact(stripped), "~0:3;1:30");
   EXPECT_EQ(index.expand("~0:3;1:30"), stripped);
-  // The file changed between two exports: one number, two texts.
+  // The source changed between two exports: one line number has two texts.
   EXPECT_EQ(index.compact("  File \"a.py\", line 3, in forward\n    return g(x)\n"), "2:3");
 }
 
@@ -96,7 +96,7 @@ TEST(StackTraces, WhatIsNoTracebackStays) {
     EXPECT_EQ(index.expand(text), std::nullopt) << text;
 }
 
-// A table with references in a form that nobody documented.
+// The program has a table, but references in an unknown form.
 TEST(StackTraces, UnknownReferencesAreKept) {
   const auto files = corpus::files();
   const auto file = std::ranges::find_if(files, [](const corpus::File& each) {

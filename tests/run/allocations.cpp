@@ -22,7 +22,8 @@ namespace pt2::test {
 size_t allocations() { return count; }
 }  // namespace pt2::test
 
-// All of them, or the address sanitizer finds memory of its own `new` in this file's `delete`.
+// Replaces every form of operator new. With only some replaced, this file's `delete` would free
+// memory of the address sanitizer's own `new`, which the sanitizer reports.
 void* operator new(size_t size) { return allocate(size, alignof(std::max_align_t)); }
 void* operator new[](size_t size) { return operator new(size); }
 void* operator new(size_t size, const std::nothrow_t&) noexcept try {

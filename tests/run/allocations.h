@@ -1,4 +1,4 @@
-// How often this thread has asked for memory: operator new of the test program counts.
+// Counts the calls of operator new that this thread has made.
 #ifndef PT2_TESTS_RUN_ALLOCATIONS_H
 #define PT2_TESTS_RUN_ALLOCATIONS_H
 

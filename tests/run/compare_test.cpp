@@ -121,10 +121,10 @@ TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
   EXPECT_NEAR(*good.expected_error, 2e-3, 1e-4);
   EXPECT_EQ(compare(floats({1000.006f, 0.5f}), torch, {}, &reference).difference,
             "the error against float64 is 0.00598, PyTorch's is 0.00201");
-  // An error of one rounding of the largest value passes even where PyTorch's error is 0.
+  // An error of one rounding of the largest value passes even if PyTorch's error is 0.
   EXPECT_TRUE(compare(floats({1000.00006f, 0.5f}), floats({1000, 0.5f}), {}, &reference).equal());
   EXPECT_FALSE(compare(floats({kNan, 0.5f}), torch, {}, &reference).equal());
-  // Where PyTorch happens to be exact, noise within the tolerance is no difference.
+  // If PyTorch happens to be exact, an error within the tolerance is no difference.
   const Tensor exact = doubles({1, 0.5}), right = floats({1, 0.5f});
   EXPECT_TRUE(compare(floats({1.000001f, 0.5f}), right, {}, &exact).equal());
   EXPECT_FALSE(
@@ -145,16 +145,16 @@ TEST(Compare, AReferenceFarFromPytorchSaysSo) {
   EXPECT_EQ(remark(floats({0.5f, -2})),
             "PyTorch's own error against float64 is 2 where the largest value is 4: a rule that "
             "allows 2 times its error says nothing here");
-  // Twice the error is less than the values: zeros would fail.
+  // Twice the error is less than the largest value, so a result of zeros would fail: no remark.
   EXPECT_EQ(remark(floats({0.5f, -2.1f})), "");
-  // A tolerance that is as wide, and a comparison that the rule does not decide.
+  // No remark either if the tolerance is as wide, or if the rule does not decide the comparison.
   EXPECT_EQ(remark(floats({0.5f, -2}), {.absolute = 2}), "");
   EXPECT_EQ(remark(floats({0.5f, -2}), {.min_sqnr = 0}), "");
-  // Noise around 0 that is within the tolerance.
+  // An error around 0 within the tolerance gives no remark, a larger one does.
   const Tensor zero = doubles({0, 0});
   EXPECT_EQ(compare(floats({1e-7f, 0}), floats({1e-7f, 0}), {}, &zero).remark, "");
   EXPECT_NE(compare(floats({1e-3f, 0}), floats({1e-3f, 0}), {}, &zero).remark, "");
-  // It is a remark and no verdict, of what differs, too.
+  // The remark is independent of the verdict: here the results differ as well.
   const Comparison far = compare(floats({0.5f, 9}), floats({0.5f, -2}), {}, &reference);
   EXPECT_FALSE(far.equal());
   EXPECT_NE(far.remark, "");
@@ -162,7 +162,7 @@ TEST(Compare, AReferenceFarFromPytorchSaysSo) {
 
 TEST(CompareBySignalToNoise, TheRatioOfNormsDecides) {
   const Tensor expected = floats({3, 4}), found = floats({3, 3.5f});
-  // Norms 5 and 0.5: 20 dB.
+  // The norms of signal and noise are 5 and 0.5: 20 dB.
   const Comparison good = compare(found, expected, {.min_sqnr = 19.9});
   EXPECT_EQ(good.difference, "");
   EXPECT_NEAR(*good.sqnr, 20, 1e-9);
@@ -171,7 +171,7 @@ TEST(CompareBySignalToNoise, TheRatioOfNormsDecides) {
             "signal to noise is 20 dB, expected at least 20.5 dB");
   EXPECT_EQ(difference(floats({3}), floats({3, 4}), {.min_sqnr = 0}),
             "found f32[1], expected f32[2]");
-  // The larger of the two as signal: the noise is not measured against what was found.
+  // The signal is always the expected tensor, even if the found one has the larger norm.
   EXPECT_LT(*compare(floats({30, 40}), floats({3, 4}), {.min_sqnr = 0}).sqnr, -19);
 }
 

@@ -1,5 +1,5 @@
-// Every recorded call of every real program gives PyTorch's results; operators of its authors come
-// from corpus_operators.h.
+// Every recorded call of every real program gives PyTorch's results. The programs' custom operators
+// come from corpus_operators.h.
 #include "package/corpus.h"
 
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_left_out(const std::string& place) {
-  // torch.export 2.6 takes the defaultdict that the module returns for an empty dict: out_spec has
-  // no entry, and the graph returns the deque's element alone. The record is of the module; 2.7
-  // made the same program, and its record is of that.
+  // The module returns a defaultdict, which torch.export 2.6 treats as an empty dict: out_spec has
+  // no entry for it, and the graph returns only the deque's element. The record is of the module's
+  // results. 2.7 wrote the same program, but its record is of the program's results.
   return place == "2.6.0/pytree_containers.pt2";
 }
 
@@ -55,8 +55,8 @@ TEST_P(Corpus, RecordedCallsGivePyTorchsResults) {
     auto calls = read_recorded_calls(*safetensors);
     ASSERT_TRUE(calls) << place << calls.error().text();
     Session session(*model);
-    // Where no call changes the state, the planned engine makes the second one of some sizes in
-    // another way than the first, and the third in yet another.
+    // If no call changes the state, the planned engine runs the first, second and third call of the
+    // same sizes in three different ways.
     const bool is_stateful =
         std::ranges::find(session.shared().written, true) != session.shared().written.end();
     const size_t rounds = GetParam() == EngineKind::planned && !is_stateful ? 3 : 1;

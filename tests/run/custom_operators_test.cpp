@@ -1,5 +1,5 @@
-// Operators registered by the caller: which signatures are valid, what is refused and how, and that
-// kernels must return what they declare.
+// Operators registered by the caller: valid signatures, the errors for others, and the check that
+// kernels return the declared types.
 #include "pt2/ops/custom_operators.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Result<std::vector<Value>> execute_with(const CustomOperators& operators, const 
   return Executor(context).run(*bound, std::move(inputs));
 }
 
-// The kernel's answer on values, whatever it is.
+// Registers a kernel that always returns `results`.
 CustomOperators answering(std::string_view schema, std::vector<Value> results) {
   CustomOperators operators;
   EXPECT_TRUE(operators.add_kernel(
@@ -275,7 +275,7 @@ TEST(CustomOperators, KernelsAreHeldToWhatTheProgramRecords) {
   EXPECT_NE(message(Tensor::zeros(Dtype::float32, {2, 1})), "");
 }
 
-// Any text is either read as a signature or refused.
+// Any text is read as a signature or refused, without reading out of bounds.
 TEST(CustomOperators, AnyTextIsReadInBounds) {
   const std::string seed =
       "a::b.c(Tensor(a!)[] x, int[2]? y=[0, 1], *, str mode=\"a,b\", "

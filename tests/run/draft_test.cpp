@@ -1,5 +1,5 @@
-// Real programs are converted to the early draft, through its JSON, and back; whatever the draft
-// cannot express is named.
+// Real programs are converted to the early draft, through its JSON, and back. The report names
+// everything that the draft cannot express.
 #include "pt2/format/draft.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ void forget_hint(schema::SymInt& value) {
   if (auto* expr = value.get_if<schema::SymIntCase::as_expr>()) expr->hint.reset();
 }
 
-// The canonical form without what the draft omits by design.
+// Returns the program's canonical form without the parts that the draft omits by design.
 std::string canonical(Program program) {
   program.schema_version = {8, 20};
   program.module_call_graph.clear();
@@ -42,7 +42,7 @@ std::string canonical(Program program) {
   return schema::encode_program(source);
 }
 
-// The calls recorded beside the file, if there are any.
+// Returns the calls recorded beside the file, if any.
 std::vector<RecordedCall> calls_beside(const std::string& path) {
   const auto file = map_file(fs::path(path).replace_extension(".safetensors").string());
   if (!file) return {};
@@ -52,7 +52,7 @@ std::vector<RecordedCall> calls_beside(const std::string& path) {
 TEST(Draft, RealProgramsComeBack) {
   size_t expressible = 0, refused = 0, replayed = 0;
   for (const corpus::File& file : corpus::files()) {
-    // Only since 8.4 do files say which arguments are positional.
+    // Files before schema 8.4 do not say which arguments are positional.
     if (file.release != "2.7.1" && file.release != "2.15.0") continue;
     SCOPED_TRACE(file.path);
     const auto package = Package::open(file.path);
@@ -75,10 +75,9 @@ TEST(Draft, RealProgramsComeBack) {
     ASSERT_TRUE(program) << program.error().text();
     name_positional_arguments(*program);
     const Program& original = **package->program();
-    // The draft has no argument names, and custom operators have no signature here that would
-    // supply them.
+    // The draft has no argument names. Signatures supply them, but custom operators have none here.
     if (!std::ranges::all_of(operators_used(original), &OperatorUse::has_kernel)) continue;
-    // For example, constants become buffers.
+    // The draft may change the signature. For example, constants become buffers.
     const bool has_same_signature =
         std::ranges::none_of(report.left_out, [](const std::string& what) {
           return what.starts_with("signature.") && !what.ends_with("shares its storage");

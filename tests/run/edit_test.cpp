@@ -18,7 +18,7 @@
 namespace pt2 {
 namespace {
 
-using UseKey = std::tuple<int64_t, uint32_t>;  // node or -1, index
+using UseKey = std::tuple<int64_t, uint32_t>;  // node (-1: graph output), index
 
 UseKey key_of(const Use& use) {
   return {use.node ? static_cast<int64_t>(*use.node) : -1, use.index};
@@ -68,7 +68,7 @@ void expect_silent(const Program& program) {
   for (const Diagnostic& finding : findings.all()) ADD_FAILURE() << finding.line();
 }
 
-// Whether one value can replace the other everywhere.
+// True if one value can replace the other everywhere.
 bool same_type(const Program& program, const GraphValue& a, const GraphValue& b) {
   const TensorMeta* left = a.tensor();
   const TensorMeta* right = b.tensor();
@@ -84,7 +84,7 @@ class RandomEdits {
  public:
   RandomEdits(Program& program, uint32_t seed) : program_(program), random_(seed) {}
 
-  // False when the drawn edit has no place in this graph.
+  // Makes a random edit. False if this graph has no place for it.
   bool run_one() {
     switch (random_() % 6) {
       case 0:
@@ -116,7 +116,7 @@ class RandomEdits {
     for (NodeId id : graph().nodes()) out.emplace(id, out.size());
     return out;
   }
-  // The number of nodes after which a value is defined.
+  // Returns the number of nodes up to and including the value's definition; 0 for graph inputs.
   size_t defined_at(ValueId id, const std::map<NodeId, size_t>& positions) {
     const Definition& definition = graph().value(id).definition;
     return definition.by == Definition::By::node ? positions.at(definition.node) + 1 : 0;
@@ -198,7 +198,7 @@ class RandomEdits {
     return true;
   }
 
-  // Any run of consecutive nodes can become a nested graph.
+  // Extracts a random run of consecutive nodes as a nested graph. Every run can be extracted.
   bool extract() {
     const std::vector order(graph().nodes().begin(), graph().nodes().end());
     if (order.empty()) return false;

@@ -59,8 +59,8 @@ TEST(Executor, KnowsWhatIsWrittenThroughResultsOfSeveralInputs) {
   EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{true, true, true, false}));
 }
 
-// A file may give arguments by position alone. An undetected write to a mapped weight would end the
-// process.
+// A file may give arguments by position only. If the executor missed the write to an argument, a
+// write to a mapped weight would crash the process.
 TEST(Executor, KnowsWhatIsWrittenByPosition) {
   GraphMaker maker;
   const ValueId x = maker.input("x");

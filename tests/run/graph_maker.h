@@ -1,4 +1,4 @@
-// Graphs made by hand, and what they compute.
+// Builds small graphs and executes them.
 #ifndef PT2_TESTS_RUN_GRAPH_MAKER_H
 #define PT2_TESTS_RUN_GRAPH_MAKER_H
 
@@ -23,7 +23,7 @@ class GraphMaker {
   ValueId call(const std::string& target, std::vector<NamedArgument> inputs) {
     return calls(target, std::move(inputs), 1)[0];
   }
-  // A node with so many results.
+  // Adds a node with the given number of results.
   std::vector<ValueId> calls(const std::string& target, std::vector<NamedArgument> inputs,
                              size_t results) {
     std::vector<ValueId> ids;

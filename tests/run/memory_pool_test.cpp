@@ -24,7 +24,7 @@ TEST(MemoryPoolTest, HoldsNoMoreThanTheLargestRunUsed) {
   }
 }
 
-// As a loop that appends to a tensor: whoever makes the next value holds the last one.
+// Imitates a loop that appends to a tensor: the previous value is alive while the next one is made.
 TEST(MemoryPoolTest, ABlockHasRoomForSizesThatGrow) {
   for (MemoryPool pool : {MemoryPool(true), MemoryPool::keeping_addresses(0)}) {
     std::set<const std::byte*> blocks;
@@ -61,7 +61,7 @@ TEST(MemoryPoolTest, AnArenaIsFilledFromTheFront) {
   EXPECT_EQ(place(*third), begin + 1536);
   first.reset();
   third.reset();
-  // What is given back joins the gaps on both sides.
+  // Freed memory merges with the gaps on both sides.
   const Tensor behind = take(1025);
   EXPECT_EQ(place(behind), begin + 1536);
   second.reset();
@@ -69,7 +69,7 @@ TEST(MemoryPoolTest, AnArenaIsFilledFromTheFront) {
   EXPECT_EQ(place(whole), begin);
   EXPECT_EQ(pool.bytes(), 4096);
   EXPECT_EQ(pool.most_used_in_run(), 1536 + 1088);
-  // And what does not fit has memory of its own, which stays for the next.
+  // A tensor that does not fit gets a separate block, which is kept and reused.
   const std::byte* beyond = nullptr;
   {
     const Tensor large = take(4000);

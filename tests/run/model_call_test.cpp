@@ -1,4 +1,4 @@
-// Calling programs as Python does: containers in, containers out.
+// Calls programs as Python does, with containers as arguments and results.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -136,7 +136,7 @@ TEST(ModelCall, CopiesOfSessionsGoApart) {
   EXPECT_EQ(elements(TreeView(*assigned)), elements(TreeView(*fourth)));
 }
 
-// The program with a guard that it lacks.
+// Returns a corpus program with the given guard.
 Model guarded(const std::string& base, const std::string& guard) {
   const std::string edit = R"(["set", "/guards_code", [")" + guard + R"("]])";
   const auto file = std::make_shared<std::string>(
@@ -146,8 +146,7 @@ Model guarded(const std::string& base, const std::string& guard) {
   return Model::from_package(std::make_shared<const Package>(package)).value();
 }
 
-// 0, 1, 2, … in the order of the elements, contiguous or with every other place unused and the
-// first dimension innermost.
+// Returns 0, 1, 2, …: contiguous, or with the first dimension innermost at a stride of 2.
 Tensor filled(const ModelValue& input, bool contiguous) {
   Sizes sizes, strides;
   int64_t stride = 2;
@@ -182,7 +181,7 @@ TEST(ModelCall, CopiesInputsIntoTheLayoutThatGuardsAskFor) {
     ASSERT_EQ(expected->size(), found->size());
     for (size_t i = 0; i < found->size(); ++i)
       EXPECT_TRUE(compare((*found)[i], (*expected)[i]).equal()) << base;
-    // What the program changes is changed in the caller's tensor, not in a copy.
+    // The program's in-place changes reach the caller's tensors.
     for (size_t i = 0; i < own.size(); ++i) EXPECT_TRUE(compare(other[i], own[i]).equal()) << base;
   }
 }

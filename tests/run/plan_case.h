@@ -1,5 +1,5 @@
-// Graphs for tests of plans: each is computed by its plan and by the reference executor, and the
-// results are compared.
+// Graphs for tests of plans. Case runs a graph by its plan and by the reference executor, and
+// compares the results.
 #ifndef PT2_TESTS_RUN_PLAN_CASE_H
 #define PT2_TESTS_RUN_PLAN_CASE_H
 
@@ -15,15 +15,15 @@
 
 namespace pt2::run {
 
-// Steps in their order.
+// Names of steps, in their order.
 using Names = std::vector<std::string>;
 
-// A graph, and what its inputs are: weights are known when the plan is made.
+// A graph and the values of its inputs. The plan knows the values of weights.
 class Case {
  public:
   ValueId input(const Sizes& sizes) { return add(sizes, false); }
   ValueId weight(const Sizes& sizes, float least = -1) { return add(sizes, true, least); }
-  // The target of an operator of ATen is short: "add.Tensor".
+  // Adds a node. ATen targets omit their prefix: "add.Tensor".
   ValueId call(const std::string& target, std::vector<NamedArgument> arguments) {
     const bool is_whole = target.starts_with("torch.ops.");
     return maker_.call(is_whole ? target : "torch.ops.aten." + target, std::move(arguments));
@@ -34,11 +34,11 @@ class Case {
     return maker_.calls(is_whole ? target : "torch.ops.aten." + target, std::move(arguments),
                         results);
   }
-  // What the node that makes `id` says it makes.
+  // Sets the recorded outputs of the node that defines `id`.
   void set_results(ValueId id, std::vector<Argument> results) {
     maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
   }
-  // The sizes that the program says a value has, and perhaps its dtype.
+  // Sets the recorded sizes of a value and, if given, its recorded dtype.
   void record(ValueId id, const Sizes& sizes, std::optional<Dtype> dtype = std::nullopt) {
     TensorMeta meta;
     if (dtype) meta.dtype = ScalarType{dtype_info(*dtype).schema_number};
@@ -47,14 +47,14 @@ class Case {
   }
   void output(ValueId id) { outputs_.push_back(Argument(id)); }
 
-  // The names of the plan's steps; fails where planned and plain results differ.
+  // Returns the names of the plan's steps. The test fails if planned and reference results differ.
   Names check() {
     maker_.graph.set_outputs(outputs_);
     const auto bound = bind_graph(maker_.graph).value();
     const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
     const std::vector<Value> expected = execute(maker_.graph, copies()).value();
     Workspace workspace(2);
-    // Memory is used again the second time.
+    // The second round reuses the memory of the first.
     for (int round = 0; round < 2; ++round) {
       ops::Context context;
       Executor executor(context);
@@ -68,19 +68,19 @@ class Case {
     for (const StepPointer& step : plan->steps) names.emplace_back(step->name());
     return names;
   }
-  // Whether the plan fails where the reference executor does, with the same error.
+  // True if the plan and the reference executor fail with the same error.
   bool fails_alike() { return outcomes() == Outcomes{.both_fail = true, .agree = true}; }
-  // Whether both fail alike, or neither does.
+  // True if both fail with the same error, or neither fails.
   bool agrees() { return outcomes().agree; }
-  // Whether a call could be done again.
+  // True if the call could be recorded.
   bool was_recorded() const { return was_recorded_; }
-  // Whether the recording served for other elements, too.
+  // True if the recording was valid for other elements as well.
   bool took_others() const { return took_others_; }
 
-  // Of results, relative to them and to 1.
+  // The tolerance of results, absolute and relative.
   double tolerance = 1e-5;
 
-  // Halves where the input had floats, as the program says, too.
+  // Converts an input and its recorded dtype to `dtype`.
   void make_halves(ValueId id, Dtype dtype) {
     const Tensor& numbers = *values_[static_cast<size_t>(id)].get_if<Tensor>();
     Tensor halves = Tensor::zeros(dtype, numbers.sizes());
@@ -115,7 +115,7 @@ class Case {
             .agree = found.has_value() == expected.has_value() &&
                      (found || found.error().text() == expected.error().text())};
   }
-  // A call that is recorded, and done again with the same elements in other memory.
+  // Records a call and replays it with the same elements in other memory.
   void check_recording(const Plan& plan, Workspace& workspace, const std::vector<Value>& expected) {
     std::vector<Value> inputs = copies();
     std::vector<const Value*> given;
@@ -133,7 +133,7 @@ class Case {
     }
     if (was_recorded_) check_other_elements(recording);
   }
-  // A recording computes with what it is given, or refuses to.
+  // Replays the recording with other elements. It must compute with them, or refuse them.
   void check_other_elements(const Recording& recording) {
     std::vector<Value> inputs = copies();
     std::vector<const Value*> given;
@@ -158,7 +158,8 @@ class Case {
     constants_.push_back(known ? values_.back() : Value());
     return id;
   }
-  // What a program writes to is no weight here, so that each run begins alike.
+  // Returns copies of the inputs, so that each run starts with the same values. Weights are shared:
+  // here no program writes to them.
   std::vector<Value> copies() const {
     std::vector<Value> out;
     for (size_t i = 0; i < values_.size(); ++i)

@@ -1,5 +1,4 @@
-// Plans of programs in float16 and bfloat16: steps compute with floats and round where each node
-// does.
+// Plans in float16 and bfloat16: steps compute in float32 and round where each node rounds.
 #include "run/plan_case.h"
 
 namespace pt2::run {
@@ -7,11 +6,11 @@ namespace {
 
 NamedArgument input(ValueId id) { return named("input", Argument(id)); }
 
-// A graph of halves, whose results are given as floats.
+// A graph in float16 or bfloat16. Its results are converted to float32.
 class HalfCase {
  public:
   explicit HalfCase(Dtype dtype) : dtype_(dtype) {
-    // Steps and nodes may round different sums to neighbours.
+    // Sums in another order may round to neighbouring numbers.
     graph.tolerance = dtype == Dtype::float16 ? 2e-3 : 1.6e-2;
   }
 
@@ -38,7 +37,7 @@ class HalfCase {
         {self(id),
          named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
   }
-  // The steps but for the casts of results.
+  // Returns the names of the steps without the final conversions of results.
   Names check() {
     Names names = graph.check();
     std::erase(names, "reference");
@@ -89,8 +88,8 @@ TEST_P(PlanHalf, ImagesAreConvolvedNormalizedAndPooled) {
                                    "transposed_convolution"}));
 }
 
-// PyTorch stores the statistics of each channel in the dtype of the weights, or of the images if
-// there are none.
+// PyTorch stores the statistics of each channel in the dtype of the weights, or in that of the
+// images if there are no weights.
 TEST_P(PlanHalf, ChannelsAreNormalizedByRoundedStatistics) {
   const auto check = [&](bool has_wide_weights) {
     HalfCase halves(GetParam());
@@ -189,7 +188,7 @@ TEST_P(PlanHalf, PowersOfInfinitiesAndBoundsAreThoseOfTheReference) {
   EXPECT_FALSE(halves.check().empty());
 }
 
-// Sums round the numbers that they take, as PyTorch's do; each rest is 0 then.
+// As in PyTorch, scalar operands of sums are rounded to the dtype first. Then each difference is 0.
 TEST_P(PlanHalf, SumsTakeRoundedNumbers) {
   HalfCase halves(GetParam());
   const Sizes sizes{3, 7};
@@ -225,7 +224,8 @@ TEST_P(PlanHalf, PixelsAreMultipliedAsTheyLie) {
   }
 }
 
-// Few rows, and columns alone, are multiplied as floats.
+// Products of float16 matrices that are not weights. Few rows and single columns are converted to
+// float32.
 TEST_P(PlanHalf, MatricesThatChangeAreMultipliedAsTheyLie) {
   for (const int64_t rows : {1, 3, 5, 300}) {
     HalfCase halves(GetParam());
@@ -277,7 +277,7 @@ TEST_P(PlanHalf, MeansDivideUnroundedSums) {
   EXPECT_EQ(halves.check(), (Names{"mean", "mean", "mean"}));
 }
 
-// As a norm is written out that computes with floats.
+// The nodes of a norm that is written out and computes in float32.
 TEST_P(PlanHalf, CastsArePartsOfChains) {
   HalfCase halves(GetParam());
   halves.graph.tolerance = 1e-5;
@@ -294,7 +294,7 @@ TEST_P(PlanHalf, CastsArePartsOfChains) {
   };
   const ValueId wide = make("_to_copy.default", {self(x)}, Dtype::float32);
   const ValueId scaled = make("mul.Tensor", {self(wide), other(weight)}, Dtype::float32);
-  // Halves and floats are floats.
+  // The sum of a float32 and a float16 tensor is float32.
   const ValueId mixed = make("add.Tensor", {self(scaled), other(y)}, Dtype::float32);
   const ValueId back = make("_to_copy.default", {self(mixed)}, GetParam());
   halves.output(make("mul.Tensor", {self(back), other(x)}, GetParam()));

@@ -1,5 +1,4 @@
-// Steps that move elements, and transposed convolutions, pooling and products of many sizes and
-// strides.
+// Steps that copy elements; transposed convolutions, pooling and products of many layouts.
 #include <random>
 
 #include "run/plan_case.h"
@@ -14,7 +13,7 @@ Argument floats_list(const std::vector<double>& numbers) {
 }
 NamedArgument input(ValueId id) { return named("input", Argument(id)); }
 
-// An image that lies channels last in the plan.
+// Returns an image that the plan keeps channels last: the result of a convolution.
 ValueId rearranged(Case& graph, const Sizes& sizes) {
   const ValueId weight = graph.weight({sizes[1], sizes[1], 1, 1});
   return graph.call("conv2d.default",
@@ -25,7 +24,7 @@ ValueId turned(Case& graph, ValueId value) {
                                       named("dim1", Argument(int64_t{3}))});
 }
 
-// Nodes that take an image of 8 channels, 6 rows and 4 columns.
+// Adds nodes that take the image x of 8 channels, 6 rows and 4 columns, and counts them.
 void call_all(Case& graph, ValueId x, int& count) {
   const auto apply = [&](const std::string& target, std::vector<NamedArgument> rest) {
     rest.insert(rest.begin(), self(x));
@@ -60,7 +59,7 @@ void call_all(Case& graph, ValueId x, int& count) {
   apply("_upsample_nearest_exact2d.default", {named("output_size", ints({5, 9}))});
 }
 
-// Winograd's differences within a window would make more of the result infinite or no number.
+// Winograd's differences within a window would make more elements infinite or NaN.
 TEST(PlanLayout, ConvolutionsOfInfiniteNumbers) {
   for (const bool is_volume : {false, true}) {
     Case graph;
@@ -96,7 +95,8 @@ TEST(PlanLayout, ElementsThatMove) {
   }
 }
 
-// A filler is a float only beside floats: -0.0 is 0 beside integers, and 1e-50 a double.
+// The padding value has the dtype of the tensor: -0.0 is 0 in an integer tensor, and only a float64
+// tensor can hold 1e-50.
 TEST(PlanLayout, FillersHaveTheDtypeOfTheResult) {
   for (const Dtype dtype : {Dtype::int32, Dtype::int64, Dtype::float64, Dtype::float32})
     for (const double filler : {-0.0, 1e-50}) {
@@ -107,7 +107,7 @@ TEST(PlanLayout, FillersHaveTheDtypeOfTheResult) {
       const ValueId padded =
           graph.call("constant_pad_nd.default",
                      {self(x), named("pad", ints({1, 2})), named("value", Argument(filler))});
-      // What is lost of the filler shows in its product.
+      // The product makes a padding value that was rounded to float32 visible.
       graph.output(dtype == Dtype::float64
                        ? graph.call("mul.Tensor", {self(padded), named("other", Argument(1e50))})
                        : padded);
@@ -130,7 +130,7 @@ TEST(PlanLayout, ScalesThatFitTheSizes) {
     graph.output(
         graph.call("upsample_nearest2d.vec", {input(x), named("output_size", Argument(None{})),
                                               named("scale_factors", floats_list({scale, 2.0}))}));
-  // Sizes of 5 and 3 rows do not lie 1 / 1.7 apart: PyTorch has two kernels then.
+  // For a scale of 1.7 the sizes, 3 and 5 rows, have another ratio. PyTorch then has two kernels.
   graph.check();
   EXPECT_TRUE(graph.was_recorded());
 }
@@ -172,7 +172,7 @@ TEST(PlanLayout, ElementsPickedByConstantNumbers) {
   pick(graph, x, {std::nullopt, std::nullopt, rows, columns});
   pick(graph, x, {std::nullopt, columns});
   pick(graph, x, {std::nullopt, channels, columns});
-  // Together they are no rule for each dimension.
+  // `square` and `columns` vary together, so they do not map each dimension separately.
   pick(graph, x, {std::nullopt, std::nullopt, square, columns});
   EXPECT_EQ(graph.check(), (Names{"mapped_copy", "mapped_copy", "mapped_copy", "mapped_copy"}));
 }
@@ -323,7 +323,7 @@ TEST(PlanLayout, ProductsOfAnyRanks) {
   graph.output(graph.call("linear.default", {input(x), named("weight", Argument(weight)),
                                              named("bias", Argument(bias))}));
   graph.output(graph.call("linear.default", {input(x), named("weight", Argument(weight))}));
-  // Rows that lie across, and one matrix for all.
+  // Transposed rows; and one matrix expanded to a whole batch.
   const ValueId across = graph.call("transpose.int", {self(x), named("dim0", Argument(int64_t{0})),
                                                       named("dim1", Argument(int64_t{1}))});
   graph.output(graph.call("linear.default", {input(across), named("weight", Argument(weight)),
@@ -338,7 +338,7 @@ TEST(PlanLayout, ProductsOfAnyRanks) {
   EXPECT_EQ(std::ranges::count(names, "batch_product"), 5);
 }
 
-// As ShuffleNet writes it, around channels that lie side by side.
+// ShuffleNet's channel shuffle, on channels-last images.
 TEST(PlanLayout, ChannelsAreShuffledByViews) {
   const auto shuffle = [](Case& graph, ValueId x, const Sizes& split, const Sizes& joined) {
     const ValueId apart = graph.call("view.default", {self(x), named("size", ints(split))});

@@ -1,4 +1,4 @@
-// Bodies of loops and branches, run by plans of their own.
+// Bodies of loops and branches, which have plans of their own.
 #include "run/plan_case.h"
 
 namespace pt2::run {
@@ -63,7 +63,7 @@ struct Loop {
   }
 };
 
-// Rounds are recorded across calls; their numbers and sizes differ from call to call.
+// Recordings of rounds are kept across calls, although trip counts and sizes differ between calls.
 TEST(PlanNested, RoundsOfALoopAreThoseOfTheReference) {
   const Loop loop;
   const auto bound = bind_graph(loop.maker.graph).value();
@@ -90,7 +90,7 @@ TEST(PlanNested, RoundsOfALoopAreThoseOfTheReference) {
     }
 }
 
-// What rounds compute counts, by whichever way they are made.
+// The work of rounds counts towards the limits, whether rounds are recorded or not.
 TEST(PlanNested, RoundsAreLimited) {
   const Loop loop;
   const auto bound = bind_graph(loop.maker.graph).value();
@@ -110,7 +110,7 @@ TEST(PlanNested, RoundsAreLimited) {
   }
 }
 
-// However many bodies a program has.
+// The memory that a program's recorded rounds hold is bounded, however many bodies it has.
 TEST(PlanNested, RoundsThatAreKeptHoldLittle) {
   Workspace workspace(1);
   const auto program = std::make_shared<const int>(0), other = std::make_shared<const int>(0);
@@ -125,7 +125,7 @@ TEST(PlanNested, RoundsThatAreKeptHoldLittle) {
   EXPECT_TRUE(workspace.may_hold_nested(uint64_t{50} << 20));
 }
 
-// A body that gives what it was given, and one that writes to it.
+// A body that returns its operand, and one that writes to it.
 TEST(PlanNested, BodiesThatOnlyHandOnOrWrite) {
   for (const bool writes : {false, true}) {
     GraphMaker body;
@@ -159,7 +159,8 @@ TEST(PlanNested, BodiesThatOnlyHandOnOrWrite) {
   }
 }
 
-// Two lists where one is expected: a plan takes for known what the reference executor hands on.
+// The calls have two lists of operands instead of one. The plan must assume the same operands as
+// the reference executor passes on.
 TEST(PlanNested, OperandsAreThoseThatTheExecutorHandsOn) {
   for (const bool is_scan : {false, true}) {
     GraphMaker body;

@@ -1,4 +1,4 @@
-// Plans of functions element by element: which become one step, and that they compute the same.
+// Plans of pointwise operators: which nodes become one step, and that steps compute the same.
 #include <limits>
 
 #include "run/plan_case.h"
@@ -13,7 +13,7 @@ NamedArgument whole(std::string name, int64_t number) {
 NamedArgument other_number(double number) { return named("other", Argument(number)); }
 
 TEST(PlanPointwise, AChainIsOneStep) {
-  // GELU as GPT-2 writes it.
+  // GPT-2's GELU.
   Case graph;
   const ValueId x = graph.input({3, 5, 40});
   const ValueId cube = graph.call("pow.Tensor_Scalar", {self(x), named("exponent", Argument(3.0))});
@@ -97,7 +97,7 @@ TEST(PlanPointwise, ZerosKeepTheirSigns) {
   EXPECT_EQ(graph.check(), Names(4, "pointwise_chain"));
 }
 
-// 0 from the side that does not hold, times infinity, would be NaN.
+// The branch that does not apply gives 0; times infinity it would be NaN.
 TEST(PlanPointwise, InfiniteFactorsAreLeftToTheReference) {
   Case graph;
   const ValueId x = graph.input({5, 33});
@@ -112,14 +112,14 @@ TEST(PlanPointwise, FunctionsThatStandAlone) {
   for (const char* target : {"softplus.default", "expm1.default", "log1p.default"})
     graph.output(graph.call(target, {self(x)}));
   graph.output(graph.call("log.default", {self(graph.call("exp.default", {self(x)}))}));
-  // With another threshold it is another function.
+  // The softplus kernel is for the default threshold only.
   graph.output(graph.call("softplus.default", {self(x), named("threshold", Argument(1.0))}));
   graph.output(graph.call("leaky_relu.default", {self(x), named("negative_slope", Argument(0.0))}));
   EXPECT_EQ(graph.check(), (Names{"pointwise", "pointwise", "pointwise", "pointwise_chain",
                                   "reference", "pointwise_chain"}));
 }
 
-// Slices, broadcast operands and those that lie across.
+// Slices, broadcast operands and transposed operands.
 TEST(PlanPointwise, OperandsMayHaveAnyStrides) {
   Case graph;
   const ValueId x = graph.input({4, 6, 10});
@@ -155,7 +155,7 @@ TEST(PlanPointwise, ImagesStayAsTheyLie) {
   EXPECT_EQ(graph.check(), (Names{"convolution", "pointwise_chain"}));
 }
 
-// Where the program records dtypes, as programs do.
+// The program records dtypes, as real programs do.
 TEST(PlanPointwise, ConditionsAndCounters) {
   Case graph;
   const ValueId x = graph.input({3, 4}), y = graph.input({4}), count = graph.input({2, 3});
@@ -193,7 +193,7 @@ TEST(PlanPointwise, ConditionsAndCounters) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
-// Numbers of every kind; 37 of them fill no vector.
+// Returns ordinary and special numbers. Tests use rows of 37: no multiple of a vector's width.
 Tensor special_numbers(Dtype dtype, const Sizes& sizes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> numbers{0.0f, -0.0f, NAN,   kInfinity, -kInfinity, 1,
@@ -293,7 +293,7 @@ TEST(PlanPointwise, FunctionsOfEveryPrecision) {
   }
 }
 
-// A value that is rounded to floats between doubles is no double.
+// A float64 value that is converted to float32 and back must lose its last bits.
 TEST(PlanPointwise, ChainsComputeInOnePrecision) {
   using enum Dtype;
   Case graph;
@@ -323,11 +323,11 @@ TEST(PlanPointwise, ChainsComputeInOnePrecision) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
-// How the whole numbers of a test lie: in order, turned, or with room between them.
+// The layout of a test's integers: contiguous, transposed, or with gaps between them.
 enum class Lying : uint8_t { in_order, turned, apart };
 
-// What has all functions of whole numbers as operators: [3, 37] numbers, 37, and [3, 1] counts from
-// -1 on that bits are shifted by.
+// Operands for all integer operators: numbers of sizes [3, 37] and [37], and shift counts of sizes
+// [3, 1], which start at -1.
 class WholeNumbersCase {
  public:
   WholeNumbersCase(Dtype dtype, Lying lying) : dtype_(dtype) {
@@ -399,7 +399,7 @@ TEST(PlanPointwise, WholeNumbersAreRows) {
         numbers.make(name);
       numbers.make("logical_not.default", {}, bool_);
       numbers.make("gt.Scalar", {whole("other", 5)}, bool_);
-      // No element can be that.
+      // Elements of 8 bits cannot be 300.
       numbers.make("lt.Scalar", {whole("other", 300)}, bool_);
       for (const char* name : {"bitwise_and.Scalar", "rsub.Scalar", "__rshift__.Scalar",
                                "bitwise_left_shift.Tensor_Scalar"})
@@ -433,7 +433,7 @@ TEST(PlanPointwise, WholeNumbersBecomeFloats) {
   }
 }
 
-// As their bits say, not as the floats of a chain, whatever they are joined with.
+// Integer values inside a chain stay exact: the chain must not compute them as float32.
 TEST(PlanPointwise, NumbersThatBecomeWholeOnTheWay) {
   using enum Dtype;
   Case graph;
@@ -486,7 +486,7 @@ TEST(PlanPointwise, ShortWholeNumbers) {
     };
     make("mul.Tensor", Argument(x));
     make("sub.Tensor", Argument(int64_t{100}));
-    // 300 is no element of the short ones.
+    // Narrower dtypes cannot hold 300.
     if (dtype == Dtype::int32) make("add.Tensor", Argument(int64_t{300}));
     Names names = graph.check();
     std::erase(names, "reference");
@@ -539,7 +539,7 @@ TEST(PlanPointwise, ElementsOfAnySizeAreChosen) {
   }
 }
 
-// As the program records them.
+// Elements of other dtypes are converted according to the recorded dtypes.
 TEST(PlanPointwise, OtherElementsBecomeFloatsAndBack) {
   using enum Dtype;
   for (const Dtype dtype : {bool_, uint8, int8, int32, int64}) {
@@ -580,7 +580,7 @@ TEST(PlanPointwise, WaysBetweenTwoEnds) {
   for (const double weight : {-2.0, 0.0, 0.3, 0.5, 0.9, 2.0}) {
     Case graph;
     const ValueId x = graph.input({3, 8}), end = graph.input({8});
-    // From which end the way is computed shows where it is infinite.
+    // An infinite end shows from which end lerp interpolates.
     Tensor ends = Tensor::zeros(Dtype::float32, {8});
     ends.data<float>()[3] = INFINITY;
     graph.fill(end, std::move(ends));
@@ -628,7 +628,8 @@ TEST(PlanPointwise, CopiesLieInOrder) {
   EXPECT_EQ(graph.check(), expected);
 }
 
-// A mask times values, pixels over an image's sizes: PyTorch makes whole numbers floats first.
+// A mask times values, pixel positions divided by image sizes: PyTorch converts integers to float32
+// first.
 TEST(PlanPointwise, WholeNumbersBesideFloatsBecomeFloats) {
   const auto steps_of = [](const std::string& target, Tensor whole, bool is_first) {
     Case graph;
@@ -655,7 +656,7 @@ TEST(PlanPointwise, WholeNumbersBesideFloatsBecomeFloats) {
   mask.raw_data()[1] = std::byte{1};
   EXPECT_EQ(steps_of("mul.Tensor", mask, false), chain);
 
-  // A difference of bools is an error, whoever computes it.
+  // Subtraction of bools is an error in both engines.
   Case graph;
   const ValueId x = graph.input({3}), flag = graph.input({3});
   graph.record(x, {3}, Dtype::float32);
@@ -678,7 +679,7 @@ TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
   graph.check();
 }
 
-// Bits of floats are no bools, whatever the program records.
+// Bitwise operators refuse float operands, whatever dtype the program records.
 TEST(PlanPointwise, BitsOfFloatsAreRefused) {
   for (const char* target : {"bitwise_or.Scalar", "bitwise_and.Tensor", "bitwise_not.default"}) {
     SCOPED_TRACE(target);

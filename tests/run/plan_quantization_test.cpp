@@ -90,7 +90,7 @@ TEST(PlanQuantization, OtherDtypesOfResultsAreLeftToTheOperators) {
   EXPECT_EQ(steps(Dtype::float64), (Names{"quantization", "reference", "reference"}));
 }
 
-// Weights of int8, and a bias, on their way into a product.
+// A product with a bias and int8 weights, which the graph dequantizes.
 struct LevelProduct {
   Case graph;
   ValueId x, levels, scales, zeros, bias;
@@ -141,7 +141,7 @@ TEST(PlanQuantization, ProductsTakeLevelsOfWeights) {
     EXPECT_EQ(tensor.steps(tensor.linear(call(tensor.graph, "dequantize", tensor.levels, whole))),
               Names{"product"});
 
-    // As torchao writes it, and decompositions do.
+    // The weights are converted as in torchao's programs and in decompositions.
     LevelProduct converted(rows);
     const ValueId turned = converted.graph.call("t.default", {named("self", converted.levels)});
     const ValueId floats = converted.graph.call(
@@ -185,7 +185,7 @@ TEST(PlanQuantization, ProductsOfHalvesTakeLevels) {
   }
 }
 
-// Rows that are levels, too, are multiplied as they are.
+// If the rows are quantized as well, the product takes the quantized levels.
 TEST(PlanQuantization, ProductsTakeLevelsOfRows) {
   for (const Dtype dtype : {Dtype::uint8, Dtype::int8})
     for (const int64_t rows : {1, 40}) {
@@ -198,7 +198,7 @@ TEST(PlanQuantization, ProductsTakeLevelsOfRows) {
       EXPECT_EQ(each.steps(each.graph.call("relu.default", {named("self", sums)})),
                 (Names{"quantization", "product"}));
     }
-  // Somebody else has the floats.
+  // Here another user needs the dequantized rows.
   const Parameters p{0.01, 3, 0, 255, Dtype::uint8};
   LevelProduct shared(3);
   shared.x = call(shared.graph, "dequantize", call(shared.graph, "quantize", shared.x, p), p);
@@ -206,7 +206,7 @@ TEST(PlanQuantization, ProductsTakeLevelsOfRows) {
   EXPECT_EQ(shared.steps(shared.linear(shared.per_channel(0))), (Names{"quantization", "product"}));
 }
 
-// Floats of constants are made once, whoever takes them: no step may miss what made them.
+// Constants are dequantized once, for all users. No step may rely on the removed dequantize node.
 TEST(PlanQuantization, RowsMayBeConstant) {
   const Parameters p{0.01, 3, 0, 255, Dtype::uint8};
   LevelProduct each(3);
@@ -220,7 +220,7 @@ TEST(PlanQuantization, RowsMayBeConstant) {
   EXPECT_EQ(each.graph.check().back(), "product");
 }
 
-// As torchao writes it, with levels moved up for processors that take uint8.
+// torchao's integer product; for processors whose instructions take uint8, the levels are shifted.
 TEST(PlanQuantization, WholeNumbersAreMultipliedAsTheyAre) {
   for (const bool is_turned : {true, false}) {
     LevelProduct each(40, !is_turned);
@@ -239,7 +239,7 @@ TEST(PlanQuantization, WholeNumbersAreMultipliedAsTheyAre) {
   }
 }
 
-// Scales that each call finds for itself.
+// Scales that each call computes from its input.
 TEST(PlanQuantization, ScalesMayBeOfTheCall) {
   LevelProduct each(9);
   const std::vector<ValueId> found = each.graph.calls(
@@ -295,7 +295,7 @@ TEST(PlanQuantization, ConvolutionsTakeLevels) {
   each.graph.output(relu);
   EXPECT_EQ(each.graph.check(), (Names{"quantization", "convolution"}));
 
-  // An addend of levels, too, as in residual networks.
+  // A quantized addend, as in residual networks.
   LevelConvolution residual({18, 18, 3, 3});
   const ValueId levels = call(residual.graph, "quantize", residual.x, residual.p);
   const ValueId own = call(residual.graph, "dequantize", levels, residual.p);
@@ -304,7 +304,7 @@ TEST(PlanQuantization, ConvolutionsTakeLevels) {
       "add.Tensor", {named("self", residual.convolution(own)), named("other", other)});
   residual.graph.output(call(residual.graph, "dequantize",
                              call(residual.graph, "quantize", sums, residual.p), residual.p));
-  // Sums in another order may be a level away.
+  // Sums in another order may round to a neighbouring level.
   residual.graph.tolerance = 0.011;
   EXPECT_EQ(residual.graph.check(),
             (Names{"quantization", "dequantization", "convolution", "dequantization"}));
@@ -314,7 +314,8 @@ TEST(PlanQuantization, ConvolutionsTakeLevels) {
   EXPECT_EQ(grouped.graph.check(), (Names{"quantization", "convolution"}));
 }
 
-// Zeros around an image are zeros whatever the scale, and those of floats are levels.
+// Integer convolutions need finite scales, because padding is 0 whatever the scale, and a zero
+// point within the range of levels, because padding must be a level.
 TEST(PlanQuantization, NumbersThatAreNotFiniteAreLeftToTheOperators) {
   const Tensor scales = floats({2}, {0.1f, -3.0f});
   EXPECT_TRUE(may_multiply({0.1, 3}, Dtype::uint8, scales));
@@ -327,7 +328,8 @@ TEST(PlanQuantization, NumbersThatAreNotFiniteAreLeftToTheOperators) {
   EXPECT_FALSE(may_multiply({0.1, 3}, Dtype::uint8, floats({1}, {3e36f})));
 }
 
-// A bias that is known only when all constants are: which step there is must be asked once.
+// The value of this bias is known only after all constants are computed. The choice of the step
+// must be made once.
 TEST(PlanQuantization, BiasesMayBeQuantized) {
   LevelConvolution each({16, 18, 3, 3});
   const ValueId levels = each.graph.weight({1, 16});
@@ -348,14 +350,15 @@ TEST(PlanQuantization, BiasesMayBeQuantized) {
   EXPECT_EQ(each.graph.check().back(), "convolution");
 }
 
-// Each channel by itself is faster with floats, of which there are a few rows at a time.
+// A depthwise convolution is faster in float32, so it dequantizes a few rows at a time.
 TEST(PlanQuantization, DepthwiseConvolutionsTakeLevels) {
   LevelConvolution each({18, 1, 3, 3});
   each.graph.output(each.convolution(each.images(), 18));
   EXPECT_EQ(each.graph.check(), (Names{"quantization", "convolution"}));
 }
 
-// What stands between two of them, in the order of X86InductorQuantizer and of XNNPACKQuantizer.
+// The nodes between two quantized operators, in the order of X86InductorQuantizer and of
+// XNNPACKQuantizer.
 TEST(PlanQuantization, OneOperatorsLevelsAreTheNextOnes) {
   const auto relu6 = [](Case& graph, ValueId x) {
     return graph.call("hardtanh.default",
@@ -379,7 +382,7 @@ TEST(PlanQuantization, OneOperatorsLevelsAreTheNextOnes) {
       x = there_and_back(each.graph, x, p);
       each.graph.output(
           each.graph.call("mean.dim", {named("self", x), named("dim", ints({2, 3}))}));
-      each.graph.tolerance = 0.05;  // a level
+      each.graph.tolerance = 0.05;  // one level
       EXPECT_EQ(each.graph.check(),
                 (Names{"quantization", "convolution", "convolution", "dequantization", "mean"}));
     }
@@ -396,7 +399,7 @@ TEST(PlanQuantization, OneOperatorsLevelsAreTheNextOnes) {
   }
 }
 
-// A caller's memory of bytes, and signals as well as images.
+// Quantized results, of images and of one-dimensional signals.
 TEST(PlanQuantization, LevelsMayBeResults) {
   LevelConvolution images({20, 18, 3, 3});
   images.graph.output(
@@ -416,7 +419,7 @@ TEST(PlanQuantization, LevelsMayBeResults) {
   EXPECT_EQ(signals.check(), (Names{"quantization", "convolution"}));
 }
 
-// Where a product cannot have them, or somebody else has floats, they are made once.
+// Weights are dequantized once if a product cannot take levels or another user needs the floats.
 TEST(PlanQuantization, OtherLevelsOfWeightsBecomeFloatsOnce) {
   LevelProduct shifted(3);
   Tensor zeros = Tensor::zeros(Dtype::int64, {shifted.columns});
@@ -432,7 +435,7 @@ TEST(PlanQuantization, OtherLevelsOfWeightsBecomeFloatsOnce) {
   EXPECT_EQ(along.steps(sums), Names{"product"});
 
   Case graph;
-  const Sizes sizes{4200, 1100};  // more floats than other constants may make
+  const Sizes sizes{4200, 1100};  // more floats than the bound for other computed constants
   const ValueId levels = graph.weight({1});
   graph.fill(levels, Tensor::zeros(Dtype::int8, sizes));
   const ValueId floats =

@@ -14,7 +14,8 @@ struct Network {
   std::optional<Dtype> halves{};
 };
 
-// Halves as floats, which cases compare.
+// Makes a value a result. Float16 and bfloat16 values are converted to float32, which Case
+// compares.
 void output_floats(Case& graph, ValueId id, bool are_halves) {
   const ScalarType floats{dtype_info(Dtype::float32).schema_number};
   graph.output(!are_halves
@@ -26,10 +27,10 @@ Names without_casts(Names names, bool are_halves) {
   return names;
 }
 
-// What the plan makes of a network of 3 sequences of 5 steps of 6 features, 9 hidden units.
+// Returns the steps of a network with 3 sequences, 5 time steps, 6 features and 9 hidden units.
 Names check(const Network& network) {
   Case graph;
-  // The reference executor rounds sums and states of halves, the step its results.
+  // The reference executor rounds sums and states to 16 bits, the step rounds only its results.
   if (network.halves) graph.tolerance = network.halves == Dtype::float16 ? 1e-2 : 8e-2;
   const auto rounded = [&](ValueId id) {
     if (network.halves) graph.make_halves(id, *network.halves);
@@ -99,7 +100,7 @@ TEST(PlanRecurrent, NetworksOfHalves) {
     }
 }
 
-// What the plan makes of `steps` cells behind one another.
+// Returns the steps of a sequence of recurrent cells.
 Names check_cells(const std::string& name, bool has_biases, int64_t batch,
                   std::optional<Dtype> halves = std::nullopt) {
   Case graph;

@@ -1,4 +1,4 @@
-// Plans: which nodes become one step, and that they compute what the nodes do one by one.
+// Plans: which nodes become one step, and that steps compute what the single nodes compute.
 #include <algorithm>
 
 #include "ops/loops.h"
@@ -58,8 +58,8 @@ TEST(Plan, NodesWithoutAResultOfTheirOwnAreTheReferenceExecutors) {
   EXPECT_EQ(graph.check(), (Names{"reference", "reference", "pointwise"}));
 }
 
-// Steps take more than operators do: rows of any rank, batches that broadcast, and tensors for
-// numbers.
+// Steps accept more than operators: rows of any rank, broadcast batches, tensors as scalars. The
+// plan must refuse what the operator refuses.
 TEST(Plan, WhatAnOperatorRefusesIsRefused) {
   struct Refused {
     const char* target;
@@ -84,7 +84,7 @@ TEST(Plan, WhatAnOperatorRefusesIsRefused) {
   }
 }
 
-// Also where it stands before the node whose step takes it in.
+// The same for an operator that the step of a later node absorbs.
 TEST(Plan, WhatAnOperatorRefusesIsRefusedInAChain) {
   Case graph;
   const ValueId x = graph.input({3}), number = graph.input({});
@@ -112,7 +112,8 @@ TEST(Plan, ViewsOfImagesSeeThemInTheirOrder) {
   EXPECT_EQ(graph.check(), (Names{"convolution", "reference", "product", "reference"}));
 }
 
-// PyTorch's results of elementwise operators lie as their operands, and so have the view.
+// In PyTorch the result of a pointwise operator has the strides of its operands. The view exists
+// only for these strides.
 TEST(Plan, ViewsThatExistOnlyOfTheProgramsOwnStrides) {
   Case graph;
   const ValueId x = graph.input({2, 6, 5, 8});
@@ -187,7 +188,7 @@ TEST(Plan, AttentionWithAMaskOfBools) {
   EXPECT_EQ(graph.check(), Names{"attention"});
 }
 
-// Heads of windows, as NesT has them: what lies before the last four dimensions are more of them.
+// NesT attends within windows. Dimensions before the last four are further batch dimensions.
 TEST(Plan, AttentionOfMoreDimensions) {
   Case graph;
   const ValueId q = graph.input({2, 3, 4, 5, 8}), v = graph.input({2, 3, 4, 6, 3});
@@ -199,7 +200,7 @@ TEST(Plan, AttentionOfMoreDimensions) {
   EXPECT_EQ(graph.check(), (Names{"reference", "attention"}));
 }
 
-// softmax(q k^T) v, taken apart; the softmax is over `dim`.
+// Returns the steps of softmax(q k^T) v as single nodes, with the softmax over `dim`.
 Names steps_of_attention(const Sizes& rows, int64_t dim, bool adds_scores_twice) {
   Case graph;
   const size_t rank = rows.size();
@@ -232,7 +233,7 @@ TEST(Plan, AttentionOfItsPartsAlone) {
   };
   EXPECT_TRUE(has_attention(steps_of_attention({2, 3, 5, 8}, 3, false)));
   EXPECT_TRUE(has_attention(steps_of_attention({2, 2, 3, 5, 8}, 4, false)));
-  // No step computes a mask that it makes itself, or a softmax over queries.
+  // No attention step adds the scores as a mask, or takes the softmax over queries.
   EXPECT_FALSE(has_attention(steps_of_attention({2, 3, 5, 8}, -1, true)));
   EXPECT_FALSE(has_attention(steps_of_attention({2, 2, 3, 5, 8}, 3, false)));
 }
@@ -274,7 +275,7 @@ TEST(Plan, ZerosAroundAnImageAreTheConvolutions) {
   };
   convolve(padded("constant_pad_nd.default", {1, 2, 0, 3}, named("value", Argument(0.0))));
   convolve(padded("pad.default", {0, 1}, named("mode", Argument(std::string("constant")))));
-  // These are not zeros around it.
+  // These nodes do not pad with zeros.
   convolve(padded("constant_pad_nd.default", {1, 1}, named("value", Argument(1.0))));
   convolve(padded("constant_pad_nd.default", {1, -1}, named("value", Argument(0.0))));
   convolve(padded("pad.default", {1, 1, 1, 1}, named("mode", Argument(std::string("reflect")))));
@@ -292,11 +293,11 @@ TEST(Plan, ABatchNormalizationThatWasTakenApartIsTheConvolutions) {
   const auto scaled = [&](ValueId value, const Sizes& sizes) {
     return graph.call("mul.Tensor", {self(value), other(graph.weight(sizes))});
   };
-  // FrozenBatchNorm2d.
+  // The nodes of FrozenBatchNorm2d.
   const ValueId a = graph.call(
       "add.Tensor", {self(graph.weight({4, 1, 1})), other(scaled(convolved(), {1, 4, 1, 1}))});
   graph.output(graph.call("relu.default", {self(a)}));
-  // Scales of rows and of images are no channels'.
+  // These scale columns, rows or images, not channels.
   graph.output(scaled(convolved(), {5}));
   graph.output(scaled(convolved(), {6, 1}));
   graph.output(scaled(convolved(), {2, 1, 1, 1}));
@@ -322,7 +323,7 @@ TEST(Plan, WhatWeightsAloneDecideIsComputedOnce) {
   const ValueId twice = graph.call("add.Tensor", {self(turned), other(turned)});
   graph.output(
       graph.call("mm.default", {self(graph.input({7, 4})), named("mat2", Argument(twice))}));
-  // The caller may write to results, not to what later calls need.
+  // The caller may write to results, so this one must be a copy of the constant for later calls.
   graph.output(twice);
   EXPECT_EQ(graph.check(), Names{"product"});
 }
@@ -367,7 +368,7 @@ TEST(Plan, AnAddendThatBroadcastsTheProductIsAddedBehindViewsToo) {
   EXPECT_EQ(graph.check(), Names{"product"});
 }
 
-// Small whole numbers, whose sums are exact: results are rounded alike then.
+// The operands are small integers, whose sums are exact. So results are rounded alike.
 TEST(Plan, HalvesAreMultipliedAsFloats) {
   for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16})
     for (const int64_t rows : {1, 5, 300}) {
@@ -424,11 +425,11 @@ TEST(Plan, RowsArePickedByAnIndex) {
   EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5, 7}, false));
   EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5}, false));
   EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5, 2, 3}, true));
-  // Those that count from the end are the reference kernel's.
+  // Indices that count from the end are left to the reference kernel.
   EXPECT_TRUE(check({1, -1, 4, 4, -2, 3}, {5, 7}, false));
 }
 
-// A recording copies inputs and results.
+// A recording copies inputs and results, which must not cost more than the computation.
 TEST(Plan, CallsThatCopyMoreThanTheyComputeAreNotRecorded) {
   for (const int64_t rows : {40, 4000}) {
     Case graph;
@@ -473,7 +474,7 @@ TEST(Plan, VolumesAreConvolvedSliceBySlice) {
   for (const Shape& shape :
        {Shape{{1, 1, 1}, {0, 0, 0}, {1, 1, 1}}, Shape{{2, 1, 2}, {1, 1, 2}, {1, 1, 1}, 1, false},
         Shape{{1, 2, 1}, {3, 0, 1}, {2, 1, 1}},
-        // Slices of zeros alone.
+        // Some windows contain only padding.
         Shape{{1, 1, 1}, {6, 1, 1}, {1, 1, 1}, 2}}) {
     Case graph;
     const ValueId x = graph.input({2, 4, 5, 6, 7});
@@ -492,7 +493,7 @@ TEST(Plan, VolumesAreConvolvedSliceBySlice) {
   }
 }
 
-// Images that lie channels last beside others, and parts of tensors.
+// Concatenates channels-last images with other ones, and slices of tensors.
 TEST(Plan, WhateverLiesIsConcatenated) {
   Case graph;
   const ValueId x = graph.input({2, 3, 5, 6});
@@ -527,7 +528,7 @@ TEST(Plan, WhateverLiesIsConcatenated) {
   EXPECT_TRUE(graph.was_recorded() && graph.took_others());
 }
 
-// Time embeddings of images: a number for each channel of each image is no addend of a kernel.
+// A time embedding has a number for each channel of each image, which convolutions cannot add.
 TEST(Plan, NumbersOfChannelsAreAddedToImages) {
   Case graph;
   const ValueId x = graph.input({2, 3, 5, 6});
@@ -550,7 +551,7 @@ TEST(Plan, NumbersOfChannelsAreAddedToImages) {
             (Names{"convolution", "product", "reference", "reference", "pointwise"}));
 }
 
-// What follows was made for the sizes and numbers that there were.
+// A recording holds for the sizes and scalars of the recorded call only.
 TEST(Plan, RecordingsRefuseElementsThatChangeSizesOrNumbers) {
   const auto at_least = [](float least) {
     Case graph;
@@ -567,7 +568,7 @@ TEST(Plan, RecordingsRefuseElementsThatChangeSizesOrNumbers) {
   EXPECT_FALSE(at_least(0.5f));
 }
 
-// Normalization of images in groups of channels, in either layout, and the activation behind it.
+// Group normalization of images in either layout, with the activation after it.
 TEST(Plan, GroupsOfChannelsAreNormalizedByAKernel) {
   Case graph;
   const ValueId x = graph.input({2, 4, 5, 5});
@@ -590,7 +591,7 @@ TEST(Plan, GroupsOfChannelsAreNormalizedByAKernel) {
   EXPECT_TRUE(graph.took_others());
 }
 
-// Convolutions with standardized weights: all of them, in a model of any size.
+// Values computed from large weights, such as standardized convolution weights, are computed once.
 TEST(Plan, WhatIsMadeOfLargeWeightsIsComputedOnce) {
   Case graph;
   const ValueId turned = graph.call("neg.default", {self(graph.weight({20, 1 << 18}))});

@@ -1,4 +1,4 @@
-// Plans of what programs do while they train: statistics of a batch, state that they write to.
+// Plans of training programs: batch statistics, and state that the program writes.
 #include "pt2/ir/program.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
@@ -14,8 +14,7 @@ struct Norm {
   bool relu = false;
 };
 
-// What the plan makes of a batch normalization in training, behind a convolution where there are
-// images.
+// Returns the steps of a batch normalization in training. Images first go through a convolution.
 Names check(const Norm& norm, const Sizes& sizes) {
   Case graph;
   ValueId x = graph.input(sizes);
@@ -40,7 +39,7 @@ Names check(const Norm& norm, const Sizes& sizes) {
   const auto results = graph.calls(norm.target, std::move(arguments), norm.results);
   graph.output(norm.relu ? graph.call("relu.default", {self(results[0])}) : results[0]);
   for (size_t i = 1; i < results.size(); ++i) graph.output(results[i]);
-  // What was written in place.
+  // The statistics that were updated in place become results as well.
   if (norm.results < 5)
     for (const ValueId id : running)
       graph.output(graph.call("mul.Tensor", {self(id), named("other", Argument(1.0))}));
@@ -64,7 +63,7 @@ TEST(PlanTraining, BatchesAreNormalizedByAKernel) {
       (Names{"convolution", "batch_norm"}));
 }
 
-// The statistics of one number are the reference kernel's affair.
+// With one element per channel the step gives the results of the reference kernel.
 TEST(PlanTraining, OneNumberHasNoVariance) {
   Case graph;
   const ValueId x = graph.input({1, 3});
@@ -82,7 +81,8 @@ std::shared_ptr<const Package> corpus_package(const std::string& name) {
   return std::make_shared<const Package>(Package::open(path).value());
 }
 
-// A program that writes its buffer `total` behind its last node returns a view of it, too.
+// Returns a program with a view of its buffer `total`, which is written after the last node, as a
+// result.
 std::shared_ptr<const Package> package_with_view_of_state(const std::string& view,
                                                           std::vector<NamedArgument> arguments) {
   const auto package = corpus_package("buffer_mutation_functional");
@@ -120,8 +120,7 @@ std::vector<Value> inputs_of(const Model& model, float start) {
   return inputs;
 }
 
-// Calls that are done again write the same state as those that are made in full, each session's
-// its own.
+// Recorded calls write the same state as full calls, and each session has its own state.
 void check_calls_with_state(const std::shared_ptr<const Package>& package) {
   const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
               reference = Model::from_package(package, {.engine = EngineKind::reference}).value();
@@ -155,7 +154,7 @@ TEST(PlanTraining, StateIsWrittenByCallsThatAreDoneAgain) {
   }
 }
 
-// As in PyTorch, the view shows what is written behind the last node.
+// As in PyTorch, the view shows the value that is written after the last node.
 TEST(PlanTraining, ResultsMayBeViewsOfState) {
   check_calls_with_state(package_with_view_of_state("alias.default", {}));
   check_calls_with_state(package_with_view_of_state(

@@ -1,4 +1,4 @@
-// Libraries of operators: which ones load, and the errors for those that do not.
+// Operator libraries: valid ones load, and others give the right error.
 #include "pt2/ops/plugin.h"
 
 #include <gtest/gtest.h>

@@ -63,7 +63,7 @@ TEST(Regions, WhileLoopRunsUntilItsConditionFails) {
   const auto outputs = execute(graph, {Value(floats({}, {3}))});
   ASSERT_TRUE(outputs) << outputs.error().text();
   EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{24}));
-  // Even with zero rounds the result is a copy of the input.
+  // With zero rounds the result is still a copy of the input.
   const Tensor large = floats({}, {30});
   const auto same = execute(graph, {Value(large)});
   ASSERT_TRUE(same) << same.error().text();
@@ -83,7 +83,7 @@ TEST(Regions, EndlessLoopsAreStopped) {
   const auto bound = bind_graph(graph);
   ASSERT_TRUE(bound) << bound.error().text();
   ops::Context context;
-  // Twice zero is zero.
+  // 0 doubled stays 0, so the loop never ends.
   const auto outputs =
       Executor(context, {.max_loop_rounds = 100}).run(**bound, {Value(floats({}, {0}))});
   ASSERT_FALSE(outputs);
@@ -91,7 +91,8 @@ TEST(Regions, EndlessLoopsAreStopped) {
   EXPECT_NE(outputs.error().text().find("100 rounds"), std::string::npos);
 }
 
-// A quantile sorts, takes and interpolates; each costs time, however few elements there are.
+// A quantile sorts, gathers and interpolates. Each part counts as work, however few elements there
+// are.
 TEST(Regions, WorkInsideOfOperatorsCounts) {
   const auto work_of = [](const char* target, std::vector<NamedArgument> inputs) {
     GraphMaker maker;
@@ -111,7 +112,7 @@ TEST(Regions, WorkInsideOfOperatorsCounts) {
             4 * work_of("torch.ops.aten.sin.default", {}));
 }
 
-// Release 2.6 passes a dimension and a direction.
+// Release 2.6 passes the dimension and the direction as arguments.
 TEST(Regions, ScanGoesBackwardsAlongADimension) {
   GraphMaker step;
   const ValueId carried = step.input("carried");
@@ -140,7 +141,7 @@ TEST(Regions, ScanGoesBackwardsAlongADimension) {
   EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{6, 25, 5, 21, 3, 16}));
 }
 
-// What loops gather takes memory, even where no round makes a tensor: here each gives what it got.
+// Stacked results of loops take memory even if bodies make no tensor, but return their operand.
 TEST(Regions, WhatLoopsGatherIsCounted) {
   constexpr int64_t kRounds = 10'000;
   const Value many(Tensor::zeros(Dtype::float32, {1}).with_view({kRounds}, {0}, 0));
@@ -166,7 +167,8 @@ TEST(Regions, WhatLoopsGatherIsCounted) {
   EXPECT_EQ(error_of("while_loop_stack_output", less_than(20), false), ErrorCode::limit);
 }
 
-// A vmap region over input "x" with the nodes that `body` adds; its result's batch dimension is 0.
+// Returns a vmap region over the input "x" with the nodes that `body` adds. The batch dimension of
+// its result is 0.
 Graph vmap_graph(GraphMaker& maker, int64_t dim,
                  const std::function<ValueId(GraphMaker&, ValueId)>& body) {
   const ValueId x = maker.input("x");
@@ -213,7 +215,7 @@ TEST(Regions, BatchDimensionsAreChangedInsideVmapOnly) {
 
 TEST(Regions, VmapRunsOperatorsOncePerElement) {
   GraphMaker maker;
-  // Along dim 1 of [3, 2]: each element is a column of three.
+  // The batch dimension is dim 1 of [3, 2], so each element is a column of three numbers.
   const Graph graph = vmap_graph(maker, 1, [](GraphMaker& inner, ValueId column) {
     return inner.call("torch.ops.aten.dot.default",
                       {named("self", column), named("tensor", column)});
@@ -227,8 +229,8 @@ TEST(Regions, VmapRunsOperatorsOncePerElement) {
   EXPECT_EQ((*empty)[0].get_if<Tensor>()->sizes(), (Sizes{0}));
 }
 
-// Eight times the nodes take some eight times as long, and not the square of it: no node of a
-// region looks at the values of the others.
+// Eight times the nodes take about eight times as long, not 64 times: a node of a region must not
+// visit the values of the other nodes.
 TEST(Regions, VmapTakesTimeInProportionToItsNodes) {
   const auto seconds = [](int nodes) {
     GraphMaker maker;
@@ -288,7 +290,7 @@ TEST(Regions, VmapRefusesWritesToWhatAllElementsShare) {
   EXPECT_EQ(bound.error().message, "a tensor without batch dimension is written to inside vmap");
 }
 
-// Numbers drawn once for all elements, and numbers drawn for each.
+// randomness='same' means one draw for all elements of the batch, 'different' a draw for each.
 TEST(Regions, VmapRefusesToDrawOtherRandomNumbersThanItsRandomnessAsksFor) {
   const auto refusal = [](const char* randomness, bool of_the_element, bool trains) {
     GraphMaker maker;

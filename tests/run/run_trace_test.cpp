@@ -50,7 +50,7 @@ TEST(Trace, NamesTheFirstDifference) {
   EXPECT_FALSE(tolerant->first);
 }
 
-// Every node has the largest accepted error; the errors must not accumulate.
+// Every node has the largest accepted error. The errors of successive nodes must not add up.
 TEST(Trace, ErrorsDoNotAddUp) {
   const Model model = corpus_model("mlp");
   auto trace = read_tensor_file(PT2_TEST_DATA "/traces/mlp.safetensors").value();

@@ -109,7 +109,7 @@ TEST(ScriptObjects, OtherObjectsAreRefused) {
             "");
 }
 
-// Written by torch._C._pickle_save, like the records of single objects since 2.8.
+// torch._C._pickle_save wrote this file, as it writes the records of single objects since 2.8.
 TEST(ScriptObjects, AreReadFromRecordsOfTheirOwn) {
   const auto pickle = read_torch_save(mapped(data_file("packed_linear.pt")), PickleMode::listing);
   ASSERT_TRUE(pickle) << pickle.error().text();
@@ -128,7 +128,7 @@ TEST(ScriptObjects, AreReadFromRecordsOfTheirOwn) {
 }
 
 TEST(ScriptObjects, AStateThatNestsInItselfIsRefused) {
-  // l = []; l.append(l), as an object's state.
+  // The object's state is l, after l = []; l.append(l).
   using namespace std::string_literals;
   const std::string bytes = "c__torch__\nMine\n)\x81]q\0h\0ab."s;
   const auto pickle = read_pickle(std::as_bytes(std::span(bytes)), PickleMode::listing, {});

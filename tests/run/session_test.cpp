@@ -25,7 +25,7 @@ Model corpus_model(const std::string& name) {
   return Model::from_package(corpus_package(name)).value();
 }
 
-// 1, 2, 3, … in the input's sizes; dynamic dimensions get the size `dynamic`.
+// Returns 1, 2, 3, … in the input's sizes. Symbolic sizes become `dynamic`.
 Value counted(const ModelValue& input, int64_t dynamic = 4) {
   Sizes sizes;
   for (const SymInt& size : input.tensor->sizes)
@@ -91,7 +91,7 @@ TEST(Session, GeneratorsMoveOnInTheSessionAlone) {
   EXPECT_NE(second, first);
   EXPECT_EQ(drawn(fork), second);
   Session other(model);
-  other.seed(5);  // is for what names no generator
+  other.seed(5);  // does not affect operators that name a generator
   EXPECT_EQ(drawn(other), first);
 }
 
@@ -144,7 +144,7 @@ TEST(Session, RefusesATensorWithoutMemory) {
   const Model model = corpus_model("input_mutation");
   std::vector<Value> inputs = counted_inputs(model);
   Session session(model);
-  // Both engines' first calls, and what the planned one does again without most checks.
+  // Later calls of the planned engine are recorded ones, which skip most checks.
   for (int calls = 0; calls < 4; ++calls) {
     float* nothing = nullptr;
     for (const Tensor& tensor :
@@ -179,8 +179,8 @@ concept LendsItsWarnings = requires(T package) {
 };
 static_assert(!LendsItsInputs<Model> && !LendsItsProgram<Model> && !LendsItsWarnings<Package>);
 
-// PyTorch loads such weights; the first of these would broadcast, the second be converted, and the
-// program give another result than the exported one.
+// PyTorch loads such weights. The first would broadcast and the second would be converted, so the
+// program would give other results than the exported one.
 TEST(Model, NamesAWeightThatIsNotAsRecorded) {
   ProgramBuilder builder;
   const ValueId weight = builder.parameter("w", builder.tensor(Dtype::float32, {2}));
@@ -217,8 +217,8 @@ Model built_model(ProgramBuilder builder, std::vector<SavedTensor> weights,
   return Model::load(path, options).value();
 }
 
-// The plan that knows nothing of the bias needs a copy of the state's weights, which lie in
-// columns.
+// After the bias changed, the plan that does not assume its value needs a row-major copy of the
+// state's weights, which exceeds the limit.
 TEST(Session, OtherWeightsWithoutAPlanAreAnErrorEachTime) {
   constexpr int64_t kUnits = 64;
   ProgramBuilder builder;
@@ -261,7 +261,8 @@ TEST(Session, OtherWeightsWithoutAPlanAreAnErrorEachTime) {
   }
 }
 
-// Two storages may be of the same memory. What the program reads before it writes is not changed.
+// Two storages may borrow the same memory. A value that the program reads before the write must not
+// change.
 TEST(Session, InputsMayBorrowTheSameMemory) {
   ProgramBuilder builder;
   const TensorMeta meta = builder.tensor(Dtype::float32, {3});
@@ -276,7 +277,7 @@ TEST(Session, InputsMayBorrowTheSameMemory) {
   EXPECT_EQ(memory[0], -2);
 }
 
-// Where there is nothing to write, no memory is missing.
+// A written input without elements needs no memory.
 TEST(Session, TakesEmptyTensorsWithoutMemory) {
   const std::string path = std::string(PT2_TEST_DATA) + "/hostile/run-empty-written-input.pt2";
   for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
@@ -299,7 +300,7 @@ TEST(Session, TakesEmptyTensorsWithoutMemory) {
 TEST(Session, InputsThatAreMadeUpRaiseNoLimits) {
   const LoadOptions options{.limits = {.max_work = 3'000'000}};
   const Model model = Model::from_package(corpus_package("dim_auto"), options).value();
-  const int64_t rows = 200'000;  // 4 MB of x, and as much more work
+  const int64_t rows = 200'000;  // x has 4 MB, and the work is of the same order
   std::vector<Value> inputs{Value(Tensor::zeros(Dtype::float32, {rows, 5})),
                             Value(Tensor::zeros(Dtype::float32, {5, 4}))};
   EXPECT_TRUE(Session(model).run(inputs));
@@ -317,7 +318,7 @@ TEST(RunInto, FillsStridedMemory) {
   const Value expected = session.run(inputs).value()[0];
   const Sizes sizes = expected.get_if<Tensor>()->sizes();
   ASSERT_EQ(sizes.size(), 2u);
-  // Column-major, inside a larger buffer.
+  // The result is column-major and lies inside a larger buffer.
   std::vector<float> buffer(static_cast<size_t>(2 + sizes[0] * sizes[1]), -1.0f);
   const auto storage = Storage::borrow(std::as_writable_bytes(std::span(buffer)), nullptr);
   const Tensor memory = Tensor::view_of(storage, Dtype::float32, sizes, {1, sizes[0]}, 1).value();
@@ -383,7 +384,7 @@ TEST(RunInto, RefusesMemoryThatDoesNotFit) {
   EXPECT_FALSE(session.run_into(inputs, none));
 }
 
-// The file records a result of 2 x 9223372036854775807 elements, which is none.
+// Output tensors without memory are refused, by recorded calls as well.
 TEST(RunInto, RefusesWhatHasNoMemory) {
   const Model model = corpus_model("mlp");
   Session session(model);
@@ -402,6 +403,7 @@ TEST(RunInto, RefusesWhatHasNoMemory) {
   EXPECT_EQ(refused.error().code, ErrorCode::argument);
 }
 
+// The file records a result of 2 x 9223372036854775807 elements, which no tensor can have.
 TEST(RunInto, SurvivesSizesThatCannotBe) {
   const std::string path = std::string(PT2_TEST_DATA) + "/hostile/run-into-more-than-counts.pt2";
   const Model model = Model::load(path).value();
@@ -468,7 +470,7 @@ TEST(OutputMemory, AsksNoMoreAfterAnError) {
 
 // --- calls that are given up
 
-// carried -> carried, as long as 0 == 0.
+// A loop whose condition, x == x, always holds. Its body returns its operand.
 Graph endless_loop(bool with_body) {
   GraphMaker condition;
   const ValueId x = condition.input("x");
@@ -545,12 +547,12 @@ TEST(Cancellation, EndsARunThatTheCallerStops) {
   EXPECT_TRUE(session.run(inputs));
 }
 
-// Also where a nested graph has the node.
+// An observer may remove itself while it runs.
 TEST(Observers, MayEndTheirOwnWork) {
   const Model model = corpus_model("mlp");
   Session session(model);
   std::vector<Value> inputs = counted_inputs(model);
-  // Larger than what a std::function holds in itself.
+  // Too large for std::function to store without an allocation.
   std::array<size_t, 8> told{};
   size_t calls = 0;
   session.observe([&session, &calls, told](const ObservedValue&) mutable -> Result<void> {
@@ -587,7 +589,8 @@ TEST(Observers, EndARunWithTheirOwnErrors) {
 
 // --- engines
 
-// Returns the number of its calls, in the caller's memory where there is some.
+// Fills its result with 10 times the number of its calls plus the number of threads. Uses the
+// caller's memory for the result if there is some.
 struct CountingSession final : EngineSession {
   explicit CountingSession(unsigned thread_count) : threads(thread_count) {}
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) override {
@@ -639,7 +642,7 @@ TEST(Engine, StandsBesideTheReference) {
   EXPECT_FALSE(session.run(std::span<Value>()));
 }
 
-// Each node is in one step, but for dropout, which does nothing outside of training.
+// Each node is in exactly one step, except dropout, which does nothing outside of training.
 TEST(Plan, IsToldByTheModel) {
   const std::string path = std::string(PT2_TEST_DATA) + "/../../examples/digits.pt2";
   const Model model = Model::load(path).value();
@@ -653,7 +656,7 @@ TEST(Plan, IsToldByTheModel) {
   EXPECT_TRUE(Model::load(path, {.engine = EngineKind::reference}).value().plan().empty());
 }
 
-// subtract() and clip() are sub() and clamp(), which have steps.
+// subtract() and clip() are other names of sub() and clamp(), for which there are steps.
 TEST(Plan, OtherNamesOfOperatorsAreTheOperators) {
   ProgramBuilder builder;
   const TensorMeta meta = builder.tensor(Dtype::float32, {3});

@@ -1,5 +1,5 @@
-// Sparse constants become dense where the program converts them first. A file can neither make them
-// larger than allowed nor write out of bounds.
+// Sparse constants become dense if the program only converts them to dense tensors. A hostile file
+// can neither exceed the limits nor cause writes out of bounds.
 #include "run/sparse_constants.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(SparseConstants, BecomeDense) {
       graph, "s", coo({2, 3}, {0, 1, 1, 2, 0, 0}, {2, 3}, floats({3}, {5, 1, 2})), {});
   ASSERT_TRUE(dense) << dense.error().text();
   EXPECT_EQ(elements(Value(*dense)), (std::vector<float>{0, 0, 5, 3, 0, 0}));
-  // One sparse dimension, rows of two.
+  // One sparse dimension; each value is a row of two.
   const auto rows =
       dense_constant(graph, "s", coo({3, 2}, {2}, {1, 1}, floats({1, 2}, {7, 8})), {});
   ASSERT_TRUE(rows) << rows.error().text();
@@ -61,10 +61,10 @@ TEST(SparseConstants, AreCheckedBeforeAnythingIsAllocated) {
   EXPECT_EQ(code(coo({int64_t{1} << 62, int64_t{1} << 62}, {0, 0}, {2, 1}, one)), ErrorCode::limit);
   EXPECT_EQ(code(coo({251}, {0}, {1, 1}, one)), ErrorCode::limit);
   EXPECT_EQ(code(coo({250}, {0}, {1, 1}, one)), std::nullopt);
-  EXPECT_EQ(code(coo({2}, {2}, {1, 1}, one)), ErrorCode::invalid);     // outside
-  EXPECT_EQ(code(coo({2}, {0, 1}, {1, 2}, one)), ErrorCode::invalid);  // two places, one value
+  EXPECT_EQ(code(coo({2}, {2}, {1, 1}, one)), ErrorCode::invalid);     // index out of bounds
+  EXPECT_EQ(code(coo({2}, {0, 1}, {1, 2}, one)), ErrorCode::invalid);  // two indices, one value
   EXPECT_EQ(code(coo({2, 2}, {0}, {1, 1}, one)), ErrorCode::invalid);  // too few dimensions
-  EXPECT_EQ(code(coo({2}, {0}, {1}, one)), ErrorCode::invalid);        // indices of one dimension
+  EXPECT_EQ(code(coo({2}, {0}, {1}, one)), ErrorCode::invalid);        // indices have one dim
   EXPECT_EQ(code(coo({2, 3}, {0}, {1, 1}, floats({1, 2}, {1, 2}))), ErrorCode::invalid);
 }
 

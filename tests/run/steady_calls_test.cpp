@@ -1,5 +1,5 @@
-// Calls like the ones before them: they allocate nothing, give the same results, and are found
-// where they may be done again.
+// Repeated calls of equal sizes: they allocate nothing and give the same results, and the session
+// detects when a recorded call may be replayed.
 #include <gtest/gtest.h>
 
 #include "pt2/model.h"
@@ -13,7 +13,7 @@ Model corpus_model(const std::string& name) {
   return Model::load(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2").value();
 }
 
-// Numbers that differ, and that call to call add `start`.
+// Returns varying numbers that begin at `start`, so that calls with another `start` differ.
 Value numbers(const ModelValue& input, float start) {
   Sizes sizes;
   for (const SymInt& size : input.tensor->sizes)
@@ -29,7 +29,7 @@ std::vector<Value> inputs_of(const Model& model, float start) {
   return inputs;
 }
 
-// What a session that has made no call before computes.
+// Returns the result of the first call of a new session.
 std::vector<float> expected(const Model& model, float start) {
   std::vector<Value> inputs = inputs_of(model, start);
   return elements(Session(model).run(inputs).value()[0]);
@@ -58,7 +58,7 @@ TEST(SteadyCalls, AllocateNothing) {
         const Result<void> done = session.run_into(inputs, outputs);
         const size_t count = test::allocations() - before;
         ASSERT_TRUE(done);
-        // The second call is the one that is done again.
+        // The second call is recorded, and later calls replay it.
         EXPECT_TRUE(call < 2 || count == 0) << "call " << call << ": " << count << " allocations";
         EXPECT_EQ(elements(outputs[0]), expected(model, start));
       }
@@ -112,7 +112,7 @@ TEST(SteadyCalls, OtherWeightsAreSeen) {
       ASSERT_TRUE(each->run_into(inputs, outputs));
       EXPECT_NE(elements(outputs[0]), before);
     }
-  // Others of the model have its weights.
+  // Other sessions of the model have the original weights.
   Session other(model);
   for (int call = 0; call < 3; ++call) {
     ASSERT_TRUE(other.run_into(inputs, outputs));
@@ -133,7 +133,7 @@ TEST(SteadyCalls, AreGivenUpLikeOthers) {
   EXPECT_EQ(done.error().code, ErrorCode::cancelled);
 }
 
-// Who may be interrupted (Ctrl-C in Python) is no slower for it.
+// Calls that may be interrupted (Ctrl-C in Python) are replayed as well.
 TEST(SteadyCalls, AskWhetherToStop) {
   const Model model = corpus_model("transformer");
   Session session(model);

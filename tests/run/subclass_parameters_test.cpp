@@ -1,5 +1,4 @@
-// A parameter that is a tensor subclass becomes its inner tensors, as far as the program takes
-// these.
+// A parameter that is a tensor subclass is replaced by those inner tensors that the program uses.
 #include "run/subclass_parameters.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A tensor may have any number of elements that lie in one place, and a small file ask for hours of
-// work on them: Limits::max_work bounds what kernels do, whichever engine runs them.
+// An expanded tensor may have any number of elements in little memory, so a small file may ask for
+// hours of work. Limits::max_work bounds the work of kernels in both engines.
 #include <gtest/gtest.h>
 
 #include "base/memory_account.h"
@@ -30,7 +30,7 @@ Value expanded(Dtype dtype, const Sizes& sizes) {
   return Value(Tensor::view_of(one.storage(), dtype, sizes, Sizes(sizes.size(), 0), 0).value());
 }
 
-// The operands behind the first are weights for a plan, if `weights`.
+// Runs a call. If `weights`, the plan takes all operands but the first as weights.
 Result<std::vector<Value>> run(const Call& call, bool planned, bool weights) {
   GraphMaker maker;
   std::vector<NamedArgument> arguments;
@@ -54,7 +54,7 @@ Result<std::vector<Value>> run(const Call& call, bool planned, bool weights) {
 }
 
 TEST(WorkLimit, LoopsCountThatSizesDoNotShow) {
-  // None has so many elements, operands and results together.
+  // Operands and results together have fewer elements than the limit.
   const Call calls[] = {
       {"mm.default", {{500, 500}, {500, 500}}, {}},
       {"mm.default", {{300, 300}, {300, 300}}, {}, Dtype::int64},
@@ -114,7 +114,7 @@ TEST(WorkLimit, ElementsOfOperandsCount) {
     }
 }
 
-// Each calls the operator, on an element that costs nothing.
+// Each round of a vmap counts one call of the operator, even if its element costs nothing.
 TEST(WorkLimit, RoundsOfVmapCount) {
   GraphMaker maker;
   const ValueId x = maker.input("x");

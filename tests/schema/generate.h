@@ -1,4 +1,4 @@
-// Random values of any type of the schema, as a writer of a given version could have made them.
+// Random values of any schema type, as a writer of a given version could have written them.
 #ifndef PT2_TESTS_SCHEMA_GENERATE_H
 #define PT2_TESTS_SCHEMA_GENERATE_H
 
@@ -84,7 +84,7 @@ class Generator {
     }
   }
 
-  // Of the members that share a key, one.
+  // Fills one of the members that share a key: the one of the version.
   void fill_member(const Type& type, void* value, size_t first, int depth) {
     for (size_t i = first; i < type.members[first].key_end; ++i) {
       const Member& member = type.members[i];

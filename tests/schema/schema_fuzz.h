@@ -1,5 +1,5 @@
-// Entry points for fuzzing: for any bytes they return, and what is read once is written the same
-// after being read again.
+// Entry points for fuzzing. For any bytes they must return. Decoding, encoding and decoding again
+// must give the same value.
 #ifndef PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H
 #define PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H
 

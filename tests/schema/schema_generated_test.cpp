@@ -1,5 +1,5 @@
-// Any value that a writer of any version could have written is read without a finding, is equal,
-// and gives the same bytes.
+// Every value that a writer of some version could have written is decoded without a finding to an
+// equal value, which is encoded to the same bytes.
 #include <gtest/gtest.h>
 
 #include "pt2/format/schema_json.h"

@@ -11,7 +11,7 @@ Result<ExportedProgram> decode_text(const std::string& text, Diagnostics& warnin
   return decode_program(text, Limits{}, warnings);
 }
 
-// Decodes without a finding, or fails the test.
+// Decodes a program. The test fails if there are findings.
 ExportedProgram decode_clean(const std::string& text) {
   Diagnostics warnings;
   auto program = decode_text(text, warnings);

@@ -1,4 +1,4 @@
-// Every way in which a program's JSON can be wrong, and its error message.
+// The error message for every kind of fault in a program's JSON.
 #include <gtest/gtest.h>
 
 #include "pt2/format/schema_json.h"

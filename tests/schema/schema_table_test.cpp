@@ -1,4 +1,4 @@
-// schema.def against upstream's own schema.py of two versions, and against its printed form.
+// Compares schema.def with PyTorch's schema.py of two versions, and with schema.def's printed form.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::set<std::string> lines_of(const std::string& name) {
   return lines;
 }
 
-// As Python writes the default of a field.
+// Returns a field's default as Python writes it.
 std::string default_text(const Member& member) {
   if (member.presence == Presence::optional) return " = None";
   if (member.presence == Presence::required) return "";
@@ -43,7 +43,7 @@ std::string python_type(const Type& type, int version) {
   return type_text(type);
 }
 
-// Whether `member` is a second type that files have for a key, beside the declared type.
+// True if `member` is a second type of its key that occurs in files beside the declared type.
 bool is_variant_form(const Type& type, const Member& member, int version) {
   return std::any_of(type.members.begin(), type.members.end(), [&](const Member& other) {
     return other.key == member.key && other.is_in(version) && other.name == other.key &&
@@ -51,7 +51,7 @@ bool is_variant_form(const Type& type, const Member& member, int version) {
   });
 }
 
-// The table at one version, in the form of tests/data/schema.
+// Returns the table at one version, as lines in the form of tests/data/schema.
 std::set<std::string> table_lines(int version) {
   std::set<std::string> lines;
   for (const Type* type : enumerations()) {
@@ -89,11 +89,11 @@ TEST(SchemaTableTest, EqualsUpstreamsSchemaOf86) {
 TEST(SchemaTableTest, EqualsUpstreamsSchemaOf53) {
   const auto upstream = lines_of("schema_5.3.txt");
   ASSERT_EQ(upstream.size(), 154u);
-  // torch 2.1 to 2.5 declare the bounds as int, and write Infinity.
+  // torch 2.1 to 2.5 declare the bounds as int but write Infinity.
   EXPECT_EQ(
       minus(upstream, table_lines(503)),
       (std::vector<std::string>{"RangeConstraint max_val 0 int", "RangeConstraint min_val 0 int"}));
-  // The snapshot is older than torch 2.4, which has the same version number and constant inputs.
+  // The snapshot is older than torch 2.4, which added constant inputs under the same version.
   EXPECT_EQ(
       minus(table_lines(503), upstream),
       (std::vector<std::string>{

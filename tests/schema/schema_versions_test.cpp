@@ -1,5 +1,4 @@
-// Forms of old schema versions that the corpus has rarely or never; schema_corpus_test reads the
-// corpus.
+// Forms of old schema versions that are rare or absent in the corpus (schema_corpus_test).
 #include <gtest/gtest.h>
 
 #include "pt2/format/schema_json.h"
@@ -17,7 +16,8 @@ T decode_clean(const std::string& text) {
   return value ? *std::move(value) : T();
 }
 
-// A program of `version` ("5, \"minor\": 1") without nodes; the caller adds what it tests.
+// Returns a program of `version` ("5, \"minor\": 1") without nodes. The caller's texts are added to
+// the graph and to the program.
 std::string program_of(std::string_view version, std::string_view graph_tail,
                        std::string_view tail) {
   return R"({"graph_module": {"graph": {"inputs": [], "outputs": [], "nodes": [], "tensor_values": {}, )"
@@ -138,7 +138,7 @@ TEST(SchemaVersionsTest, AProgramMadeFromNothingIsWrittenAsItsVersionWrites) {
             std::string::npos);
 }
 
-// Quadratic time would be minutes.
+// A search in quadratic time would take minutes.
 TEST(SchemaVersionsTest, TheSearchForAVersionIsShort) {
   std::string text = R"({"config": {"a": )";
   for (int i = 0; i < 300'000; ++i) text += R"("schema_version":[,)";

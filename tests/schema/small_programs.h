@@ -1,4 +1,4 @@
-// The smallest programs of several schema versions, as text to damage.
+// Minimal programs of several schema versions, as texts that tests modify.
 #ifndef PT2_TESTS_SCHEMA_SMALL_PROGRAMS_H
 #define PT2_TESTS_SCHEMA_SMALL_PROGRAMS_H
 
@@ -9,7 +9,7 @@
 
 namespace pt2::schema {
 
-// One node; the spelling is that of torch 2.15.
+// A program with one node, in the spelling of torch 2.15.
 inline const std::string kProgram =
     R"({"graph_module": {"graph": {"inputs": [{"as_tensor": {"name": "x"}}], )"
     R"("outputs": [{"as_tensor": {"name": "y"}}], "nodes": [{"target": "torch.ops.aten.add.Tensor", )"
@@ -30,7 +30,7 @@ inline const std::string kProgram =
     R"("schema_version": {"major": 8, "minor": 20}, "verifiers": ["TRAINING"], )"
     R"("torch_version": "2.15.0+cpu", "guards_code": []})";
 
-// `text` with `from`, which must be there, replaced once.
+// Returns `text` with the first `from` replaced. `from` must occur.
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;

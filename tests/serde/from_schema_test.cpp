@@ -18,7 +18,7 @@ std::string tensor(std::string_view name) {
   return R"({"as_tensor":{"name":")" + std::string(name) + "\"}}";
 }
 
-// The parts of a program of version 8.20 that the tests change; the rest is minimal.
+// The parts of a minimal program of version 8.20 that tests change.
 struct Source {
   std::string inputs = tensor("x");
   std::string outputs = tensor("y");
@@ -177,7 +177,7 @@ TEST(FromSchema, RefusesImpossibleSizesAndRanges) {
   expect_error(negative, ErrorCode::invalid, ".tensor_values.x.sizes[1]",
                "the size is -5, expected 0 or more");
 
-  // Each finding names the key. With the whole key, these would take minutes.
+  // Each finding names the key. Findings with the whole key would take minutes.
   Source many;
   std::string sizes = R"({"as_int":-5})";
   for (int i = 0; i < 50'000; ++i) sizes += R"(,{"as_int":-5})";
@@ -266,7 +266,8 @@ TEST(FromSchema, SignatureConstantsStandByValue) {
   EXPECT_EQ(*inputs[1].value.get_if<int64_t>(), 3);
 }
 
-// A constant input of a file holds None, a bool, a number or a text.
+// A constant input in a file is None, a bool, a number or a str. A constant of another kind is
+// written as a user input.
 TEST(ToSchema, KeepsConstantsOfOtherKinds) {
   Program program;
   program.schema_version = {.major = 8, .minor = 20};

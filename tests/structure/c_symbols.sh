@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# c_symbols.sh LIBRARY: libpt2.so exports what tests/c/symbols.txt lists, each with its version, and nothing else; the
-# header declares the same; every function is called by a test. Symbols are only ever added: PT2_REBASE=1 adds new ones.
+# c_symbols.sh LIBRARY: libpt2.so exports exactly the versioned symbols of tests/c/symbols.txt, the header declares the same
+# functions, and a test calls every function. Symbols are never removed: PT2_REBASE=1 only adds new ones.
 set -euo pipefail
 library=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

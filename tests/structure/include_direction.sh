@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every #include of src/ and include/ follows the order of areas, which is read from where it is said: the lines
-# pt2_area(NAME USES ...) of the top CMakeLists.txt. A public header belongs to the area whose source has its name; one
-# without a source belongs to the last area that it includes.
+# Every #include of src/ and include/ follows the dependencies of areas: the lines pt2_area(NAME USES ...) of the top
+# CMakeLists.txt. A public header belongs to the area with a source of the same name. A header without a source belongs to
+# the last area that it includes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# library.sh CXX CORE.a OPS.a RUN.a: what users link has no static constructors and stays small.
+# library.sh CXX CORE.a OPS.a RUN.a: the libraries that users link have no static constructors and stay small.
 #
-# Size is that of a shared object made of every object of the archive, stripped, its symbols not exported, as in a
-# program that links it: no program can link more of the library than that, and most link less. Other libraries (simdjson, libdeflate, fmt, C++ runtime) are not counted.
+# The script measures a stripped shared object of all objects of the archive, without exported symbols. This is the most
+# that a program can link; most programs link less. Other libraries (simdjson, libdeflate, fmt, C++ runtime) do not count.
 set -euo pipefail
 compiler=$1 core=$2 ops=$3 run=$4
 max_core_bytes=3000000

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# needed.sh BINARY...: each needs the shared libraries of its language and, beside them, none that
-# packaging/dependencies.json does not have as linked.
+# needed.sh BINARY...: each binary needs only shared libraries of its language and libraries that
+# packaging/dependencies.json lists as linked.
 set -euo pipefail
 table=packaging/dependencies.json
 linked=$(sed -nE '/"how": "linked"/s/^ *"([^"]+)".*/\L\1/p' "$(dirname "${BASH_SOURCE[0]}")/../../$table")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that packages this project names the packages that packaging/dependencies.json names, and the version that
-# CMakeLists.txt states; what CMake looks for is in the table.
+# All packaging files name the dependencies in the table packaging/dependencies.json and the version in CMakeLists.txt. The
+# table contains every package that CMake looks for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 faults=0
@@ -10,7 +10,7 @@ fault() {
 }
 table=packaging/dependencies.json
 
-# expect FILE TEXT: the file names it.
+# expect FILE TEXT: checks that the file contains the text.
 expect() { grep -qF -- "$2" "$1" || fault "$1: lacks $2"; }
 
 version=$(sed -nE 's/^project\(pt2 VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
@@ -18,7 +18,7 @@ expect packaging/debian/changelog "libpt2 ($version-"
 expect packaging/vcpkg/libpt2/vcpkg.json "\"version\": \"$version\""
 expect pyproject.toml "version = \"$version\""
 
-# named COLUMN: the entries of a row of the table.
+# named COLUMN: prints the entries of that column in the current row of the table.
 named() { sed -nE "s/.*\"$1\": \"([^\"]+)\".*/\1/p" <<<"$row"; }
 depends=$(sed -n '/^Package: libpt2-dev/,/^Description/p' packaging/debian/control)
 count=0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What one system or standard library has and another lacks, or what depends on the user's language, is in
-# src/base/platform.cpp and src/base/platform/ alone.
+# Only src/base/platform.cpp and src/base/platform/ use functions that some systems or standard libraries lack, or that
+# depend on the locale.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 found=$(grep -rnE '\b(st_mtim|st_mtimespec|lgamma|lgamma_r|signgam|strto[df]|strtod_l|stod|stof|atof|setlocale)\b' src tools include \
   --include='*.cpp' --include='*.h' | grep -vE '^src/base/platform[/.]|^[^:]*:[0-9]+: *//|aten::|"lgamma"' || true)
-# Names of mathematics that C++ does not have, and headers that are one system's.
+# Mathematical constants that standard C++ lacks, and system headers.
 found+=$(grep -rnE '\bM_(PI|E|LN|LOG|SQRT|1|2)[A-Z0-9_]*\b|#include <(unistd|fcntl|dlfcn|fnmatch|glob|sched|signal|poll|io|windows|sys/[a-z]+)\.h>' \
   src tools include --include='*.cpp' --include='*.h' |
   grep -vE '^src/base/platform[/.]|^src/kernels/threads\.cpp' || true)

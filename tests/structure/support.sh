@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# README.md's table of conversions is what this script makes of interop/support.json, the results of
-# interop/convert_matrix.py --record. PT2_REBASE=1 writes the table anew. What excuses a file there is recorded for every
-# release (interop/run_originals.py --record).
+# README.md's table of conversions equals the one that this script makes from interop/support.json, the results of
+# interop/convert_matrix.py --record. PT2_REBASE=1 rewrites the table. interop/originals.json has an entry for every release
+# (interop/run_originals.py --record): it excuses files that PyTorch itself cannot run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 begin='| converted for | files | run alike | PyTorch cannot run them itself | blocked | by |'
 
-# The JSON has a key a line (json.dumps with an indent), in the order of the releases.
+# The JSON has one key per line (json.dumps with an indent), with releases in their order.
 table() {
   echo "$begin"
   echo '|---|---|---|---|---|---|'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The habits that a script can see: short files, small folders, no paths of one machine, a README that names every folder.
+# House rules that a script can check: short files, small folders, no paths of a developer's machine, a README that names
+# every folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 max_lines=800
@@ -28,7 +29,7 @@ while read -r place; do
   fault "path of a machine: $place"
 done < <(xargs grep -nIE "$machine_paths" <<<"$files" | grep -v '^tests/structure/tidy.sh:' || true)
 
-# A precompiled header from a compiler cache remembers the times of other files: #pragma once reads these again.
+# A precompiled header from a compiler cache has other file times, so #pragma once would include these headers twice.
 while read -r file; do
   fault "$file: #pragma once, expected an include guard"
 done < <(xargs grep -lI '^#pragma once' <<<"$sources" || true)
@@ -41,11 +42,11 @@ for folder in $folders; do
   esac
   grep -qF "\`$folder/\`" <<<"$table" || fault "README.md: the table \"Where is …?\" lacks \`$folder/\`"
 done
-# The site's builder, which needs PyPI, refuses such a page.
+# The site's builder, which needs PyPI and does not run here, refuses pages that the navigation lacks.
 while read -r page; do
   grep -qE ": ${page#docs/}$" site/mkdocs.yml || fault "site/mkdocs.yml: the navigation lacks $page"
 done < <(grep '^docs/.*\.md$' <<<"$files")
-# A family that the list lacks would be compiled and never found.
+# Operators of a family that families.def lacks would be compiled but never found.
 while read -r family; do
   grep -qF "PT2_OP_FAMILY($family, " src/ops/families.def || fault "src/ops/families.def: lacks $family"
 done < <(grep -rhoE 'OpDef> [a-z0-9_]+_ops\(\) \{' src/ops --include='*.cpp' | sed -E 's/.* (.*)_ops.*/\1/')

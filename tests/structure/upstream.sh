@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/upstream.md names every class and function of two of PyTorch's files (tests/data/upstream), README.md's table of
-# what PyTorch's own code defines has its rows, and every row of both names tests that exist.
+# docs/upstream.md names every class and function of two of PyTorch's files (tests/data/upstream). README.md's table under
+# "What PyTorch's own code defines" is complete. Every row of both tables names existing tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -16,7 +16,7 @@ for list in tests/data/upstream/*.txt; do
   done <"$list"
 done
 
-# The last column of each row of three; `structure.NAME` is a script beside this one.
+# Checks the tests in the last column of each row. `structure.NAME` is a script in this folder.
 check_tests() {
   local file=$1 row tests test
   while read -r row; do

@@ -36,7 +36,7 @@ std::string written(const Tensor& tensor) {
   return sink.take();
 }
 
-// A version 1 file around this header.
+// Returns a .npy file of version 1 with the given header.
 Record npy_with_header(std::string header, std::string_view elements = "") {
   std::string bytes("\x93NUMPY\x01\x00", 8);
   bytes += {static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};

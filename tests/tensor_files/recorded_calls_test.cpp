@@ -20,7 +20,7 @@ Tensor ramp(Sizes sizes, int64_t count) {
   return tensor;
 }
 
-// A file with tensors "t" f32[2, 2] and "u" u8[4] and this list of calls.
+// Reads a file with the tensors "t" f32[2, 2] and "u" u8[4] and the given list of calls.
 Result<RecordedCalls> read_calls(const std::string& calls, const std::string& about = "") {
   Safetensors file;
   file.tensors = {{"t", ramp({2, 2}, 4)}, {"u", Tensor::zeros(Dtype::uint8, {4})}};

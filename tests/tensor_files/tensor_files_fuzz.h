@@ -1,5 +1,5 @@
-// Entry point for fuzzing: reads any bytes as a file of tensors or recorded calls, and writes it
-// again.
+// Entry point for fuzzing: reads any bytes as a file of tensors or recorded calls, and writes the
+// result.
 #ifndef PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H
 #define PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H
 
@@ -13,7 +13,7 @@
 
 namespace pt2::test {
 
-// An element sum reads every byte that a tensor claims, so that sanitizers see them.
+// Adds up all elements: this reads every byte of a tensor, so sanitizers detect invalid memory.
 inline unsigned touch(const Tensor& tensor) {
   unsigned sum = 0;
   const Tensor copy = tensor.contiguous();

@@ -1,4 +1,4 @@
-// Tensor files written piece by piece read back as they were.
+// Tensor files that are written tensor by tensor read back as they were.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ class TensorWriterTest : public testing::TestWithParam<std::string> {
   const std::string path_ = folder_.file("trace" + GetParam());
 };
 
-// One element, of which a stride of 0 makes more than any memory holds.
+// With a stride of 0 one element becomes more elements than any memory can hold.
 TEST_P(TensorWriterTest, RefusesWhatNoMemoryHolds) {
   const Tensor huge =
       Tensor::view_of(Tensor::of({7.f}).storage(), Dtype::float32, {int64_t{1} << 60}, {0}, 0)
@@ -50,7 +50,7 @@ TEST_P(TensorWriterTest, ReadsBack) {
   EXPECT_EQ(std::vector<float>(found.begin(), found.end()), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(tensors[1].second.type_text(), "i64[0, 2]");
   EXPECT_EQ(tensors[2].second.type_text(), "bool[]");
-  // Nothing else is left in the folder.
+  // The folder contains no temporary file.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
 }
 

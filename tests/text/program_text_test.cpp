@@ -30,14 +30,14 @@ TEST(ProgramText, EveryPartOfTheGrammarIsReadAndPrinted) {
   ASSERT_TRUE(program) << program.error().text();
   EXPECT_EQ(print_program(*program, {.metadata = true}), text);
   EXPECT_EQ(test::round_trip_fault(*program), "");
-  // The text holds nothing that the program's file cannot.
+  // The file of the program can express everything in the text.
   const auto again = test::read_program(test::json_of(*program));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(test::json_of(*again), test::json_of(*program));
 }
 
-// tests/data/text/RELEASE_NAME.txt is the text of the program of corpus/RELEASE/NAME.pt2.
-// PT2_REBASE=1 writes the texts anew; then the difference must be reviewed.
+// tests/data/text/RELEASE_NAME.txt is the text of the program in corpus/RELEASE/NAME.pt2.
+// PT2_REBASE=1 rewrites the texts; then the difference must be reviewed.
 TEST(ProgramText, RealProgramsLookAsTheyDid) {
   size_t count = 0;
   for (const auto& file : fs::directory_iterator(fs::path(PT2_TEST_DATA) / "text")) {
@@ -61,7 +61,7 @@ TEST(ProgramText, RealProgramsLookAsTheyDid) {
   EXPECT_GE(count, 8u);
 }
 
-// The smallest program around a graph's body.
+// Returns a minimal program with the given body of its graph.
 std::string with_body(std::string_view body, std::string_view items = "") {
   return "program schema 8.20 {\n" + std::string(items) + "graph(%x: f32[2]) {\n" +
          std::string(body) + "\n}\n}\n";
@@ -72,7 +72,7 @@ TEST(ProgramText, BlanksCommentsAndLineBreaksMeanNothing) {
       "program schema 8.20{; a comment with \" and }\r\n"
       "symbol s0 graph ( %x : f32 [ s0 // 2 , 3 ] , ) { %y:f32[2]=aten\n.relu.default\n"
       "(self =%x,)return\t%y}}");
-  ASSERT_FALSE(program);  // a word has no line breaks in it
+  ASSERT_FALSE(program);  // a word must not contain a line break
   const auto better = parse(
       "program schema 8.20{; a comment with \" and }\r\n"
       "symbol s0 graph ( %x : f32 [ s0 // 2 , 3 ] , ) { %y:f32[2]=aten.relu.default\n"
@@ -111,7 +111,7 @@ TEST(ProgramText, ExpressionsKeepTheFilesText) {
   EXPECT_EQ(size.hint(), 4);
 }
 
-// A file lists tensors before numbers; the text gives them as the nodes do.
+// A file lists tensors before symbolic numbers. The text has both in the order of the nodes.
 TEST(ProgramText, HintsThatDisagreeAreKept) {
   const auto program = parse(with_body(
       "%n: SymInt[s0{-2}] = _operator.add(1)\n%y: f32[s0] = aten.relu.default(%x)\nreturn %n, %y",
@@ -168,7 +168,7 @@ TEST(ProgramText, ErrorsSayWhereWhatAndWhy) {
 }
 
 // A construct that the text's schema version lacks is reported at its place in the text, not in the
-// JSON made of it.
+// JSON that is made from it.
 TEST(ProgramText, VersionsHaveTheirArguments) {
   const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
       {"8.13", "a.b(complex(1.0, 2.0))",
@@ -262,12 +262,12 @@ TEST(ProgramText, NestingAndSizeAreBounded) {
   for (int i = 0; i < 100'000; ++i) graphs += "a.b(graph(){";
   EXPECT_EQ(parse(with_body(graphs)).error().code, ErrorCode::limit);
 
-  // A search for the end of each of these strings would take minutes.
+  // Searching for the end of the string at each of these quotes would take minutes.
   std::string quotes = "\"";
   for (int i = 0; i < 300'000; ++i) quotes += "\\\"";
   EXPECT_EQ(parse(with_body(quotes)).error().code, ErrorCode::malformed);
 
-  // So would counting the columns of one long line again for each of its errors.
+  // Counting columns from the start of a long line for each of its errors would, too.
   std::string undefined = "a.b([%q";
   for (int i = 0; i < 300'000; ++i) undefined += ", %q";
   std::vector<Error> many;
@@ -276,7 +276,7 @@ TEST(ProgramText, NestingAndSizeAreBounded) {
   EXPECT_EQ(many[0].where, "text:3:6");
   EXPECT_EQ(many[2].where, "text:3:14");
 
-  // Ten nodes with an entry of 100 bytes each.
+  // Ten nodes refer to an entry of 100 bytes.
   std::string nodes;
   for (int i = 0; i < 10; ++i) nodes += "a.b() #0\n";
   const std::string text =

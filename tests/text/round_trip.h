@@ -1,4 +1,4 @@
-// A program to text and back must be the same program, in memory and in its bytes.
+// A program that is printed as text and parsed must be the same in memory and in its bytes.
 #ifndef PT2_TESTS_TEXT_ROUND_TRIP_H
 #define PT2_TESTS_TEXT_ROUND_TRIP_H
 
@@ -23,7 +23,7 @@ inline std::string json_of(const Program& program) {
   return schema::encode_program(to_schema(program));
 }
 
-// Describes the first difference; "" when there is none.
+// Returns the first difference; "" if there is none.
 inline std::string round_trip_fault(const Program& program) {
   const std::string json = json_of(program);
   const std::string text = print_program(program, {.metadata = true});

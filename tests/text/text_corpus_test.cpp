@@ -1,4 +1,4 @@
-// Every program of real files becomes text and comes back as its own bytes.
+// Every program of real files is printed as text and parsed back to the same bytes.
 #include <gtest/gtest.h>
 
 #include "package/corpus.h"
@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// The text without metadata gives the same program, except for the metadata.
+// The text without metadata gives the same program without metadata.
 void expect_same_without_metadata(Program program) {
   const std::string text = print_program(program);
   std::vector<Error> errors;
@@ -17,7 +17,7 @@ void expect_same_without_metadata(Program program) {
   EXPECT_EQ(print_program(*again), text);
 }
 
-// With the tables of stack traces that development snapshots of 5.3 wrote.
+// The same with tables of stack traces, which development snapshots of 5.3 wrote.
 void expect_same_with_tables(Program program) {
   compact_stack_traces(program.graph);
   const auto compact = test::read_program(test::json_of(program));

@@ -1,5 +1,5 @@
-// Entry point for fuzzing: reading any text returns, and a program that was read prints as a text
-// that reads as the same program.
+// Entry point for fuzzing. Parsing any text must return. A parsed program must print as a text that
+// parses to the same program.
 #ifndef PT2_TESTS_TEXT_TEXT_FUZZ_H
 #define PT2_TESTS_TEXT_TEXT_FUZZ_H
 
@@ -17,7 +17,7 @@ inline void fuzz_text(std::span<const std::byte> bytes) {
   PT2_CHECK(program.has_value() == errors.empty());
   if (!program) return;
   PT2_CHECK(round_trip_fault(*program).empty());
-  // Whether the program is valid or not, the JSON that it encodes to must be read without harm.
+  // Even if the program is invalid, reading its JSON must be safe.
   (void)read_program(json_of(*program));
 }
 

@@ -1,4 +1,4 @@
-// Runs verbs of the command in the test's process, in the folder of the test data.
+// Runs verbs of the command in the test's own process, with the test data as the working folder.
 #ifndef PT2_TESTS_TOOLS_COMMAND_RUNNER_H
 #define PT2_TESTS_TOOLS_COMMAND_RUNNER_H
 
@@ -54,7 +54,7 @@ class InputFrom {
   int saved_ = -1;
 };
 
-// `arguments` exclude "pt2".
+// Runs the command. `arguments` exclude "pt2".
 inline CommandResult run_pt2(const std::vector<std::string>& arguments,
                              const std::string& input = "", bool out_is_terminal = false) {
   std::filesystem::current_path(PT2_TEST_DATA);

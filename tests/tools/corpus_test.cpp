@@ -1,5 +1,5 @@
-// Every real file opens with every verb that reads. Every program of these cases gives PyTorch's
-// numbers in every release that has it.
+// Every verb that reads files accepts every real file. The programs in kRunnable give PyTorch's
+// results in every release that has them.
 #include <algorithm>
 #include <cstdlib>
 #include <set>

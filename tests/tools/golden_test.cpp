@@ -1,14 +1,14 @@
-// The files of cases/ show command lines and what they print. PT2_REBASE=1 writes them anew: then
-// the difference is to be read.
+// The files of cases/ contain command lines and their output. PT2_REBASE=1 rewrites them; then the
+// difference must be reviewed.
 //
 //   $ pt2 cat corpus/2.15.0/mlp.pt2 byteorder      "tty pt2": the output is a terminal
 //   little                                         "< FILE" at the end: standard input
 //   [no newline]
-//   [stderr]                                       where there is any
+//   [stderr]                                       only if there is any
 //   pt2: warning: …
 //   [exit 0]
 //
-// Paths are relative to the test data; $OUT is an empty folder, $PLUGINS that of the test plug-ins.
+// Paths are relative to the test data. $OUT is an empty folder, $PLUGINS has the test plug-ins.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 struct Case {
   std::string command;
-  std::string expected;  // everything up to and with the exit code
+  std::string expected;  // all output and the line with the exit code
 };
 
 std::string read_text(const fs::path& path) {
@@ -54,7 +54,7 @@ std::vector<Case> read_cases(const fs::path& path) {
   std::istringstream lines(read_text(path));
   bool complete = true;
   for (std::string line; std::getline(lines, line);) {
-    // A command without output yet waits to be rebased.
+    // A command without output is new and waits for PT2_REBASE=1.
     const bool waits =
         !complete && cases.back().expected.find_first_not_of('\n') == std::string::npos;
     if ((complete || waits) && line.starts_with("$ ")) {
@@ -68,7 +68,7 @@ std::vector<Case> read_cases(const fs::path& path) {
   return cases;
 }
 
-// Words, with 'single quotes' for blanks.
+// Splits a command into words. 'Single quotes' keep blanks.
 std::vector<std::string> split(const std::string& command) {
   std::vector<std::string> words;
   bool quoted = false, open = false;
@@ -93,7 +93,7 @@ std::string section(const std::string& text) {
   return text + "\n[no newline]\n";
 }
 
-// Rounding errors belong to the kernels, not to the command.
+// Masks the numbers after `before`: rounding errors depend on the processor's kernels.
 void mask_numbers(std::string& text, const std::string& before) {
   for (size_t at = text.find(before); at != text.npos; at = text.find(before, at + 1)) {
     const size_t start = at + before.size();
@@ -101,7 +101,7 @@ void mask_numbers(std::string& text, const std::string& before) {
   }
 }
 
-// Without every number, the unit of times and the width of columns.
+// Masks all numbers, the units of times and the widths of columns.
 std::string without_times(const std::string& text) {
   const std::string plain =
       std::regex_replace(text, std::regex("[0-9]+([.][0-9]+)?(e[-+][0-9]+)?"), "*");
@@ -109,7 +109,7 @@ std::string without_times(const std::string& text) {
   return std::regex_replace(narrow, std::regex(" (us|ms)\n"), " us\n");
 }
 
-// A number and what follows it without a blank ("0.25,"), or no number.
+// True if both words are numbers with equal suffixes ("0.25,") that differ by at most 0.1 %.
 bool are_close(const std::string& a, const std::string& b) {
   char *a_end = nullptr, *b_end = nullptr;
   const double x = std::strtod(a.c_str(), &a_end), y = std::strtod(b.c_str(), &b_end);
@@ -117,7 +117,7 @@ bool are_close(const std::string& a, const std::string& b) {
          std::abs(x - y) <= 1e-3 * std::abs(y);
 }
 
-// Equal, but for the last of four digits of numbers: kernels round otherwise on other processors.
+// True if texts are equal up to 0.1 % of numbers: kernels of other processors round differently.
 bool is_alike(const std::string& found, const std::string& expected) {
   if (found == expected) return true;
   std::istringstream found_words(found), expected_words(expected);
@@ -131,7 +131,7 @@ bool is_alike(const std::string& found, const std::string& expected) {
   }
 }
 
-// The program itself is what `as` prints, in the file's own format (docs/schema.md).
+// True if the verb's JSON has a schema. `as` prints the file's own format (docs/schema.md).
 bool has_json_schema(const std::string& verb) { return verb != "as"; }
 
 const JsonSchemas& json_schemas() {
@@ -139,7 +139,7 @@ const JsonSchemas& json_schemas() {
   return schemas;
 }
 
-// A document, or a line for each; the exit code tells a caller whether there is one.
+// Checks that the output is empty, one valid JSON document, or one document per line.
 void check_json(const std::string& command, const std::string& verb, const std::string& out) {
   const auto fault = [&](const std::string& text) {
     const auto json = parse_json(text);
@@ -151,7 +151,7 @@ void check_json(const std::string& command, const std::string& verb, const std::
     ASSERT_EQ(fault(line), "") << command << "\n" << line.substr(0, 1000);
 }
 
-// As `head` does.
+// Returns the first lines of a text, as `head` does.
 std::string first_lines(const std::string& text, size_t count) {
   size_t end = 0;
   for (; count > 0 && end < text.size(); --count)
@@ -193,7 +193,7 @@ std::string run_case(const std::string& command, const std::string& out_folder) 
   replace_all(text, PT2_TEST_PLUGINS, "$PLUGINS");
   mask_numbers(text, "largest error ");
   mask_numbers(text, "\"largest_error\": ");
-  // Colours as they would be typed.
+  // Spell escape sequences of colours readably.
   replace_all(text, "\x1b[", "\\e[");
   return text;
 }
@@ -217,8 +217,8 @@ TEST(Command, PrintsWhatTheCasesShow) {
   }
 }
 
-// The blocks ```text of these pages of docs/ show commands and what they print, each ending at an
-// empty line that a command or the block's end follows.
+// The ```text blocks of these pages of docs/ contain commands and their output. The output ends at
+// an empty line before the next command, or at the end of the block.
 class CommandPage : public testing::TestWithParam<const char*> {
  protected:
   const std::string path_ = std::string(PT2_DOCS) + "/" + GetParam();
@@ -268,8 +268,8 @@ TEST_P(CommandPage, ShowsWhatIsPrinted) {
   if (std::getenv("PT2_REBASE") != nullptr) std::ofstream(path_, std::ios::binary) << actual;
 }
 
-// What a page has of the command, in blocks of code and in `code`: up to a remark, or to what a
-// shell takes for itself.
+// Returns all commands `pt2 …` in a page, in blocks of code and in `code` spans, up to a comment or
+// to a character with a meaning for the shell.
 std::vector<std::string> commands_of(const std::string& page) {
   static const std::regex kInBlock("(?:^|[ '\"])(pt2 [a-z]+(?![a-z:,])(?:(?!  | #|[;>}\"]|' ).)*)");
   static const std::regex kInText("`(pt2 [a-z][^`]*)`");
@@ -325,7 +325,7 @@ TEST(Command, APageShowsThreeCommandsOfEveryVerb) {
   }
 }
 
-// Every verb and every option is shown by some case.
+// Some case uses every verb with every option.
 TEST(Command, CasesUseEveryOptionOfEveryVerb) {
   std::map<std::string, std::set<std::string>> used;
   for (const fs::path& path : case_files())

@@ -1,5 +1,5 @@
-// Files that cost too much, crash or mislead: data/hostile, with the expected answer of each. Also
-// every row of limits.def, with a command that exceeds the limit.
+// Hostile files in data/hostile, which try to exhaust resources, crash or mislead, with the
+// expected answer for each. Also a command for every row of limits.def that exceeds the limit.
 #include <sys/resource.h>
 
 #include <fstream>
@@ -30,8 +30,8 @@ std::vector<std::string> words_of(const std::string& command, const std::string&
   return words;
 }
 
-// hostile.sh holds the built command to 10 s, and to 1 GB of memory, of which sanitizers need more
-// for themselves. They take some ten times the time, too.
+// hostile.sh limits the release build to 10 s and 1 GB. Sanitizers take about ten times the time
+// and more memory, so here only time is limited.
 constexpr double kSeconds = 100;
 
 double processor_seconds() {

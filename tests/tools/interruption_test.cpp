@@ -1,4 +1,4 @@
-// pt2 convert over an existing file, killed at any moment: the file must be entirely the old or
+// Kills `pt2 convert` at any moment while it replaces a file. The file must be entirely the old or
 // entirely the new one.
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,8 +24,8 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A program of 2.15 with a record of megabytes. `old` and `wanted` are the contents of the output
-// file before and after the conversion for 2.8.
+// Converts a program of 2.15 with a record of 2 MB for 2.8. `old_` and `wanted_` are the contents
+// of the output file before and after the conversion.
 class Interruption : public testing::Test {
  protected:
   void SetUp() override {
@@ -41,7 +41,7 @@ class Interruption : public testing::Test {
     ASSERT_NE(old_, wanted_);
   }
 
-  // Starts the process that converts, after `prepare`.
+  // Starts a process that calls `prepare` and then converts.
   template <class Prepare>
   pid_t start(Prepare prepare) const {
     const pid_t child = fork();
@@ -51,7 +51,7 @@ class Interruption : public testing::Test {
     _exit(code);
   }
 
-  // Checks the output file; returns whether the process ran to its end. Then restores the old file.
+  // Checks and then restores the output file. True if the conversion was complete.
   bool expect_whole_file() {
     const std::string found = read_file(output_);
     const bool is_new = found == wanted_;
@@ -64,7 +64,7 @@ class Interruption : public testing::Test {
     return is_new;
   }
 
-  // The next conversion removes the temporary files of killed ones.
+  // The next conversion removes the temporary files of killed processes.
   void expect_nothing_stays() {
     ASSERT_EQ(run_pt2({"convert", source_, "-o", output_, "--for", "2.8"}).exit_code, 0);
     EXPECT_TRUE(expect_whole_file());
@@ -104,7 +104,7 @@ TEST_F(Interruption, ByKillingAtRandomMoments) {
   expect_nothing_stays();
 }
 
-// The system kills a process that writes beyond its limit: at the first write, at the second, …
+// A limit on the file's size makes the system kill the process at its first write, its second, …
 TEST_F(Interruption, AtEveryWrite) {
   const size_t step = wanted_.size() / 20;
   for (size_t limit = 0; limit < wanted_.size(); limit += step) {

@@ -1,4 +1,5 @@
-// Documents against the published schemas (docs/json): as much of JSON Schema as these use.
+// Validates documents with the published schemas (docs/json). Supports the part of JSON Schema that
+// these use.
 #ifndef PT2_TESTS_TOOLS_JSON_SCHEMA_H
 #define PT2_TESTS_TOOLS_JSON_SCHEMA_H
 
@@ -12,11 +13,11 @@ namespace pt2::test {
 
 class JsonSchemas {
  public:
-  // Reads NAME.schema.json of the folder.
+  // Reads all files NAME.schema.json of the folder.
   explicit JsonSchemas(const std::filesystem::path& folder);
 
   bool has(const std::string& name) const { return schemas_.contains(name + ".schema.json"); }
-  // What is wrong with the document, and where; empty where nothing is.
+  // Returns the first fault of the document and its place; empty if it is valid.
   std::string fault(const std::string& name, const JsonValue& document) const;
 
  private:
@@ -25,7 +26,7 @@ class JsonSchemas {
   std::string object_fault(const JsonValue& schema, const JsonValue& value,
                            const std::string& place) const;
 
-  std::map<std::string, JsonValue> schemas_;  // by name of the file
+  std::map<std::string, JsonValue> schemas_;  // by file name
 };
 
 }  // namespace pt2::test

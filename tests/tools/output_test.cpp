@@ -1,4 +1,4 @@
-// Outputs and inputs that are no regular files: a pipe, which also receives the report; standard
+// Outputs and inputs that are not regular files: a pipe, which also receives the report; standard
 // output; links.
 #include <sys/stat.h>
 
@@ -30,7 +30,7 @@ TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
   tools::Environment environment{.out = pipe_stream, .err = std::tmpfile()};
   const std::string path = "/proc/self/fd/" + std::to_string(ends[1]);
   std::filesystem::current_path(PT2_TEST_DATA);
-  // Smaller than what a pipe holds.
+  // The output fits into the buffer of a pipe.
   const std::vector<std::string> arguments = {
       "convert", "corpus/2.15.0/mlp.pt2", "-o", path, "--for", "2.9"};
   EXPECT_EQ(tools::run_command(arguments, environment), 0);
@@ -54,12 +54,12 @@ TEST(ChangedOutput, OnStandardOutputIsTheArchiveAlone) {
     auto bytes = std::make_shared<const std::string>(result.out);
     const auto package = Package::open_bytes(std::as_bytes(std::span(*bytes)), bytes, verb);
     EXPECT_TRUE(package) << package.error().text();
-    EXPECT_EQ(run_pt2(arguments, "", true).exit_code, 2);  // a terminal
+    EXPECT_EQ(run_pt2(arguments, "", true).exit_code, 2);  // standard output is a terminal
   }
 }
 
-// A fault of this library's own, which `convert` and the verbs that change files then refuse to
-// write.
+// If the output breaks a rule that the input keeps, libpt2 has a bug. Then `convert` and the verbs
+// that change files must refuse to write the output.
 TEST(ChangedOutput, BreaksNoRuleThatTheInputKeeps) {
   const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2";
   const Package package = Package::open(path).value();
@@ -90,13 +90,13 @@ TEST(ChangedOutput, BreaksNoRuleThatTheInputKeeps) {
                   .starts_with("pt2: the new program breaks rules that the old one keeps; nothing "
                                "was written\npt2: V601 error"));
 
-  // What the input breaks, too, is the user's to know.
+  // Rules that the input breaks as well are no reason to refuse.
   ASSERT_TRUE(save_package(contents, folder.file("broken.pt2")));
   const Package broken = Package::open(folder.file("broken.pt2")).value();
   EXPECT_TRUE(tools::new_findings(broken, program, Limits()).value().empty());
 }
 
-// Texts, pages, reports and parts: they would be all that is left of the model.
+// A text, a page, a report or a part must not replace its own input: the model would be lost.
 TEST(TextOutput, IsNeverTheFileThatIsRead) {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
@@ -135,7 +135,7 @@ TEST(TextOutput, IsNeverTheFileThatIsRead) {
   EXPECT_EQ(std::distance(fs::directory_iterator(parent), {}), 2);
   EXPECT_EQ(run_pt2({"dis", "-", "-o", program}, program).exit_code, 2);
   EXPECT_TRUE(bytes(program) == before);
-  // What is a .pt2 again may take the place of the old one.
+  // An output that is a whole .pt2 file may replace the input.
   EXPECT_EQ(run_pt2({"strip", program, "-o", program}).exit_code, 0);
 }
 
@@ -154,7 +154,6 @@ TEST(RunOutput, OfResultsIsAFileOfTensorsAndNothingElse) {
   }
 }
 
-// A link in a circle, one that leads nowhere, and a pipe, whose reading would never end.
 TEST(RunOutput, HasLabelsThatFitItsScores) {
   const TemporaryFolder folder;
   const std::string path = folder.file("labels.txt");
@@ -174,6 +173,7 @@ TEST(RunOutput, HasLabelsThatFitItsScores) {
   EXPECT_NE(few.err.find("found 2 labels for 4 scores"), std::string::npos) << few.err;
 }
 
+// The folder has a cyclic link, a dangling link and a pipe, from which reading would never end.
 TEST(Folders, HoldMoreThanFiles) {
   const TemporaryFolder folder;
   namespace fs = std::filesystem;
@@ -235,7 +235,7 @@ TEST(Pattern, IsTakenForAllOfAName) {
   EXPECT_FALSE(tools::matches(std::string(5000, 'a'), "*a*a*a*a*a*a*a*a*a*a*b"));
 }
 
-// One name may be all that a file of megabytes has.
+// A file of megabytes may consist of one name.
 TEST(ErrorText, CutsWordsThatNobodyReads) {
   const std::string name(100'000, 'r');
   const Error error(ErrorCode::unsupported,
@@ -254,7 +254,7 @@ TEST(ErrorText, CutsWordsThatNobodyReads) {
   EXPECT_LT(tools::error_text({ErrorCode::unsupported, many, ""}).size(), 5000u);
 }
 
-// Files that are read may have names as the second and the sixth.
+// Files may contain names like the second and the sixth, but the command must not write them.
 TEST(MetaNames, AreOfPrintableFiles) {
   const TemporaryFolder folder;
   for (const std::string name : {"", "a/", "a//b", "/a", "a\\b", "x\ny", "\x1b[31m", "\xff"}) {

@@ -9,7 +9,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Of x: f32[s] and y: f32[t] under these guards, with s and t within `range`.
+// Returns the solved guards of a program with x: f32[s] and y: f32[t] and s, t in `range`.
 Lines solved(SymRange range, std::vector<std::string> guards) {
   ProgramBuilder builder;
   const SymInt s = builder.dim("s", range, 8), t = builder.dim("t", range, 8);
@@ -42,13 +42,13 @@ TEST(SolvedGuards, SayNothingThatTypesSay) {
 TEST(SolvedGuards, StayAsTheyAreWhereNoListSaysThem) {
   EXPECT_EQ(solved({3, 21}, {"L['x'].size()[0] == L['y'].size()[0]"}),
             Lines{"size 0 of x must equal size 0 of y"});
-  // Trying sizes one by one takes long for thousands of terms.
+  // Trying sizes one by one would take long for a guard of thousands of terms.
   std::string wide = "L['x'].size()[0]";
   for (int i = 0; i < 10'000; ++i) wide += "+1";
   EXPECT_NE(solved({3, std::nullopt}, {wide + " > 10005"}).at(0).find("size 0 of x"),
             std::string::npos);
   EXPECT_EQ(solved({3, 21}, {"exit("}), Lines{"exit("});
-  // True of what is tried one by one, but not far beyond.
+  // The guard holds for all sizes that are tried one by one, but not for very large ones.
   EXPECT_EQ(solved({3, std::nullopt}, {"L['x'].size()[0] < 1000000"}),
             Lines{"size 0 of x must be less than 1000000"});
 }

@@ -1,5 +1,5 @@
-// Compares with PyTorch's own canonical forms (<name>.canon.json beside a program), and checks that
-// the form is the same for every order of the nodes.
+// Compares canonical forms with PyTorch's own (<name>.canon.json beside a program), and checks that
+// the form does not depend on the order of the nodes.
 #include "pt2/ir/canonicalize.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(Canonicalize, IsIdempotent) {
   }
 }
 
-// The same graph with its nodes in another order in which every value is defined before it is used.
+// Returns the same graph with its nodes in another topological order.
 Program with_shuffled_nodes(const Program& program, std::mt19937& random) {
   Program out = program;
   std::vector<NodeId> ready, order;

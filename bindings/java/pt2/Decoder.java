@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A language model: a folder of Transformers' exporter, or one program that takes token ids. Threads
- * may share it: calls follow one another.
+ * A language model: a folder written by Transformers' exporter, or one program that takes token ids.
+ * Threads may share it: calls run one after another.
  */
 public final class Decoder implements AutoCloseable {
   static {
     System.loadLibrary("pt2_jni");
   }
 
-  /** Told each token as soon as it is known. */
+  /** Receives each token as soon as it is known. */
   public interface OnToken {
-    /** False ends. */
+    /** Receives a token and the index of its prompt; false ends generation. */
     boolean token(int prompt, long token);
   }
 
@@ -27,7 +27,10 @@ public final class Decoder implements AutoCloseable {
     handle = open(path.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** What the programs take beside tokens, by name: what an encoder reads, which runs now. */
+  /**
+   * Sets the inputs that the programs take beside tokens, by name. If the model has an encoder, these
+   * are the encoder's inputs and the encoder runs now.
+   */
   public synchronized void give(Map<String, Tensor> inputs) {
     List<String> names = List.copyOf(inputs.keySet());
     byte[][] texts = names.stream().map(each -> each.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
@@ -36,8 +39,9 @@ public final class Decoder implements AutoCloseable {
   }
 
   /**
-   * The new tokens behind each prompt; several are computed together as far as the program takes
-   * that. What is 0 or null is that of generation_config.json; no stop ids stop nowhere.
+   * Returns the new tokens of each prompt. Prompts are computed together if the program takes more
+   * than one sequence. An argument of 0 or null means the default of generation_config.json; an empty
+   * array of stop ids means none.
    */
   public synchronized long[][] generate(
       long[][] prompts, long maxNewTokens, Sampling sampling, long[] stopIds, OnToken onToken) {
@@ -57,7 +61,7 @@ public final class Decoder implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    // OnToken runs in the thread that generates, which synchronized does not hold back.
+    // OnToken runs in the generating thread, which already holds the monitor, so it could get here.
     if (generating) throw new IllegalStateException("the decoder is generating");
     if (handle != 0) free(handle);
     handle = 0;

@@ -1,6 +1,6 @@
 package pt2;
 
-/** A program ready to run. Threads may share it: calls follow one another, on one state. */
+/** A loaded program with its state. Threads may share it: calls run one after another. */
 public final class Model implements AutoCloseable {
   static {
     System.loadLibrary("pt2_jni");
@@ -12,12 +12,12 @@ public final class Model implements AutoCloseable {
     handle = load(path.getBytes(java.nio.charset.StandardCharsets.UTF_8));
   }
 
-  /** Names of the inputs, in the order of run. */
+  /** Returns the names of the inputs, in the order in which run takes them. */
   public synchronized String[] inputs() {
     return inputs(open());
   }
 
-  /** Results in their own memory; null for what is no tensor of numbers. */
+  /** Returns copies of the results; null for a result that is not a tensor of numbers. */
   public synchronized Tensor[] run(Tensor... inputs) {
     Tensors given = Tensors.of(inputs);
     return run(open(), given.data(), given.sizes(), given.kinds());

@@ -1,6 +1,6 @@
 package pt2;
 
-/** What went wrong, of which kind ("argument", "unsupported", …), and where ("input 'x'"). */
+/** An error of libpt2: its text, its code ("argument", "unsupported", …) and its place ("input 'x'"). */
 public final class Pt2Exception extends RuntimeException {
   private static final long serialVersionUID = 1;
 

@@ -2,7 +2,7 @@ package pt2;
 
 /** A row-major tensor: float[], double[], long[], int[], short[] or byte[] and its sizes. */
 public record Tensor(Object data, long... sizes) {
-  /** One character for each type of elements, as JNI writes it. */
+  /** Returns JNI's character for the element type. */
   char kind() {
     Class<?> type = data.getClass().getComponentType();
     if (type == null || !type.isPrimitive() || type == boolean.class || type == char.class)

@@ -1,6 +1,6 @@
 package pt2;
 
-/** Tensors as JNI takes them, an array for each component. */
+/** Tensors in the form that the native methods take: one array for each component. */
 record Tensors(Object[] data, long[][] sizes, char[] kinds) {
   static Tensors of(Tensor... tensors) {
     int count = tensors.length;

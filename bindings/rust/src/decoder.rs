@@ -6,7 +6,8 @@ use std::ptr::{null, null_mut};
 use crate::ffi::{self, Opaque};
 use crate::{bytes_of, check, copied, Input, Result, Tensor};
 
-/// How tokens are drawn; `top_k` 0 and `top_p` 1 leave none out, `temperature` 0 takes the most likely one.
+/// How tokens are drawn. `top_k` 0 and `top_p` 1 draw from all tokens; `temperature` 0 always takes the most likely
+/// token.
 #[derive(Debug, Clone, Copy)]
 pub struct Sampling {
     pub temperature: f64,
@@ -15,23 +16,23 @@ pub struct Sampling {
     pub seed: u64,
 }
 
-/// What is not given is that of `generation_config.json`.
+/// Options of generation. `None` means the default of `generation_config.json`.
 #[derive(Default)]
 pub struct Generate<'a> {
     pub max_new_tokens: Option<i64>,
     pub sampling: Option<Sampling>,
     pub stop_ids: Option<&'a [i64]>,
-    /// Told the number of the prompt and each token as soon as it is known; false ends.
+    /// Receives the index of the prompt and each token as soon as it is known; false ends generation.
     pub on_token: Option<&'a mut dyn FnMut(usize, i64) -> bool>,
 }
 
-/// A function that is told tokens, and what it panicked with.
+/// A function that receives tokens, and the payload of its panic, if any.
 struct Listener<'a> {
     on_token: &'a mut dyn FnMut(usize, i64) -> bool,
     panic: Option<Box<dyn Any + Send>>,
 }
 
-// A panic must not cross C: it would end the process.
+// A panic must not unwind through C: the process would abort.
 unsafe extern "C" fn tell(prompt: usize, token: i64, user: *mut c_void) -> i32 {
     let told = &mut *user.cast::<Listener>();
     match catch_unwind(AssertUnwindSafe(|| (told.on_token)(prompt, token))) {
@@ -43,11 +44,11 @@ unsafe extern "C" fn tell(prompt: usize, token: i64, user: *mut c_void) -> i32 {
     }
 }
 
-/// A language model: a folder of Transformers' exporter, or one program that takes token ids.
+/// A language model: a folder written by Transformers' exporter, or one program that takes token ids.
 pub struct Decoder {
     decoder: *mut Opaque,
 }
-// Used through &mut, so by one thread at a time.
+// SAFETY: methods take &mut self, so one thread at a time uses the handle.
 unsafe impl Send for Decoder {}
 impl Decoder {
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
@@ -57,7 +58,8 @@ impl Decoder {
         check(unsafe { ffi::pt2_decoder_open(text, path.len(), null(), &mut decoder) })?;
         Ok(Decoder { decoder })
     }
-    /// What the programs take beside tokens, by name: what an encoder reads, which runs now.
+    /// Sets the inputs that the programs take beside tokens, by name. If the model has an encoder, these are the
+    /// encoder's inputs and the encoder runs now.
     pub fn give(&mut self, inputs: &[(&str, Input<'_>)]) -> Result<()> {
         let values =
             inputs.iter().map(|(_, input)| copied(&input.view)).collect::<Result<Vec<Tensor>>>()?;
@@ -72,7 +74,8 @@ impl Decoder {
             .collect();
         check(unsafe { ffi::pt2_decoder_give(self.decoder, named.as_ptr(), named.len(), null()) })
     }
-    /// The new tokens behind each prompt. Several are computed together as far as the program takes that.
+    /// Returns the new tokens of each prompt. Prompts are computed together if the program takes more than one
+    /// sequence.
     pub fn generate(&mut self, prompts: &[&[i64]], how: Generate<'_>) -> Result<Vec<Vec<i64>>> {
         let ids = prompts.concat();
         let counts: Vec<usize> = prompts.iter().map(|prompt| prompt.len()).collect();

@@ -1,4 +1,4 @@
-//! The part of pt2/c/pt2.h that this crate stands on.
+//! Declarations of the part of pt2/c/pt2.h that this crate uses.
 
 use std::ffi::{c_char, c_void};
 

@@ -1,4 +1,4 @@
-//! Runs PyTorch's exported programs (`.pt2`) without PyTorch, over libpt2's C interface.
+//! Runs PyTorch's exported programs (`.pt2`) without PyTorch, through libpt2's C interface.
 //!
 //! ```no_run
 //! let model = pt2::Model::load("digits.pt2")?;
@@ -19,7 +19,7 @@ mod ffi;
 pub use decoder::{Decoder, Generate, Sampling};
 use ffi::Opaque;
 
-/// What went wrong and where. Codes are those of `pt2.h`.
+/// An error of the library. Codes are those of `pt2.h`; `place` says where the error occurred.
 #[derive(Debug, Clone)]
 pub struct Error {
     pub code: i32,
@@ -43,7 +43,7 @@ unsafe fn text(from: *const c_char) -> String {
     CStr::from_ptr(from).to_string_lossy().into_owned()
 }
 
-/// Takes an error of the library.
+/// Frees the library's error and returns it as an `Error`.
 fn check(error: *mut Opaque) -> Result<()> {
     if error.is_null() {
         return Ok(());
@@ -59,7 +59,7 @@ fn check(error: *mut Opaque) -> Result<()> {
     }
 }
 
-/// The bytes that the system knows a file by, which need not be UTF-8.
+/// Returns the bytes of a path as the system stores them; they need not be UTF-8.
 #[cfg(unix)]
 fn bytes_of(path: &std::path::Path) -> Vec<u8> {
     std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec()
@@ -76,7 +76,7 @@ fn mismatch(message: &str) -> Error {
 mod sealed {
     pub trait Sealed {}
 }
-/// The types of Rust that elements of tensors have.
+/// A Rust type that tensors can have as their element type.
 pub trait Element: sealed::Sealed + Copy {
     #[doc(hidden)]
     const DTYPE: (u8, u8);
@@ -106,7 +106,7 @@ fn view<T: Element>(data: *mut T, length: usize, sizes: &[i64], read_only: bool)
     }
 }
 
-/// A row-major tensor over somebody's elements, which are not copied.
+/// A row-major tensor that borrows the caller's elements.
 pub struct Input<'a> {
     view: ffi::TensorView,
     elements: PhantomData<&'a ()>,
@@ -119,7 +119,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Memory that a result is written to.
+/// Memory of the caller that a result is written to.
 pub struct Output<'a> {
     view: ffi::TensorView,
     elements: PhantomData<&'a mut ()>,
@@ -132,7 +132,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The pointer is null where there are no dims, which a slice must not have.
+/// Returns sizes or strides as a slice. The pointer may be null if `dims` is 0; a slice must not be.
 unsafe fn extents<'a>(numbers: *const i64, dims: i32) -> &'a [i64] {
     match dims {
         0 => &[],
@@ -146,12 +146,12 @@ fn copied(view: &ffi::TensorView) -> Result<Tensor> {
     Ok(Tensor { value })
 }
 
-/// A result, in memory of its own.
+/// A result, which owns its memory.
 #[derive(Debug)]
 pub struct Tensor {
     value: *mut Opaque,
 }
-// A value never changes.
+// SAFETY: a value never changes.
 unsafe impl Send for Tensor {}
 unsafe impl Sync for Tensor {}
 impl Tensor {
@@ -167,7 +167,7 @@ impl Tensor {
         check(unsafe { ffi::pt2_value_get_tensor(self.value, &mut out) })?;
         Ok(out)
     }
-    /// The same in memory of its own; what is no tensor has none.
+    /// Copies a tensor into memory of its own. Other values are returned as they are.
     fn owned(self) -> Result<Tensor> {
         match self.view() {
             Ok(view) => copied(&view),
@@ -178,7 +178,7 @@ impl Tensor {
         let view = self.view()?;
         Ok(unsafe { extents(view.sizes, view.dims) })
     }
-    /// The elements of a row-major tensor of this type.
+    /// Returns the elements. An error if the tensor has another element type or is not row-major.
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         let view = self.view()?;
         if (view.dtype.code, view.dtype.bits) != T::DTYPE {
@@ -206,7 +206,7 @@ impl Drop for Tensor {
 }
 
 struct ModelHandle(*mut Opaque);
-// A model never changes.
+// SAFETY: a model never changes.
 unsafe impl Send for ModelHandle {}
 unsafe impl Sync for ModelHandle {}
 impl Drop for ModelHandle {
@@ -219,15 +219,15 @@ impl Drop for ModelHandle {
 #[derive(Debug, Clone)]
 pub struct Place {
     pub name: String,
-    /// `f32[batch 1..64, 3]`
+    /// For example `f32[batch 1..64, 3]`.
     pub type_text: String,
-    /// -1 where the size depends on the inputs; nothing for what is no tensor.
+    /// A size of -1 depends on the inputs. `None` if this is not a tensor.
     pub sizes: Option<Vec<i64>>,
 }
 
 type GetPlace = unsafe extern "C" fn(*const Opaque, usize, *mut ffi::Place) -> *mut Opaque;
 
-/// A program ready to run, for any number of threads.
+/// A loaded program. Threads may share it.
 #[derive(Clone)]
 pub struct Model(Arc<ModelHandle>);
 impl Model {
@@ -264,16 +264,16 @@ impl Model {
     }
 }
 
-/// Calls of a model that keep what it changes.
+/// Runs a model and keeps the state that it changes.
 pub struct Session {
     session: *mut Opaque,
     outputs: usize,
 }
-// Used through &mut, so by one thread at a time.
+// SAFETY: methods take &mut self, so one thread at a time uses the handle.
 unsafe impl Send for Session {}
 impl Session {
-    /// Runs a program of tensors. Inputs and results are copied, as results may be views of inputs
-    /// and of the state that later runs change; `run_into` copies nothing. Errors name the input.
+    /// Runs a program whose inputs are tensors. Copies inputs and results, because results may be
+    /// views of inputs or of the state that later runs change. Errors about an input name it.
     pub fn run(&mut self, inputs: &[Input<'_>]) -> Result<Vec<Tensor>> {
         let values = inputs.iter().map(|each| copied(&each.view)).collect::<Result<Vec<_>>>()?;
         let pointers: Vec<*const Opaque> = values.iter().map(|each| each.value.cast_const()).collect();
@@ -292,9 +292,9 @@ impl Session {
         let results: Vec<Tensor> = outputs.into_iter().map(|value| Tensor { value }).collect();
         results.into_iter().map(Tensor::owned).collect()
     }
-    /// The same on the caller's memory alone, for results whose sizes are known.
+    /// Runs a program on the caller's memory without copies. The sizes of results must be known.
     pub fn run_into(&mut self, inputs: &[Input<'_>], outputs: &mut [Output<'_>]) -> Result<()> {
-        // Both are their views alone.
+        // Input and Output consist of a view; the C function takes arrays of views.
         let error = unsafe {
             ffi::pt2_session_run_views(
                 self.session,
@@ -321,7 +321,7 @@ fn copy_of(input: &Input<'_>) -> ffi::TensorView {
     copy(&input.view)
 }
 
-/// The version of the library.
+/// Returns the version of the library.
 pub fn version() -> String {
     unsafe { text(ffi::pt2_version()) }
 }

@@ -28,7 +28,7 @@ fn gives_the_same_in_the_callers_memory() {
     assert!(outputs[0].as_slice::<i32>().is_err());
 }
 
-// A module that returns its buffer, `self.total.add_(x)`.
+// The module returns its own buffer: `return self.total.add_(x)`.
 #[test]
 fn results_do_not_change_with_the_state() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/returned_state.pt2");

@@ -8,7 +8,7 @@ namespace {
 
 using test::Random;
 
-// A product of random sizes and strides; what is expected is made of the rounded operands.
+// A product of random sizes and strides. The expected result is computed from the rounded operands.
 struct Case {
   HalfWeights weights;
   HalfProduct product;
@@ -57,7 +57,7 @@ struct Case {
     multiply_packed_halves(product, weights, packed.data(), pool);
   }
 
-  // With the weights as they lie.
+  // Multiplies few rows with the unpacked weights.
   void multiply_few(ThreadPool* pool = nullptr, bool with_halves = true) {
     RowProduct few;
     few.rows = product.rows;
@@ -145,7 +145,7 @@ TEST_P(HalfProductTest, EqualToTheBitForAnyNumberOfThreads) {
   });
 }
 
-// Every half, as a weight that is multiplied with 1.
+// Multiplies every 16-bit number, as a weight, with 1.
 TEST_P(HalfProductTest, KnowsEveryNumber) {
   const uint16_t one = GetParam() == Rounding::bfloat16 ? 0x3F80 : 0x3C00;
   const float wide_one = 1;

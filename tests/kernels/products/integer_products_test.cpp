@@ -16,7 +16,7 @@ void check(Random& random, int64_t rows, int64_t columns, int64_t depth, bool is
                          .left_stride = depth + random.whole(0, 3),
                          .right_stride = depth + random.whole(0, 3),
                          .out_stride = columns + random.whole(0, 3)};
-  // Of the largest ones, too.
+  // A quarter of the levels has the largest magnitude, -128.
   const auto level = [&] {
     return static_cast<int8_t>(random.whole(0, 3) == 0 ? -128 : random.whole(-128, 127));
   };

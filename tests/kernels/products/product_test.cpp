@@ -34,7 +34,7 @@ double activated(Activation activation, double x) {
   return 0;
 }
 
-// A product of random sizes and strides, and what a plain double loop makes of it.
+// A product of random sizes and strides, and its result by a plain loop in double.
 struct Case {
   Product product;
   bool turned = false;  // the right operand is [columns, depth]
@@ -93,7 +93,7 @@ struct Case {
     return total;
   }
 
-  // `before` is what `out` held: what lies between its rows must not change.
+  // Compares `out` with the plain loop. Elements between its rows must be as in `before`.
   void check(const std::vector<float>& before) const {
     for (int64_t row = 0; row < product.rows; ++row)
       for (int64_t i = 0; i < product.out_stride; ++i) {

@@ -31,7 +31,7 @@ struct QuantizedCase {
     weights.right = right.data();
     factors = random.numbers(columns);
     weights.factors = factors.data();
-    // Nothing lies behind the last row, so that reading on is seen by the address sanitizer.
+    // The memory ends after the last row, so the address sanitizer detects reads beyond it.
     matrix.stride = depth + random.whole(0, 3);
     left.resize(static_cast<size_t>(rows == 0 ? 0 : (rows - 1) * matrix.stride + depth));
     for (uint8_t& level : left) level = static_cast<uint8_t>(random.whole(0, 255));
@@ -106,7 +106,7 @@ TEST(QuantizedProducts, EqualAPlainLoop) {
   });
 }
 
-// Part by part, alone and with others: the levels that the floats have.
+// Requantized results are the levels of the float results, on one thread and on several.
 TEST(QuantizedProducts, MayBecomeLevels) {
   const Levels rough{0.01f, 3, -120, 120, 100, 3}, fine{0.02f, 100, -100, 155, 0, 0};
   ThreadPool pool(3);
@@ -135,7 +135,7 @@ TEST(QuantizedProducts, MayBecomeLevels) {
   });
 }
 
-// Sums of the largest levels: of neighbours, too, which instructions that saturate get wrong.
+// Sums of the largest levels are exact, even with instructions whose sums of two products saturate.
 TEST(QuantizedProducts, AreExactForTheLargestLevels) {
   test::on_every_target([] {
     Random random(2);

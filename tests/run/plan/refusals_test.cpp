@@ -1,4 +1,4 @@
-// A plan refuses what the operators refuse that it computes.
+// A plan refuses the calls that its operators refuse.
 #include <gtest/gtest.h>
 
 #include "base/memory_account.h"
@@ -18,7 +18,7 @@ Tensor as_dtype(const Tensor& tensor, Dtype dtype) {
   return out;
 }
 
-// Torch 2.15 refuses each of these; `further` is what the call takes besides self.
+// A call that torch 2.15 refuses. `further` holds the arguments after self.
 struct RefusedCall {
   std::string target;
   std::vector<NamedArgument> further{};
@@ -44,7 +44,7 @@ bool fails_alike(const RefusedCall& call) {
   if (call.target.starts_with("upsample")) arguments[0].name = "input";
   const ValueId y = graph.call(call.target, std::move(arguments));
   graph.record(y, call.sizes, call.dtype);
-  // Also where it would be part of a chain.
+  // The call must also be refused as part of a chain.
   const ValueId z = graph.call("neg.default", {self(y)});
   graph.record(z, call.sizes, call.dtype);
   graph.output(z);
@@ -90,7 +90,7 @@ TEST(PlanRefusals, ArgumentsThatOperatorsRefuse) {
     EXPECT_TRUE(fails_alike(call)) << call.target << " of " << dtype_name(call.dtype);
 }
 
-// A number that a call brings is no argument of the program.
+// The plan cannot check such a number: it is an input tensor, not a constant argument.
 TEST(PlanRefusals, NumbersOfACallThatOperatorsRefuse) {
   for (const double large : {1e9, 1e39}) {
     Case graph;
@@ -108,10 +108,11 @@ TEST(PlanRefusals, NumbersOfACallThatOperatorsRefuse) {
   }
 }
 
-// Graphs of one random call each.
+// Makes graphs of one random call each.
 class RandomNodes {
  public:
-  // Whether plan and operator agree that the call may be made; nothing for what no graph has.
+  // True if plan and operator both accept or both refuse the call. Nothing (nullopt) if no graph
+  // can contain the call.
   std::optional<bool> agree(const ops::RecordedCall& call) {
     Case graph;
     const ops::Operator op = ops::find_operator(call.target);
@@ -170,7 +171,7 @@ TEST(PlanRefusals, RandomCalls) {
   size_t made = 0;
   for (int left = text == nullptr ? 3000 : std::atoi(text); left > 0; --left) {
     const ops::RecordedCall call = calls.next();
-    // Some calls ask for results of many gigabytes.
+    // The budget stops calls that ask for results of many gigabytes.
     const MemoryAccount::Scope memory(std::make_shared<MemoryAccount>(uint64_t{1} << 26));
     const auto agrees = within_memory([&] { return Result(RandomNodes().agree(call)); });
     if (!agrees) continue;

@@ -1,2 +1,2 @@
-// A shared library that is no plug-in.
+// A shared library that is not a plug-in.
 extern "C" int not_a_plugin() { return 1; }
