@@ -8,6 +8,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "ops/compose.h"
 #include "ops/signal/dft.h"
@@ -66,8 +69,8 @@ TEST(SingularValues, OfLowRankHaveOrthonormalVectors) {
   std::vector<double> u(kRows * kRows);
   std::vector<double> vh(kColumns * kColumns);
   std::vector<double> values(kColumns);
-  factor_svd(MatrixView<double>{a.data(), kRows, kColumns}, values.data(), {u.data(), kRows, kRows},
-             {vh.data(), kColumns, kColumns});
+  factor_svd<double>({a.data(), kRows, kColumns}, values.data(), {u.data(), kRows, kRows},
+                     {vh.data(), kColumns, kColumns}, Precision::of<double>());
   EXPECT_NEAR(values[0], std::sqrt(600), 1e-12);
   EXPECT_NEAR(values[1], std::sqrt(600), 1e-12);
   EXPECT_NEAR(values[2], 0, 1e-12);
@@ -75,10 +78,47 @@ TEST(SingularValues, OfLowRankHaveOrthonormalVectors) {
   EXPECT_LT(disorder(vh, kColumns, kColumns), 1e-13);
 }
 
+// The signs of the first row of U and of the first column of V^T, from torch.linalg.svd (2.15 with
+// MKL). The shapes are on both sides of the sizes from which on MKL factors A = Q R first.
+TEST(SingularValues, VectorsHaveTheSignsOfLapack) {
+  struct Case {
+    int64_t rows;
+    int64_t columns;
+    std::string_view u;
+    std::string_view vh;
+  };
+  constexpr Case kCases[] = {
+      {1, 1, "+", "+"},     {3, 3, "-++", "--+"},
+      {4, 3, "---", "---"}, {5, 4, "+-+-", "--+-"},
+      {3, 4, "++-", "-+-"}, {2, 39, "+-", "+-"},
+      {2, 40, "-+", "--"},  {12, 12, "-+-+-+---+--", "-----+-++++-"},
+  };
+  for (const auto& [rows, columns, u_signs, vh_signs] : kCases) {
+    const int64_t rank = std::min(rows, columns);
+    std::vector<double> a, values(static_cast<size_t>(rank));
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t i = 0; i < rows; ++i) {
+        const auto number = static_cast<double>(i * columns + j);
+        a.push_back(std::sin(number * number + 1));
+      }
+    std::vector<double> u(static_cast<size_t>(rows * rank));
+    std::vector<double> vh(static_cast<size_t>(rank * columns));
+    factor_svd<double>({a.data(), rows, columns}, values.data(), {u.data(), rows, rank},
+                       {vh.data(), rank, columns}, Precision::of<double>());
+    std::string found_u, found_vh;
+    for (int64_t k = 0; k < rank; ++k) {
+      found_u += u[static_cast<size_t>(k * rows)] > 0 ? '+' : '-';
+      found_vh += vh[static_cast<size_t>(k)] > 0 ? '+' : '-';
+    }
+    EXPECT_EQ(found_u, u_signs) << rows << " x " << columns;
+    EXPECT_EQ(found_vh, vh_signs) << rows << " x " << columns;
+  }
+}
+
 TEST(SingularValues, OfWhatIsNotFiniteAreNan) {
   std::vector<Complex> a{1, 2, 3, {0, std::numeric_limits<double>::infinity()}};
   std::vector<double> values(2);
-  factor_svd(MatrixView<Complex>{a.data(), 2, 2}, values.data(), {}, {});
+  factor_svd<Complex>({a.data(), 2, 2}, values.data(), {}, {}, Precision::of<double>());
   EXPECT_TRUE(std::isnan(values[0]));
 }
 

@@ -39,7 +39,7 @@ Result<WideSvd> wide_svd(const Tensor& a, bool full_matrices) {
     PT2_TRY(Tensor s, allocate({Dtype::float64, batch_of(a, {rank})}));
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     for (int64_t i = 0; i < matrices.count(); ++i)
-      factor_svd(matrices[i], s.data<double>() + i * rank, u[i], vh[i]);
+      factor_svd(matrices[i], s.data<double>() + i * rank, u[i], vh[i], precision_of(a));
     // An empty matrix may have any basis: use the identity.
     for (int64_t i = 0; rank == 0 && i < u.count(); ++i) set_identity(u[i]);
     for (int64_t i = 0; rank == 0 && i < vh.count(); ++i) set_identity(vh[i]);
@@ -88,13 +88,12 @@ Result<TensorPair> eigh_parts(const Tensor& a, const std::string& uplo, bool com
   if (!upper && uplo != "L" && uplo != "l")
     return operator_error("UPLO: found '" + uplo + "', expected 'L' or 'U'");
   const int64_t n = columns_of(a);
-  const Precision precision =
-      real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>() : Precision::of<double>();
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {n})}));
     for (int64_t i = 0; i < matrices.count(); ++i)
-      factor_hermitian(matrices[i], values.data<double>() + i * n, upper, compute_v, precision);
+      factor_hermitian(matrices[i], values.data<double>() + i * n, upper, compute_v,
+                       precision_of(a));
     PT2_TRY(Tensor l, copy_as(values, real_dtype(a.dtype()), MemoryFormat::contiguous));
     PT2_TRY(Tensor v, compute_v ? result_of(matrices.tensor(), a.dtype()) : empty_of(a.dtype()));
     return TensorPair(std::move(l), std::move(v));

@@ -53,6 +53,9 @@ Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
   return out;
 }
 
+Precision precision_of(const Tensor& a) {
+  return real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>() : Precision::of<double>();
+}
 Result<void> check_svd_operand(const Tensor& a) {
   return with_field(a, [&]<class T>() -> Result<void> {
     const Input<T> elements(a);
@@ -69,7 +72,7 @@ Result<Tensor> singular_values(const Tensor& a) {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {count})}));
     for (int64_t i = 0; i < matrices.count(); ++i)
-      factor_svd(matrices[i], values.data<double>() + i * count, {}, {});
+      factor_svd(matrices[i], values.data<double>() + i * count, {}, {}, precision_of(a));
     return values;
   });
 }

@@ -77,6 +77,8 @@ Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = f
 Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major = false);
 // Error for a matrix with NaN, as in LAPACK: the iteration for singular values would not end.
 Result<void> check_svd_operand(const Tensor& a);
+// The precision in which PyTorch factors matrices of this dtype.
+Precision precision_of(const Tensor& a);
 // The float64 singular values of each matrix, in descending order.
 Result<Tensor> singular_values(const Tensor& a);
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);

@@ -54,12 +54,6 @@ template <class T>
 void apply_reflections(MatrixView<T> a, const T* tau, int64_t count, MatrixView<T> c, bool left,
                        bool adjoint);
 
-// A = U diag(values) V^H, values in descending order. If U and V^H are square, they are computed in
-// full; if they have no data, they are not computed. NaN if A is not finite.
-void factor_svd(MatrixView<double> a, double* values, MatrixView<double> u, MatrixView<double> vh);
-void factor_svd(MatrixView<Complex> a, double* values, MatrixView<Complex> u,
-                MatrixView<Complex> vh);
-
 // The thresholds below which LAPACK treats numbers as zero, for float32 or float64. They decide
 // when an iteration ends, and thereby the signs of vectors.
 struct Precision {
@@ -72,6 +66,13 @@ struct Precision {
   }
 };
 
+// A = U diag(values) V^H, values in descending order. If U and V^H are square, they are computed in
+// full; if they have no data, they are not computed. The vectors have LAPACK's signs where LAPACK
+// does not divide and conquer: up to 25 rows or columns. NaN if A is not finite.
+template <class T>
+void factor_svd(MatrixView<T> a, double* values, MatrixView<T> u, MatrixView<T> vh,
+                const Precision& precision);
+
 // A = V diag(values) V^H of a Hermitian matrix, values in ascending order. Reads only the upper or
 // the lower triangle of `a`. If `vectors`, `a` becomes V. NaN if A is not finite.
 template <class T>
@@ -83,18 +84,24 @@ template <class T>
 bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
                             const Precision& precision);
 
-// A real symmetric tridiagonal matrix: its diagonal and the elements next to the diagonal.
-struct Tridiagonal {
+// A real matrix that is symmetric and tridiagonal, or upper bidiagonal: its diagonal and the
+// elements next to the diagonal.
+struct TwoDiagonals {
   std::vector<double> diagonal;
   std::vector<double> beside;  // as many as in `diagonal`; the last one is not used
 
   double& beside_of(int64_t i, int64_t j) { return beside[static_cast<size_t>(std::min(i, j))]; }
   double& at(int64_t i) { return diagonal[static_cast<size_t>(i)]; }
 };
-// Diagonalizes t = W diag(values) W^T (steqr). t.diagonal becomes the values, in ascending order;
-// `vectors` V becomes V W. `vectors` may have no rows. False if the iteration does not end.
+// Diagonalizes a tridiagonal t = W diag(values) W^T (steqr). t.diagonal becomes the values, in
+// ascending order; `vectors` V becomes V W. `vectors` may have no rows. False if the iteration does
+// not end.
 template <class T>
-bool diagonalize(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision);
+bool diagonalize_tridiagonal(TwoDiagonals& t, MatrixView<T> vectors, const Precision& precision);
+// Diagonalizes a bidiagonal b = W diag(values) Z^T (bdsqr). b.diagonal becomes the values, in
+// descending order; `u` U becomes U W, `v` V becomes V Z. False if the iteration does not end.
+bool diagonalize_bidiagonal(TwoDiagonals& b, MatrixView<double> u, MatrixView<double> v,
+                            const Precision& precision);
 
 }  // namespace pt2::ops
 

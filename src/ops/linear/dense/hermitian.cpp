@@ -24,13 +24,13 @@ bool factor_large_hermitian(MatrixView<T> a, double* values, double scale, bool 
   std::for_each(a.data, a.data + matrix.size(), [scale](T& element) { element /= scale; });
   const Eigen::Tridiagonalization<Dense<T>> reduced(matrix);
   const Column<double> diagonal = reduced.diagonal(), beside = reduced.subDiagonal();
-  Tridiagonal t{{diagonal.begin(), diagonal.end()}, {beside.begin(), beside.end()}};
+  TwoDiagonals t{{diagonal.begin(), diagonal.end()}, {beside.begin(), beside.end()}};
   t.beside.push_back(0);
   if (vectors)
     matrix = reduced.matrixQ();
   else
     a.rows = 0;
-  if (!diagonalize(t, a, precision)) return false;
+  if (!diagonalize_tridiagonal(t, a, precision)) return false;
   std::ranges::transform(t.diagonal, values, [scale](double value) { return value * scale; });
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "kernels/dtypes/rotations.h"
 #include "ops/linear/dense/dense.h"
+#include "ops/linear/dense/rotation.h"
 
 namespace pt2::ops {
 namespace {
@@ -62,7 +63,7 @@ void apply_on_both_sides(MatrixView<T> a, const Reflection<T>& h) {
 
 // Starts from the last column for the upper triangle, from the first column for the lower.
 template <class T>
-std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, Tridiagonal& out) {
+std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, TwoDiagonals& out) {
   const int64_t n = a.rows;
   std::vector<Reflection<T>> reflections;
   for (int64_t step = 0; step + 1 < n; ++step) {
@@ -77,27 +78,6 @@ std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, Tridiag
   }
   for (int64_t i = 0; i < n; ++i) out.at(i) = std::real(a.at(i, i));
   return reflections;
-}
-
-// std::hypot, but without its range checks for squares far from overflow and underflow.
-double hypotenuse(double x, double y) {
-  const double square = x * x + y * y;
-  return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::hypot(x, y);
-}
-
-struct Rotation {
-  double c = 1;
-  double s = 0;
-  double length = 0;
-};
-// The rotation that maps (f, g) to (length, 0) (lartg, in the form that LAPACK has before 3.10 and
-// that MKL has).
-Rotation rotation_of(double f, double g) {
-  if (g == 0) return {1, 0, f};
-  if (f == 0) return {0, 1, g};
-  const double length = hypotenuse(f, g);
-  const double sign = std::abs(f) > std::abs(g) && f < 0 ? -1 : 1;
-  return {sign * f / length, sign * g / length, sign * length};
 }
 
 // Diagonalizes [[a, b], [b, c]] (laev2): the eigenvalue of larger modulus, the other eigenvalue,
@@ -133,7 +113,7 @@ Pair diagonalize_pair(double a, double b, double c) {
 template <class T>
 class Diagonalisation {
  public:
-  Diagonalisation(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision)
+  Diagonalisation(TwoDiagonals& t, MatrixView<T> vectors, const Precision& precision)
       : t_(t), z_(vectors), precision_(precision), steps_left_(30 * z_.columns) {}
 
   // False if steps_left_ steps do not suffice.
@@ -249,7 +229,7 @@ class Diagonalisation {
     }
   }
 
-  Tridiagonal& t_;
+  TwoDiagonals& t_;
   MatrixView<T> z_;
   Precision precision_;
   int64_t steps_left_;
@@ -261,12 +241,12 @@ class Diagonalisation {
 }  // namespace
 
 template <class T>
-bool diagonalize(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision) {
+bool diagonalize_tridiagonal(TwoDiagonals& t, MatrixView<T> vectors, const Precision& precision) {
   return Diagonalisation<T>(t, vectors, precision).run();
 }
 
-template bool diagonalize(Tridiagonal&, MatrixView<double>, const Precision&);
-template bool diagonalize(Tridiagonal&, MatrixView<Complex>, const Precision&);
+template bool diagonalize_tridiagonal(TwoDiagonals&, MatrixView<double>, const Precision&);
+template bool diagonalize_tridiagonal(TwoDiagonals&, MatrixView<Complex>, const Precision&);
 
 template <class T>
 bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
@@ -280,12 +260,12 @@ bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
       (upper ? below : above) = conj_of(upper ? above : below);
     }
   }
-  Tridiagonal t{std::vector<double>(static_cast<size_t>(n)),
-                std::vector<double>(static_cast<size_t>(n))};
+  TwoDiagonals t{std::vector<double>(static_cast<size_t>(n)),
+                 std::vector<double>(static_cast<size_t>(n))};
   const auto reflections = make_tridiagonal(a, upper, t);
   std::fill(a.data, a.data + n * n, T(0));
   for (int64_t i = 0; i < n; ++i) a.at(i, i) = 1;
-  const bool solved = diagonalize(t, a, precision);
+  const bool solved = diagonalize_tridiagonal(t, a, precision);
   for (size_t k = reflections.size(); k-- > 0;) {
     const Reflection<T>& h = reflections[k];
     const auto count = static_cast<int64_t>(h.v.size());
