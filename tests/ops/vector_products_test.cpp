@@ -231,5 +231,28 @@ TEST(PackedProducts, SixtyFourRowsLieInHalves) {
     EXPECT_EQ(packed->data<uint8_t>()[i], i == 1 ? 0x05 : i == 32 + 2 ? 0x70 : 0) << i;
 }
 
+TEST(Bilinear, OfComplexNumbersAndLargeIntegersIsExact) {
+  const auto sum = [](const Tensor& left, const Tensor& weight, const Tensor& right) {
+    return apply(aten<"bilinear.default">, {left, right, weight, OptionalTensor()}).value();
+  };
+  const auto complex = [](const Sizes& sizes, std::vector<double> parts) {
+    Sizes pairs = sizes;
+    pairs.push_back(2);
+    return apply(aten<"view_as_complex.default">,
+                 {Tensor::from<double>(Dtype::float64, pairs, std::span<const double>(parts))})
+        .value();
+  };
+  const Tensor found =
+      sum(complex({1, 2}, {1, 0, 0, 1}), complex({1, 2, 2}, {1, 0, 0, 2, 0, 0, 3, 0}),
+          complex({1, 2}, {1, 1, 2, 0}));
+  EXPECT_EQ(elements_of<double>(apply(aten<"view_as_real.default">, {found}).value()),
+            (std::vector<double>{1, 11}));
+  const int64_t large = (int64_t{1} << 62) + 1;
+  const Tensor one = Tensor::of<int64_t>({1, 1}, {1});
+  EXPECT_EQ(elements_of<int64_t>(sum(Tensor::of<int64_t>({1, 1}, {large}),
+                                     Tensor::of<int64_t>({1, 1, 1}, {1}), one)),
+            std::vector<int64_t>{large});
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -384,9 +384,31 @@ Result<Meta> bilinear_meta(const Tensor& input1, const Tensor& input2, const Ten
   return Meta(input1.dtype(), std::move(sizes));
 }
 
+// ATen/native/Linear.cpp bilinear.
+Result<Tensor> bilinear_formula(Emitter& e, const Tensor& input1, const Tensor& input2,
+                                const Tensor& weight, const OptionalTensor& bias) {
+  PT2_TRY(const Meta meta, bilinear_meta(input1, input2, weight, bias));
+  const auto rows = [&](const Tensor& x) {
+    return e(aten<"reshape.default">, {x, Sizes{-1, x.sizes().back()}});
+  };
+  const auto left = rows(input1);
+  const auto product = e(aten<"_trilinear.default">, {left, weight, rows(input2), Sizes{1, 3},
+                                                      Sizes{0}, Sizes{1, 2}, Sizes{2, 3}});
+  const auto out = e(aten<"reshape.default">, {product, meta.sizes});
+  return bias ? e(aten<"add.Tensor">, {out, *bias}) : out;
+}
+
 // y[n, o] = sum over i, j of x1[n, i] w[o, i, j] x2[n, j] + b[o].
-void bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, const Tensor& weight,
-              const OptionalTensor& bias) {
+Result<void> bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, const Tensor& weight,
+                      const OptionalTensor& bias) {
+  // The loops below compute in real floating numbers.
+  if (dtype_category(out.dtype()) != DtypeCategory::floating) {
+    Context context;
+    Runner runner(context);
+    PT2_TRY(const Tensor sum, bilinear_formula(runner, input1, input2, weight, bias));
+    copy_elements(out, sum);
+    return {};
+  }
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const Input<C> x1(input1);
     const Input<C> x2(input2);
@@ -413,6 +435,7 @@ void bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, const Ten
       }
     }
   });
+  return {};
 }
 
 Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
@@ -489,20 +512,6 @@ Result<Tensor> matmul_formula(Emitter& e, const Tensor& self, const Tensor& othe
 Result<Tensor> outer_formula(Emitter& e, const Tensor& self, const Tensor& vec2) {
   PT2_TRY_VOID(outer_meta(self, vec2));
   return e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {self, 1}), vec2});
-}
-
-// ATen/native/Linear.cpp bilinear.
-Result<Tensor> bilinear_formula(Emitter& e, const Tensor& input1, const Tensor& input2,
-                                const Tensor& weight, const OptionalTensor& bias) {
-  PT2_TRY(const Meta meta, bilinear_meta(input1, input2, weight, bias));
-  const auto rows = [&](const Tensor& x) {
-    return e(aten<"reshape.default">, {x, Sizes{-1, x.sizes().back()}});
-  };
-  const auto left = rows(input1);
-  const auto product = e(aten<"_trilinear.default">, {left, weight, rows(input2), Sizes{1, 3},
-                                                      Sizes{0}, Sizes{1, 2}, Sizes{2, 3}});
-  const auto out = e(aten<"reshape.default">, {product, meta.sizes});
-  return bias ? e(aten<"add.Tensor">, {out, *bias}) : out;
 }
 
 // clang-format off
