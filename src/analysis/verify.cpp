@@ -20,14 +20,23 @@ constexpr void (*kGraphLevel[])(const Program&, const ProgramPlace&, Diagnostics
     check_signature, check_calls,   check_graphs, check_higher_order,
     check_metadata,  check_symbols, check_guards, check_dialect};
 
-void verify_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
-                     const ProgramPlace& place, Diagnostics& findings) {
+// Payloads and the issues of reading them.
+struct ReadPayloads {
   Diagnostics issues;
-  const Payloads payloads = read_payloads(archive, source, program, issues);
-  const bool readable = issues.empty();
-  findings.append(std::move(issues));
+  Payloads payloads;
+};
+ReadPayloads read_all(const Archive& archive, const ProgramSource& source, const Program& program) {
+  ReadPayloads out;
+  out.payloads = read_payloads(archive, source, program, out.issues);
+  return out;
+}
+
+void verify_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
+                     const ProgramPlace& place, ReadPayloads read, Diagnostics& findings) {
+  const bool readable = read.issues.empty();
+  findings.append(std::move(read.issues));
   // Skip payloads that could not be read: they would be reported again, as missing.
-  if (readable) check_payloads(program, payloads, place, findings);
+  if (readable) check_payloads(program, read.payloads, place, findings);
   check_embedded_pickles(program, place.program, archive.limits(), findings);
   Diagnostics known;  // reported by check_pickles
   auto samples = read_sample_inputs(archive, source.model, known);
@@ -71,8 +80,12 @@ void verify_source(const Archive& archive, ProgramSource& source, Level level,
   Diagnostics faults;
   auto program = read_program(archive, source, findings, faults);
   if (!program) return findings.add(Rule::program_reads, std::move(program).error());
+  ReadPayloads payloads;
+  if (level >= Level::full) payloads = read_all(archive, source, *program);
+  record_embedded_constants(*program, payloads.payloads);
   verify_graphs(*program, place, std::move(faults), level, options, findings);
-  if (level >= Level::full) verify_payloads(archive, source, *program, place, findings);
+  if (level >= Level::full)
+    verify_payloads(archive, source, *program, place, std::move(payloads), findings);
   name_nodes(*program, place, findings);
 }
 

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "convert/converter.h"
+#include "package/payload_readers.h"
 #include "pt2/format/pickle_write.h"
 #include "pt2/ir/pytree.h"
 
@@ -22,21 +23,6 @@ Result<std::string> torch_save_of(const PayloadTensor& payload) {
   StringSink sink;
   PT2_TRY_VOID(write_torch_save(builder.finish(root), sink, TorchSaveFormat::v0));
   return sink.take();
-}
-
-std::vector<SymInt> literals(const Sizes& numbers) { return {numbers.begin(), numbers.end()}; }
-
-TensorMeta meta_of(const PayloadTensor& payload) {
-  const Tensor& tensor = payload.tensor;
-  const size_t colon = payload.device.find(':');
-  TensorMeta meta{.dtype = {dtype_info(tensor.dtype()).schema_number},
-                  .sizes = literals(tensor.sizes()),
-                  .strides = literals(tensor.strides()),
-                  .requires_grad = payload.requires_grad,
-                  .device = {.type = payload.device.substr(0, colon)}};
-  // The device of a pickled storage may be any text.
-  if (colon != std::string::npos) meta.device.index = parse_int(payload.device.substr(colon + 1));
-  return meta;
 }
 
 // Moves the inputs (and their specs) for which `wanted` holds before all others.
@@ -73,8 +59,6 @@ Result<void> unpack_constants(Converter& converter) {
                        .where = constant.name});
       continue;
     }
-    if (const auto id = program.graph.find_value(constant.name))
-      program.graph.set_value_meta(*id, meta_of(*payload));
     converter.added_constants.push_back({.name = constant.name,
                                          .tensor = payload->tensor,
                                          .is_parameter = payload->is_parameter,
@@ -82,6 +66,7 @@ Result<void> unpack_constants(Converter& converter) {
                                          .device = payload->device});
     converter.changed = true;
   }
+  record_embedded_constants(program, *payloads);
   program.embedded_constants.clear();
   partition_inputs(program, [](const InputSpec& spec) { return !is_for_user(spec); });
   return {};

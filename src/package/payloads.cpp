@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "package/payload_readers.h"
 #include "pt2/package.h"
 
@@ -16,6 +17,28 @@ Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what
     sizes.push_back(number.literal());
   }
   return sizes;
+}
+
+TensorMeta meta_of(const PayloadTensor& payload) {
+  const Tensor& tensor = payload.tensor;
+  const size_t colon = payload.device.find(':');
+  TensorMeta meta{.dtype = {dtype_info(tensor.dtype()).schema_number},
+                  .sizes = {tensor.sizes().begin(), tensor.sizes().end()},
+                  .strides = {tensor.strides().begin(), tensor.strides().end()},
+                  .requires_grad = payload.requires_grad,
+                  .device = {.type = payload.device.substr(0, colon)}};
+  // The device of a pickled storage may be any text.
+  if (colon != std::string::npos) meta.device.index = parse_int(payload.device.substr(colon + 1));
+  return meta;
+}
+
+void record_embedded_constants(Program& program, const Payloads& payloads) {
+  for (const EmbeddedConstant& constant : program.embedded_constants) {
+    const PayloadTensor* payload = payloads.find(PayloadKind::constant, constant.name);
+    const auto id = program.graph.find_value(constant.name);
+    if (payload != nullptr && payload->missing.empty() && id)
+      program.graph.set_value_meta(*id, meta_of(*payload));
+  }
 }
 
 const PayloadTensor* Payloads::find(PayloadKind kind, std::string_view name) const {
