@@ -105,13 +105,28 @@ HWY_INLINE void normalize_span(const float* from, int64_t count, float center, f
   }
 }
 
-RowMoments moments_of(const float* from, int64_t count) {
-  const float mean = static_cast<float>(sum_of(from, count) / static_cast<double>(count));
-  const V middle = set(mean);
-  const double squares = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+double squares_about(float center, const float* from, int64_t count) {
+  const V middle = set(center);
+  return sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
     const V difference = hn::Sub(load_first(from + i, lanes), middle);
     return hn::Mul(difference, difference);
   });
+}
+
+RowMoments moments_of(const float* from, int64_t count) {
+  const auto size = static_cast<double>(count);
+  float mean = static_cast<float>(sum_of(from, count) / size);
+  double squares = squares_about(mean, from, count);
+  // The rounding error of the mean counts if the elements differ by little: a row of equal
+  // elements must have the variance 0.
+  if (squares < 1e-4 * size * static_cast<double>(mean) * static_cast<double>(mean)) {
+    const V middle = set(mean);
+    const double rest = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+      return hn::Sub(load_first(from + i, lanes), middle);
+    });
+    mean = static_cast<float>(static_cast<double>(mean) + rest / size);
+    squares = squares_about(mean, from, count);
+  }
   return {static_cast<double>(mean), squares};
 }
 

@@ -52,6 +52,19 @@ double sum(const std::vector<double>& row) {
   return total;
 }
 
+TEST(RowsTest, OfEqualElementsNormalizeToZero) {
+  for (const int64_t columns : {1, 3, 7, 100, 768, 1000, 5001}) {
+    for (const float element : {0.1f, -1234.567f, 3e-20f, 1e15f}) {
+      const std::vector<float> in(static_cast<size_t>(columns), element);
+      std::vector<float> out(in.size(), 9);
+      EXPECT_EQ(row_moments(in.data(), columns).squares, 0) << columns << " of " << element;
+      layer_norm_rows({1, columns, columns, columns}, in.data(), nullptr, nullptr, 1e-5,
+                      out.data());
+      EXPECT_EQ(out, std::vector<float>(in.size(), 0)) << columns << " of " << element;
+    }
+  }
+}
+
 TEST(RowsTest, SoftmaxEqualsAPlainLoop) {
   ThreadPool pool(3);
   test::on_every_target([&] {
