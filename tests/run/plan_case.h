@@ -45,6 +45,8 @@ class Case {
     for (const int64_t size : sizes) meta.sizes.emplace_back(size);
     maker_.graph.set_value_meta(id, std::move(meta));
   }
+  // Records that a value is a number that calls decide.
+  void record_number(ValueId id) { maker_.graph.set_value_meta(id, SymFloat{}); }
   void output(ValueId id) { outputs_.push_back(Argument(id)); }
 
   // Returns the names of the plan's steps. The test fails if planned and reference results differ.

@@ -602,6 +602,39 @@ TEST(PlanPointwise, SoftplusOfDoublesHasAThreshold) {
   EXPECT_EQ(graph.check(), Names{"pointwise_chain"});
 }
 
+// 14 gradients take 252 instructions; the sines before them would make that 258.
+TEST(PlanPointwise, AChainOfManyInstructionsIsTwoSteps) {
+  Case graph;
+  const ValueId x = graph.input({4});
+  ValueId gradient = graph.input({4});
+  const auto next = [&](const std::string& name, std::vector<NamedArgument> arguments) {
+    gradient = graph.call(name, std::move(arguments));
+    graph.record(gradient, {4}, Dtype::float32);
+  };
+  for (int i = 0; i < 6; ++i) next("sin.default", {self(gradient)});
+  for (int i = 0; i < 14; ++i)
+    next("gelu_backward.default", {named("grad_output", Argument(gradient)), self(x),
+                                   named("approximate", Argument(std::string("tanh")))});
+  graph.output(gradient);
+  EXPECT_EQ(graph.check(), (Names{"pointwise_chain", "pointwise_chain"}));
+}
+
+TEST(PlanPointwise, NumbersBesideDoublesAreDoubles) {
+  Case graph;
+  const ValueId x = graph.input({4}), y = graph.input({});
+  constexpr double numbers[] = {-1.5, 0.1, 2.0, 1e9};
+  graph.fill(x, Tensor::from<double>(Dtype::float64, {4}, numbers));
+  graph.record(x, {4}, Dtype::float64);
+  graph.fill(y, Tensor::from<double>(Dtype::float64, {}, std::span(numbers).subspan(1, 1)));
+  graph.record(y, {}, Dtype::float64);
+  const ValueId number = graph.call("item.default", {self(y)});
+  graph.record_number(number);
+  const ValueId product = graph.call("mul.Tensor", {self(x), other(number)});
+  graph.record(product, {4}, Dtype::float64);
+  graph.output(product);
+  EXPECT_EQ(graph.check(), (Names{"reference", "pointwise_chain"}));
+}
+
 TEST(PlanPointwise, AnglesAndRests) {
   Case graph;
   const ValueId x = graph.input({3, 8}), y = graph.weight({8}, 0.1f);

@@ -19,6 +19,9 @@ using kernels::TileInstruction;
 using kernels::TileSource;
 using kernels::Unary;
 
+// Until tiles are assigned, a TileSource holds the index of an instruction, which is a byte.
+constexpr size_t kMostInstructions = 256;
+
 bool is_real(Dtype dtype) {
   return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
 }
@@ -435,7 +438,8 @@ bool TileBuilder::finish(const BoundNode& node, const TileSource& value) {
   (node_.is_of_floats ? has_floats_ : has_doubles_) |= node_.is_of_floats || node_.is_of_doubles;
   if (has_doubles_ && (has_floats_ || !shows_doubles())) return false;
   made_.push_back({&node, value, node_.dtype});
-  return operands_.size() <= kernels::kMostTileOperands;
+  return operands_.size() <= kernels::kMostTileOperands &&
+         instructions_.size() <= kMostInstructions;
 }
 
 TileSource TileBuilder::source(const BoundArgument& argument, bool is_channels) {
@@ -460,8 +464,10 @@ TileSource TileBuilder::source(const BoundArgument& argument, bool is_channels) 
   const auto known = std::ranges::find_if(operands_, takes_it);
   const auto index = static_cast<uint8_t>(known - operands_.begin());
   const TensorMeta* record = planner_.record(argument);
+  // A number has the precision that the node computes in.
+  const Dtype of_number = node_.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   const Dtype recorded =
-      record == nullptr ? Dtype::float32 : record->dtype.dtype().value_or(Dtype::float32);
+      record == nullptr ? of_number : record->dtype.dtype().value_or(Dtype::float32);
   note_operand(recorded, record);
   if (known == operands_.end())
     operands_.push_back({&argument, recorded, is_channels, record == nullptr});

@@ -14,7 +14,7 @@ namespace pt2::run {
 // An operand of a step. One number for each channel lies along the second dimension of the result.
 struct TileArgument {
   const BoundArgument* value;
-  Dtype dtype;  // of a tensor
+  Dtype dtype;  // of a tensor, or to give a number
   bool is_channels = false;
   bool is_number = false;  // a number in every call: the program records no tensor
 };

@@ -97,9 +97,11 @@ class TileStep final : public Step {
                  ? std::optional(*tensor)
                  : std::nullopt;
     const auto found = number_in(frame, *argument.value, argument.dtype);
-    if (!found || !argument.is_number || argument.dtype != Dtype::float32) return std::nullopt;
-    Tensor number = frame.make({});
-    frame.launch([to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
+    if (!found || !argument.is_number) return std::nullopt;
+    Tensor number = frame.make({}, {}, argument.dtype);
+    frame.launch([to = number.raw_data(), dtype = argument.dtype, value = *found] {
+      ops::store_elements(&value, 1, dtype, 1, to);
+    });
     return number;
   }
 
