@@ -439,8 +439,24 @@ TEST(Plan, CallsThatCopyMoreThanTheyComputeAreNotRecorded) {
   }
 }
 
-// What depends on sizes alone is computed once for a recording; what depends on elements and is
-// computed by no kernel is computed again. Random numbers would be others.
+// The values that a recording keeps are not released between calls, so they may not be many.
+TEST(Plan, CallsThatMakeMuchFromNothingAreNotRecorded) {
+  for (const int count : {1, 3}) {
+    Case graph;
+    ValueId sum = graph.input({4});
+    for (int i = 0; i < count; ++i) {
+      const ValueId ones = graph.call("ones.default", {named("size", ints({6'000'000}))});
+      const ValueId all = graph.call("sum.default", {self(ones)});
+      sum = graph.call("add.Tensor", {self(sum), other(all)});
+    }
+    graph.output(sum);
+    graph.check();
+    EXPECT_EQ(graph.was_recorded(), count == 1);
+  }
+}
+
+// A recording keeps values that depend only on sizes. It computes values that depend on elements
+// again, even without a kernel. Calls that draw random numbers are not recorded.
 TEST(Plan, CallsAreRecordedUnlessTheyDraw) {
   Case sizes;
   const ValueId x = sizes.input({3, 4});

@@ -74,10 +74,12 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
   if (fixed || looks_at_sizes(node)) {
     for_each_output([&](ValueId id) {
       fix(id);
-      kept_.push_back(value_of(id));
-      if (const auto* tensor = kept_.back().get_if<Tensor>();
-          tensor != nullptr && tensor->defined())
-        kept_bytes_ += tensor->storage()->size();
+      const auto* tensor = value_of(id).get_if<Tensor>();
+      // A view holds no memory of its own.
+      if (tensor != nullptr && tensor->defined() &&
+          std::ranges::find(storages, tensor->storage().get()) == storages.end())
+        note_kept(tensor->storage()->size());
+      if (usable_) kept_.push_back(value_of(id));
     });
     return;
   }

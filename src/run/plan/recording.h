@@ -33,11 +33,21 @@ class Recording {
   // The memory of all values of the call, reserved for this recording.
   MemoryPool& memory() { return memory_; }
 
-  void add(std::function<bool()> launch) { launches_.push_back(std::move(launch)); }
+  void add(std::function<bool()> launch) {
+    constexpr uint64_t kLaunchBytes = 256;  // with what most launches capture
+    if (!usable_) return;
+    launches_.push_back(std::move(launch));
+    note_kept(kLaunchBytes);
+  }
   // Notes that additions hold `bytes` besides memory(). Too many bytes make the recording give up.
   void note_kept(uint64_t bytes);
-  // Marks the recording as unusable.
-  void give_up() { usable_ = false; }
+  // Marks the recording as unusable. Its launches will not run again, so it need not keep them and
+  // their values.
+  void give_up() {
+    usable_ = false;
+    launches_.clear();
+    kept_.clear();
+  }
   // False if copying inputs and results would take longer than the full call, which costs about a
   // microsecond for each launch.
   bool is_usable() const {
