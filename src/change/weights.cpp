@@ -114,10 +114,11 @@ Tensor cast(const Tensor& tensor, Dtype dtype) {
 }
 
 // Records the weight's new dtype in the graph, and adds a node that casts it back for all users.
-void cast_back(Program& program, const InputSpec& spec, Dtype stored, ScalarType computed) {
+void cast_back(Program& program, const InputSpec& spec, Dtype stored) {
   Graph& graph = program.graph;
   const ValueId weight = *graph.find_value(spec.arg.name);
   TensorMeta meta = *graph.value(weight).tensor();
+  const ScalarType computed = meta.dtype;
   GraphValue wide{.name = graph.unused_name(spec.arg.name + "_" + "wide"), .meta = meta};
   meta.dtype = {static_cast<int64_t>(dtype_info(stored).schema_number)};
   graph.set_value_meta(weight, meta);
@@ -136,7 +137,8 @@ void cast_back(Program& program, const InputSpec& spec, Dtype stored, ScalarType
     graph.insert_node(std::move(node), graph.nodes().front());
 }
 
-using SpecsByTarget = std::map<std::string_view, const InputSpec*>;
+// Inputs of tied weights may share a name (2.5 to 2.7).
+using SpecsByTarget = std::multimap<std::string_view, const InputSpec*>;
 
 SpecsByTarget specs_by_target(const std::vector<InputSpec>& specs) {
   SpecsByTarget out;
@@ -149,8 +151,10 @@ SpecsByTarget specs_by_target(const std::vector<InputSpec>& specs) {
 // declaring it (batch_norm of a program in training), so buffers are never cast, and are only
 // shared under the same name.
 bool is_buffer(const SpecsByTarget& specs, const std::string& name) {
-  const auto spec = specs.find(name);
-  return spec == specs.end() || spec->second->kind == InputKind::buffer;
+  const auto [first, last] = specs.equal_range(name);
+  return first == last || std::any_of(first, last, [](const auto& spec) {
+           return spec.second->kind == InputKind::buffer;
+         });
 }
 
 bool is_floating(Dtype dtype) {
@@ -227,17 +231,27 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
     if (!is_plain(saved) || saved.tensor.dtype() != options.from || written.contains(saved.name) ||
         is_buffer(specs, saved.name))
       return;
-    const InputSpec& spec = *specs.at(saved.name);
-    const auto id = program.graph.find_value(spec.arg.name);
-    if (!id || program.graph.value(*id).tensor() == nullptr) return;
-    const ScalarType computed = program.graph.value(*id).tensor()->dtype;
+    const auto [first, last] = specs.equal_range(saved.name);
+    const auto has_tensor = [&](const auto& spec) {
+      const auto id = program.graph.find_value(spec.second->arg.name);
+      return id && program.graph.value(*id).tensor() != nullptr;
+    };
+    if (!std::all_of(first, last, has_tensor)) return;
     auto& views = done[saved.tensor.storage().get()];
     const auto [view, is_new] = views.try_emplace(content_key(saved));
     if (is_new) view->second = cast(saved.tensor, options.to);
     lines.push_back(
         fmt::format("{}: {} -> {}", saved.name, dtype_name(options.from), dtype_name(options.to)));
     saved.tensor = view->second;
-    cast_back(program, spec, options.to, computed);
+    for (auto spec = first; spec != last; ++spec) cast_back(program, *spec->second, options.to);
+  });
+  // A weight's other names, which no input has (2.5 to 2.7), stay names of the same tensor.
+  for_each_tensor(changed, [&](SavedTensor& saved) {
+    if (!is_plain(saved) || specs.contains(saved.name)) return;
+    const auto views = done.find(saved.tensor.storage().get());
+    if (views == done.end()) return;
+    const auto view = views->second.find(content_key(saved));
+    if (view != views->second.end()) saved.tensor = view->second;
   });
   if (lines.empty()) return lines;
   changed.json = program_json(program);

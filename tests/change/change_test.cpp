@@ -109,6 +109,20 @@ TEST_F(Change, CastWeightsComputeNearlyTheSame) {
   }
 }
 
+// The two inputs of the weight have one name, and its other name has no input.
+TEST_F(Change, CastWeightsStayTied) {
+  const std::string source = corpus("2.6.0/tied_weights.pt2");
+  const Package package = open(source);
+  PackageContents contents = package_contents(package).value();
+  EXPECT_EQ(cast_weights(contents, "", {.to = Dtype::bfloat16})->size(), 1u);
+  save_package(contents, written_).value();
+  const Diagnostics findings = verify(written_, Level::full, {.operators = check_operators});
+  for (const Diagnostic& finding : findings.all()) ADD_FAILURE() << finding.line();
+  const std::vector<Value> inputs = samples_of(package);
+  const auto before = run(source, inputs), after = run(written_, inputs);
+  EXPECT_TRUE(compare(after[0], before[0], {.relative = 0.02, .absolute = 0.02}).equal());
+}
+
 TEST_F(Change, SharingAndStrippingChangeNoResult) {
   for (const char* name : {"tied_weights", "shared_storage", "conv_bn_relu", "buffer_mutation"}) {
     const std::string source = corpus("2.15.0/" + std::string(name) + ".pt2");
