@@ -28,12 +28,12 @@ Error no_input(const Program& program, std::string_view input) {
           ""};
 }
 
+// Replaces a symbol by a size. If `replacement` is the symbol itself, only the hints of what
+// depends on it are computed anew.
 class DimFixer {
  public:
-  DimFixer(Program& program, SymbolId symbol, int64_t size)
-      : program_(program),
-        replacements_{{symbol, program.expressions->integer(size)}},
-        hints_(check::hint_bindings(placed_graphs(program))) {}
+  DimFixer(Program& program, SymbolId symbol, Expr replacement, SymbolBindings hints)
+      : program_(program), replacements_{{symbol, replacement}}, hints_(std::move(hints)) {}
 
   Result<void> run() {
     PT2_TRY_VOID(fix_graph(program_.graph));
@@ -60,11 +60,12 @@ class DimFixer {
   }
 
   Result<SymInt> fixed(const SymInt& size) {
-    if (!size.is_symbolic()) return size;
+    if (!depends(size)) return size;
     PT2_TRY(const Expr expr, fixed(size.expr()));
-    if (expr == size.expr()) return size;
-    const auto hint = evaluate_integer(expr, hints_);
-    return spelled_size(program_, expr, hint ? std::optional(*hint) : size.hint());
+    const auto evaluated = evaluate_integer(expr, hints_);
+    const auto hint = evaluated ? std::optional(*evaluated) : size.hint();
+    if (expr == size.expr()) return SymInt(size.spelled(), hint);
+    return spelled_size(program_, expr, hint);
   }
 
   static double value_of(const Number& number, double) { return to_double(number); }
@@ -73,13 +74,20 @@ class DimFixer {
   // Substitutes the symbol in a computed float or bool.
   template <class T>
   Result<Symbolic<T>> fixed(const Symbolic<T>& value) {
-    if (!value.is_symbolic()) return value;
+    if (!depends(value)) return value;
     PT2_TRY(const Expr expr, fixed(value.expr()));
-    if (expr == value.expr()) return value;
     if (const auto number = evaluate(expr, {})) return Symbolic<T>(value_of(*number, T{}));
-    PT2_TRY(const SpelledExpr* spelled, program_.expressions->parse(print_expr(expr, spelling())));
+    const SpelledExpr* spelled = value.spelled();
+    if (expr != value.expr()) {
+      PT2_TRY(spelled, program_.expressions->parse(print_expr(expr, spelling())));
+    }
     const auto hint = evaluate(expr, hints_);
     return Symbolic<T>(spelled, hint ? std::optional(value_of(*hint, T{})) : value.hint());
+  }
+  template <class T>
+  bool depends(const Symbolic<T>& value) const {
+    return value.is_symbolic() &&
+           std::ranges::count(free_symbols(value.expr()), replacements_[0].first) > 0;
   }
   ExprSpelling spelling() const {
     return expression_spelling(version_number(program_.schema_version));
@@ -114,6 +122,16 @@ class DimFixer {
   const std::pair<SymbolId, Expr> replacements_[1];
   const SymbolBindings hints_;  // hints of the symbols that stay
 };
+
+// PyTorch loads no program that records a hint outside of its symbol's range.
+Result<void> keep_hint_within(Program& program, Expr symbol, const SymRange& range) {
+  SymbolBindings hints = check::hint_bindings(placed_graphs(program));
+  const Number* known = hints.find(symbol->symbol);
+  const auto* hint = known != nullptr ? std::get_if<int64_t>(known) : nullptr;
+  if (hint == nullptr || range.contains(*hint)) return {};
+  hints.bind(symbol->symbol, range.min && *hint < *range.min ? *range.min : *range.max);
+  return DimFixer(program, symbol->symbol, symbol, std::move(hints)).run();
+}
 
 Result<Expr> symbol_of(const Program& program, std::string_view input, size_t dim) {
   PT2_TRY(const ValueId id, find_input_value(program, input));
@@ -189,7 +207,9 @@ Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64
                     constraint == nullptr ? "[0, oo]" : print(constraint->range)),
         ""};
   Program changed = program;
-  PT2_TRY_VOID(DimFixer(changed, symbol->symbol, size).run());
+  PT2_TRY_VOID(DimFixer(changed, symbol->symbol, changed.expressions->integer(size),
+                        check::hint_bindings(placed_graphs(changed)))
+                   .run());
   program = std::move(changed);
   return {};
 }
@@ -207,13 +227,16 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
                              "for these sizes",
                              print(range), print(constraint->range)),
                  ""};
+  Program changed = program;
   if (constraint == nullptr) {
-    PT2_TRY(const SpelledExpr* key, program.expressions->parse(symbol->name));
-    program.range_constraints.push_back({.key = key, .range = range});
+    PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol->name));
+    changed.range_constraints.push_back({.key = key, .range = range});
   } else {
-    program.range_constraints[static_cast<size_t>(constraint - program.range_constraints.data())]
+    changed.range_constraints[static_cast<size_t>(constraint - program.range_constraints.data())]
         .range = range;
   }
+  PT2_TRY_VOID(keep_hint_within(changed, symbol, range));
+  program = std::move(changed);
   return {};
 }
 

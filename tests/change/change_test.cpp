@@ -238,7 +238,18 @@ TEST(EditProgram, FixesAndFreesSizes) {
   EXPECT_TRUE(set_range(program, "x", 0, {2, 32}).has_value());
 }
 
-// Trials at 4, 2 and 3 heads of keys divide the 12 of the query; 5 do not.
+// The program was exported with 3 as the size.
+TEST(EditProgram, KeepsHintsWithinANarrowerRange) {
+  Program program = program_of(corpus("2.15.0/dynamic_batch.pt2"));
+  ASSERT_TRUE(set_range(program, "x", 0, {20, 32}).has_value());
+  for (const std::string_view name : {"x", "linear_1"}) {
+    const GraphValue& value = program.graph.value(*program.graph.find_value(name));
+    EXPECT_EQ(value.tensor()->sizes[0].hint(), 20) << name;
+  }
+  expect_sound(program);
+}
+
+// 4, 2 and 3 heads of keys divide the 12 heads of the query, but the trial with 5 fails.
 TEST(EditProgram, FreesOnlyWhatOperatorsTakeInTheWholeRange) {
   ProgramBuilder builder;
   const auto input = [&](const char* name, int64_t heads) {
