@@ -37,8 +37,8 @@ ModuleCallSignature* root_signature(Program& program) {
   return nullptr;
 }
 
-bool is_result(OutputKind kind) {
-  return kind == OutputKind::user_output || kind == OutputKind::loss_output;
+bool is_gradient(OutputKind kind) {
+  return kind == OutputKind::gradient_to_parameter || kind == OutputKind::gradient_to_user_input;
 }
 
 ArgumentSpec spec_of(const Graph& graph, ValueId id) {
@@ -500,8 +500,9 @@ Result<void> add_output(Program& program, std::string_view value) {
         ""};
   spec.children.emplace_back();
   auto& specs = program.signature.output_specs;
+  // Results come after what is written, also if there are none yet, and before gradients.
   const auto last = std::ranges::find_if(
-      specs.rbegin(), specs.rend(), [](const OutputSpec& each) { return is_result(each.kind); });
+      specs.rbegin(), specs.rend(), [](const OutputSpec& each) { return !is_gradient(each.kind); });
   const auto place = static_cast<size_t>(specs.rend() - last);
   std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
   if (place > outputs.size())

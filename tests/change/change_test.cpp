@@ -402,6 +402,19 @@ TEST(EditProgram, ExposesValuesAndSetsArguments) {
   EXPECT_EQ(*dropout.graph.node(with_p).find_input("p")->get_if<double>(), 0.25);
 }
 
+TEST(EditProgram, ExposesAfterWhatIsWritten) {
+  Program program = program_of(corpus("2.15.0/buffer_mutation_functional.pt2"));
+  auto& specs = program.signature.output_specs;
+  ASSERT_EQ(specs.size(), 3u);
+  specs.pop_back();
+  const auto outputs = program.graph.outputs();
+  program.graph.set_outputs({outputs[0], outputs[1]});
+  program.module_call_graph[0].signature->out_spec = print_tree_spec(make_tuple_spec({}));
+  ASSERT_TRUE(add_output(program, "mul").has_value());
+  EXPECT_EQ(specs.back().kind, OutputKind::user_output);
+  expect_sound(program);
+}
+
 TEST(EditProgram, TakesOutWhatAModuleComputes) {
   const Program whole = program_of(corpus("2.15.0/module_calls.pt2"));
   Program part = whole;
