@@ -54,15 +54,19 @@ bool knows_return_types(const Release& release) {
   return release.number <= 202 || release.number >= 215;
 }
 
+// A reader reads the structure of every call, also of modules whose signatures were preserved.
 void check_tree_classes(const Program& program, const Release& release, const AddBlocker& add) {
-  const ModuleCallSignature* root = program.root_call();
-  if (root == nullptr || knows_return_types(release)) return;
-  for (const std::string* spec : {&root->in_spec, &root->out_spec})
-    if (spec->find("\"torch.return_types.") != std::string::npos)
-      add({.kind = BlockerKind::tree_class,
-           .text = "a class of torch.return_types",
-           .where = ".graph_module.module_call_graph[0].signature",
-           .first = &newest_release()});
+  if (knows_return_types(release)) return;
+  for (size_t i = 0; i < program.module_call_graph.size(); ++i) {
+    const auto& signature = program.module_call_graph[i].signature;
+    if (!signature) continue;
+    for (const std::string* spec : {&signature->in_spec, &signature->out_spec})
+      if (spec->find("\"torch.return_types.") != std::string::npos)
+        add({.kind = BlockerKind::tree_class,
+             .text = "a class of torch.return_types",
+             .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
+             .first = &newest_release()});
+  }
 }
 
 // Up to 2.6 the reader looks up every input by name, but symbolic numbers have no name there; in

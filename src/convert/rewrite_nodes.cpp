@@ -4,6 +4,7 @@
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
+#include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "ir/target.h"
 #include "ops/table.h"
@@ -324,7 +325,13 @@ Result<void> rewrite_scan_operands(Converter& converter) {
     if (up) {
       const auto* dim = inputs[3].arg.get_if<int64_t>();
       const auto* reverse = inputs[4].arg.get_if<bool>();
-      if (dim == nullptr || reverse == nullptr || *dim != 0 || *reverse) return;
+      if (dim == nullptr || reverse == nullptr || *dim != 0 || *reverse) {
+        converter.block({.kind = BlockerKind::operator_argument,
+                         .text = "a scan along another dim or backwards, and later releases only "
+                                 "scan forwards along dim 0",
+                         .node = describe_node(graph, graph.node(id))});
+        return;
+      }
       inputs.erase(inputs.begin() + 3, inputs.begin() + 5);
     } else {
       inputs.insert(inputs.begin() + 3, {{.arg = Argument(int64_t{0})}, {.arg = Argument(false)}});

@@ -328,7 +328,37 @@ TEST(Convert, ComputesConstantResults) {
                                       "_operator.add", "_operator.add"}));
 }
 
-// 2.1 cannot load the signature of any submodule call, not even those that it saved.
+// 2.1 cannot load signatures of submodule calls, not even those that it saved.
+TEST(Convert, NamesScansThatLaterReleasesDoNotMake) {
+  const auto with = [](size_t index, const Argument& argument) {
+    return edited("2.6.0/scan", [&](Program& program) {
+      const NodeId scan = find_node(program.graph, "torch.ops.higher_order.scan");
+      program.graph.set_node_input(scan, index, argument);
+    });
+  };
+  EXPECT_EQ(blockers("2.6.0/scan", "2.7"), "");
+  for (const Package& other : {with(3, Argument(int64_t{1})), with(4, Argument(true))}) {
+    EXPECT_EQ(blockers(other, "2.6"), "");
+    for (const std::string_view target : {"2.7", "2.15"})
+      EXPECT_NE(blockers(other, target).find("a scan along another dim or backwards"),
+                std::string::npos);
+  }
+}
+
+// The inner module's signature is preserved, and the reader reads it as it does the program's own.
+TEST(Convert, NamesClassesOfTheResultsOfModules) {
+  const auto with_class = edited("2.15.0/module_calls", [](Program& program) {
+    for (ModuleCallEntry& entry : program.module_call_graph)
+      if (entry.fqn == "inner")
+        entry.signature->out_spec =
+            R"([1, {"type": "torch.return_types.max", "context": "null", "children_spec": []}])";
+  });
+  EXPECT_EQ(blockers(with_class, "2.15"), "");
+  EXPECT_EQ(blockers(with_class, "2.13"),
+            "tree_class: .graph_module.module_call_graph[2].signature: a class of "
+            "torch.return_types; needs PyTorch 2.15 or later\n");
+}
+
 TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
   const Package package = corpus_file("2.15.0/module_calls");
   const auto calls = [&](std::string_view target) {
