@@ -429,6 +429,9 @@ Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&
                              std::optional<int64_t>) {
   return Meta(self.dtype(), size);
 }
+Result<Meta> reshape_alias_meta(const Tensor& self, const Sizes& size, const Sizes&) {
+  return Meta(self.dtype(), size);
+}
 
 // --- Formulas that emit views with the sizes of the functions above
 
@@ -583,7 +586,7 @@ Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shap
 constexpr OpDef kViewOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
-    op<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
+    composed<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias_meta, reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape, reshape_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
     op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
