@@ -589,6 +589,12 @@ TEST(Answers, FormatsOfResults) {
                            .value();
   EXPECT_EQ(apply(aten<"channel_shuffle.default">, {image, 4})->strides(), image.strides());
   EXPECT_TRUE(apply(aten<"_pad_circular.default">, {image, Sizes{1, 1, 1, 1}})->is_contiguous());
+  const Tensor nothing = Tensor::zeros(Dtype::float32, {0});
+  EXPECT_TRUE(apply(aten<"cat.default">, {Tensors{nothing, image}, 1})->is_contiguous());
+  EXPECT_EQ(apply(aten<"cat.default">, {Tensors{nothing, nothing}, 1})->sizes(), Sizes{0});
+  EXPECT_TRUE(apply(aten<"_stack.default">, {Tensors{image, image}, 1})->is_contiguous());
+  const Tensor grad = apply(aten<"glu.default">, {image, 1}).value();
+  EXPECT_TRUE(apply(aten<"glu_backward.default">, {grad, image, 1})->is_contiguous());
 }
 
 TEST(Answers, AWeightWithoutDimsMayHaveAnotherDtype) {

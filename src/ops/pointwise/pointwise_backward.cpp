@@ -3,6 +3,7 @@
 
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/view.h"
 
@@ -264,7 +265,8 @@ Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim)
   PT2_TRY(const Tensor of_first, apply(aten<"mul.Tensor">, {gate, grad}));
   PT2_TRY(const Tensor slope, apply(aten<"sigmoid_backward.default">, {grad, gate}));
   PT2_TRY(const Tensor of_second, apply(aten<"mul.Tensor">, {slope, first}));
-  return apply(aten<"cat.default">, {Value::List{of_first, of_second}, axis});
+  PT2_TRY(const Tensor out, apply(aten<"cat.default">, {Value::List{of_first, of_second}, axis}));
+  return contiguous_tensor(out);  // row-major for any memory format of self
 }
 
 // --- Views: zeros, with the gradient in the elements of the view

@@ -136,8 +136,10 @@ Result<Tensor> reshape_copy(const Tensor& self, const Sizes& size) {
   return copy_as(shaped, shaped.dtype(), MemoryFormat::contiguous);
 }
 
+// Unlike stack, the result is always row-major.
 Result<Tensor> plain_stack(const Tensors& tensors, int64_t dim) {
-  return apply(aten<"stack.default">, {box(tensors), dim});
+  PT2_TRY(const Tensor stacked, apply(aten<"stack.default">, {box(tensors), dim}));
+  return contiguous_tensor(stacked);
 }
 
 Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,

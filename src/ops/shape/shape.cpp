@@ -31,17 +31,15 @@ Result<Meta> cat_meta(const Tensors& tensors, int64_t dim) {
     promotion.add(tensor);
     if (first == nullptr && !is_skipped(tensor)) first = &tensor;
   }
-  if (first == nullptr) {
-    PT2_TRY_VOID(wrap_dim(dim, 1));
-    return Meta(promotion.result(), {0});
-  }
+  if (first == nullptr) return Meta(promotion.result(), {0});  // for any dim
   PT2_TRY(const int64_t at, wrap_dim(dim, first->dim()));
   Sizes sizes = first->sizes();
   sizes[static_cast<size_t>(at)] = 0;
   MemoryFormat format = suggest_memory_format(*first);
   for (const Tensor& tensor : tensors) {
-    if (is_skipped(tensor)) continue;
+    // A skipped tensor counts here (ATen/native/TensorShape.cpp cat_compute_output_memory_format).
     if (suggest_memory_format(tensor) != format) format = MemoryFormat::contiguous;
+    if (is_skipped(tensor)) continue;
     Sizes expected = sizes;
     if (tensor.dim() == first->dim()) expected[static_cast<size_t>(at)] = tensor.size(at);
     PT2_TRY_VOID(check_sizes(tensor, expected, "tensors"));
@@ -53,6 +51,7 @@ Result<Meta> cat_meta(const Tensors& tensors, int64_t dim) {
   return Meta(promotion.result(), std::move(sizes), std::move(strides));
 }
 Result<void> cat(Tensor& out, const Tensors& tensors, int64_t dim) {
+  if (out.numel() == 0) return {};
   PT2_TRY(const int64_t at, wrap_dim(dim, out.dim()));
   int64_t start = 0;
   for (const Tensor& tensor : tensors) {
