@@ -298,5 +298,71 @@ TEST(SearchSorted, ABoundaryThatIsNanIsNeverTheGreaterOne) {
         (std::vector<double>{3, 3, right ? 3.0 : 1.0}));
 }
 
+TEST(Nansum, AsIntegersTakesNanAsZero) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  Tensor halves = Tensor::zeros(Dtype::float16, {4});
+  copy_elements(halves, Tensor::of<double>({4}, {1.5, nan, infinity, -3}));
+  const auto sum = [](const Tensor& x, Dtype dtype) {
+    return numbers_in(apply(aten<"nansum.default">, {x, Sizes{0}, false, dtype}).value());
+  };
+  EXPECT_EQ(sum(halves, Dtype::int64), std::vector<double>{65502});
+  EXPECT_EQ(sum(halves, Dtype::int8), std::vector<double>{-34});
+  const Tensor none = Tensor::of<float>({2}, {std::nanf(""), std::nanf("")});
+  EXPECT_EQ(sum(none, Dtype::bool_), std::vector<double>{0});
+  EXPECT_EQ(sum(none, Dtype::int32), std::vector<double>{0});
+}
+
+// The expected place is PyTorch's.
+TEST(Mode, OfManyElementsHasPyTorchsPlace) {
+  Tensor numbers = Tensor::zeros(Dtype::int64, {60});
+  for (int64_t i = 0; i < 60; ++i) numbers.data<int64_t>()[i] = (i * 37 + i * i * 11) % 7;
+  const auto both = apply_all(aten<"mode.default">, {numbers}).value();
+  EXPECT_EQ(numbers_in(*both[0].get_if<Tensor>()), std::vector<double>{0});
+#ifdef __GLIBCXX__
+  EXPECT_EQ(numbers_in(*both[1].get_if<Tensor>()), std::vector<double>{7});
+#endif
+}
+
+// The expected places are PyTorch's.
+TEST(KthValue, OfEqualElementsHasPyTorchsPlace) {
+  Tensor numbers = Tensor::zeros(Dtype::float32, {60});
+  const auto fill = [&](bool has_nan) {
+    for (int64_t i = 0; i < 60; ++i)
+      numbers.data<float>()[i] =
+          has_nan && i % 5 == 3 ? std::nanf("") : static_cast<float>((i * 37 + i * i * 11) % 7);
+  };
+  const auto places = [&] {
+    std::vector<double> out;
+    for (const int64_t k : {1, 5, 20, 30, 31, 45, 60}) {
+      const auto both = apply_all(aten<"kthvalue.default">, {numbers, k}).value();
+      out.push_back(numbers_in(*both[1].get_if<Tensor>())[0]);
+    }
+    return out;
+  };
+  fill(false);
+  EXPECT_EQ(places(), (std::vector<double>{31, 42, 55, 18, 11, 2, 29}));
+  fill(true);
+  EXPECT_EQ(places(), (std::vector<double>{24, 31, 25, 40, 26, 1, 13}));
+}
+
+TEST(Sort, OneNumberWithoutDimsIsItsOwnSelection) {
+  const Tensor number = Tensor::of<float>({}, {3.5f});
+  for (const int64_t k : {0, 1}) {
+    const auto both = apply_all(aten<"topk.default">, {number, k}).value();
+    EXPECT_EQ(numbers_in(*both[0].get_if<Tensor>()), std::vector<double>{3.5});
+  }
+  EXPECT_TRUE(apply_all(aten<"kthvalue.default">, {Tensor::of<bool>({}, {true}), int64_t{1}}));
+}
+
+TEST(GroupNorm, GradientsKeepTheMemoryFormat) {
+  const Tensor image = Tensor::zeros(Dtype::float32, {1, 4, 2, 3});
+  const auto nhwc = apply(aten<"clone.default">, {image, MemoryFormat::channels_last});
+  const Tensor statistic = Tensor::zeros(Dtype::float32, {1, 2});
+  const auto all = apply_all(aten<"native_group_norm_backward.default">,
+                             {image, *nhwc, statistic, statistic, OptionalTensor(), 1, 4, 6,
+                              int64_t{2}, std::vector<bool>{true, false, false}});
+  EXPECT_EQ((*all)[0].get_if<Tensor>()->strides(), (Sizes{24, 1, 12, 4}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -167,6 +167,17 @@ Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mas
   return out;
 }
 
+// Gives the gradient of the input the input's memory format.
+Result<Gradients> formatted(Gradients out, const Tensor& input) {
+  const MemoryFormat format = suggest_memory_format(input);
+  if (!std::get<0>(out) || format == MemoryFormat::contiguous) return out;
+  PT2_TRY(Tensor gradient,
+          allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
+  copy_elements(gradient, *std::get<0>(out));
+  std::get<0>(out) = std::move(gradient);
+  return out;
+}
+
 Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
                                              const Sizes& normalized_shape, const Tensor& mean,
                                              const Tensor& rstd, const OptionalTensor& weight,
@@ -209,8 +220,10 @@ Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tenso
                       .spans_of_statistic = channels / groups,
                       .count = channels / groups * area,
                       .parameters = channels};
-  return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
-                   output_mask, weight ? weight->dtype() : input.dtype(), {channels});
+  PT2_TRY(Gradients out,
+          gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
+                    output_mask, weight ? weight->dtype() : input.dtype(), {channels}));
+  return formatted(std::move(out), input);
 }
 
 Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
@@ -233,14 +246,7 @@ Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tenso
                   layout,   train};
   PT2_TRY(Gradients out, gradients(problem, output_mask, weight ? weight->dtype() : input.dtype(),
                                    {input.size(1)}));
-  const MemoryFormat format = suggest_memory_format(input);
-  if (std::get<0>(out) && format != MemoryFormat::contiguous) {
-    PT2_TRY(Tensor gradient,
-            allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
-    copy_elements(gradient, *std::get<0>(out));
-    std::get<0>(out) = gradient;
-  }
-  return out;
+  return formatted(std::move(out), input);
 }
 
 // --- Gradients of weight norm and RMS norm, composed of other operators
