@@ -85,5 +85,17 @@ TEST(Pooling, TapsInThePaddingCostNothing) {
   for (const double value : (*pooled)[0].get_if<Tensor>()->as<double>()) EXPECT_EQ(value, 3);
 }
 
+TEST(Pooling, AdaptiveMaximaOfNoChannelsAreNone) {
+  const auto pooled = [](const Sizes& sizes) {
+    return apply_all(aten<"adaptive_max_pool2d.default">,
+                     {Tensor::zeros(Dtype::float32, sizes), box(Sizes{2, 3})});
+  };
+  const auto none = pooled({0, 4, 4});
+  ASSERT_TRUE(none) << none.error().text();
+  EXPECT_EQ((*none)[0].get_if<Tensor>()->sizes(), (Sizes{0, 2, 3}));
+  EXPECT_TRUE(pooled({0, 2, 4, 4}));
+  EXPECT_FALSE(pooled({2, 0, 4, 4}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

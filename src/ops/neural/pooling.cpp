@@ -436,10 +436,15 @@ Result<void> adaptive_avg(Tensor& out, const Tensor& self, const Sizes& output_s
   return {};
 }
 
+// Adaptive max pools allow no elements only in the first dim, be it a batch or channels.
+template <int64_t Spatial>
+Result<Adaptive> make_adaptive_max(const Tensor& self, const Sizes& output_size) {
+  return make_adaptive(self, Spatial, output_size, self.dim() - 1);
+}
 template <int64_t Spatial>
 Result<std::array<Meta, 2>> adaptive_max_meta(const Tensor& self, const Sizes& output_size) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size, Spatial + 1));
+  PT2_TRY(const Adaptive pool, make_adaptive_max<Spatial>(self, output_size));
   return std::array{plain_pooled_meta(self, pool.out, Spatial, self.dtype()),
                     plain_pooled_meta(self, pool.out, Spatial, Dtype::int64)};
 }
@@ -447,7 +452,7 @@ Result<std::array<Meta, 2>> adaptive_max_meta(const Tensor& self, const Sizes& o
 template <int64_t Spatial>
 Result<void> adaptive_max(Tensor& values, Tensor& indices, const Tensor& self,
                           const Sizes& output_size) {
-  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size, Spatial + 1));
+  PT2_TRY(const Adaptive pool, make_adaptive_max<Spatial>(self, output_size));
   if (values.numel() == 0) return {};
   max_over(values, indices, self, pool.in, pool.out,
            [&](const Window& position) { return pool.range(position); });
