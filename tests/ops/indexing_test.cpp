@@ -129,7 +129,18 @@ TEST(Indexing, WhatIsReadIsNotWrittenTo) {
   expect_equal(self, before);
 }
 
-// Of all widths, with and without neighbours.
+TEST(Indexing, NoIndexIsReadWhereThereAreNoElements) {
+  const Tensor mask = Tensor::zeros(Dtype::bool_, {0, 3});
+  const OptionalTensors indices{Tensor::of<int64_t>({2, 1}, {-1, 7}), std::nullopt};
+  const auto found = apply(aten<"_unsafe_masked_index.default">,
+                           {Tensor::zeros(Dtype::float32, {0, 3}), mask, indices, 4});
+  ASSERT_TRUE(found);
+  Tensor fours = Tensor::zeros(Dtype::float32, {2, 1, 3});
+  fill_elements(fours, 4);
+  expect_equal(*found, fours);
+}
+
+// Rows of several widths, with and without padding beside them.
 TEST(Indexing, RunsOfElementsAreCopiedAsAWhole) {
   for (const int64_t width : {1, 7, 8, 40})
     for (const Sizes& pad : {Sizes{3, 2}, Sizes{-1, 4}, Sizes{0, 0, 1, 2}, Sizes{2, -1, -1, 1}}) {

@@ -296,6 +296,10 @@ Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices
 }
 Result<Tensor> unsafe_masked_index(const Tensor& self, const Tensor& mask,
                                    const OptionalTensors& indices, const Scalar& fill) {
+  if (self.numel() == 0) {  // no index is in range, and the mask is ignored
+    PT2_TRY(const Sizes sizes, indexed_sizes(self, indices));
+    return apply(aten<"new_full.default">, {self, box(sizes), box(fill)});
+  }
   PT2_TRY(Value clamped, clamped_indices(self, indices));
   PT2_TRY(const Tensor found, apply(aten<"index.Tensor">, {self, std::move(clamped)}));
   PT2_TRY(const Tensor hidden, apply(aten<"logical_not.default">, {mask}));
