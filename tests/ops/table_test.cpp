@@ -227,6 +227,8 @@ TEST(SymbolicOperators, FollowPython) {
   const Case cases[] = {
       {"_operator.floordiv", {Value(int64_t{-7}), Value(int64_t{2})}, Value(int64_t{-4})},
       {"_operator.floordiv", {Value(int64_t{7}), Value(int64_t{-2})}, Value(int64_t{-4})},
+      {"_operator.floordiv", {Value(-5.0), Value(HUGE_VAL)}, Value(-1.0)},
+      {"_operator.floordiv", {Value(-7.5), Value(2.0)}, Value(-4.0)},
       {"_operator.mod", {Value(int64_t{-7}), Value(int64_t{3})}, Value(int64_t{2})},
       {"_operator.mod", {Value(7.5), Value(-2.0)}, Value(-0.5)},
       {"_operator.truediv", {Value(int64_t{7}), Value(int64_t{2})}, Value(3.5)},

@@ -81,9 +81,14 @@ Result<Scalar> mod(const Scalar& a, const Scalar& b) {
 }
 Result<Scalar> floordiv(const Scalar& a, const Scalar& b) {
   if (b.to_double() == 0) return zero_division();
-  PT2_TRY(const Scalar rest, mod(a, b));
-  if (!both_integral(a, b))
-    return Scalar(std::nearbyint((a.to_double() - rest.to_double()) / b.to_double()));
+  if (!both_integral(a, b)) {
+    // Rounds down after the division: by an infinite divisor, mod's remainder may be infinite.
+    const double dividend = a.to_double(), divisor = b.to_double();
+    const double rest = std::fmod(dividend, divisor);
+    const bool down = rest != 0 && (rest < 0) != (divisor < 0);
+    const double quotient = std::nearbyint((dividend - rest) / divisor - (down ? 1 : 0));
+    return Scalar(quotient == 0 ? std::copysign(0.0, dividend / divisor) : quotient);
+  }
   if (b.to_int() == -1) return sub(0, a);
   const int64_t quotient = a.to_int() / b.to_int();
   const bool down = a.to_int() % b.to_int() != 0 && (a.to_int() < 0) != (b.to_int() < 0);
