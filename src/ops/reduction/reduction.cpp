@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduction/dense_reduce.h"
@@ -75,15 +76,25 @@ Result<Meta> nansum_meta(const Tensor& self, const OptionalDims& dims, bool keep
   return sum_dim_meta(self, dims, keepdim, dtype);
 }
 
-void nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool, const OptionalDtype&) {
+Result<void> nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool keepdim,
+                    const OptionalDtype& dtype) {
   const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
-  if (fold_numbers<FoldNumberSum>(out, self, wrapped)) return;
+  if (fold_numbers<FoldNumberSum>(out, self, wrapped)) return {};
+  // Integers have no NaN, so it is replaced before the cast. That replaces infinities, too
+  // (ATen/native/ReduceOps.cpp nansum_out).
+  if (dtype_category(out.dtype()) < DtypeCategory::floating &&
+      dtype_category(self.dtype()) == DtypeCategory::floating) {
+    PT2_TRY(const Tensor numbers, apply(aten<"nan_to_num.default">, {self}));
+    sum_dim(out, numbers, dims, keepdim, dtype);
+    return {};
+  }
   with_real_compute_type(out.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, wrapped, out.dtype(), [](const C* values, int64_t count) {
       return sum_terms(values, count,
                        [](C x) { return static_cast<Accumulator<C>>(x == x ? x : C(0)); });
     });
   });
+  return {};
 }
 
 Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,

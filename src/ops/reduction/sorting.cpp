@@ -182,6 +182,7 @@ bool few_of_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t k,
 // topk_impl_loop).
 void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest,
           bool sorted) {
+  if (self.dim() == 0) k = 1;  // the result is a number even for k = 0
   if (k == 0) return;
   const int64_t wrapped = *wrap_dim(dim, self.dim());
   const int64_t length = length_of(self, wrapped);
@@ -242,7 +243,7 @@ Result<SortMetas> median_dim_meta(const Tensor& self, int64_t dim, bool keepdim)
 }
 
 Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  PT2_TRY_VOID(check_not_bool(self, "self"));
+  if (self.dim() > 0) PT2_TRY_VOID(check_not_bool(self, "self"));
   PT2_TRY(SortMetas metas, pick_meta(self, dim, keepdim));
   const int64_t length = length_of(self, *wrap_dim(dim, self.dim()));
   if (k < 1 || k > length)
@@ -251,9 +252,46 @@ Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool
   return metas;
 }
 
+// Returns element k of the ascending order. Of equal elements, it is the one that PyTorch's
+// quickselect finds (ATen/native/Sorting.cpp quick_select_template).
+template <class C>
+Pair<C> selected_element(Scratch<Pair<C>>& pairs, int64_t k) {
+  const auto at = [&](int64_t i) -> Pair<C>& { return pairs[static_cast<size_t>(i)]; };
+  const auto exceeds = [&](int64_t i, int64_t j) { return Descending()(at(i).first, at(j).first); };
+  const auto put_in_order = [&](int64_t i, int64_t j) {
+    if (exceeds(i, j)) std::swap(at(i), at(j));
+  };
+  constexpr int64_t kMostRounds = 64;
+  int64_t low = 0, high = std::ssize(pairs) - 1, steps = kMostRounds * std::ssize(pairs);
+  while (high > low + 1) {
+    // Bad pivots would make the time quadratic.
+    steps -= high - low;
+    if (steps < 0) return ordered_element(pairs, k);
+    // The pivot is the middle one of three elements, which also bound both searches below.
+    std::swap(at(low + (high - low) / 2), at(low + 1));
+    put_in_order(low + 1, high);
+    put_in_order(low, high);
+    put_in_order(low + 1, low);
+    int64_t i = low + 1, j = high;
+    for (;;) {
+      while (exceeds(low, ++i)) {
+      }
+      while (exceeds(--j, low)) {
+      }
+      if (j < i) break;
+      std::swap(at(i), at(j));
+    }
+    std::swap(at(low), at(j));
+    if (j <= k) low = i;
+    if (j >= k) high = j - 1;
+  }
+  if (low < high) put_in_order(low, high);
+  return at(k);
+}
+
 void kthvalue(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool) {
   pick_from_rows(values, indices, self, dim,
-                 [k](auto& pairs) { return ordered_element(pairs, k - 1); });
+                 [k](auto& pairs) { return selected_element(pairs, k - 1); });
 }
 
 // The lower of the two middle elements. A NaN is the median, unless Skip ignores NaNs.
@@ -293,11 +331,12 @@ void median(Tensor& out, const Tensor& self) {
                    false);
 }
 
-// Returns the most frequent element, the smallest one on a tie, with its last index.
+// Returns the most frequent element, the smallest one on a tie. Of its places, PyTorch chooses the
+// one that libstdc++'s sort leaves last (ATen/native/cpu/TensorCompareKernel.cpp mode_kernel_impl).
 template <class C>
 Pair<C> mode_of(Scratch<Pair<C>>& pairs) {
-  std::ranges::stable_sort(
-      pairs, [](const Pair<C>& a, const Pair<C>& b) { return Ascending()(a.first, b.first); });
+  std::sort(pairs.begin(), pairs.end(),
+            [](const Pair<C>& a, const Pair<C>& b) { return Ascending()(a.first, b.first); });
   size_t best = 0;
   size_t best_count = 0;
   size_t begin = 0;
