@@ -280,7 +280,7 @@ Result<std::vector<Value>> scan(Executor& executor, const BoundNode& node,
   return joined(std::move(carried), stacked);
 }
 
-// associative_scan(graph, xs, additional); in 2.5 and 2.6 (graph, xs, dim, additional).
+// associative_scan(graph, xs, additional); in 2.5 and 2.6 (graph, xs, dim).
 Result<std::vector<Value>> associative_scan(Executor& executor, const BoundNode& node,
                                             std::vector<Value> arguments) {
   const auto* dim = arguments.size() > 2 ? arguments[2].get_if<int64_t>() : nullptr;
