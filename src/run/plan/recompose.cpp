@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "run/plan/attention.h"
 #include "run/plan/planner.h"
@@ -102,7 +103,8 @@ class AttentionMatch {
   AttentionMatch(const Planner& planner, const BoundNode& softmax) : planner_(planner) {
     nodes_.push_back(&softmax);
     found_ = is_last(softmax, "dim") && match_scores(softmax) && match_result(softmax) &&
-             is_closed() && are_outside() && are_alike();
+             is_closed() && are_outside() && are_alike() && can_take_mask();
+    if (found_) take_repeated_heads(planner, arguments, nodes_);
   }
 
   bool found() const { return found_; }
@@ -147,12 +149,14 @@ class AttentionMatch {
     return dim_from_end(node, name) == -1;
   }
 
-  // True if query, key, value and result have the same batch and head sizes.
+  // True if query, key, value and result have the same batch and head sizes, and hold floats: the
+  // parts of an attention of halves round their results.
   bool are_alike() const {
     const TensorMeta *query = planner_.record(*arguments.query),
                      *key = planner_.record(*arguments.key),
                      *value = planner_.record(*arguments.value);
-    if (query == nullptr || key == nullptr || value == nullptr || query->sizes.size() < 3)
+    if (query == nullptr || key == nullptr || value == nullptr || query->sizes.size() < 3 ||
+        query->dtype.dtype() != Dtype::float32)
       return false;
     const TensorMeta* result = planner_.record(**std::ranges::max_element(nodes_));
     if (result == nullptr || result->sizes.size() != query->sizes.size() ||
@@ -163,6 +167,13 @@ class AttentionMatch {
           !std::equal(query->sizes.begin(), query->sizes.end() - 2, other->sizes.begin()))
         return false;
     return true;
+  }
+
+  bool can_take_mask() const {
+    if (arguments.mask == nullptr) return true;
+    const TensorMeta* mask = planner_.record(*arguments.mask);
+    return mask != nullptr && mask->sizes.size() >= 2 && mask->sizes.size() <= 4 &&
+           planner_.record(*arguments.query)->sizes.size() <= 4;
   }
 
   // True if the program records the same matrix sizes before and after a view.
@@ -213,6 +224,33 @@ class AttentionMatch {
     return is_operator(node, "aten::bmm") || is_operator(node, "aten::matmul");
   }
 
+  // Returns a number, or the only element of a constant.
+  std::optional<double> single(const BoundNode& node, std::string_view name) const {
+    if (const auto number = planner_.number(node, name)) return number;
+    const Tensor* tensor = planner_.floats(node, name);
+    if (tensor == nullptr || tensor->dim() != 0) return std::nullopt;
+    return tensor->data<float>()[0];
+  }
+
+  // Matches scores in which a mask of booleans hides some: masked_fill, or where. Returns the
+  // scores before that; null if the node does something else.
+  const BoundArgument* match_hidden(const BoundNode& node) {
+    // Adding such a number to a score gives the number itself.
+    constexpr double kMostHidden = -1e30;
+    const bool fills = is_operator(node, "aten::masked_fill", "Scalar");
+    if (!fills && !is_operator(node, "aten::where", "self")) return nullptr;
+    auto hidden = single(node, fills ? "value" : "self");
+    arguments.mask_holds = hidden ? AttentionMask::hidden : AttentionMask::kept;
+    if (!hidden) hidden = single(node, "other");
+    if (!hidden || !(*hidden <= kMostHidden)) return nullptr;
+    arguments.hidden_score = static_cast<float>(*hidden);
+    arguments.mask = Planner::argument(node, fills ? "mask" : "condition");
+    const TensorMeta* record = planner_.record(*arguments.mask);
+    if (record == nullptr || record->dtype.dtype() != Dtype::bool_) return nullptr;
+    return Planner::argument(
+        node, fills || arguments.mask_holds == AttentionMask::kept ? "self" : "other");
+  }
+
   bool match_scores(const BoundNode& softmax) {
     const BoundArgument* scores = &softmax.arguments[0];
     // The scores have a second user if the program keeps rows that are all -inf from being NaN.
@@ -224,6 +262,9 @@ class AttentionMatch {
       nodes_.push_back(added);
       arguments.mask = &added->arguments[1];
       scores = &added->arguments[0];
+    } else if (const BoundArgument* shown = match_hidden(*added)) {
+      nodes_.push_back(added);
+      scores = shown;
     } else if (is_view(*added)) {
       nodes_.push_back(added);
       scores = &added->arguments[0];
@@ -256,8 +297,9 @@ class AttentionMatch {
     const BoundNode* last = &softmax;
     if (const BoundNode* kept = match_kept_rows(softmax)) last = kept;
     arguments.empty_rows_are_nan = last == &softmax;
+    const BoundNode* before = nullptr;
     while (true) {
-      last = planner_.only_user(*last);
+      before = std::exchange(last, planner_.only_user(*last));
       if (last == nullptr) return false;
       nodes_.push_back(last);
       if (is_product(*last)) break;
@@ -265,7 +307,6 @@ class AttentionMatch {
           is_operator(*last, "aten::dropout") && planner_.flag(*last, "train") == false;
       if (!is_view(*last) && !drops_nothing) return false;
     }
-    const BoundNode* before = nodes_[nodes_.size() - 2];
     if (!Planner::takes(last->arguments[0], *before)) return false;
     arguments.value = &behind_views(last->arguments[1]);
     if (is_operator(*last, "aten::bmm")) {

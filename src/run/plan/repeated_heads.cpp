@@ -4,7 +4,16 @@
 #include "run/plan/attention.h"
 
 namespace pt2::run {
+namespace {
 
+// Keys or values in which each head is repeated for several query heads.
+struct RepeatedHeads {
+  const BoundArgument* heads = nullptr;  // before the repetition
+  int64_t repeats = 1;
+  Step::Nodes nodes{};  // nodes that repeat the heads, unordered
+};
+
+// Matches by the recorded sizes; nullopt if `argument` is not made this way.
 std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
                                                   const BoundArgument& argument) {
   RepeatedHeads out;
@@ -57,6 +66,21 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
   out.heads = at;
   out.repeats = repeats.literal();
   return out;
+}
+
+}  // namespace
+
+void take_repeated_heads(const Planner& planner, AttentionArguments& arguments,
+                         Step::Nodes& nodes) {
+  const auto key = match_repeated_heads(planner, *arguments.key),
+             value = match_repeated_heads(planner, *arguments.value);
+  if (!key || !value || key->repeats != value->repeats) return;
+  arguments.key = key->heads;
+  arguments.value = value->heads;
+  arguments.grouped = true;
+  arguments.repeats = key->repeats;
+  nodes.insert(nodes.end(), key->nodes.begin(), key->nodes.end());
+  nodes.insert(nodes.end(), value->nodes.begin(), value->nodes.end());
 }
 
 }  // namespace pt2::run

@@ -67,7 +67,7 @@ class AttentionStep final : public Step {
       return false;
     if (given != nullptr) {
       if (queries->dim() > 4) return false;
-      if (given->dtype() == Dtype::bool_ && !arguments_.mask_may_be_bools) return false;
+      if (!may_hold(given->dtype())) return false;
       const auto wide = given->dtype() == dtype ? widened(frame, *given) : std::nullopt;
       mask = additive(frame, wide ? *wide : *given);
       if (!mask.defined() || !set_mask(mask, rank, shape)) return false;
@@ -154,16 +154,23 @@ class AttentionStep final : public Step {
     return out;
   }
 
+  bool may_hold(Dtype dtype) const {
+    const AttentionMask holds = arguments_.mask_holds;
+    return holds == AttentionMask::any ||
+           (dtype == Dtype::bool_) == (holds != AttentionMask::added);
+  }
+
   // Returns the numbers that a mask adds to the scores; undefined for other kinds of masks.
-  static Tensor additive(Frame& frame, const Tensor& mask) {
+  Tensor additive(Frame& frame, const Tensor& mask) const {
     if (!mask.defined() || mask.numel() == 0 || mask.dim() < 2 || mask.dim() > 4) return {};
     if (mask.dtype() == Dtype::float32) return with_rows(frame, mask);
     if (mask.dtype() != Dtype::bool_) return {};
     const Tensor rows = to_row_major(frame, mask);
     Tensor out = frame.make(mask.sizes());
-    frame.launch([keep = rows.data<uint8_t>(), to = out.data<float>(), count = rows.numel()] {
-      for (int64_t i = 0; i < count; ++i)
-        to[i] = keep[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+    const bool hides = arguments_.mask_holds == AttentionMask::hidden;
+    frame.launch([from = rows.data<uint8_t>(), to = out.data<float>(), count = rows.numel(), hides,
+                  hidden = arguments_.hidden_score] {
+      for (int64_t i = 0; i < count; ++i) to[i] = (from[i] != 0) == hides ? hidden : 0.0f;
     });
     return out;
   }
@@ -210,7 +217,7 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
       .value = Planner::argument(node, "value"),
       .mask = Planner::argument(node, "attn_mask"),
       .causal = *causal,
-      .mask_may_be_bools = true,
+      .mask_holds = AttentionMask::any,
       .may_be_halves = true,
       .grouped = *grouped,
       .scale = planner.number(node, "scale"),
@@ -219,19 +226,8 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
   // A mask for causal attention is an error, which the reference kernel reports.
   if (*causal && !planner.is_none(node, "attn_mask")) return nullptr;
   Step::Nodes nodes{&node};
-  if (!arguments.grouped && is_public) {
-    const auto key = match_repeated_heads(planner, *arguments.key),
-               value = match_repeated_heads(planner, *arguments.value);
-    if (key && value && key->repeats == value->repeats) {
-      arguments.key = key->heads;
-      arguments.value = value->heads;
-      arguments.grouped = true;
-      arguments.repeats = key->repeats;
-      nodes.insert(nodes.end(), key->nodes.begin(), key->nodes.end());
-      nodes.insert(nodes.end(), value->nodes.begin(), value->nodes.end());
-      std::ranges::sort(nodes);  // bound nodes lie in program order
-    }
-  }
+  if (!arguments.grouped && is_public) take_repeated_heads(planner, arguments, nodes);
+  std::ranges::sort(nodes);  // bound nodes lie in program order
   return make_attention_step(std::move(nodes), arguments);
 }
 
