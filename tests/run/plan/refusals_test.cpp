@@ -3,7 +3,7 @@
 
 #include "base/memory_account.h"
 #include "ops/random_calls.h"
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {

@@ -1,5 +1,5 @@
 // Bodies of loops and branches, which have plans of their own.
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {

@@ -2,7 +2,7 @@
 #include "pt2/ir/program.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {

@@ -1,7 +1,7 @@
 // Plans of pointwise operators: which nodes become one step, and that steps compute the same.
 #include <limits>
 
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/loops.h"
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {
@@ -172,70 +172,6 @@ TEST(Plan, ScalesOfChannelsReachRearrangedImages) {
   const ValueId gate = graph.call("sigmoid.default", {self(pooled)});
   graph.output(graph.call("mul.Tensor", {self(a), other(gate)}));
   EXPECT_EQ(graph.check(), (Names{"convolution", "pooling", "pointwise_chain"}));
-}
-
-TEST(Plan, AttentionWithAMaskOfBools) {
-  Case graph;
-  const ValueId q = graph.input({2, 4, 5, 8}), k = graph.input({2, 2, 6, 8}),
-                v = graph.input({2, 2, 6, 3}), mask = graph.input({5, 6});
-  Tensor keep = Tensor::zeros(Dtype::bool_, {5, 6});
-  for (int64_t i = 0; i < 30; ++i) keep.data<uint8_t>()[i] = i % 3 != 0;
-  graph.fill(mask, keep);
-  graph.output(graph.call(
-      "scaled_dot_product_attention.default",
-      {named("query", Argument(q)), named("key", Argument(k)), named("value", Argument(v)),
-       named("attn_mask", Argument(mask)), named("enable_gqa", Argument(true))}));
-  EXPECT_EQ(graph.check(), Names{"attention"});
-}
-
-// NesT attends within windows. Dimensions before the last four are further batch dimensions.
-TEST(Plan, AttentionOfMoreDimensions) {
-  Case graph;
-  const ValueId q = graph.input({2, 3, 4, 5, 8}), v = graph.input({2, 3, 4, 6, 3});
-  const ValueId k = graph.call("permute.default", {self(graph.input({2, 4, 6, 3, 8})),
-                                                   named("dims", ints({0, 3, 1, 2, 4}))});
-  graph.output(graph.call(
-      "scaled_dot_product_attention.default",
-      {named("query", Argument(q)), named("key", Argument(k)), named("value", Argument(v))}));
-  EXPECT_EQ(graph.check(), (Names{"reference", "attention"}));
-}
-
-// Returns the steps of softmax(q k^T) v as single nodes, with the softmax over `dim`.
-Names steps_of_attention(const Sizes& rows, int64_t dim, bool adds_scores_twice) {
-  Case graph;
-  const size_t rank = rows.size();
-  Sizes turned = rows, square = rows;
-  std::swap(turned[rank - 2], turned[rank - 1]);
-  square[rank - 1] = rows[rank - 2];
-  const auto recorded = [&](ValueId id, const Sizes& sizes) {
-    graph.record(id, sizes, Dtype::float32);
-    return id;
-  };
-  const auto q = recorded(graph.input(rows), rows), k = recorded(graph.input(rows), rows),
-             v = recorded(graph.input(rows), rows);
-  const ValueId keys =
-      recorded(graph.call("transpose.int", {self(k), named("dim0", Argument(int64_t{-1})),
-                                            named("dim1", Argument(int64_t{-2}))}),
-               turned);
-  ValueId scores = recorded(graph.call("matmul.default", {self(q), other(keys)}), square);
-  if (adds_scores_twice)
-    scores = recorded(graph.call("add.Tensor", {self(scores), other(scores)}), square);
-  const ValueId weights =
-      recorded(graph.call("softmax.int", {self(scores), named("dim", Argument(dim))}), square);
-  const ValueId copy = recorded(graph.call("clone.default", {self(weights)}), square);
-  graph.output(recorded(graph.call("matmul.default", {self(copy), other(v)}), rows));
-  return graph.check();
-}
-
-TEST(Plan, AttentionOfItsPartsAlone) {
-  const auto has_attention = [](const Names& names) {
-    return std::ranges::find(names, "attention") != names.end();
-  };
-  EXPECT_TRUE(has_attention(steps_of_attention({2, 3, 5, 8}, 3, false)));
-  EXPECT_TRUE(has_attention(steps_of_attention({2, 2, 3, 5, 8}, 4, false)));
-  // No attention step adds the scores as a mask, or takes the softmax over queries.
-  EXPECT_FALSE(has_attention(steps_of_attention({2, 3, 5, 8}, -1, true)));
-  EXPECT_FALSE(has_attention(steps_of_attention({2, 2, 3, 5, 8}, 3, false)));
 }
 
 TEST(Plan, NormsAndSoftmax) {

@@ -1,7 +1,7 @@
 // Graphs for tests of plans. Case runs a graph by its plan and by the reference executor, and
 // compares the results.
-#ifndef PT2_TESTS_RUN_PLAN_CASE_H
-#define PT2_TESTS_RUN_PLAN_CASE_H
+#ifndef PT2_TESTS_RUN_PLAN_PLAN_CASE_H
+#define PT2_TESTS_RUN_PLAN_PLAN_CASE_H
 
 #include <gtest/gtest.h>
 
@@ -210,4 +210,4 @@ inline NamedArgument other(ValueId id) { return named("other", Argument(id)); }
 
 }  // namespace pt2::run
 
-#endif  // PT2_TESTS_RUN_PLAN_CASE_H
+#endif  // PT2_TESTS_RUN_PLAN_PLAN_CASE_H

@@ -1,7 +1,7 @@
 #include <limits>
 
+#include "run/plan/plan_case.h"
 #include "run/plan/steps/quantized/dequantization.h"
-#include "run/plan_case.h"
 
 namespace pt2::run {
 namespace {

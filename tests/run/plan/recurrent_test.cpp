@@ -1,5 +1,5 @@
 // Plans of recurrent networks.
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {

@@ -1,7 +1,7 @@
 // Steps that copy elements; transposed convolutions, pooling and products of many layouts.
 #include <random>
 
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {

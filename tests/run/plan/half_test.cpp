@@ -1,5 +1,5 @@
 // Plans in float16 and bfloat16: steps compute in float32 and round where each node rounds.
-#include "run/plan_case.h"
+#include "run/plan/plan_case.h"
 
 namespace pt2::run {
 namespace {
