@@ -56,6 +56,9 @@ class Emitter {
   // True if gradients flow to the tensor: PyTorch chooses some operators by this. Only an Emitter
   // that writes a graph knows it.
   virtual bool requires_grad(const Tensor&) const { return false; }
+  // True if the strides of the operands vary with sizes that are not known: a formula then emits
+  // operators that are correct for all strides. Only an Emitter that writes a graph knows it.
+  virtual bool strides_vary() const { return false; }
 
   Result<std::vector<Value>> all(Handle handle, std::initializer_list<Operand> arguments);
   // Returns the first result, a tensor.

@@ -14,6 +14,7 @@
 #include "lower/broken_rules.h"
 #include "lower/pass.h"
 #include "package/corpus.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
 #include "pt2/tools/replay.h"
@@ -100,6 +101,45 @@ TEST_F(CorpusDecomposition, GivesWhatWasRecorded) {
   std::printf("%zu programs changed, %zu calls passed\n", changed_, passed_);
   for (const auto& [what, count] : left_) std::printf("%4d left: %s\n", count, what.c_str());
   EXPECT_GT(passed_, 0u);
+}
+
+// Returns what decomposition leaves of a graph, one operator per line.
+std::string left_of(const std::string& graph) {
+  std::vector<Error> errors;
+  const auto program = parse_program(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  symbol s0 = 5 (positive, integer)
+  symbol s1 = 6 (positive, integer)
+  symbol s2 = 7 (positive, integer)
+  symbol s3 = 8 (positive, integer)
+  range s0 [4, 64]
+  range s1 [2, 64]
+  range s2 [2, 64]
+  range s3 [2, 64]
+)" + graph + "}\n",
+                                     "graph", errors);
+  if (!program) return errors.front().text();
+  const auto done = decompose(*program);
+  if (!done) return done.error().text();
+  std::string lines;
+  for (const LeftOperator& left : done->left) lines += left.text + "\n";
+  return lines;
+}
+
+// One row of %t can be viewed, several cannot.
+TEST(Decompose, CopiesWhereSizesDecideWhetherAViewIsPossible) {
+  const std::string rows = R"(graph(%x: f32[(s0//4), 3, 4], %y: f32[s0]) {
+    %t: f32[(s0//4), 4, 3] strides=[12, 1, 4] = aten.transpose.int(self=%x, dim0=1, dim1=2)
+    %r: f32[4*((s0//4)), 3] = aten.reshape.default(self=%t, shape=[-1, 3])
+)";
+  EXPECT_EQ(left_of(rows + "return %r, %y\n}\n"), "");
+  const std::string written =
+      rows + "%w: f32[4*((s0//4)), 3] = aten.relu_.default(self=%r)\nreturn %x, %w, %y\n}\n";
+  EXPECT_TRUE(
+      left_of(written).starts_with("which operators it is made of depends on sizes that change\n"))
+      << left_of(written);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class Decomposer {
   }
 
   void visit(Graph& graph) {
-    GraphState state;
+    GraphState state{.is_nested = &graph != &program_.graph};
     for (const Argument& input : graph.inputs()) learn(graph, input, state);
     for (const NodeId id : graph.nodes())
       if (const auto& name = graph.node(id).name) state.node_names.emplace(*name, 1);

@@ -31,8 +31,8 @@ class Recorder : public ops::Inferrer {
   using Expands = std::function<bool(const ops::Operator&)>;
   // `expands`: true for operators that are replaced by the calls of their formulas. `data_size`:
   // the number of elements that nonzero finds or repeat_interleave gives, if known.
-  Recorder(const Expands& expands, std::optional<int64_t> data_size)
-      : expands_(expands), data_size_(data_size) {}
+  Recorder(const Expands& expands, std::optional<int64_t> data_size, bool strides_vary)
+      : expands_(expands), data_size_(data_size), strides_vary_(strides_vary) {}
 
   // Records the calls of the operator's formula. The arguments must be bound and numbered.
   Result<std::vector<Value>> expand(const ops::Operator& op, std::vector<Value> bound) {
@@ -42,6 +42,7 @@ class Recorder : public ops::Inferrer {
   Result<std::vector<Value>> call(const ops::Operator& op,
                                   std::span<const Value> arguments) override;
   bool requires_grad(const Tensor& tensor) const override;
+  bool strides_vary() const override { return strides_vary_; }
   // Numbers every tensor without elements in `value`, in order.
   void number(Value& value, bool requires_grad);
 
@@ -54,6 +55,7 @@ class Recorder : public ops::Inferrer {
 
   const Expands& expands_;
   const std::optional<int64_t> data_size_;
+  const bool strides_vary_;
   bool depends_on_elements_ = false;
   TermNumber last_ = 0;
   std::set<TermNumber> with_gradients_;

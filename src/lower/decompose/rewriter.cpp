@@ -126,7 +126,7 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
   const ops::Signature& signature = op_.signature();
   Trace trace{.choice = &choice, .arguments = operands};
   const auto given = given_arguments(node_, signature);
-  Recorder recorder(expands, data_size);
+  Recorder recorder(expands, data_size, strides_vary_);
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i] != nullptr)
       for_each_pair(*given[i], trace.arguments[i], [&](const Argument& argument, Value& value) {
@@ -185,8 +185,10 @@ bool NodeRewriter::gives_recorded_sizes(const Trace& trace) const {
   return same;
 }
 
-Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
-                                  const Recorder::Expands& expands) {
+// Traces the formula under each choice.
+Result<void> NodeRewriter::trace(std::span<const SymbolBindings> choices,
+                                 const Recorder::Expands& expands) {
+  traces_.clear();
   std::optional<Error> first;
   for (const SymbolBindings& choice : choices) {
     const std::optional<std::vector<Value>> operands = operands_of(choice);
@@ -200,11 +202,36 @@ Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
   if (traces_.empty() && first) return *std::move(first);
   if (traces_.empty())
     return choices.empty() ? unsupported("its sizes are not known") : unknown_operand();
-  for (const Trace& trace : traces_) {
-    if (trace.calls.size() != traces_[0].calls.size()) return depends_on_sizes();
-    for (size_t i = 0; i < trace.calls.size(); ++i)
-      if (trace.calls[i].op != traces_[0].calls[i].op) return depends_on_sizes();
+  return {};
+}
+
+bool NodeRewriter::makes_equal_calls() const {
+  return std::ranges::all_of(traces_, [&](const Trace& trace) {
+    return std::ranges::equal(trace.calls, traces_[0].calls, {}, &FormulaCall::op,
+                              &FormulaCall::op);
+  });
+}
+
+// True if a node may write to the memory of an operand or result.
+bool NodeRewriter::touches_written_memory() const {
+  if (!state_.written) state_.written.emplace(graph_, state_.is_nested);
+  bool found = false;
+  const auto look = [&](ValueId id) { found = found || state_.written->may_hold(id); };
+  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
+  for (const Argument& output : node_.outputs) for_each_value(output, look);
+  return found;
+}
+
+Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
+                                  const Recorder::Expands& expands) {
+  PT2_TRY_VOID(trace(choices, expands));
+  // Whether a tensor can be viewed depends on its strides, but a copy can be viewed always. A copy
+  // is correct where nobody writes to the memory that a view would share.
+  if (!makes_equal_calls() && !touches_written_memory()) {
+    strides_vary_ = true;
+    PT2_TRY_VOID(trace(choices, expands));
   }
+  if (!makes_equal_calls()) return depends_on_sizes();
   const auto given = given_arguments(node_, op_.signature());
   for (size_t i = 0; i < given.size(); ++i)
     if (given[i] != nullptr)

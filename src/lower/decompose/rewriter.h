@@ -3,6 +3,7 @@
 #define PT2_LOWER_DECOMPOSE_REWRITER_H
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "lower/decompose/other_strides.h"
 #include "lower/decompose/recorder.h"
 #include "lower/node_budget.h"
+#include "lower/written_memory.h"
 #include "pt2/ir/graph.h"
 
 namespace pt2 {
@@ -24,6 +26,8 @@ struct GraphState {
   // that name. Many nodes with one name thus cost constant time each.
   std::unordered_map<std::string, size_t> node_names{};
   OtherStrides other_strides{};
+  bool is_nested = false;
+  std::optional<WrittenMemory> written{};  // of the graph, from the first question about it on
 };
 
 // The strides of operands that a formula sees.
@@ -67,6 +71,9 @@ class NodeRewriter {
   };
 
   Result<void> follow(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
+  Result<void> trace(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
+  bool makes_equal_calls() const;
+  bool touches_written_memory() const;
   std::optional<std::vector<Value>> operands_of(const SymbolBindings& choice) const;
   Result<Trace> follow(const SymbolBindings& choice, const std::vector<Value>& operands,
                        const Recorder::Expands& expands) const;
@@ -108,6 +115,7 @@ class NodeRewriter {
   GraphState& state_;
 
   Lying lying_ = Lying::as_recorded;
+  bool strides_vary_ = false;  // see Emitter::strides_vary
   std::vector<Trace> traces_;
   KnownNumbers known_;
   std::vector<std::optional<Source>> sources_;  // the source of each known number, if any

@@ -367,7 +367,7 @@ Result<Tensor> to_dense_formula(Emitter& e, const Tensor& self, std::optional<Dt
   return cast(e, self, dtype.value_or(self.dtype()), false, std::nullopt, std::nullopt);
 }
 Result<Tensor> contiguous_formula(Emitter& e, const Tensor& self, MemoryFormat format) {
-  if (is_contiguous_in(self, format)) return self;
+  if (!e.strides_vary() && is_contiguous_in(self, format)) return self;
   PT2_TRY_VOID(check_copied_format(format));
   return e(aten<"clone.default">, {self, format});
 }

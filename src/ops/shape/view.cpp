@@ -576,7 +576,7 @@ Result<Tensor> atleast(Emitter& e, const Tensor& self) {
 // A view of self if possible, else a view of a copy.
 Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shape) {
   PT2_TRY(const Sizes sizes, infer_sizes(shape, self.numel()));
-  if (view_strides(self, sizes)) return e(aten<"view.default">, {self, shape});
+  if (!e.strides_vary() && view_strides(self, sizes)) return e(aten<"view.default">, {self, shape});
   return e(aten<"view.default">,
            {e(aten<"clone.default">, {self, MemoryFormat::contiguous}), shape});
 }
