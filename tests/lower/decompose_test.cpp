@@ -142,5 +142,16 @@ TEST(Decompose, CopiesWhereSizesDecideWhetherAViewIsPossible) {
       << left_of(written);
 }
 
+TEST(Decompose, ComputesTheRowsOfABatchOfVolumes) {
+  EXPECT_EQ(
+      left_of(
+          R"(graph(%x: f32[s0, s1, s2, s3, 8] strides=[8*s1*s2*s3, 8*s2*s3, 8*s3, 8, 1], %w: f32[4, 8]) {
+    %l: f32[s0, s1, s2, s3, 4] strides=[4*s1*s2*s3, 4*s2*s3, 4*s3, 4, 1] = aten.linear.default(input=%x, weight=%w, bias=none)
+    return %l
+  }
+)"),
+      "");
+}
+
 }  // namespace
 }  // namespace pt2

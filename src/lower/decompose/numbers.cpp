@@ -125,6 +125,19 @@ std::optional<NumberForm> KnownNumbers::find(const Samples& samples, Among among
         if (!three) continue;
         if (auto form = of_product(*three, {usable[c], usable[b], usable[a]}, samples)) return form;
       }
+  // The rows of a batch of volumes have four factors.
+  constexpr size_t kFew = 12;
+  for (size_t a = 0; a < usable.size() && usable.size() <= kFew; ++a)
+    for (size_t b = 0; b <= a; ++b)
+      for (size_t c = 0; c <= b; ++c)
+        for (size_t d = 0; d <= c; ++d) {
+          const auto two = product(samples_of(a), samples_of(b));
+          const auto other_two = product(samples_of(c), samples_of(d));
+          const auto four = two && other_two ? product(*two, *other_two) : std::nullopt;
+          if (!four) continue;
+          std::vector<size_t> factors = {usable[d], usable[c], usable[b], usable[a]};
+          if (auto form = of_product(*four, std::move(factors), samples)) return form;
+        }
   return std::nullopt;
 }
 

@@ -39,7 +39,7 @@ class KnownNumbers {
   const SymInt& number(size_t index) const { return known_[index].number; }
 
   // Returns a form that gives the samples and needs the fewest known numbers; nothing if there is
-  // none. Cubic in the known numbers.
+  // none. Cubic in the known numbers: four factors are only tried among few.
   std::optional<NumberForm> find(const Samples& samples, Among among) const;
 
  private:
