@@ -153,5 +153,14 @@ TEST(Decompose, ComputesTheRowsOfABatchOfVolumes) {
       "");
 }
 
+TEST(Decompose, UpdatesTheStatisticsOfInstanceNorm) {
+  EXPECT_EQ(left_of(R"(graph(%x: f32[2, 4, 3], %m: f32[4], %v: f32[4]) {
+    %i: f32[2, 4, 3] = aten.instance_norm.default(input=%x, weight=none, bias=none, running_mean=%m, running_var=%v, use_input_stats=true, momentum=0.1, eps=1e-05, cudnn_enabled=true)
+    return %i
+  }
+)"),
+            "");
+}
+
 }  // namespace
 }  // namespace pt2

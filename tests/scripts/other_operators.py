@@ -356,6 +356,13 @@ def arguments(x):
     thin = torch.arange(4.).reshape(1, 2, 2, 1, 1).as_strided([1, 2, 2, 1, 1], [1, 1, 2, 2, 2])
     for func in (aten._native_batch_norm_legit_no_training, aten._batch_norm_no_update):
         record(func.default, thin.double(), None, None, torch.ones(2, dtype=wide), torch.ones(2, dtype=wide), 0.1, 1e-5)
+    # Running statistics of single instances. The schema does not say that they are written.
+    image = torch.arange(12.).reshape(2, 2, 3).sin()
+    statistics = {"running_mean": torch.tensor([0.5, -1]), "running_var": torch.tensor([2., 3])}
+    given = bind(aten.instance_norm.default._schema, [image, None, None, *(y.clone() for y in statistics.values()), True, 0.3,
+                                                      1e-3, True], {})
+    result = aten.instance_norm(image, None, None, *statistics.values(), True, 0.3, 1e-3, True)
+    file_of(aten.instance_norm.default).add(aten.instance_norm.default, given, result, statistics, "listed")
     # Matrices.
     square = torch.tensor([[2., 1], [1, 3]], dtype=wide)
     record(aten.linalg_pinv.rcond_tensor, square, torch.tensor([0.5, 1e-9], dtype=wide))

@@ -352,14 +352,13 @@ Result<Tensor> batch_norm_formula(Emitter& e, const Tensor& input, const Optiona
            {input, weight, bias, *running_mean, *running_var, training, momentum, eps});
 }
 
-// The formula of instance_norm(). It cannot update the running statistics of single instances.
+// The formula of instance_norm().
 Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const OptionalTensor& weight,
                                      const OptionalTensor& bias, const OptionalTensor& running_mean,
                                      const OptionalTensor& running_var, bool use_input_stats,
                                      double momentum, double eps, bool cudnn_enabled) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
-  if (use_input_stats && (running_mean || running_var))
-    return Error{ErrorCode::unsupported, "it writes statistics of single instances", ""};
+  const int64_t batch = input.size(0);
   Sizes sizes = input.sizes();
   sizes[1] *= sizes[0];
   sizes[0] = 1;
@@ -367,12 +366,19 @@ Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const Opti
   const OptionalTensor* const given[] = {&weight, &bias, &running_mean, &running_var};
   for (size_t i = 0; i < 4; ++i)
     if (*given[i]) {
-      PT2_TRY(all[i], e(aten<"repeat.default">, {**given[i], Sizes{input.size(0)}}));
+      PT2_TRY(all[i], e(aten<"repeat.default">, {**given[i], Sizes{batch}}));
     }
   // Emits a view even if it keeps the sizes: the last view must be a view of the result.
   const auto flat = e(aten<"view.default">, {e(aten<"contiguous.default">, {input}), sizes});
   const auto out = e(aten<"batch_norm.default">, {flat, all[0], all[1], all[2], all[3],
                                                   use_input_stats, momentum, eps, cudnn_enabled});
+  // batch_norm wrote to the repeated statistics: their mean over the batch is the new value.
+  for (size_t i = 2; i < 4 && use_input_stats; ++i)
+    if (all[i]) {
+      const auto each = e(aten<"view.default">, {*all[i], Sizes{batch, input.size(1)}});
+      PT2_TRY_VOID(
+          e(aten<"copy_.default">, {**given[i], e(aten<"mean.dim">, {each, Sizes{0}, false})}));
+    }
   return e(aten<"view.default">, {out, input.sizes()});
 }
 
