@@ -25,8 +25,9 @@ struct AttentionArguments {
   const BoundArgument* mask = nullptr;  // null if there is none
   bool causal = false;
   AttentionMask mask_holds = AttentionMask::added;
-  float hidden_score = -std::numeric_limits<float>::infinity();  // added by masks of booleans
-  bool may_be_halves = false;                                    // the result has the same dtype
+  // What a mask of booleans adds to the scores that it hides.
+  float hidden_score = -std::numeric_limits<float>::infinity();
+  bool may_be_halves = false;       // the result has the same dtype
   bool empty_rows_are_nan = false;  // rows of queries that attend to no key
   bool grouped = false;             // fewer key heads than query heads
   int64_t repeats = 0;              // query heads for each key head; 0: any number

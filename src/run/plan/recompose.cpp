@@ -169,11 +169,16 @@ class AttentionMatch {
     return true;
   }
 
+  // False if the step would refuse the mask in every call: it needs one element for each key.
   bool can_take_mask() const {
     if (arguments.mask == nullptr) return true;
-    const TensorMeta* mask = planner_.record(*arguments.mask);
-    return mask != nullptr && mask->sizes.size() >= 2 && mask->sizes.size() <= 4 &&
-           planner_.record(*arguments.query)->sizes.size() <= 4;
+    const TensorMeta *mask = planner_.record(*arguments.mask),
+                     *key = planner_.record(*arguments.key);
+    if (mask == nullptr || mask->sizes.size() < 2 || key->sizes.size() > 4 ||
+        mask->sizes.size() > key->sizes.size())
+      return false;
+    const SymInt &last = mask->sizes.back(), &keys = key->sizes.end()[-2];
+    return last.is_symbolic() || last == keys;
   }
 
   // True if the program records the same matrix sizes before and after a view.

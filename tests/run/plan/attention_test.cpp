@@ -41,6 +41,7 @@ struct Parts {
   int64_t dim = -1;  // of the softmax
   bool adds_scores_twice = false;
   Hides hides = Hides::nothing;
+  bool hides_queries = false;  // with all their keys, by a mask of one column
   double hidden = -std::numeric_limits<double>::infinity();
   int64_t repeats = 1;  // query heads for each head of keys and values
   Dtype dtype = Dtype::float32;
@@ -99,9 +100,12 @@ class PartsMaker {
     const ValueId spread = call("expand.default", {self(apart), named("size", ints(sizes))}, sizes);
     return call("reshape.default", {self(spread), named("shape", ints(parts_.rows))}, parts_.rows);
   }
+  Sizes mask_sizes() const {
+    return {parts_.rows[0], 1, square_[2], parts_.hides_queries ? 1 : square_[3]};
+  }
   // The mask hides every key of one query, and others by chance.
   void add_mask() {
-    const Sizes sizes{parts_.rows[0], 1, square_[2], square_[3]};
+    const Sizes sizes = mask_sizes();
     noise_ = input(sizes);
     hidden_ = graph_.weight({});
     graph_.record(hidden_, {}, Dtype::float32);
@@ -115,9 +119,8 @@ class PartsMaker {
     graph_.fill(hidden_, hidden);
   }
   ValueId hide(ValueId scores) {
-    const Sizes sizes{parts_.rows[0], 1, square_[2], square_[3]};
-    const ValueId mask =
-        call("gt.Scalar", {self(noise_), named("other", Argument(0.0))}, sizes, Dtype::bool_);
+    const ValueId mask = call("gt.Scalar", {self(noise_), named("other", Argument(0.0))},
+                              mask_sizes(), Dtype::bool_);
     if (parts_.hides == Hides::masked_fill)
       return call(
           "masked_fill.Scalar",
@@ -157,6 +160,11 @@ TEST(PlanAttention, HidesWhatAProgramFillsWithASmallNumber) {
     // Adding this number to a score does not give the number.
     EXPECT_FALSE(have_attention_step({.hides = hides, .hidden = -5}));
   }
+}
+
+// The step would refuse such a mask in every call, and the nodes would be run one by one.
+TEST(PlanAttention, NeedsAMaskWithAnElementForEachKey) {
+  EXPECT_FALSE(have_attention_step({.hides = Hides::masked_fill, .hides_queries = true}));
 }
 
 TEST(PlanAttention, ReadsRepeatedHeadsWhereTheyAre) {
