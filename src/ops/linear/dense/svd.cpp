@@ -1,5 +1,4 @@
 #include <Eigen/Householder>
-#include <Eigen/QR>
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
@@ -199,8 +198,10 @@ bool factor_tall(const Dense<T>& a, bool adjoint, double* values, Dense<T>& u, D
   }
   if (large || a.rows() < least_rows_for_qr<T>(n, adjoint))
     return factor_reduced(make_bidiagonal(a), adjoint, values, u, v, precision);
-  const Eigen::HouseholderQR<Dense<T>> qr(a);
-  const Dense<T> upper = qr.matrixQR().topRows(n).template triangularView<Eigen::Upper>();
+  Dense<T> reflections = a;
+  Column<T> tau(n);
+  factor_reflections(view(reflections), tau.data());
+  const Dense<T> upper = reflections.topRows(n).template triangularView<Eigen::Upper>();
   Dense<T> inner(n, n);
   const bool done =
       adjoint
@@ -208,7 +209,7 @@ bool factor_tall(const Dense<T>& a, bool adjoint, double* values, Dense<T>& u, D
           : factor_reduced(make_bidiagonal(upper), false, values, inner, v, precision);
   u.setIdentity();
   u.topLeftCorner(n, n) = inner;
-  u.applyOnTheLeft(qr.householderQ());
+  apply_reflections<T>(view(reflections), tau.data(), n, view(u), true, false);
   return done;
 }
 
