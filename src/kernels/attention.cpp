@@ -31,6 +31,7 @@ struct QueryRow {
   int64_t count;
   int64_t allowed;  // the query may attend to the first `allowed` keys of the block
   const float* mask;
+  bool mask_replaces;
   float& maximum;
   float& sum;  // sum of weights
   float* out;  // sum of weighted values
@@ -52,7 +53,11 @@ void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
   const V factor = set(scale);
   const float block_largest = largest_of_span(allowed, [&](int64_t i, int64_t lanes) HWY_ATTR {
     V score = hn::Mul(load_first(scores + i, lanes), factor);
-    if (row.mask != nullptr) score = hn::Add(score, load_first(row.mask + i, lanes));
+    if (row.mask != nullptr) {
+      const V mask = load_first(row.mask + i, lanes);
+      score = row.mask_replaces ? hn::IfThenElse(hn::Eq(mask, set(0.0f)), score, mask)
+                                : hn::Add(score, mask);
+    }
     store_first(score, scores + i, lanes);
     return score;
   });
@@ -287,6 +292,7 @@ void weigh_block(const Attention& attention, const Head& head, const Block& bloc
                          count,
                          std::min(count, allowed_keys(attention, block, row)),
                          mask,
+                         attention.mask_replaces,
                          scratch.maxima[row - offset],
                          scratch.sums[row - offset],
                          head.out + row * attention.out_row_stride};

@@ -36,6 +36,8 @@ struct Attention {
   // Added to the scores; each row has one element per key. `data` is null without a mask. Boolean
   // masks are converted to 0 and -inf beforehand.
   Heads mask;
+  // True if an element of the mask other than 0 replaces the score, whatever that is (NaN).
+  bool mask_replaces = false;
   // Query i attends only to keys 0 .. i + causal_offset. The offset is 0 for PyTorch's is_causal,
   // and p for a cache of p earlier keys.
   bool causal = false;

@@ -81,6 +81,9 @@ struct Case {
     for (float& number : mask)
       if (random.whole(0, 2) == 0) number = -kInfinity;
     if (random.whole(0, 1) == 1) std::fill_n(mask.begin(), shape.keys, -kInfinity);
+    shape.mask_replaces = random.whole(0, 1) == 1;
+    for (float& number : mask)
+      if (shape.mask_replaces && random.whole(0, 1) == 1) number = 0;
     shape.mask.data = mask.data();
   }
 
@@ -104,7 +107,8 @@ struct Case {
       double score = 0;
       for (int64_t i = 0; i < shape.depth; ++i) score += double{q[i]} * k[i];
       score *= shape.scale;
-      if (shape.mask.data != nullptr) score += row_of(shape.mask, batch, head, row)[j];
+      const float masked = shape.mask.data == nullptr ? 0 : row_of(shape.mask, batch, head, row)[j];
+      score = shape.mask_replaces && masked != 0 ? masked : score + masked;
       if (shape.causal && j > row + shape.causal_offset) score = -kInfinity;
       weights.push_back(score);
       largest = std::max(largest, score);

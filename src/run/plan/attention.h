@@ -25,7 +25,7 @@ struct AttentionArguments {
   const BoundArgument* mask = nullptr;  // null if there is none
   bool causal = false;
   AttentionMask mask_holds = AttentionMask::added;
-  // What a mask of booleans adds to the scores that it hides.
+  // The score of what a mask of booleans hides; not 0.
   float hidden_score = -std::numeric_limits<float>::infinity();
   bool may_be_halves = false;       // the result has the same dtype
   bool empty_rows_are_nan = false;  // rows of queries that attend to no key

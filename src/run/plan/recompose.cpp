@@ -2,6 +2,7 @@
 // argument twice.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -240,15 +241,14 @@ class AttentionMatch {
   // Matches scores in which a mask of booleans hides some: masked_fill, or where. Returns the
   // scores before that; null if the node does something else.
   const BoundArgument* match_hidden(const BoundNode& node) {
-    // Adding such a number to a score gives the number itself.
-    constexpr double kMostHidden = -1e30;
     const bool fills = is_operator(node, "aten::masked_fill", "Scalar");
     if (!fills && !is_operator(node, "aten::where", "self")) return nullptr;
     auto hidden = single(node, fills ? "value" : "self");
     arguments.mask_holds = hidden ? AttentionMask::hidden : AttentionMask::kept;
     if (!hidden) hidden = single(node, "other");
-    if (!hidden || !(*hidden <= kMostHidden)) return nullptr;
-    arguments.hidden_score = static_cast<float>(*hidden);
+    arguments.hidden_score = static_cast<float>(hidden.value_or(0));
+    // The step's mask has zeros where scores are shown.
+    if (arguments.hidden_score == 0 || std::isnan(arguments.hidden_score)) return nullptr;
     arguments.mask = Planner::argument(node, fills ? "mask" : "condition");
     const TensorMeta* record = planner_.record(*arguments.mask);
     if (record == nullptr || record->dtype.dtype() != Dtype::bool_) return nullptr;

@@ -1,5 +1,6 @@
 // Plans of attention, as one operator and as its parts.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "run/plan/plan_case.h"
@@ -41,6 +42,7 @@ struct Parts {
   int64_t dim = -1;  // of the softmax
   bool adds_scores_twice = false;
   Hides hides = Hides::nothing;
+  bool has_nan_key = false;    // which the mask hides from every query
   bool hides_queries = false;  // with all their keys, by a mask of one column
   double hidden = -std::numeric_limits<double>::infinity();
   int64_t repeats = 1;  // query heads for each head of keys and values
@@ -59,6 +61,16 @@ class PartsMaker {
     Sizes few = parts_.rows;
     few[1] /= parts_.repeats;
     const ValueId q = input(parts_.rows), few_keys = input(few), few_values = input(few);
+    if (parts_.has_nan_key) {
+      // The first key of every head.
+      Tensor keys = Tensor::zeros(Dtype::float32, few);
+      for (int64_t j = 0; j < keys.numel(); ++j) {
+        const bool is_first = j / few[3] % few[2] == 0;
+        keys.data<float>()[j] =
+            is_first ? std::numeric_limits<float>::quiet_NaN() : std::sin(static_cast<float>(j));
+      }
+      graph_.fill(few_keys, keys);
+    }
     if (parts_.hides != Hides::nothing) add_mask();
     const ValueId k = repeated(few_keys, few), v = repeated(few_values, few);
     const ValueId keys =
@@ -100,6 +112,10 @@ class PartsMaker {
     const ValueId spread = call("expand.default", {self(apart), named("size", ints(sizes))}, sizes);
     return call("reshape.default", {self(spread), named("shape", ints(parts_.rows))}, parts_.rows);
   }
+  bool is_hidden(int64_t i) const {
+    const int64_t keys = square_[3];
+    return i < keys || i % 3 == 0 || (parts_.has_nan_key && i % keys == 0);
+  }
   Sizes mask_sizes() const {
     return {parts_.rows[0], 1, square_[2], parts_.hides_queries ? 1 : square_[3]};
   }
@@ -113,7 +129,7 @@ class PartsMaker {
            hidden = Tensor::zeros(Dtype::float32, {});
     const bool kept = parts_.hides == Hides::where_kept;
     for (int64_t i = 0; i < numbers.numel(); ++i)
-      numbers.data<float>()[i] = (i < sizes[3] || i % 3 == 0) != kept ? 1.0f : -1.0f;
+      numbers.data<float>()[i] = is_hidden(i) != kept ? 1.0f : -1.0f;
     hidden.data<float>()[0] = static_cast<float>(parts_.hidden);
     graph_.fill(noise_, numbers);
     graph_.fill(hidden_, hidden);
@@ -152,13 +168,15 @@ TEST(PlanAttention, IsMadeOfItsPartsAlone) {
   EXPECT_FALSE(have_attention_step({.dtype = Dtype::bfloat16}));
 }
 
-TEST(PlanAttention, HidesWhatAProgramFillsWithASmallNumber) {
+TEST(PlanAttention, HidesWhatAProgramFillsWithANumber) {
   constexpr double kLowest = std::numeric_limits<float>::lowest();
   for (const Hides hides : {Hides::masked_fill, Hides::where_hidden, Hides::where_kept}) {
     EXPECT_TRUE(have_attention_step({.hides = hides}));
     EXPECT_TRUE(have_attention_step({.hides = hides, .hidden = kLowest}));
-    // Adding this number to a score does not give the number.
-    EXPECT_FALSE(have_attention_step({.hides = hides, .hidden = -5}));
+    EXPECT_TRUE(have_attention_step({.hides = hides, .hidden = -5}));
+    EXPECT_FALSE(have_attention_step({.hides = hides, .hidden = 0}));
+    // The number replaces a score, also one that is NaN.
+    EXPECT_TRUE(have_attention_step({.hides = hides, .has_nan_key = true, .hidden = -1e9}));
   }
 }
 

@@ -72,6 +72,8 @@ class AttentionStep final : public Step {
       mask = additive(frame, wide ? *wide : *given);
       if (!mask.defined() || !set_mask(mask, rank, shape)) return false;
     }
+    shape.mask_replaces = arguments_.mask_holds == AttentionMask::kept ||
+                          arguments_.mask_holds == AttentionMask::hidden;
     shape.scale = static_cast<float>(
         arguments_.scale.value_or(1 / std::sqrt(static_cast<double>(shape.depth))));
     // The result has the memory order of PyTorch's own kernel, in which transposing heads and rows
