@@ -12,6 +12,7 @@
 #include "pt2/save.h"
 #include "run/graph_maker.h"
 #include "run/model_shared.h"
+#include "temporary_folder.h"
 
 namespace pt2::run {
 namespace {
@@ -190,7 +191,8 @@ TEST(Model, NamesAWeightThatIsNotAsRecorded) {
   PackageContents contents;
   contents.programs.resize(1);
   contents.programs[0].json = program_json(std::move(builder).finish().value());
-  const std::string path = testing::TempDir() + "other_weight.pt2";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("other_weight.pt2");
   for (const auto& [other, text] : {std::pair(Tensor::zeros(Dtype::float32, {1}), "f32[1]"),
                                     std::pair(Tensor::zeros(Dtype::float16, {2}), "f16[2]")}) {
     contents.programs[0].state_dict =
@@ -212,7 +214,8 @@ Model built_model(ProgramBuilder builder, std::vector<SavedTensor> weights,
   contents.programs.resize(1);
   contents.programs[0].json = program_json(std::move(builder).finish().value());
   contents.programs[0].state_dict = std::move(weights);
-  const std::string path = testing::TempDir() + "built_model.pt2";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("built_model.pt2");
   EXPECT_TRUE(save_package(contents, path));
   return Model::load(path, options).value();
 }
@@ -670,7 +673,8 @@ TEST(Plan, OtherNamesOfOperatorsAreTheOperators) {
   PackageContents contents;
   contents.programs.resize(1);
   contents.programs[0].json = program_json(std::move(builder).finish().value());
-  const std::string path = testing::TempDir() + "other_names.pt2";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("other_names.pt2");
   ASSERT_TRUE(save_package(contents, path));
   const Model model = Model::load(path).value();
   const auto steps = model.plan();
