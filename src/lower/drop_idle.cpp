@@ -36,13 +36,19 @@ std::optional<Idle> find_assertion(const Graph& graph, NodeId id) {
   const Argument* tensor = node.find_input("a");
   const TensorMeta* meta = tensor == nullptr ? nullptr : tensor_meta(graph, *tensor);
   if (meta == nullptr) return std::nullopt;
+  // The operator refuses arguments of other names or kinds: such a node must stay.
   for (const NamedArgument& input : node.inputs) {
     const auto* dtype = input.arg.get_if<ScalarType>();
     const auto* layout = input.arg.get_if<Layout>();
-    const bool holds = input.name == "a" || input.name == "device" || input.arg.is<None>() ||
-                       (input.name == "dtype" && dtype != nullptr && *dtype == meta->dtype) ||
-                       (input.name == "layout" && layout != nullptr && *layout == Layout::strided);
-    if (!holds) return std::nullopt;
+    const bool is_none = input.arg.is<None>();
+    const bool holds =
+        (input.name == "a" && &input.arg == tensor) || (input.name == "size" && is_none) ||
+        (input.name == "stride" && is_none) ||
+        (input.name == "dtype" && (is_none || (dtype != nullptr && *dtype == meta->dtype))) ||
+        (input.name == "device" && (is_none || input.arg.is<Device>())) ||
+        (input.name == "layout" && (is_none || (layout != nullptr && *layout == Layout::strided)));
+    if (!holds || std::ranges::count(node.inputs, input.name, &NamedArgument::name) != 1)
+      return std::nullopt;
   }
   return Idle{.node = id, .argument = *tensor->get_if<ValueId>()};
 }
