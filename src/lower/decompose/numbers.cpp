@@ -105,40 +105,34 @@ std::optional<NumberForm> KnownNumbers::find(const Samples& samples, Among among
   const auto samples_of = [&](size_t i) -> const Samples& { return known_[usable[i]].samples; };
   for (size_t a = 0; a < usable.size(); ++a)
     if (samples_of(a) == samples) return NumberForm{.factors = {usable[a]}};
-  for (size_t a = 0; a < usable.size(); ++a)
-    if (auto form = of_product(samples_of(a), {usable[a]}, samples)) return form;
-  for (size_t a = 0; a < usable.size(); ++a)
-    for (size_t b = 0; b <= a; ++b) {
-      const auto two = product(samples_of(a), samples_of(b));
-      if (!two) continue;
-      if (auto form = of_product(*two, {usable[b], usable[a]}, samples)) return form;
+  // Tries every product of `so_far` and `count` numbers among the first `end`.
+  std::vector<size_t> factors;
+  const auto find_product = [&](const auto& self, size_t count, size_t end,
+                                const Samples* so_far) -> std::optional<NumberForm> {
+    if (count == 0) return of_product(*so_far, {factors.rbegin(), factors.rend()}, samples);
+    for (size_t i = 0; i < end; ++i) {
+      const std::optional<Samples> all =
+          so_far == nullptr ? samples_of(i) : product(*so_far, samples_of(i));
+      if (!all) continue;
+      factors.push_back(usable[i]);
+      if (auto form = self(self, count - 1, i + 1, &*all)) return form;
+      factors.pop_back();
     }
+    return std::nullopt;
+  };
+  const auto find_product_of = [&](size_t count) {
+    return find_product(find_product, count, usable.size(), nullptr);
+  };
+  for (const size_t count : {1u, 2u})
+    if (auto form = find_product_of(count)) return form;
   for (size_t a = 0; a < usable.size(); ++a)
     for (size_t b = 0; b < a; ++b)
       if (is_sum(samples_of(a), samples_of(b), samples))
         return NumberForm{.factors = {usable[b]}, .added = usable[a]};
-  for (size_t a = 0; a < usable.size(); ++a)
-    for (size_t b = 0; b <= a; ++b)
-      for (size_t c = 0; c <= b; ++c) {
-        const auto two = product(samples_of(a), samples_of(b));
-        const auto three = two ? product(*two, samples_of(c)) : std::nullopt;
-        if (!three) continue;
-        if (auto form = of_product(*three, {usable[c], usable[b], usable[a]}, samples)) return form;
-      }
+  if (auto form = find_product_of(3)) return form;
   // The rows of a batch of volumes have four factors.
   constexpr size_t kFew = 12;
-  for (size_t a = 0; a < usable.size() && usable.size() <= kFew; ++a)
-    for (size_t b = 0; b <= a; ++b)
-      for (size_t c = 0; c <= b; ++c)
-        for (size_t d = 0; d <= c; ++d) {
-          const auto two = product(samples_of(a), samples_of(b));
-          const auto other_two = product(samples_of(c), samples_of(d));
-          const auto four = two && other_two ? product(*two, *other_two) : std::nullopt;
-          if (!four) continue;
-          std::vector<size_t> factors = {usable[d], usable[c], usable[b], usable[a]};
-          if (auto form = of_product(*four, std::move(factors), samples)) return form;
-        }
-  return std::nullopt;
+  return usable.size() <= kFew ? find_product_of(4) : std::nullopt;
 }
 
 bool NumberWriter::depends_on_elements(const SymInt& number) const {
