@@ -20,23 +20,14 @@ constexpr void (*kGraphLevel[])(const Program&, const ProgramPlace&, Diagnostics
     check_signature, check_calls,   check_graphs, check_higher_order,
     check_metadata,  check_symbols, check_guards, check_dialect};
 
-// Payloads and the issues of reading them.
-struct ReadPayloads {
-  Diagnostics issues;
-  Payloads payloads;
-};
-ReadPayloads read_all(const Archive& archive, const ProgramSource& source, const Program& program) {
-  ReadPayloads out;
-  out.payloads = read_payloads(archive, source, program, out.issues);
-  return out;
-}
-
+// `issues` are those of reading the payloads.
 void verify_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
-                     const ProgramPlace& place, ReadPayloads read, Diagnostics& findings) {
-  const bool readable = read.issues.empty();
-  findings.append(std::move(read.issues));
+                     const Payloads& payloads, Diagnostics issues, const ProgramPlace& place,
+                     Diagnostics& findings) {
+  const bool readable = issues.empty();
+  findings.append(std::move(issues));
   // Skip payloads that could not be read: they would be reported again, as missing.
-  if (readable) check_payloads(program, read.payloads, place, findings);
+  if (readable) check_payloads(program, payloads, place, findings);
   check_embedded_pickles(program, place.program, archive.limits(), findings);
   Diagnostics known;  // reported by check_pickles
   auto samples = read_sample_inputs(archive, source.model, known);
@@ -80,12 +71,15 @@ void verify_source(const Archive& archive, ProgramSource& source, Level level,
   Diagnostics faults;
   auto program = read_program(archive, source, findings, faults);
   if (!program) return findings.add(Rule::program_reads, std::move(program).error());
-  ReadPayloads payloads;
-  if (level >= Level::full) payloads = read_all(archive, source, *program);
-  record_embedded_constants(*program, payloads.payloads);
+  Payloads payloads;
+  Diagnostics issues;
+  if (level >= Level::full) {
+    payloads = read_payloads(archive, source, *program, issues);
+    record_embedded_constants(*program, payloads);
+  }
   verify_graphs(*program, place, std::move(faults), level, options, findings);
   if (level >= Level::full)
-    verify_payloads(archive, source, *program, place, std::move(payloads), findings);
+    verify_payloads(archive, source, *program, payloads, std::move(issues), place, findings);
   name_nodes(*program, place, findings);
 }
 

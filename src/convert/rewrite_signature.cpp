@@ -5,7 +5,6 @@
 #include <span>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "convert/converter.h"
 #include "package/payload_readers.h"
 #include "pt2/format/pickle_write.h"

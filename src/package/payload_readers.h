@@ -39,7 +39,6 @@ Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what
 void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind);
 // 2.1: reads constants made in forward, which are inside the program's JSON.
 void read_embedded_constants(const PayloadReading& reading, const Program& program);
-TensorMeta meta_of(const PayloadTensor& payload);
 // Gives the values of embedded constants the metadata of their payloads: schema 1 records none.
 void record_embedded_constants(Program& program, const Payloads& payloads);
 // 2.9 on: reads a JSON config and a raw record for each storage

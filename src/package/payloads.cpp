@@ -19,7 +19,9 @@ Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what
   return sizes;
 }
 
-TensorMeta meta_of(const PayloadTensor& payload) {
+namespace {
+
+TensorMeta payload_meta(const PayloadTensor& payload) {
   const Tensor& tensor = payload.tensor;
   const size_t colon = payload.device.find(':');
   TensorMeta meta{.dtype = {dtype_info(tensor.dtype()).schema_number},
@@ -32,12 +34,14 @@ TensorMeta meta_of(const PayloadTensor& payload) {
   return meta;
 }
 
+}  // namespace
+
 void record_embedded_constants(Program& program, const Payloads& payloads) {
   for (const EmbeddedConstant& constant : program.embedded_constants) {
     const PayloadTensor* payload = payloads.find(PayloadKind::constant, constant.name);
     const auto id = program.graph.find_value(constant.name);
     if (payload != nullptr && payload->missing.empty() && id)
-      program.graph.set_value_meta(*id, meta_of(*payload));
+      program.graph.set_value_meta(*id, payload_meta(*payload));
   }
 }
 
