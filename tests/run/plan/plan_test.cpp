@@ -452,11 +452,12 @@ TEST(Plan, WhateverLiesIsConcatenated) {
   const ValueId image = graph.call(
       "conv2d.default",
       {named("input", Argument(x)), named("weight", Argument(graph.weight({4, 3, 1, 1})))});
-  const auto join = [&](std::vector<ValueId> ids, int64_t dim) {
+  const auto join = [&](std::vector<ValueId> ids, int64_t dim,
+                        const std::string& target = "cat.default") {
     ArgumentList list{.kind = ListKind::tensors, .items = {}};
     for (const ValueId id : ids) list.items.emplace_back(id);
     graph.output(graph.call(
-        "cat.default", {named("tensors", Argument(std::move(list))), named("dim", Argument(dim))}));
+        target, {named("tensors", Argument(std::move(list))), named("dim", Argument(dim))}));
   };
   join({image, x}, 1);
   const auto half = [&](int64_t start) {
@@ -467,10 +468,7 @@ TEST(Plan, WhateverLiesIsConcatenated) {
   join({half(3), half(0)}, -1);
   join({half(1), x, half(2)}, 3);
   const auto stack = [&](std::vector<ValueId> ids, int64_t dim) {
-    ArgumentList list{.kind = ListKind::tensors, .items = {}};
-    for (const ValueId id : ids) list.items.emplace_back(id);
-    graph.output(graph.call("stack.default", {named("tensors", Argument(std::move(list))),
-                                              named("dim", Argument(dim))}));
+    join(std::move(ids), dim, "stack.default");
   };
   stack({image, image}, 0);
   stack({half(1), half(2), half(0)}, 2);
