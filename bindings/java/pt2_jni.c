@@ -28,22 +28,43 @@ static jstring string_of(JNIEnv* env, const char* text) {
   jclass type = (*env)->FindClass(env, "java/lang/String");
   jmethodID make = (*env)->GetMethodID(env, type, "<init>", "([BLjava/lang/String;)V");
   jbyteArray bytes = (*env)->NewByteArray(env, length);
-  if (bytes == NULL) return NULL;
-  (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte*)text);
-  return (*env)->NewObject(env, type, make, bytes, (*env)->NewStringUTF(env, "UTF-8"));
+  jstring encoding = bytes == NULL ? NULL : (*env)->NewStringUTF(env, "UTF-8");
+  jstring out = NULL;
+  if (encoding != NULL) {
+    (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte*)text);
+    out = (*env)->NewObject(env, type, make, bytes, encoding);
+  }
+  (*env)->DeleteLocalRef(env, encoding);
+  (*env)->DeleteLocalRef(env, bytes);
+  (*env)->DeleteLocalRef(env, type);
+  return out;
+}
+
+// Puts the element into the array, unless making it threw, and gives up its local reference: the
+// virtual machine promises room for sixteen of them, fewer than a model may have inputs.
+static void set_element(JNIEnv* env, jobjectArray array, size_t index, jobject element) {
+  if (!(*env)->ExceptionCheck(env))
+    (*env)->SetObjectArrayElement(env, array, (jsize)index, element);
+  (*env)->DeleteLocalRef(env, element);
 }
 
 // Throws the error as a Pt2Exception and frees it.
 static void throw_error(JNIEnv* env, pt2_error* error) {
-  jclass type = (*env)->FindClass(env, "pt2/Pt2Exception");
-  jmethodID make = (*env)->GetMethodID(env, type, "<init>",
-                                       "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)V");
-  jstring text = string_of(env, pt2_error_text(error, NULL));
-  jstring name = string_of(env, pt2_error_name(error));
-  jstring place = string_of(env, pt2_error_place(error, NULL));
-  jobject exception = (*env)->NewObject(env, type, make, text, name, place);
-  pt2_error_free(error);
+  jclass type = NULL;
+  jmethodID make = NULL;
+  jstring text = NULL, name = NULL, place = NULL;
+  jobject exception = NULL;
+  // Where memory ran out, the virtual machine has thrown its own error, here or before.
+  if (!(*env)->ExceptionCheck(env)) type = (*env)->FindClass(env, "pt2/Pt2Exception");
+  if (type != NULL)
+    make = (*env)->GetMethodID(env, type, "<init>",
+                               "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)V");
+  if (make != NULL) text = string_of(env, pt2_error_text(error, NULL));
+  if (text != NULL) name = string_of(env, pt2_error_name(error));
+  if (name != NULL) place = string_of(env, pt2_error_place(error, NULL));
+  if (place != NULL) exception = (*env)->NewObject(env, type, make, text, name, place);
   if (exception != NULL) (*env)->Throw(env, exception);
+  pt2_error_free(error);
 }
 
 static void free_handles(Handles* handles) {
@@ -89,7 +110,8 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_inputs(JNIEnv* env, jclass type, j
     pt2_place place = PT2_INIT(pt2_place);
     pt2_error* error = pt2_model_get_input(handles->model, i, &place);
     if (error != NULL) return throw_error(env, error), NULL;
-    (*env)->SetObjectArrayElement(env, out, (jsize)i, string_of(env, place.name));
+    set_element(env, out, i, string_of(env, place.name));
+    if ((*env)->ExceptionCheck(env)) return NULL;
   }
   return out;
 }
@@ -150,8 +172,10 @@ static jobject tensor_of(JNIEnv* env, char kind, const pt2_tensor_view* view) {
   jmethodID make = (*env)->GetMethodID(env, type, "<init>", "(Ljava/lang/Object;[J)V");
   jlongArray sizes = (*env)->NewLongArray(env, view->dims);
   jarray data;
+  jobject out;
   size_t count = 1, i;
   int32_t dim;
+  if (sizes == NULL) return NULL;
   for (dim = 0; dim < view->dims; ++dim) {
     const jlong size = view->sizes[dim];
     (*env)->SetLongArrayRegion(env, sizes, dim, 1, &size);
@@ -165,7 +189,11 @@ static jobject tensor_of(JNIEnv* env, char kind, const pt2_tensor_view* view) {
       to[i] = ((const char*)view->data)[i];
     (*env)->ReleasePrimitiveArrayCritical(env, data, to, 0);
   }
-  return (*env)->NewObject(env, type, make, data, sizes);
+  out = (*env)->NewObject(env, type, make, data, sizes);
+  (*env)->DeleteLocalRef(env, data);
+  (*env)->DeleteLocalRef(env, sizes);
+  (*env)->DeleteLocalRef(env, type);
+  return out;
 }
 
 // Returns a row-major copy of a tensor. NULL if the value is not a tensor of a known type, or has
@@ -194,13 +222,18 @@ static pt2_error* read_tensors(JNIEnv* env, jobjectArray data, jobjectArray size
                                pt2_value** out) {
   const jsize count = (*env)->GetArrayLength(env, data);
   pt2_error* error = NULL;
+  jarray elements;
+  jlongArray dims;
   jsize i;
   if (count > kMaxTensors) return pt2_error_create(PT2_UNSUPPORTED, "too many tensors", 16);
   for (i = 0; i < count && error == NULL; ++i) {
     jchar kind = 0;
     (*env)->GetCharArrayRegion(env, kinds, i, 1, &kind);
-    error = read_tensor(env, (*env)->GetObjectArrayElement(env, data, i),
-                        (*env)->GetObjectArrayElement(env, sizes, i), (char)kind, &out[i]);
+    elements = (*env)->GetObjectArrayElement(env, data, i);
+    dims = (*env)->GetObjectArrayElement(env, sizes, i);
+    error = read_tensor(env, elements, dims, (char)kind, &out[i]);
+    (*env)->DeleteLocalRef(env, elements);
+    (*env)->DeleteLocalRef(env, dims);
   }
   return error;
 }
@@ -223,8 +256,8 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_run(JNIEnv* env, jclass type, jlon
                             outputs);
   if (error == NULL)
     out = (*env)->NewObjectArray(env, (jsize)outputs, (*env)->FindClass(env, "pt2/Tensor"), NULL);
-  for (i = 0; out != NULL && i < outputs; ++i)
-    (*env)->SetObjectArrayElement(env, out, (jsize)i, write_tensor(env, results[i]));
+  for (i = 0; out != NULL && i < outputs && !(*env)->ExceptionCheck(env); ++i)
+    set_element(env, out, i, write_tensor(env, results[i]));
   for (i = 0; i < kMaxTensors; ++i) {
     pt2_value_free(given[i]);
     pt2_value_free(results[i]);
@@ -266,13 +299,16 @@ JNIEXPORT void JNICALL Java_pt2_Decoder_give(JNIEnv* env, jclass type, jlong han
     given[read].name_length = (size_t)(*env)->GetArrayLength(env, name);
     given[read].value = values[read];
     if (given[read].name == NULL) error = out_of_memory();
+    (*env)->DeleteLocalRef(env, name);
   }
   if (error == NULL)
     error = pt2_decoder_give((pt2_decoder*)(intptr_t)handle, given, (size_t)count, NULL);
-  for (i = 0; i < read; ++i)
+  for (i = 0; i < read; ++i) {
+    jbyteArray name = (*env)->GetObjectArrayElement(env, names, i);
     if (given[i].name != NULL)
-      (*env)->ReleaseByteArrayElements(env, (*env)->GetObjectArrayElement(env, names, i),
-                                       (jbyte*)given[i].name, JNI_ABORT);
+      (*env)->ReleaseByteArrayElements(env, name, (jbyte*)given[i].name, JNI_ABORT);
+    (*env)->DeleteLocalRef(env, name);
+  }
   for (i = 0; i < kMaxTensors; ++i) pt2_value_free(values[i]);
   if (error != NULL) throw_error(env, error);
 }
@@ -345,8 +381,8 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(
   if (stop != NULL) (*env)->ReleaseLongArrayElements(env, stop_ids, stop, JNI_ABORT);
   if (error == NULL && !(*env)->ExceptionCheck(env))
     out = (*env)->NewObjectArray(env, prompts, (*env)->FindClass(env, "[J"), NULL);
-  for (i = 0; out != NULL && i < prompts; ++i)
-    (*env)->SetObjectArrayElement(env, out, i, ids_of(env, tokens[i]));
+  for (i = 0; out != NULL && i < prompts && !(*env)->ExceptionCheck(env); ++i)
+    set_element(env, out, (size_t)i, ids_of(env, tokens[i]));
   for (i = 0; tokens != NULL && i < prompts; ++i) pt2_value_free(tokens[i]);
   free(tokens);
   free(counts);
