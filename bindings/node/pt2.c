@@ -27,6 +27,10 @@ static const ElementType kTypes[] = {
 };
 static const size_t kTypeCount = sizeof kTypes / sizeof kTypes[0];
 
+// Marks the objects of each class. Node checks the receiver of a method, but not that of a getter.
+static const napi_type_tag kModel = {0x2b0f5c1e7d9a4368, 0x9c41d27be05f8a13};
+static const napi_type_tag kDecoder = {0x7e13a9d4c26b5f80, 0xb58e61f0374dc92a};
+
 // Throws an Error with `code` and `place`, and frees `error`.
 static napi_value throw_error(napi_env env, pt2_error* error) {
   napi_value text, code, place, exception;
@@ -91,18 +95,24 @@ static napi_value construct(napi_env env, napi_callback_info info) {
   free(path);
   if (handles == NULL) return refuse(env, "out of memory");
   if (error == NULL) error = pt2_session_create(handles->model, NULL, &handles->session);
-  if (error != NULL || napi_wrap(env, self, handles, free_handles, NULL, NULL) != napi_ok) {
+  if (error != NULL || napi_type_tag_object(env, self, &kModel) != napi_ok ||
+      napi_wrap(env, self, handles, free_handles, NULL, NULL) != napi_ok) {
     free_handles(env, handles, NULL);
     return error != NULL ? throw_error(env, error) : NULL;
   }
   return self;
 }
 
-// Returns the pointer that a Model or a Decoder wraps, and reads the arguments.
-static void* wrapped(napi_env env, napi_callback_info info, size_t* count, napi_value* arguments) {
+// Returns the pointer that an object of the class wraps, and reads the arguments. NULL if the
+// receiver is not of the class.
+static void* wrapped(napi_env env, napi_callback_info info, const napi_type_tag* class,
+                     size_t* count, napi_value* arguments) {
   napi_value self;
   void* data = NULL;
-  if (napi_get_cb_info(env, info, count, arguments, &self, NULL) != napi_ok) return NULL;
+  bool is_of_class = false;
+  if (napi_get_cb_info(env, info, count, arguments, &self, NULL) != napi_ok ||
+      napi_check_object_type_tag(env, self, class, &is_of_class) != napi_ok || !is_of_class)
+    return NULL;
   return napi_unwrap(env, self, &data) == napi_ok ? data : NULL;
 }
 
@@ -120,7 +130,7 @@ static napi_value sizes_array(napi_env env, const int64_t* sizes, int32_t dims) 
 // Returns [{name, type, sizes}]. A size of -1 depends on the inputs.
 static napi_value inputs(napi_env env, napi_callback_info info) {
   size_t count = 0, i;
-  Handles* handles = wrapped(env, info, &count, NULL);
+  Handles* handles = wrapped(env, info, &kModel, &count, NULL);
   napi_value out, each, value;
   if (handles == NULL) return refuse(env, "expected a Model");
   count = pt2_model_input_count(handles->model);
@@ -188,7 +198,7 @@ static const char* read_tensor(napi_env env, napi_value from, pt2_value** out, p
 }
 
 // Returns a row-major copy of a tensor as {data, sizes}; null if the value is not a tensor of a
-// known type.
+// known type. Throws if memory is short.
 static napi_value write_tensor(napi_env env, const pt2_value* value) {
   pt2_tensor_view view;
   pt2_value* rows = NULL;
@@ -197,16 +207,19 @@ static napi_value write_tensor(napi_env env, const pt2_value* value) {
   size_t elements = 1, known;
   int32_t i;
   pt2_error* error = pt2_value_get_tensor(value, &view);
-  if (error == NULL) error = pt2_value_copy(&view, &rows);
-  if (error == NULL) error = pt2_value_get_tensor(rows, &view);
   for (known = 0; error == NULL && known < kTypeCount; ++known)
     if (kTypes[known].dtype.code == view.dtype.code && kTypes[known].dtype.bits == view.dtype.bits)
       break;
   if (error != NULL || known == kTypeCount) {
     pt2_error_free(error);
-    pt2_value_free(rows);
     napi_get_null(env, &out);
     return out;
+  }
+  error = pt2_value_copy(&view, &rows);
+  if (error == NULL) error = pt2_value_get_tensor(rows, &view);
+  if (error != NULL) {
+    pt2_value_free(rows);
+    return throw_error(env, error);
   }
   for (i = 0; i < view.dims; ++i) elements *= (size_t)view.sizes[i];
   if (napi_create_arraybuffer(env, elements * view.dtype.bits / 8, &memory, &buffer) != napi_ok ||
@@ -239,7 +252,7 @@ static napi_value run(napi_env env, napi_callback_info info) {
   napi_value list, item, out = NULL;
   const char* refusal = NULL;
   pt2_error* error = NULL;
-  Handles* handles = wrapped(env, info, &count, &list);
+  Handles* handles = wrapped(env, info, &kModel, &count, &list);
   if (handles == NULL || count != 1 || napi_get_array_length(env, list, &length) != napi_ok)
     return refuse(env, "expected an array of tensors");
   outputs = pt2_model_output_count(handles->model);
@@ -276,7 +289,8 @@ static napi_value construct_decoder(napi_env env, napi_callback_info info) {
   error = pt2_decoder_open(path, length, NULL, &decoder);
   free(path);
   if (error != NULL) return throw_error(env, error);
-  if (napi_wrap(env, self, decoder, free_decoder, NULL, NULL) != napi_ok) {
+  if (napi_type_tag_object(env, self, &kDecoder) != napi_ok ||
+      napi_wrap(env, self, decoder, free_decoder, NULL, NULL) != napi_ok) {
     pt2_decoder_free(decoder);
     return NULL;
   }
@@ -291,7 +305,7 @@ static napi_value give(napi_env env, napi_callback_info info) {
   napi_value inputs, keys, key, tensor, out = NULL;
   const char* refusal = NULL;
   pt2_error* error = NULL;
-  pt2_decoder* decoder = wrapped(env, info, &count, &inputs);
+  pt2_decoder* decoder = wrapped(env, info, &kDecoder, &count, &inputs);
   if (decoder == NULL || count != 1 || napi_typeof(env, inputs, &type) != napi_ok ||
       type != napi_object || napi_get_property_names(env, inputs, &keys) != napi_ok ||
       napi_get_array_length(env, keys, &length) != napi_ok)
@@ -380,9 +394,10 @@ static int32_t tell(size_t prompt, int64_t token, void* user) {
   return called != napi_ok || !goes_on;
 }
 
-// Reads the options. Returns the message of a refusal, or NULL.
+// Reads the options. Returns the message of a refusal, or NULL. Sets *is_nothing for maxNewTokens
+// 0, which the library would take for the default.
 static const char* read_options(napi_env env, napi_value from, pt2_generate_options* out, Ids* stop,
-                                Told* told) {
+                                Told* told, bool* is_nothing) {
   napi_value item;
   napi_valuetype type = napi_undefined;
   int64_t seed = 0;
@@ -394,6 +409,7 @@ static const char* read_options(napi_env env, napi_value from, pt2_generate_opti
   if (!integer_of(env, from, "maxNewTokens", &out->max_new_tokens) ||
       !integer_of(env, from, "topK", &out->top_k))
     return "expected whole numbers as maxNewTokens and topK";
+  *is_nothing = out->max_new_tokens == 0 && property(env, from, "maxNewTokens", &item);
   if (property(env, from, "seed", &item) &&
       (napi_get_value_bigint_uint64(env, item, &out->seed, &is_exact) != napi_ok || !is_exact)) {
     if (!read_integer(env, item, &seed) || seed < 0)
@@ -410,15 +426,17 @@ static const char* read_options(napi_env env, napi_value from, pt2_generate_opti
   return NULL;
 }
 
+// Returns the tokens of each prompt. NULL stands for no tokens.
 static napi_value texts_of(napi_env env, pt2_value** tokens, size_t count) {
   napi_value out;
   size_t i;
   napi_create_array_with_length(env, count, &out);
   for (i = 0; i < count; ++i) {
-    pt2_tensor_view view;
-    pt2_error* error = pt2_value_get_tensor(tokens[i], &view);
+    pt2_tensor_view view = {0};
+    pt2_error* error = tokens[i] == NULL ? NULL : pt2_value_get_tensor(tokens[i], &view);
+    const int64_t length = view.sizes == NULL ? 0 : view.sizes[0];
     if (error != NULL) return throw_error(env, error);
-    napi_set_element(env, out, (uint32_t)i, sizes_array(env, view.data, (int32_t)view.sizes[0]));
+    napi_set_element(env, out, (uint32_t)i, sizes_array(env, view.data, (int32_t)length));
   }
   return out;
 }
@@ -434,9 +452,9 @@ static napi_value generate(napi_env env, napi_callback_info info) {
   Told told = {env, NULL};
   pt2_generate_options options = PT2_INIT(pt2_generate_options);
   pt2_error* error = NULL;
-  pt2_decoder* decoder = wrapped(env, info, &given, arguments);
+  pt2_decoder* decoder = wrapped(env, info, &kDecoder, &given, arguments);
   const char* refusal = NULL;
-  bool is_thrown = false;
+  bool is_thrown = false, is_nothing = false;
   if (decoder == NULL || given == 0 ||
       napi_get_array_length(env, arguments[0], &prompts) != napi_ok)
     return refuse(env, kPrompts);
@@ -450,13 +468,13 @@ static napi_value generate(napi_env env, napi_callback_info info) {
     counts[read] = ids.count - before;
   }
   if (refusal == NULL && given > 1)
-    refusal = read_options(env, arguments[1], &options, &stop, &told);
+    refusal = read_options(env, arguments[1], &options, &stop, &told, &is_nothing);
   // The caller's getters ran above and may have thrown.
   napi_is_exception_pending(env, &is_thrown);
   options.stop_ids = stop.ids;
   options.stop_count = stop.count;
   options.user = &told;
-  if (refusal == NULL && !is_thrown)
+  if (refusal == NULL && !is_thrown && !is_nothing)
     error =
         pt2_decoder_generate_batch(decoder, ids.ids, counts, prompts, &options, NULL, tokens, NULL);
   if (refusal == NULL && !is_thrown && error == NULL) out = texts_of(env, tokens, prompts);

@@ -58,3 +58,8 @@ assert.throws(() => new Decoder("missing"), /missing/);
 // Node checks the class of the receiver, so the addon never takes one class's handle for another's.
 assert.throws(() => model.run.call(decoder, [image]), /Illegal invocation/);
 assert.throws(() => decoder.generate.call(model, [[5]]), /Illegal invocation/);
+// It does not do so for getters.
+const { get } = Object.getOwnPropertyDescriptor(Model.prototype, "inputs");
+for (const other of [decoder, {}, Reflect.construct(Decoder, [`${process.argv[3]}/dynamic`], Model)])
+  assert.throws(() => get.call(other), /expected a Model/);
+assert.deepStrictEqual(decoder.generate([[5], [7]], { maxNewTokens: 0 }), [[], []]);
