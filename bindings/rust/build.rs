@@ -9,6 +9,7 @@ fn main() {
             .args(["--variable=libdir", "libpt2"])
             .output()
             .expect("neither PT2_LIBRARY_FOLDER nor pkg-config is there");
+        assert!(output.status.success(), "pkg-config finds no libpt2; set PKG_CONFIG_PATH or PT2_LIBRARY_FOLDER");
         String::from_utf8_lossy(&output.stdout).trim().to_string()
     });
     println!("cargo:rustc-link-search=native={folder}");

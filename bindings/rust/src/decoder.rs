@@ -77,6 +77,10 @@ impl Decoder {
     /// Returns the new tokens of each prompt. Prompts are computed together if the program takes more than one
     /// sequence.
     pub fn generate(&mut self, prompts: &[&[i64]], how: Generate<'_>) -> Result<Vec<Vec<i64>>> {
+        if how.max_new_tokens == Some(0) {
+            // The library takes 0 for the default.
+            return Ok(vec![Vec::new(); prompts.len()]);
+        }
         let ids = prompts.concat();
         let counts: Vec<usize> = prompts.iter().map(|prompt| prompt.len()).collect();
         let sampling =

@@ -16,3 +16,10 @@ fn panics_of_on_token_come_through() {
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"enough"));
     assert_eq!(decoder.generate(&[&[5]], greedy(None)).unwrap()[0].len(), 3);
 }
+
+#[test]
+fn no_new_tokens_are_none() {
+    let mut decoder = Decoder::open(FOLDER).unwrap();
+    let how = Generate { max_new_tokens: Some(0), ..Default::default() };
+    assert_eq!(decoder.generate(&[&[5], &[7]], how).unwrap(), [[0i64; 0]; 2]);
+}
