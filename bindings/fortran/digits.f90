@@ -31,13 +31,17 @@ contains
     error stop 1
   end subroutine
 
-  ! Checks that the error about a wrong size names the input.
+  ! Checks that the error about a wrong size names the input, and that sections with gaps are refused.
   subroutine show_errors()
     real(c_float) :: pixels(9), scores(10, 1)
     character(:), allocatable :: refusal
     pixels = 0
     call pt2_run(session, [pt2_tensor(pixels)], [pt2_tensor(scores)], refusal)
     if (index(refusal, "input 'image'") /= 1) error stop 2
+    call pt2_run(session, [pt2_tensor(pixels(::2))], [pt2_tensor(scores)], refusal)
+    if (index(refusal, "whole arrays") == 0) error stop 3
+    call pt2_run(session, [pt2_tensor(pixels)], [pt2_tensor(scores(::2, :))], refusal)
+    if (index(refusal, "whole arrays") == 0) error stop 4
   end subroutine
 
   ! A .npy file is a header, then row-major elements: the rows of the file become the columns of the array.

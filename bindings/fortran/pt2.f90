@@ -1,4 +1,4 @@
-! libpt2 for Fortran 2008. Runs PyTorch's exported programs on Fortran arrays without copying them.
+! libpt2 for Fortran 2018. Runs PyTorch's exported programs on Fortran arrays without copying them.
 !
 ! Fortran arrays are column-major, PyTorch tensors are row-major. So pt2_tensor(a) has the sizes of the array in reverse
 ! order: the array real :: a(8, 8, 1, n) is a tensor of the sizes [n, 1, 8, 8].
@@ -23,10 +23,12 @@ module pt2
     integer(c_int8_t) :: read_only = 0
   end type
 
-  ! A view of a whole array as a tensor. The array must neither move nor be freed while the tensor is used.
+  ! A view of a whole array as a tensor. The array must neither move nor be freed while the tensor is used. A section
+  ! with gaps between its elements is refused when the tensor is used.
   type :: pt2_tensor
     private
     type(c_ptr) :: elements = c_null_ptr
+    logical :: is_whole = .true. ! false: a section with gaps
     integer(c_int64_t) :: sizes(15) = 0
     integer(c_int32_t) :: dims = 0
     type(pt2_dtype) :: dtype
@@ -222,6 +224,8 @@ contains
     character(:), allocatable, intent(out) :: message
     type(tensor_view) :: input_views(size(inputs)), output_views(size(outputs))
     integer :: i
+    message = refusal([inputs%is_whole, outputs%is_whole])
+    if (message /= "") return
     do i = 1, size(inputs)
       input_views(i) = view_of(inputs(i))
     end do
@@ -248,7 +252,7 @@ contains
     character(:), allocatable, intent(out) :: message
     type(named_value) :: given(size(inputs))
     integer :: i
-    message = ""
+    message = refusal(inputs%is_whole)
     if (size(names) /= size(inputs)) message = "expected as many names as tensors"
     if (message /= "") return
     do i = 1, size(inputs)
@@ -262,6 +266,13 @@ contains
       call c_value_free(given(i)%value)
     end do
   end subroutine
+
+  function refusal(are_whole) result(message)
+    logical, intent(in) :: are_whole(:)
+    character(:), allocatable :: message
+    message = ""
+    if (.not. all(are_whole)) message = "expected whole arrays, found a section with gaps between its elements"
+  end function
 
   ! Generates at most size(tokens, 1) tokens after each prompt. `ids` holds the prompts one after another, `counts` the
   ! number of ids of each. tokens(:lengths(i), i) are the new tokens of prompt i. Defaults of absent arguments come from
@@ -277,6 +288,7 @@ contains
     integer(c_int64_t), intent(in), target, contiguous, optional :: stop_ids(:)
     procedure(pt2_told), optional :: told
     type(generate_options) :: options
+    integer(c_int64_t), target :: none(1)
     type(c_ptr) :: made(size(counts))
     integer :: i
     options%size = c_sizeof(options)
@@ -289,8 +301,10 @@ contains
       options%seed = sampling%seed
     end if
     if (present(stop_ids)) then
-      options%stop_ids = c_loc(stop_ids)
-      options%stop_count = size(stop_ids)
+      none = 0
+      options%stop_ids = c_loc(none) ! an empty array may have no address, which would mean the default
+      options%stop_count = size(stop_ids, kind=c_size_t)
+      if (size(stop_ids) > 0) options%stop_ids = c_loc(stop_ids)
     end if
     if (present(told)) options%token_of = c_funloc(told)
     made = c_null_ptr
@@ -336,32 +350,34 @@ contains
   end function
 
   function tensor_real32(array) result(tensor)
-    real(c_float), intent(in), target, contiguous :: array(..)
+    real(c_float), intent(in), target :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 2, 32)
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 2, 32)
   end function
   function tensor_real64(array) result(tensor)
-    real(c_double), intent(in), target, contiguous :: array(..)
+    real(c_double), intent(in), target :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 2, 64)
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 2, 64)
   end function
   function tensor_int32(array) result(tensor)
-    integer(c_int32_t), intent(in), target, contiguous :: array(..)
+    integer(c_int32_t), intent(in), target :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 0, 32)
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 32)
   end function
   function tensor_int64(array) result(tensor)
-    integer(c_int64_t), intent(in), target, contiguous :: array(..)
+    integer(c_int64_t), intent(in), target :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), shape(array, c_int64_t), 0, 64)
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 64)
   end function
 
-  function tensor_at(elements, sizes, code, bits) result(tensor)
+  function tensor_at(elements, is_whole, sizes, code, bits) result(tensor)
     type(c_ptr), intent(in) :: elements
+    logical, intent(in) :: is_whole
     integer(c_int64_t), intent(in) :: sizes(:)
     integer, intent(in) :: code, bits
     type(pt2_tensor) :: tensor
     tensor%elements = elements
+    tensor%is_whole = is_whole
     tensor%dims = size(sizes)
     tensor%sizes(:size(sizes)) = sizes(size(sizes):1:-1)
     tensor%dtype = pt2_dtype(int(code, c_int8_t), int(bits, c_int8_t))
