@@ -67,7 +67,7 @@ pt2_error* pt2_convert(const pt2_package* package, const char* release, size_t r
     PT2_TRY_VOID(expect(out, "out"));
     PT2_TRY(const std::string_view target, read_text(release, release_length, "release"));
     PT2_TRY(const std::string_view accepted, read_text(losses, losses_length, "losses"));
-    pt2::ConvertOptions options;
+    pt2::ConvertOptions options{.limits = package->limits};
     add_losses(accepted, options);
     const bool oldest = target == "oldest";
     if (!oldest && !target.empty()) {

@@ -90,6 +90,7 @@ Result<void> open(const Source& source, const pt2_load_options* given, pt2_packa
   PT2_TRY(const pt2_load_options options, read_options(given));
   auto package = std::make_unique<pt2_package>();
   PT2_TRY(package->package, open_source(source, options));
+  PT2_TRY(package->limits, read_limits(options.limits, options.limits_length));
   *out = package.release();
   return {};
 }

@@ -8,6 +8,7 @@
 
 struct pt2_package {
   std::shared_ptr<const pt2::Package> package;
+  pt2::Limits limits{};  // those that it was opened with
 };
 
 namespace pt2::c {

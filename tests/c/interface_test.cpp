@@ -194,6 +194,21 @@ TEST(CInterface, ALossThatIsMissingIsNoBlocker) {
   pt2_package_free(package);
 }
 
+TEST(CInterface, ConversionsKeepTheLimitsOfThePackage) {
+  const std::string path = kData + "hostile/convert-guard-of-large-size.pt2";
+  const std::string limits = "max_new_nodes=1", release = "torch-2.6";
+  pt2_load_options options = PT2_INIT(pt2_load_options);
+  options.limits = limits.data();
+  options.limits_length = limits.size();
+  pt2_package* package = nullptr;
+  ASSERT_EQ(text_of(pt2_package_open(path.data(), path.size(), &options, &package)), "");
+  pt2_conversion* conversion = nullptr;
+  pt2_error* error = pt2_convert(package, release.data(), release.size(), nullptr, 0, &conversion);
+  EXPECT_EQ(pt2_error_code(error), PT2_LIMIT);
+  pt2_error_free(error);
+  pt2_package_free(package);
+}
+
 TEST(CInterface, ListsDoNotGrowWithoutEnd) {
   pt2_value* value = nullptr;
   ASSERT_EQ(text_of(pt2_value_int(1, &value)), "");

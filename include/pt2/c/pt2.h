@@ -328,10 +328,10 @@ typedef struct pt2_blocker {
   const char* first_release; /* the first release that supports it; empty: none */
 } pt2_blocker;
 
-/* Converts a package to a release of PyTorch. `release` is "torch-2.6", "newest", "oldest" (the
- * first release that supports the program), "schema 8.14", or empty for the file's own. `losses`
- * names the features that may be dropped, separated by commas: "guards,metadata"; empty: none.
- * Blockers are part of the result, not errors. */
+/* Converts a package to a release of PyTorch, within the limits that it was opened with. `release`
+ * is "torch-2.6", "newest", "oldest" (the first release that supports the program), "schema 8.14",
+ * or empty for the file's own. `losses` names the features that may be dropped, separated by
+ * commas: "guards,metadata"; empty: none. Blockers are part of the result, not errors. */
 PT2_API pt2_error* pt2_convert(const pt2_package* package, const char* release,
                                size_t release_length, const char* losses, size_t losses_length,
                                pt2_conversion** out);
