@@ -10,8 +10,8 @@
 enum { kPixels = 8 * 8, kClasses = 10, kMaxImages = 64 };
 static const pt2_dtype kFloat32 = {2, 32};
 
-/* Reads the float32 images of a .npy file. Returns their number, or 0 if the file cannot be read.
- */
+/* Reads the float32 images of a .npy file, at most kMaxImages. Returns their number, or 0 if the
+ * file cannot be read. */
 static int64_t read_images(const char* path, float* pixels) {
   unsigned char head[10];
   size_t read = 0;
@@ -22,6 +22,12 @@ static int64_t read_images(const char* path, float* pixels) {
     read = fread(pixels, sizeof(float), (size_t)kMaxImages * kPixels, file);
   fclose(file);
   return (int64_t)(read / kPixels);
+}
+
+static pt2_error* no_images(const char* path) {
+  char text[300];
+  const int length = snprintf(text, sizeof text, "%.250s: found no images", path);
+  return pt2_error_create(PT2_IO, text, (size_t)length);
 }
 
 static int largest(const float* scores) {
@@ -46,7 +52,8 @@ static pt2_error* recognise_files(pt2_session* session, char** paths, int count)
   int64_t i;
   for (file = 0; file < count; ++file) {
     const int64_t images = read_images(paths[file], pixels);
-    pt2_error* error = recognise(session, pixels, images, scores);
+    pt2_error* error =
+        images > 0 ? recognise(session, pixels, images, scores) : no_images(paths[file]);
     if (error != NULL) return error;
     printf("%s", images == 1 ? "this is a" : "these are");
     for (i = 0; i < images; ++i) printf(" %d", largest(scores + i * kClasses));
