@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pt2/ir/node.h"
@@ -71,6 +72,9 @@ struct CallOptions {
   std::function<bool()> should_stop{};
   // Called after each step of the planned engine, if not empty.
   std::function<void(const StepTime&)> on_step{};
+  // Called with each text that the program prints, without a line break at its end, on the calling
+  // thread (torch/_higher_order_ops/print.py, aten::_print). If empty, the texts are dropped.
+  std::function<void(std::string_view)> on_print{};
   // Inputs with room to grow. No two of them may share elements. Error `argument` if one does not
   // fit its input.
   std::span<const GrowingInput> growing{};

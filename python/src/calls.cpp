@@ -40,6 +40,14 @@ EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
   if (may_be_long && on_main_thread()) options_.should_stop = [this] { return is_interrupted(); };
   if (timeout) {
     if (!(*timeout >= 0))  // also true for nan
+  options_.on_print = [](std::string_view text) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      nb::print(python_text(std::string(text)));
+    } catch (nb::python_error& error) {  // sys.stdout is closed: no reason to end the call
+      error.discard_as_unraisable("pt2: what the program prints");
+    }
+  };
       raise({ErrorCode::argument,
              fmt::format("found a timeout of {}, expected seconds, 0 or more", *timeout), ""});
     const std::chrono::duration<double> seconds(std::min(*timeout, 1e9));

@@ -25,3 +25,8 @@ def corpus() -> pathlib.Path:
 @pytest.fixture(scope="session")
 def hostile() -> pathlib.Path:
     return ROOT / "tests" / "data" / "hostile"
+
+
+@pytest.fixture(scope="session")
+def exports() -> pathlib.Path:
+    return ROOT / "tests" / "data" / "exports"

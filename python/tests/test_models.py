@@ -409,3 +409,10 @@ def test_lists_that_contain_themselves(digits: pt2.Model) -> None:
 def test_records_of_any_class_name() -> None:
     made = _trees.record("models.class", ["a", "def"], ["n"])([1, 2])
     assert tuple(made) == (1, 2, None) and made.a == 1
+
+
+def test_programs_print_to_stdout(exports: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = pt2.load(exports / "prints.pt2")
+    model(np.arange(6, dtype=np.float32).reshape(3, 2))
+    printed = "rows    3, mean 2.50 {} tensor([[0., 1.],\n        [2., 3.],\n        [4., 5.]])\nprinted\n"
+    assert capsys.readouterr().out == printed

@@ -22,6 +22,7 @@
 #ifndef PT2_OPS_OP_DEF_H
 #define PT2_OPS_OP_DEF_H
 
+#include <functional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -43,6 +44,8 @@ struct Context {
   // The limit for each tensor that the call allocates (AllocationLimit).
   uint64_t max_tensor_bytes = Limits{}.max_tensor_bytes;
   std::optional<RandomState> random_state;
+  // Told what the program prints (CallOptions::on_print); null: nobody.
+  const std::function<void(std::string_view)>* on_print = nullptr;
 
   // Returns the random generator, seeded on first use. If the call names a generator of its own,
   // call() in table.h puts the state of that generator here.
@@ -73,7 +76,7 @@ struct OpDef {
                                               std::span<const Value> arguments) = nullptr;
   Result<std::vector<Meta>> (*infer_boxed)(const OpDef& def,
                                            std::span<const Value> arguments) = nullptr;
-  // True if the function draws random numbers from the Context.
+  // True if the function takes the Context: it draws random numbers from it, or prints.
   bool may_draw = false;
   Facts facts{};
   // The address of the pointer to the formula; null if there is no formula.

@@ -67,7 +67,7 @@ class Binder {
     out.node = &node;
     out.higher_order = find_higher_order(node.target);
     const std::string* target = out.higher_order ? called_operator(node) : &node.target;
-    if (target != nullptr) {
+    if (target != nullptr && !calls_print(node)) {
       out.op = ops::find_operator(operators_, *target);
       if (!out.op) {
         missing_[*target].push_back(node_place(graph, node));

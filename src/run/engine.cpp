@@ -1,10 +1,19 @@
 #include "run/engine.h"
 
 #include "base/check.h"
+#include "ops/op_def.h"
 #include "run/plan/planned_engine.h"
 #include "run/reference/reference_engine.h"
 
 namespace pt2::run {
+
+ops::Context context_of(const EngineCall& call) {
+  ops::Context out;
+  out.seed = call.seed;
+  out.max_tensor_bytes = call.limits.max_tensor_bytes;
+  out.on_print = call.on_print;
+  return out;
+}
 
 EngineFactory engine_factory(EngineKind kind) {
   switch (kind) {

@@ -19,6 +19,10 @@
 #include "run/cancellation.h"
 #include "run/output_memory.h"
 
+namespace pt2::ops {
+struct Context;
+}
+
 namespace pt2::run {
 
 struct EngineCall {
@@ -26,13 +30,17 @@ struct EngineCall {
   const Observer* observer = nullptr;  // null: nobody observes values
   Limits limits{};                     // limits of this call
   Cancellation cancellation{};         // checked between nodes and between rounds of loops
-  const std::function<void(const StepTime&)>* on_step = nullptr;  // null: nobody asks
+  const std::function<void(const StepTime&)>* on_step = nullptr;    // null: nobody asks
+  const std::function<void(std::string_view)>* on_print = nullptr;  // null: nobody asks
   // The caller's memory for results; null if there is none. An engine may compute into this memory
   // and then returns the tensor that it was given; the session copies any other result.
   OutputMemory* outputs = nullptr;
   // Inputs that may grow, with positions among the graph's inputs. An engine may ignore them.
   std::span<const GrowingInput> growing{};
 };
+
+// Returns what the operators of the call may use.
+ops::Context context_of(const EngineCall& call);
 
 class EngineSession {
  public:

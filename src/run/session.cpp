@@ -297,6 +297,7 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
                                .limits = run::scaled_limits(shared_->limits, bytes),
                                .cancellation = run::Cancellation(options),
                                .on_step = options.on_step ? &options.on_step : nullptr,
+                               .on_print = options.on_print ? &options.on_print : nullptr,
                                .outputs = memory ? &*memory : nullptr,
                                .growing = growing});
     if (refused) return *std::move(refused);

@@ -89,10 +89,13 @@ std::optional<Observed> observe_below(const OpDef& def, const Arguments& argumen
   Observed out{.arguments = copies_of(arguments)};
   Context context;
   context.max_tensor_bytes = max_tensor_bytes;
+  bool printed = false;
+  const std::function<void(std::string_view)> note = [&](std::string_view) { printed = true; };
+  context.on_print = &note;
   auto results = call(op, context, out.arguments);
   if (!results) return std::nullopt;
   out.results = *std::move(results);
-  out.drew = context.random_state.has_value();
+  out.drew = context.random_state.has_value() || printed;
   return out;
 }
 

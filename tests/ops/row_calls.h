@@ -31,7 +31,7 @@ std::vector<Row> rows_where(const std::function<bool(const OpDef&)>& condition);
 struct Observed {
   Arguments arguments{};  // after the call
   std::vector<Value> results{};
-  bool drew = false;
+  bool drew = false;  // random numbers; or printed
 };
 // Makes the call with copies_of() the arguments. Nothing (nullopt) if the call fails.
 std::optional<Observed> observe(const OpDef& def, const Arguments& arguments);

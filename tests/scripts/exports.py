@@ -147,6 +147,12 @@ def take_twice(graph):
 D = {0: AUTO}
 mask = {"mask": x(4, 3), "scale": x(4, 3)}
 # Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
+def prints(self, x):
+    torch._higher_order_ops.print("rows {n:>4}, mean {0:.2f} {{}} {1}", x.mean(), x, n=x.shape[0])
+    torch.ops.aten._print("printed")
+    return x + 1
+
+
 PROGRAMS = {
     "cond_symbol": (sym_operand, (x(4, 3), torch.tensor(3)), {}, None, True),
     "cond_size": (size_operand, (x(4, 3),), {}, (D,), True),
@@ -167,6 +173,8 @@ PROGRAMS = {
     "repeated_getitem": (halves, (x(4, 2),), {}, None, False),
     "half_statistics": (half_statistics, (x(2, 3, 4).bfloat16(),), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
+    "prints": (prints, (x(3, 2),), {}, (D,), False),
+    "prints_core": (prints, (x(3, 2),), {}, (D,), False),
 }
 
 
@@ -197,6 +205,8 @@ def main():
         program = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=strict)
         if name == "repeated_getitem":
             take_twice(program.graph)
+        if name.endswith("_core"):
+            program = program.run_decompositions()
         torch.export.save(program, folder / f"{name}.pt2")
         clean(folder / f"{name}.pt2")
 

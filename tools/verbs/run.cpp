@@ -36,11 +36,22 @@ struct RunArguments {
 // A century, which still fits the clock.
 constexpr double kLongestTimeout = 3.2e9;
 
-CallOptions call_options(const RunArguments& options) {
-  if (!options.timeout) return {};
+CallOptions call_options(const RunArguments& options, const Environment& environment) {
+  CallOptions out;
+  // Standard output is for the results.
+  out.on_print = [&environment](std::string_view text) {
+    for (bool is_last = false; !is_last;) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      print(environment.err, printable_line(text.substr(0, end)) + "\n");
+      is_last = end == text.size();
+      text.remove_prefix(is_last ? end : end + 1);
+    }
+  };
+  if (!options.timeout) return out;
   const std::chrono::duration<double> seconds(*options.timeout);
-  return {.deadline = std::chrono::steady_clock::now() +
-                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds)};
+  out.deadline = std::chrono::steady_clock::now() +
+                 std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds);
+  return out;
 }
 
 // Returns an unused name: results may share a name, but names in a file must differ.
@@ -218,7 +229,7 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   const Model& model = call.model;
   Session session(model, call.inputs.session(options.execution.threads));
   session.seed(options.execution.seed);
-  Result<std::vector<Value>> outputs = session.run(call.inputs.values, call_options(options));
+  Result<std::vector<Value>> outputs = session.run(call.inputs.values, call_options(options, environment));
   if (!outputs) return std::move(outputs).error();
   PT2_TRY_VOID(check_labels(options, labels, *outputs));
   if (format) PT2_TRY_VOID(write_outputs(options.output, *format, model, *outputs, environment));

@@ -205,6 +205,11 @@ Result<double> real_function(const Scalar& a) {
   return result;
 }
 
+Result<void> print(Context& context, const std::string& s) {
+  if (context.on_print != nullptr) (*context.on_print)(s);
+  return {};
+}
+
 // --- Assertions
 
 Error failed(const std::string& message) { return operator_error("assertion failed: " + message); }
@@ -282,6 +287,7 @@ constexpr OpDef kSymbolicOps[] = {
     composed<"aten::item(Tensor self) -> Scalar", depends_on_data, item>.with({.same_as = "_local_scalar_dense.default"}),
     composed<"aten::_local_scalar_dense(Tensor self) -> Scalar", depends_on_data, item>,
     composed<"prims::item(Tensor a) -> Scalar", depends_on_data, item>,
+    op<"aten::_print(str s) -> ()", print>,
     op<"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_scalar>,
     op<"aten::_assert_async(Tensor self) -> ()", assert_async>,
     op<"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_async_msg>,

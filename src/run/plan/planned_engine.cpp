@@ -398,7 +398,7 @@ class PlannedSession final : public EngineSession {
           memory->dtype() != result.dtype() || memory->sizes() != result.sizes() ||
           !memory->is_contiguous() || memory->storage()->is_read_only())
         return false;
-      // Two results in one storage are an error, which the full call reports.
+      // Results that share a storage may overlap; the full call gives each its memory in turn.
       for (size_t j = 0; j < i; ++j)
         if (outputs[j].get_if<Tensor>()->storage() == memory->storage()) return false;
     }
@@ -427,9 +427,7 @@ class PlannedSession final : public EngineSession {
       calls->note_refusal();
       calls = nullptr;
     }
-    ops::Context context;
-    context.seed = call.seed;
-    context.max_tensor_bytes = call.limits.max_tensor_bytes;
+    ops::Context context = context_of(call);
     Executor executor(context, call.limits, call.cancellation);
     if (calls == nullptr || calls->refused || calls->is_large() || calls->calls < 2) {
       auto results = plan_->run(std::move(inputs), call, executor, workspace);

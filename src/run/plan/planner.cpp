@@ -199,8 +199,9 @@ const Tensor* elements_of(const Value* value) {
 }  // namespace
 
 bool opens_region(const BoundNode& node) {
-  return !node.batched.empty() || (node.higher_order != nullptr && node.subgraphs.empty() &&
-                                   !node.op && node.higher_order->function != no_effect);
+  const bool is_python_function =
+      node.higher_order != nullptr && node.higher_order->name == node.node->target;
+  return !node.batched.empty() || (is_python_function && node.higher_order->function != no_effect);
 }
 
 const ops::OpDef* own_row(const BoundNode& node) {

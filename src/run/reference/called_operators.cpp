@@ -152,6 +152,10 @@ class ViewReader {
 // with_effects(token, operator, *arguments): tokens only order the calls, which run in order here.
 Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& node,
                                         std::vector<Value> arguments) {
+  if (calls_print(*node.node)) {
+    PT2_TRY_VOID(print(executor, node, std::move(arguments)));
+    return std::vector<Value>(2);
+  }
   PT2_TRY_VOID(check_callee(node));
   PT2_TRY(std::vector<Value> results,
           call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 2), {}));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pt2/limits.h"
@@ -40,6 +41,9 @@ class Executor {
 
   // `observer` is told every value of every graph; it must outlive the executor.
   void observe(const Observer* observer) { observer_ = observer; }
+  // True if somebody is told what the program prints.
+  bool prints() const { return context_.on_print != nullptr; }
+  void print(std::string_view text) const { (*context_.on_print)(text); }
   // Sets what runs nested graphs; null, the default, means this executor. This executor also runs
   // them under an observer and in an open autocast region.
   void run_nested_by(std::shared_ptr<const NestedGraphs> nested) { nested_ = std::move(nested); }

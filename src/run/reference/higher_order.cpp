@@ -59,6 +59,14 @@ std::vector<std::string> higher_order_targets() {
   return out;
 }
 
+bool calls_print(const Node& node) {
+  const HigherOrder* caller = find_higher_order(node.target);
+  const std::string* callee = called_operator(node);
+  if (caller == nullptr || caller->function != with_effects || callee == nullptr) return false;
+  const HigherOrder* called = find_higher_order(*callee);
+  return called != nullptr && called->function == print;
+}
+
 Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& node, size_t position,
                                         std::vector<Value> inputs) {
   for (const auto& [index, graph] : node.subgraphs)

@@ -28,6 +28,8 @@ struct HigherOrder : HigherOrderRow {
 // Null if the target is not a higher-order operator that runs here.
 const HigherOrder* find_higher_order(std::string_view target);
 std::vector<std::string> higher_order_targets();
+// True if the node is with_effects(token, print, …).
+bool calls_print(const Node& node);
 
 // Runs the nested graph at `position` of the node's arguments.
 Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& node, size_t position,
@@ -60,6 +62,9 @@ Result<std::vector<Value>> exit_autocast(Executor&, const BoundNode&, std::vecto
 
 // higher_order.cpp: operators that do not affect results.
 Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>);
+
+// print.cpp
+Result<std::vector<Value>> print(Executor&, const BoundNode&, std::vector<Value>);
 
 // vmap.cpp
 Result<std::vector<Value>> add_batch_dim(Executor&, const BoundNode&, std::vector<Value>);

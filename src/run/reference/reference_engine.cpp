@@ -14,9 +14,7 @@ class ReferenceSession final : public EngineSession {
   explicit ReferenceSession(const BoundGraph& graph) : graph_(graph) {}
 
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) override {
-    ops::Context context;
-    context.seed = call.seed;
-    context.max_tensor_bytes = call.limits.max_tensor_bytes;
+    ops::Context context = context_of(call);
     Executor executor(context, call.limits, call.cancellation);
     executor.observe(call.observer);
     return executor.run(graph_, std::move(inputs));
