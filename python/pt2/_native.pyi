@@ -27,8 +27,8 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any: ...
     def numpy(self) -> Any:
-        """Returns a NumPy array. It shares the memory of a large tensor and copies a small one;
-        bfloat16 becomes a float32 copy. Raises ArgumentError for other dtypes that NumPy lacks."""
+        """Returns a NumPy array over the tensor's memory; bfloat16 becomes a float32 copy. Raises
+        ArgumentError for other dtypes that NumPy lacks."""
     def bits(self) -> Tensor:
         """Returns the same bytes as a tensor of unsigned integers."""
 
@@ -114,7 +114,7 @@ class Decoder:
     def give(self, inputs: Mapping[str, Any], *, timeout: Optional[float] = None) -> None:
         """Sets the inputs other than tokens, by the names in `given_names`: the inputs of the
         encoder, such as {"input_ids": array}, or the output of an encoder if the folder has no
-        encoder. Forgets all tokens."""
+        encoder. The decoder shares the memory of such an output. Forgets all tokens."""
     def generate(
         self,
         prompt: Iterable[int] = ...,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "base/random_state.h"
 #include "ir/higher_order.h"
 #include "pt2/ops/operators.h"
 #include "run/model_shared.h"
@@ -19,8 +20,10 @@ constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
 constexpr size_t kMaxIdle = 64;
 
 bool on_main_thread() {
-  static const auto main = nb::cast<unsigned long>(
-      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  static unsigned long main = 0;  // set here for the reason that leaves.cpp gives at its names
+  if (main == 0)
+    main = nb::cast<unsigned long>(
+        nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   return PyThread_get_thread_ident() == main;
 }
 
@@ -37,9 +40,6 @@ nb::object python_text(const std::string& text) { return nb::str(text.c_str(), t
 }  // namespace
 
 EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
-  if (may_be_long && on_main_thread()) options_.should_stop = [this] { return is_interrupted(); };
-  if (timeout) {
-    if (!(*timeout >= 0))  // also true for nan
   options_.on_print = [](std::string_view text) {
     const nb::gil_scoped_acquire lock;
     try {
@@ -48,6 +48,9 @@ EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
       error.discard_as_unraisable("pt2: what the program prints");
     }
   };
+  if (may_be_long && on_main_thread()) options_.should_stop = [this] { return is_interrupted(); };
+  if (timeout) {
+    if (!(*timeout >= 0))  // also true for nan
       raise({ErrorCode::argument,
              fmt::format("found a timeout of {}, expected seconds, 0 or more", *timeout), ""});
     const std::chrono::duration<double> seconds(std::min(*timeout, 1e9));
@@ -79,7 +82,13 @@ Callable::Callable(Model model)
     if (output.is_callers()) is_result_.push_back(output.role == run::GraphOutput::Role::result);
   for (const ModelValue& output : convention.outputs)
     output_names_.push_back(python_text(output.name));
-  has_state_ = !model_.shared()->written_storages().empty();
+  // A session has its own copies of the storages that are written and of generators.
+  const auto is_generator = [](const Value& weight) {
+    const auto* object = weight.get_if<Object>();
+    return object != nullptr && (*object)->class_name == kGeneratorClass;
+  };
+  has_state_ = !model_.shared()->written_storages().empty() ||
+               std::ranges::any_of(model_.shared()->weights, is_generator);
   may_be_long_ = may_take_long(model_.program());
 }
 

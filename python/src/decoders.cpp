@@ -147,6 +147,9 @@ void give(PyDecoder& self, const nb::object& inputs, std::optional<double> timeo
 void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigned threads,
           const std::string& engine, nb::handle limits, nb::handle operators) {
   const std::string text = to_path(path);
+  if (cache_length < 1)
+    raise({ErrorCode::argument,
+           "found a cache_length of " + std::to_string(cache_length) + ", expected 1 or more", ""});
   const DecoderOptions options{.limits = limits_from(limits),
                                .operators = operators_from(operators),
                                .engine = engine_from(engine),
@@ -195,7 +198,7 @@ void add_decoder_class(nb::module_& module) {
       .def("give", &give, nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
            "Sets the inputs other than tokens, by the names in `given_names`: the inputs of the "
            "encoder, such as {\"input_ids\": array}, or the output of an encoder if the folder has "
-           "no encoder. Forgets all tokens.")
+           "no encoder. The decoder shares the memory of such an output. Forgets all tokens.")
       .def(
           "reset", [](PyDecoder& self) { Use(self)->reset(); },
           "Forgets all tokens. Keeps the inputs that give() set.")

@@ -20,7 +20,9 @@ namespace pt2::python {
 namespace {
 
 Package open(nb::handle path, nb::handle limits) {
-  return unwrap(Package::open(to_path(path), limits_from(limits)));
+  const std::string text = to_path(path);
+  const Limits bounds = limits_from(limits);
+  return unwrap(released([&] { return Package::open(text, bounds); }));
 }
 
 nb::list find_faults(nb::handle given, const std::string& level_text, nb::handle limits,
@@ -36,11 +38,7 @@ nb::list find_faults(nb::handle given, const std::string& level_text, nb::handle
       const nb::gil_scoped_acquire lock;
       progress(done, total);
     };
-  Diagnostics findings;
-  {
-    const nb::gil_scoped_release release;
-    findings = pt2::verify(path, *level, options);
-  }
+  const Diagnostics findings = released([&] { return pt2::verify(path, *level, options); });
   const nb::object make = nb::module_::import_("pt2._info").attr("Finding");
   nb::list out;
   for (const Diagnostic& each : findings.all())
@@ -67,30 +65,38 @@ nb::tuple convert_file(nb::handle path, nb::handle output, const std::string& re
   options.losses.insert(losses.begin(), losses.end());
   const bool oldest = release == "oldest";
   if (!oldest && !release.empty()) options.target = unwrap(conversion_target(release));
-  const Conversion made =
-      unwrap(oldest ? convert_for_oldest(package, options) : convert(package, options));
-  if (made.blockers.empty()) unwrap(save_package(made.contents, target));
+  const Conversion made = unwrap(released([&]() -> Result<Conversion> {
+    PT2_TRY(Conversion found,
+            oldest ? convert_for_oldest(package, options) : convert(package, options));
+    if (found.blockers.empty()) PT2_TRY_VOID(save_package(found.contents, target));
+    return found;
+  }));
   return nb::make_tuple(release_name(*made.target.release), blockers_of(made.blockers),
                         blockers_of(made.lost));
 }
 
 std::string program_json(nb::handle path, const std::string& program, bool pretty,
                          nb::handle limits) {
-  return unwrap(stored_json(open(path, limits), program,
-                            pretty ? schema::Print::pretty : schema::Print::as_read));
+  const Package package = open(path, limits);
+  const auto print = pretty ? schema::Print::pretty : schema::Print::as_read;
+  return unwrap(released([&] { return stored_json(package, program, print); }));
 }
 
 std::string program_text(nb::handle path, const std::string& program, bool metadata,
                          nb::handle limits) {
   const Package package = open(path, limits);
-  return print_program(*unwrap(package.program(program)), {.metadata = metadata});
+  return unwrap(released([&]() -> Result<std::string> {
+    PT2_TRY(const Program* found, package.program(program));
+    return print_program(*found, {.metadata = metadata});
+  }));
 }
 
 nb::list operators_of(nb::handle path, const std::string& program, nb::handle limits) {
   const Package package = open(path, limits);
   const nb::object make = nb::module_::import_("pt2._info").attr("OperatorUse");
   nb::list out;
-  for (const OperatorUse& use : operators_used(*unwrap(package.program(program))))
+  const Program* found = unwrap(released([&] { return package.program(program); }));
+  for (const OperatorUse& use : operators_used(*found))
     out.append(make(use.target, use.calls.size(), use.has_kernel));
   return out;
 }

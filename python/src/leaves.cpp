@@ -14,15 +14,19 @@ namespace {
 constexpr const char* kVersioned = "dltensor_versioned";
 constexpr const char* kUnversioned = "dltensor";
 
-// Objects that every call needs. They are made once and live as long as the process.
+// Objects that every call needs. They are made once and live as long as the process. No static of
+// this module is initialised by Python code: that code may hand the interpreter's lock to a thread
+// that then waits, with the lock, for the end of the same initialisation.
 struct Names {
-  nb::object dlpack, version;
+  nb::object dlpack, is_neg, version;
   Names()
       : dlpack(nb::steal(PyUnicode_InternFromString("__dlpack__"))),
+        is_neg(nb::steal(PyUnicode_InternFromString("is_neg"))),
         version(nb::make_tuple(1, 0)) {}
 };
 const Names& names() {
-  static const Names* all = new Names;
+  static const Names* all = nullptr;
+  if (all == nullptr) all = new Names;
   return *all;
 }
 
@@ -65,12 +69,17 @@ ArrayClass* find_class(nb::handle object) {
   return nullptr;
 }
 
-// Sets the flavour by the class's module. Returns `unknown` if the class is not remembered.
+Flavour flavour_of_class(nb::handle type) {
+  return flavour_of_module(nb::cast<std::string>(nb::str(type.attr("__module__"))));
+}
+
+// Sets the flavour by the module of the class or of its bases: a program's own subclass of ndarray
+// is an array. Returns `unknown` if the class is not remembered.
 ArrayClass& remember_class(nb::handle object, ArrayClass& unknown) {
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
-  unknown.flavour =
-      flavour_of_module(nb::cast<std::string>(nb::str(nb::handle(type).attr("__module__"))));
-  if (unknown.flavour == Flavour::own) return unknown;
+  for (nb::handle base : nb::handle(type).attr("__mro__"))
+    if (unknown.flavour == Flavour::own) unknown.flavour = flavour_of_class(base);
+  if (flavour_of_class(type) == Flavour::own) return unknown;
   ArrayClass& place = known_classes()[unknown.flavour == Flavour::numpy ? 0 : 1];
   if (place.type != nullptr) return unknown;
   Py_INCREF(type);
@@ -181,7 +190,8 @@ constexpr int64_t kFewBytes = 16 << 10;
 
 // Returns an array over a copy in Python's memory. The tensor must be row-major and not empty.
 nb::object numpy_copy(const Tensor& tensor) {
-  static PyObject* make = imported("numpy", "ndarray").release().ptr();
+  static PyObject* make = nullptr;
+  if (make == nullptr) make = imported("numpy", "ndarray").release().ptr();
   PyObject* memory = PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(tensor.raw_data()),
                                                    static_cast<Py_ssize_t>(tensor.nbytes()));
   if (memory == nullptr) nb::raise_python_error();
@@ -254,8 +264,7 @@ bool is_numpy_scalar(nb::handle object) {
   if (PyObject_HasAttr(object.ptr(), names().dlpack.ptr()) ||
       !PyObject_HasAttrString(object.ptr(), "dtype"))
     return false;
-  const auto module = nb::str(object.type().attr("__module__"));
-  return flavour_of_module(nb::cast<std::string>(module)) == Flavour::numpy;
+  return flavour_of_class(object.type()) == Flavour::numpy;
 }
 
 // Raises if a Python number, which has no dtype, is passed for a zero-dimensional tensor.
@@ -286,8 +295,8 @@ nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::
 }  // namespace
 
 void raise(const Error& error, nb::handle cause) {
-  static PyObject* make =
-      nb::object(nb::module_::import_("pt2._errors").attr("make")).release().ptr();
+  static PyObject* make = nullptr;
+  if (make == nullptr) make = imported("pt2._errors", "make").release().ptr();
   const std::string code(error_code_name(error.code));
   const nb::object exception = nb::handle(make)(code, text_of(error.message), text_of(error.where));
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.inc_ref().ptr());
@@ -358,6 +367,10 @@ Tensor to_tensor(nb::handle object, Flavour& flavour, Purpose purpose) {
     its = &remember_class(object, unknown);
   }
   if (flavour == Flavour::own) flavour = its->flavour;
+  // torch exports such tensors, unlike conjugate ones, with the wrong sign.
+  if (its->flavour == Flavour::torch && nb::cast<bool>(object.attr(names().is_neg)()))
+    raise({ErrorCode::argument,
+           "found a tensor with the negative bit set; pass tensor.resolve_neg()", purpose.text()});
   const bool is_numpy = its->flavour == Flavour::numpy;
   Result<Tensor> tensor =
       from_capsule(is_numpy ? ask_numpy(object, *its, purpose) : ask_for_capsule(object, *its));
@@ -392,6 +405,12 @@ Value to_value(nb::handle object, Flavour& flavour, const ModelValue* input) {
     Value::List list;
     for (nb::handle item : object) list.push_back(to_value(item, flavour, input));
     return list;
+  }
+  if (is_numpy_scalar(object)) {
+    // NumPy's bool has no __index__, and the __float__ of its complex numbers drops a part.
+    const nb::object plain = object.attr("item")();
+    if (PyBool_Check(plain.ptr()) || PyComplex_Check(plain.ptr()))
+      return to_value(plain, flavour, input);
   }
   if (PyObject_HasAttrString(pointer, "__index__"))
     return to_int64(nb::int_(object), purpose_of(input));
@@ -434,13 +453,15 @@ void add_tensor_class(nb::module_& module) {
            nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
            nb::arg("copy").none() = nb::none())
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(c::kDlpackCpu, 0); })
-      .def("numpy", &to_numpy,
-           "Returns a NumPy array. It shares the memory of a large tensor and copies a small one; "
-           "bfloat16 becomes a float32 copy. Raises ArgumentError for other dtypes that NumPy "
-           "lacks.")
+      .def(
+          "numpy", &to_numpy,
+          "Returns a NumPy array over the tensor's memory; bfloat16 becomes a float32 copy. Raises "
+          "ArgumentError for other dtypes that NumPy lacks.")
       .def(
           "__array__",
           [](const Tensor& self, nb::object dtype, nb::object copy) {
+            if (copy.is(nb::handle(Py_False)) && self.dtype() == Dtype::bfloat16)
+              throw nb::value_error("NumPy has no bfloat16, so the elements must be copied");
             const nb::object array = to_numpy(self);
             if (dtype.is_none() && copy.is_none()) return array;
             return nb::module_::import_("numpy").attr("array")(

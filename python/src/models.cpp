@@ -59,7 +59,8 @@ CustomOperators::Kernel kernel_of(nb::callable function) {
 struct PySession {
   std::shared_ptr<Callable> callable;
   Session session;
-  std::atomic<unsigned long> user = 0;  // the thread that uses it
+  std::atomic<unsigned long> user = 0;     // the thread that uses it
+  std::shared_ptr<nb::object> observer{};  // shared with the function that the session has
 
   PySession(std::shared_ptr<Callable> of, Session started)
       : callable(std::move(of)), session(std::move(started)) {}
@@ -131,12 +132,6 @@ PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) noexcep
     Use use(session);
     return session.callable->call(*use, given...);
   });
-}
-
-template <class F>
-auto released(F&& body) {
-  const nb::gil_scoped_release release;
-  return body();
 }
 
 PyModel load_path(const nb::object& path, const nb::dict& options) {
@@ -250,13 +245,33 @@ void add_model(nb::module_& module) {
   module.def("load_bytes", &load_bytes);
 }
 
+// Observers often refer to their session: `self.session.observe(self.see)`. The garbage collector
+// finds such a cycle only if it is shown the observer.
+int traverse_session(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* session = nb::inst_ptr<PySession>(self);
+  if (session->observer != nullptr) Py_VISIT(session->observer->ptr());
+  return 0;
+}
+int clear_session(PyObject* self) noexcept {
+  if (!nb::inst_ready(self)) return 0;
+  auto* session = nb::inst_ptr<PySession>(self);
+  session->session.observe({});
+  session->observer.reset();
+  return 0;
+}
+
 void set_observer(PySession& self, nb::object function) {
   if (!function.is_none() && PyCallable_Check(function.ptr()) == 0)
     raise({ErrorCode::argument,
            "found " + described(function) + ", expected a function(name, target, value) or None",
            ""});
   Use session(self);
-  if (function.is_none()) return session->observe({});
+  if (function.is_none()) {
+    self.observer.reset();
+    return session->observe({});
+  }
   std::shared_ptr<nb::object> shared(new nb::object(std::move(function)), [](nb::object* held) {
     const nb::gil_scoped_acquire lock;
     delete held;
@@ -271,6 +286,7 @@ void set_observer(PySession& self, nb::object function) {
       return Error{ErrorCode::invalid, std::string("the observer raised ") + error.what(), ""};
     }
   });
+  self.observer = std::move(shared);
 }
 
 std::vector<std::string> names_of(const PySession& session) {
@@ -279,6 +295,8 @@ std::vector<std::string> names_of(const PySession& session) {
 
 void add_session(nb::module_& module) {
   static const PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_session)},
+                                      {Py_tp_traverse, reinterpret_cast<void*>(&traverse_session)},
+                                      {Py_tp_clear, reinterpret_cast<void*>(&clear_session)},
                                       {0, nullptr}};
   nb::class_<PySession>(
       module, "Session", nb::type_slots(slots),

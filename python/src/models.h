@@ -16,6 +16,13 @@ void add_model_classes(nb::module_& module);
 // Adds verify, convert, json, dis, operators, command.
 void add_functions(nb::module_& module);
 
+// Returns the result of body(), which runs without the interpreter's lock.
+template <class F>
+auto released(const F& body) {
+  const nb::gil_scoped_release release;
+  return body();
+}
+
 // Takes "planned" or "reference".
 EngineKind engine_from(const std::string& name);
 // Takes an Operators object, or None.

@@ -66,6 +66,8 @@ def test_errors(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
         pt2.Decoder(tmp_path)
     with pytest.raises(pt2.LimitError):
         pt2.Decoder(folder, limits=types.MappingProxyType({"max_json_depth": 1}))
+    with pytest.raises(pt2.ArgumentError, match="cache_length of -1, expected 1 or more"):
+        pt2.Decoder(folder, cache_length=-1)
     with pytest.raises(pt2.ArgumentError, match="expected Operators"):
         pt2.Decoder(folder, operators=3)  # type: ignore[arg-type]
     decoder = pt2.Decoder(folder)

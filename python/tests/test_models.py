@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import pathlib
 import pickle
 import signal
+import subprocess
+import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -52,6 +56,18 @@ def test_strides_of_all_kinds(digits: pt2.Model, examples: pathlib.Path) -> None
     packed = np.zeros(image.shape, [("pixel", np.float32), ("rest", np.int16)])
     packed["pixel"] = image
     assert np.array_equal(digits(packed["pixel"])["logits"], expected)
+
+
+def test_arrays_of_subclasses(digits: pt2.Model, examples: pathlib.Path) -> None:
+    class Array(np.ndarray):
+        pass
+
+    image = np.load(examples / "digits_8.npy")
+    expected = digits(image)["logits"]
+    swapped = image.astype(image.dtype.newbyteorder())
+    for each in (image, np.ascontiguousarray(image[..., ::-1])[..., ::-1], swapped):
+        scores = digits(each.view(Array))["logits"]
+        assert type(scores) is np.ndarray and np.array_equal(scores, expected)
 
 
 def test_byte_orders_and_dtypes(digits: pt2.Model, examples: pathlib.Path) -> None:
@@ -199,6 +215,11 @@ def test_scalars_of_numpy(examples: pathlib.Path, corpus: pathlib.Path) -> None:
     x = np.ones((3, 2), np.float32)
     sizes = pt2.load(corpus / "symint_io.pt2")
     assert sizes(x, np.int64(3), 1)[1:] == sizes(x, 3, 1)[1:]
+    constants = pt2.load(corpus / "constant_inputs.pt2")
+    x = np.ones((2, 2), np.float32)
+    assert constants(x, np.int64(3), np.float32(0.5), np.bool_(True))[1:] == constants(x, 3, 0.5, True)[1:]
+    with pytest.raises(pt2.ArgumentError, match="found complex"):
+        constants(x, 3, np.complex64(0.5 + 1j), True)
 
 
 def test_models_are_pickled_by_path(digits: pt2.Model, examples: pathlib.Path) -> None:
@@ -249,6 +270,13 @@ def test_sessions_keep_state(corpus: pathlib.Path) -> None:
     assert np.array_equal(session["total"].numpy(), before)
 
 
+def test_calls_of_a_model_begin_with_the_generators_of_the_file(exports: pathlib.Path) -> None:
+    model = pt2.load(exports.parent / "corpus" / "2.15.0" / "generators.pt2")
+    x = np.ones(5, np.float32)
+    first, second = model.run([x]), model.run([x])
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+
+
 def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) -> None:
     seen: list[str] = []
     session = digits.session(threads=1)
@@ -284,6 +312,20 @@ def test_observers_cannot_use_their_session(digits: pt2.Model, examples: pathlib
     with pytest.raises(pt2.InvalidError, match="in the middle of a call") as caught:
         session(image)
     assert type(caught.value.__cause__) is pt2.ArgumentError
+
+
+def test_observers_may_refer_to_their_session(digits: pt2.Model) -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.session = digits.session()
+            self.session.observe(self.see)
+
+        def see(self, name: str, target: str, value: object) -> None:
+            pass
+
+    watcher = weakref.ref(Watcher())
+    gc.collect()
+    assert watcher() is None
 
 
 def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
@@ -342,6 +384,22 @@ def test_threads_share_a_model(digits: pt2.Model, examples: pathlib.Path) -> Non
     assert not wrong
 
 
+def test_threads_that_import_numpy_do_not_wait_for_each_other(corpus: pathlib.Path) -> None:
+    program = """
+import sys, threading, pt2
+session = pt2.load(sys.argv[1]).session()
+tensor = next(session[name] for name in session if session[name].dtype == "bfloat16")
+assert "numpy" not in sys.modules
+threads = [threading.Thread(target=tensor.numpy) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+    command = [sys.executable, "-c", program, str(corpus / "dtypes_float.pt2")]
+    subprocess.run(command, check=True, timeout=60)
+
+
 def test_custom_operators(examples: pathlib.Path) -> None:
     with pytest.raises(pt2.UnsupportedError, match="mylib"):
         pt2.load(examples / "custom.pt2")
@@ -379,8 +437,6 @@ def test_custom_operators(examples: pathlib.Path) -> None:
 
 
 def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
-    import gc
-
     tensors = [
         each
         for path in sorted(corpus.glob("dtypes_float*.pt2"))
@@ -393,6 +449,8 @@ def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
         assert each.numpy().dtype == np.float32
         upper = (each.numpy().view(np.uint32) >> 16).astype(np.uint16)
         assert np.array_equal(upper, np.from_dlpack(each.bits()))
+        with pytest.raises(ValueError, match="must be copied"):
+            each.__array__(copy=False)
     for each in tensors:
         if each.dtype.startswith("float8"):
             with pytest.raises(pt2.ArgumentError):

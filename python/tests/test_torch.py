@@ -23,6 +23,21 @@ def test_torch_tensors_come_and_go(examples: pathlib.Path) -> None:
     torch.testing.assert_close(model(transposed), expected)
 
 
+def test_tensors_of_subclasses_and_negated_ones(examples: pathlib.Path) -> None:
+    class Image(torch.Tensor):
+        pass
+
+    model = pt2.load(examples / "digits.pt2")
+    image = torch.rand(1, 1, 8, 8)
+    found = model(image.as_subclass(Image))["logits"]
+    assert isinstance(found, torch.Tensor) and torch.equal(found, model(image)["logits"])
+    negated = torch.complex(image, image).conj().imag
+    assert negated.is_neg()
+    with pytest.raises(pt2.ArgumentError, match="resolve_neg"):
+        model(negated)
+    assert model(negated.resolve_neg())["logits"].shape == (1, 10)
+
+
 def test_every_dtype_crosses_both_ways(corpus: pathlib.Path) -> None:
     for path in sorted(corpus.glob("dtypes_*.pt2")):
         session = pt2.load(path).session()
