@@ -15,7 +15,8 @@ size_t distance(std::string_view a, std::string_view b);
 template <class Names, class Text>
 std::string nearest_name(std::string_view typed, const Names& names, Text&& text) {
   std::string best;
-  size_t least = std::max<size_t>(2, typed.size() / 3) + 1;
+  // A name that shares no letter with the typed text is no help.
+  size_t least = std::min(std::max<size_t>(2, typed.size() / 3) + 1, typed.size());
   for (const auto& each : names) {
     const std::string_view name = text(each);
     const size_t steps = distance(typed, name);

@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "ir/target.h"
+#include "ops/table.h"
 #include "pt2/conversion.h"
 #include "pt2/limits.h"
 #include "pt2/ops/operators.h"
@@ -82,6 +83,22 @@ std::optional<Explanation> of_limit(std::string_view name) {
        {"what to do", fmt::format("--limit {}=N, for a file that you trust", row->name)}}};
 }
 
+// Explains operators that run by the row of another one: "add_", "aten.add.out", "aten.view_copy".
+std::vector<Explanation> of_derived_operator(const std::string& name) {
+  std::vector<Explanation> out;
+  for (const char* prefix : {"", "torch.ops.", "torch.ops.aten."})
+    for (const char* overload : {"", ".default", ".Tensor", ".Scalar"}) {
+      const std::string target = prefix + name + overload;
+      const ops::Operator op = ops::find_operator(target);
+      if (!op) continue;
+      out.push_back({fmt::format("{} (an operator)", target),
+                     {{"computes as", ops::target_of(*op.def->signature)},
+                      {"signature there", std::string(op.def->signature->text)},
+                      {"runs here", "yes"}}});
+    }
+  return out;
+}
+
 // Explains every overload that matches "add", "aten.add", "aten.add.Tensor" or the whole target.
 std::vector<Explanation> of_operator(const std::string& name) {
   std::vector<Explanation> out;
@@ -97,7 +114,7 @@ std::vector<Explanation> of_operator(const std::string& name) {
                            each.has_rule ? "yes" : "none: sizes follow from running it");
     out.push_back(std::move(one));
   }
-  return out;
+  return out.empty() ? of_derived_operator(name) : out;
 }
 
 std::vector<Explanation> explanations_of(const std::string& topic) {
@@ -173,6 +190,11 @@ Error unknown_operator(const std::string& topic) {
                                  printable(topic), near.empty() ? ";" : did_you_mean(near)));
 }
 
+constexpr std::string_view kErrorKinds[] = {
+#define PT2_ERROR(name, exit_code, meaning) #name,
+#include "pt2/error.def"
+};
+
 Error unknown(const std::string& topic) {
   // Only operators have dots in their names.
   if (topic.find('.') != topic.npos) return unknown_operator(topic);
@@ -182,6 +204,7 @@ Error unknown(const std::string& topic) {
   for (const HazardInfo& hazard : hazards()) names.push_back(hazard.name());
   for (const BlockerInfo& blocker : blocker_kinds()) names.push_back(blocker.name);
   for (const LimitInfo& limit : limit_infos()) names.push_back(limit.name);
+  for (const std::string_view kind : kErrorKinds) names.push_back(kind);
   for (const OperatorInfo& each : operators) names.push_back(compared_name(each, topic));
   const std::string near = nearest_name(topic, names, std::identity());
   return usage_error(fmt::format(
@@ -190,7 +213,17 @@ Error unknown(const std::string& topic) {
       printable(topic), near.empty() ? ";" : did_you_mean(near)));
 }
 
-Result<int> explain(const std::string& topic, bool as_json, Environment& environment) {
+// Returns "V103" for "v103", and "aten.add.Tensor" for "aten::add.Tensor", as in a signature.
+std::string canonical_topic(std::string topic) {
+  const bool is_code = topic.size() == 4 && topic.find_first_not_of("0123456789", 1) == topic.npos;
+  if (is_code && (topic[0] == 'v' || topic[0] == 's'))
+    topic[0] = static_cast<char>(topic[0] - 'a' + 'A');
+  if (const size_t colons = topic.find("::"); colons != topic.npos) topic.replace(colons, 2, ".");
+  return topic;
+}
+
+Result<int> explain(const std::string& typed, bool as_json, Environment& environment) {
+  const std::string topic = canonical_topic(typed);
   if (topic.empty()) {
     print(environment.out, as_json ? rules_json(rules()) : everything_text());
     return kOk;
