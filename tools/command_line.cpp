@@ -61,10 +61,15 @@ std::string range_text(double least, double most) {
 }
 
 // Arguments with these names in the help are file names.
-constexpr std::string_view kFileArguments[] = {"FILE", "TEXT", "TENSORS"};
+constexpr std::string_view kFileArguments[] = {"FILE", "TEXT", "TENSORS", "PATH"};
 
 std::string check_file_name(const std::string& name) {
   return name.empty() ? "the name of the file is empty" : "";
+}
+
+// A variable that a script forgot to set must not switch an option off, such as --sha256 "$SUM".
+std::string check_not_empty(const std::string& value) {
+  return value.empty() ? "its value is empty" : "";
 }
 
 // Returns "a, b or c".
@@ -179,6 +184,8 @@ Option CommandLine::add_option(const std::string& names, T& value, const std::st
     option->check(CLI::Validator(check_number, ""));
   if (std::ranges::find(kFileArguments, names) != std::end(kFileArguments))
     option->check(CLI::Validator(check_file_name, ""));
+  else if constexpr (!std::is_arithmetic_v<typename ValueOf<T>::Type>)
+    option->check(CLI::Validator(check_not_empty, ""));
   return Option(*option);
 }
 template Option CommandLine::add_option(const std::string&, std::string&, const std::string&);
@@ -208,6 +215,7 @@ Option CommandLine::add_checked(const std::string& names, Take take, const std::
   };
   CLI::Option* option = app_->add_option_function<std::string>(names, take_one, text);
   drop_mark(*option);
+  option->check(CLI::Validator(check_not_empty, ""));
   return Option(*option);
 }
 
@@ -217,6 +225,7 @@ Option CommandLine::add_repeatable(const std::string& names, Take take, const st
   };
   CLI::Option* option = app_->add_option_function<std::vector<std::string>>(names, take_all, text);
   drop_mark(*option->allow_extra_args(false));
+  option->check(CLI::Validator(check_not_empty, ""));
   return Option(*option);
 }
 
