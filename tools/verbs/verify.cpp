@@ -57,7 +57,25 @@ std::string as_digest(std::string_view text) {
   return is_digest ? out : std::string();
 }
 
-// Digests by file name, without folders; a single digest applies to every file.
+std::string base_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// Returns how many names at the end of two paths are the same: 2 for "a/b/x.pt2" and "b/x.pt2".
+size_t common_end(std::string_view a, std::string_view b) {
+  size_t count = 0;
+  while (!a.empty() && !b.empty() && base_name(a) == base_name(b)) {
+    ++count;
+    for (std::string_view* path : {&a, &b}) {
+      const size_t slash = path->rfind('/');
+      *path = path->substr(0, slash == path->npos ? 0 : slash);
+    }
+  }
+  return count;
+}
+
+// Digests of files. A file has the digest whose path ends most like its own, because the paths may
+// be relative to another folder. A digest without a path applies to every file.
 class Sums {
  public:
   // Reads a digest, or a file with the lines of sha256sum: "DIGEST  NAME".
@@ -90,23 +108,35 @@ class Sums {
       if (line.empty())
         sums.only_ = digest;
       else
-        sums.by_name_[base_name(line)] = digest;
+        sums.by_name_.emplace(base_name(line), Named{std::string(line), digest});
     }
     return sums;
   }
 
+  // Returns "" for a file that has none, or several that differ.
   std::string of(const std::string& file) const {
-    const auto found = by_name_.find(base_name(file));
-    return found == by_name_.end() ? only_ : found->second;
+    std::string digest = only_;
+    size_t most = 0;
+    const auto [begin, end] = by_name_.equal_range(base_name(file));
+    for (auto each = begin; each != end; ++each) {
+      const Named& named = each->second;
+      const size_t common = common_end(file, named.path);
+      if (common > most)
+        digest = named.digest;
+      else if (common == most && digest != named.digest)
+        digest.clear();
+      most = std::max(most, common);
+    }
+    return digest;
   }
 
  private:
-  static std::string base_name(std::string_view path) {
-    return std::string(path.substr(path.rfind('/') + 1));
-  }
-
+  struct Named {
+    std::string path;
+    std::string digest;
+  };
   std::string only_;
-  std::map<std::string, std::string> by_name_;
+  std::multimap<std::string, Named> by_name_;
 };
 
 // Returns the level of a finding in the reports.
@@ -162,12 +192,12 @@ std::string digest_text(const Verdict& verdict) {
   return fmt::format("found SHA-256 {}, expected {}; not opened", verdict.digest, verdict.expected);
 }
 
-std::string summary(const VerifiedFile& file) {
+std::string summary(const VerifyArguments& options, const VerifiedFile& file) {
   const auto counted = [&](HazardLevel gravity) {
     const size_t number = count(file, gravity);
     return fmt::format("{} {}{}", number, severity_name(gravity), number == 1 ? "" : "s");
   };
-  const bool has_errors = count(file, HazardLevel::alarm) > 0;
+  const bool has_errors = findings_code(options, file) != kOk;
   std::string out = has_errors ? counted(HazardLevel::alarm) : "ok";
   if (has_errors || count(file, HazardLevel::warning) > 0)
     out += ", " + counted(HazardLevel::warning);
@@ -192,11 +222,11 @@ void write_finding(JsonWriter& json, std::string_view rule, std::string_view nam
   json.end_object();
 }
 
-void write_report(JsonWriter& json, const std::string& file, const Verdict& verdict) {
+void write_report(JsonWriter& json, const VerifyArguments& options, const std::string& file,
+                  const Verdict& verdict) {
   json.begin_object();
   write_text(json, "file", file);
-  write_flag(json, "ok",
-             !verdict.has_other_digest() && count(verdict.file, HazardLevel::alarm) == 0);
+  write_flag(json, "ok", verdict_code(options, verdict) == kOk);
   if (!verdict.digest.empty()) write_text(json, "sha256", verdict.digest);
   if (verdict.has_other_digest()) write_text(json, "expected_sha256", verdict.expected);
   json.key("findings");
@@ -229,9 +259,9 @@ void print_verdict(const VerifyArguments& options, const std::string& file, cons
     print(environment.out,
           fmt::format("{} {}: {}\n", finding.hazard->code(), severity_name(gravity_of(finding)),
                       finding.place_and_text()));
-  const bool is_bad = verdict.has_other_digest() || count(verdict.file, HazardLevel::alarm) > 0;
+  const bool is_bad = verdict_code(options, verdict) != kOk;
   const std::string text =
-      verdict.has_other_digest() ? digest_text(verdict) : summary(verdict.file);
+      verdict.has_other_digest() ? digest_text(verdict) : summary(options, verdict.file);
   print(environment.out,
         fmt::format("{}: {}\n", printable_line(shown_place(file)),
                     coloured(environment, is_bad ? Colour::red : Colour::green, text)));
@@ -291,7 +321,7 @@ Result<int> verify_files(const VerifyArguments& options, Environment& environmen
     code = std::max(code, own);
     bad += own != kOk;
     if (options.json)
-      write_report(json, files[i], all[i]);
+      write_report(json, options, files[i], all[i]);
     else
       print_verdict(options, files[i], all[i], environment);
   }
