@@ -73,10 +73,17 @@ std::string missing_text(const std::vector<OperatorUse>& uses) {
   return table.text();
 }
 
-void write_uses(JsonWriter& json, const std::string& file, const std::vector<OperatorUse>& uses) {
+// The operators of one program of a file.
+struct ProgramUses {
+  std::string model;  // empty for the only program
+  std::vector<OperatorUse> operators;
+};
+
+void write_uses(JsonWriter& json, const std::string& file, const ProgramUses& uses) {
   json.begin_object();
   write_text(json, "file", file);
-  write_objects(json, "operators", uses, [&](const OperatorUse& use) {
+  if (!uses.model.empty()) write_text(json, "model", uses.model);
+  write_objects(json, "operators", uses.operators, [&](const OperatorUse& use) {
     write_text(json, "target", use.target);
     write_flag(json, "has_kernel", use.has_kernel);
     write_objects(json, "calls", use.calls, [&](const OperatorCall& call) {
@@ -88,16 +95,35 @@ void write_uses(JsonWriter& json, const std::string& file, const std::vector<Ope
   json.end_object();
 }
 
-Result<std::vector<OperatorUse>> uses_of(const std::string& file, const OpsArguments& options,
+// Returns the operators of each program, or of the chosen one.
+Result<std::vector<ProgramUses>> uses_of(const std::string& file, const OpsArguments& options,
                                          const CustomOperators& operators,
                                          Environment& environment) {
-  PT2_TRY(
-      const Package package,
-      open_package({.file = file, .model = options.model, .limits = options.limits}, environment));
-  PT2_TRY(const Program* program, package.program(options.model));
-  std::vector<OperatorUse> uses = operators_used(*program, operators);
-  if (options.missing) std::erase_if(uses, [](const OperatorUse& use) { return use.has_kernel; });
-  return uses;
+  const Source source{.file = file, .model = options.model, .limits = options.limits};
+  PT2_TRY(const Package package, open_package(source, environment));
+  std::vector<std::string> models(package.models().begin(), package.models().end());
+  if (!options.model.empty()) {
+    PT2_TRY(std::string model, chosen_model(source, package));
+    models = {std::move(model)};
+  }
+  std::vector<ProgramUses> out;
+  for (const std::string& model : models) {
+    PT2_TRY(const Program* program, package.program(model));
+    std::vector<OperatorUse> uses = operators_used(*program, operators);
+    if (options.missing) std::erase_if(uses, [](const OperatorUse& use) { return use.has_kernel; });
+    out.push_back({models.size() > 1 ? model : "", std::move(uses)});
+  }
+  return out;
+}
+
+void print_uses(const OpsArguments& options, const std::string& file, bool is_named,
+                const ProgramUses& uses, Environment& environment) {
+  if (uses.operators.empty()) return;
+  if (is_named || !uses.model.empty())
+    print(environment.out, fmt::format("{}{}:\n", printable(file),
+                                       uses.model.empty() ? "" : ":" + printable(uses.model)));
+  print(environment.out,
+        options.missing ? missing_text(uses.operators) : used_text(uses.operators));
 }
 
 // Continues after a file that cannot be read, to report the others.
@@ -117,15 +143,14 @@ Result<int> list_used(const OpsArguments& options, const CustomOperators& operat
       code = std::max(code, exit_code(uses.error().code));
       continue;
     }
-    if (options.missing && !uses->empty()) code = std::max(code, exit_code(ErrorCode::unsupported));
-    if (options.json) {
-      write_uses(json, file, *uses);
-      continue;
+    for (const ProgramUses& each : *uses) {
+      if (options.missing && !each.operators.empty())
+        code = std::max(code, exit_code(ErrorCode::unsupported));
+      if (options.json)
+        write_uses(json, file, each);
+      else
+        print_uses(options, file, files.size() > 1, each, environment);
     }
-    if (files.size() > 1 && !uses->empty())
-      print(environment.out, fmt::format("{}:\n", printable(file)));
-    if (!uses->empty())
-      print(environment.out, options.missing ? missing_text(*uses) : used_text(*uses));
   }
   json.end_array();
   json.end_object();
@@ -137,6 +162,8 @@ Result<int> list_operators(const OpsArguments& options, Environment& environment
   if (options.files.empty() && options.missing)
     return Error{ErrorCode::argument, "--missing needs a FILE to look for missing operators in",
                  ""};
+  if (options.files.empty() && !options.model.empty())
+    return usage_error("--model names a program of a FILE, which is missing");
   PT2_TRY(const CustomOperators operators, load_operators(options.libraries));
   if (options.files.empty()) return list_available(operators, options.json, environment);
   return list_used(options, operators, environment);
