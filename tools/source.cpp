@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::string_view kStandardInput = "/dev/stdin";
 
-// Error `argument` for a folder, which only some verbs accept.
-Result<void> check_is_file(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_directory(path, unknown)) return {};
-  return Error{ErrorCode::argument, "found a folder, expected a file", path};
-}
-
 }  // namespace
 
 void add_source(CommandLine& line, Source& source, bool required) {
@@ -51,6 +44,12 @@ void add_json_option(CommandLine& line, bool& json) {
 
 std::string input_path(const std::string& file) {
   return file == "-" ? std::string(kStandardInput) : file;
+}
+
+Result<void> check_is_file(const std::string& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(input_path(file), unknown)) return {};
+  return Error{ErrorCode::argument, "found a folder, expected a file", file};
 }
 
 Result<void> check_one_standard_input(std::span<const std::string> files) {

@@ -29,6 +29,8 @@ void add_output_option(CommandLine& line, std::string& output);
 
 // Returns the path to open; "-" stands for standard input.
 std::string input_path(const std::string& file);
+// Error `argument` for a folder, which only some verbs accept.
+Result<void> check_is_file(const std::string& file);
 // Error `argument` if two of the files are standard input, which can be read only once.
 Result<void> check_one_standard_input(std::span<const std::string> files);
 // Returns a place with the user's name for the file: "standard input" for the path that "-" opens.

@@ -32,18 +32,22 @@ class StreamSink : public Sink {
  public:
   explicit StreamSink(std::FILE* stream) : stream_(stream) {}
   Result<void> write(std::span<const std::byte> bytes) override {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) == bytes.size()) return {};
-    return failed();
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size()) return failed();
+    written_ += bytes.size();
+    return {};
   }
   Result<void> finish() override {
     return std::fflush(stream_) == 0 ? Result<void>() : Result<void>(failed());
   }
+  uint64_t written() const { return written_; }
 
  private:
   static Error failed() {
-    return {ErrorCode::io, "cannot write: " + files::reason(), std::string(kOutputDevice)};
+    return {ErrorCode::io, "cannot write: " + files::reason(),
+            shown_output(std::string(kOutputDevice))};
   }
   std::FILE* stream_;
+  uint64_t written_ = 0;
 };
 
 // Saves the contents and opens the file. Removes the file's name right after opening, so that
@@ -125,11 +129,15 @@ std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
     out += printable(lines[i], 400) + "\n";
   if (lines.size() > kShownLines)
     out += fmt::format("and {}\n", counted(lines.size() - kShownLines, "more change"));
-  return out + fmt::format("{}: {}, {}\n", printable(writing.output),
+  return out + fmt::format("{}: {}, {}\n", printable(shown_output(writing.output)),
                            counted(lines.size(), "change"), changed_bytes_text(before, after));
 }
 
 }  // namespace
+
+std::string shown_output(const std::string& output) {
+  return output == kOutputDevice ? "standard output" : output;
+}
 
 Option add_written_option(CommandLine& line, std::string& output, const std::string& text) {
   const auto take = [&output](const std::string& file) -> Result<void> {
@@ -137,6 +145,14 @@ Option add_written_option(CommandLine& line, std::string& output, const std::str
     return {};
   };
   return line.add_checked("-o,--output", take, text).type_name("FILE");
+}
+
+Result<void> check_tensor_file(std::string_view option, const std::string& output) {
+  if (output != "-" && output != kOutputDevice) return {};
+  return usage_error(fmt::format(
+      "{}: found '-', expected the name of a file, whose ending says the format: .npz or "
+      ".safetensors",
+      option));
 }
 
 Result<void> check_takes_bytes(const Environment& environment) {
@@ -147,8 +163,8 @@ Result<void> check_takes_bytes(const Environment& environment) {
                ""};
 }
 
-Result<void> save_written(const PackageContents& contents, const std::string& output,
-                          const Environment& environment) {
+Result<uint64_t> save_written(const PackageContents& contents, const std::string& output,
+                              const Environment& environment) {
   constexpr std::string_view kOthers[] = {".onnx",        ".tflite", ".gguf",
                                           ".safetensors", ".npy",    ".npz"};
   const std::string ending = std::filesystem::path(output).extension().string();
@@ -158,9 +174,13 @@ Result<void> save_written(const PackageContents& contents, const std::string& ou
         fmt::format("found the ending '{}', expected .pt2: that is what is written", ending),
         output};
   if (is_written_to(output, environment.out)) PT2_TRY_VOID(check_takes_bytes(environment));
-  if (output != kOutputDevice) return save_package(contents, output);
+  if (output != kOutputDevice) {
+    PT2_TRY_VOID(save_package(contents, output));
+    return size_of(output);
+  }
   StreamSink sink(environment.out);
-  return save_package(contents, sink, root_folder(output));
+  PT2_TRY_VOID(save_package(contents, sink, root_folder(output)));
+  return sink.written();
 }
 
 void add_writing_options(CommandLine& line, Writing& writing) {
@@ -175,6 +195,20 @@ Result<void> check_options_of(std::string_view action, const std::vector<ActionO
     if (option.is_given && std::ranges::find(option.actions, action) == option.actions.end())
       return usage_error(fmt::format("{} does nothing with {}, which is for {}", action,
                                      option.name, fmt::join(option.actions, ", ")));
+  return {};
+}
+
+Result<void> check_can_change(const Package& package, const std::string& file) {
+  if (package.draft() != nullptr)
+    return Error{ErrorCode::unsupported,
+                 "found an early draft, expected a .pt2 file; pt2 draft FILE -o NEW.pt2 writes one",
+                 file};
+  if (std::ranges::any_of(package.models(),
+                          [&](const std::string& model) { return package.is_member(model); }))
+    return Error{ErrorCode::unsupported,
+                 "its programs are in a container (schema 8.6 to 8.11), in which none can be "
+                 "changed alone",
+                 file};
   return {};
 }
 
@@ -246,8 +280,7 @@ Result<int> write_changed(const Writing& writing, const Package& package,
     }
   }
   const uint64_t before = package.archive().zip().bytes().size();
-  PT2_TRY_VOID(save_written(contents, writing.output, environment));
-  const uint64_t after = size_of(writing.output);
+  PT2_TRY(const uint64_t after, save_written(contents, writing.output, environment));
   std::FILE* report =
       is_written_to(writing.output, environment.out) ? environment.err : environment.out;
   if (!writing.json) {

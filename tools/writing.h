@@ -22,17 +22,22 @@ struct Writing {
 };
 // The path of standard output, for which "-" stands.
 inline constexpr std::string_view kOutputDevice = "/dev/stdout";
+// Returns the name of the output for reports: "standard output" for kOutputDevice.
+std::string shown_output(const std::string& output);
 // Adds option -o of a verb that writes a .pt2; "-" becomes kOutputDevice.
 Option add_written_option(CommandLine& line, std::string& output,
                           const std::string& text =
                               "the .pt2 file to write; may be the one that is "
                               "read;\n- is standard output");
+// Error `argument` if `output` is standard output ("-"): the ending of a file's name says in which
+// format tensors are written. `option` is the name of the option.
+Result<void> check_tensor_file(std::string_view option, const std::string& output);
 // Error `argument` if standard output is a terminal, which would show the bytes of a file.
 Result<void> check_takes_bytes(const Environment& environment);
-// Errors: those of save_package; `argument` if a terminal would show the bytes, or if the file name
-// is that of another format.
-Result<void> save_written(const PackageContents& contents, const std::string& output,
-                          const Environment& environment);
+// Returns the number of bytes written. Errors: those of save_package; `argument` if a terminal
+// would show the bytes, or if the file name is that of another format.
+Result<uint64_t> save_written(const PackageContents& contents, const std::string& output,
+                              const Environment& environment);
 // Adds the options -o, --check and --json.
 void add_writing_options(CommandLine& line, Writing& writing);
 // An option of a verb with several actions, and the actions that use it.
@@ -43,6 +48,9 @@ struct ActionOption {
 };
 // Error `argument` for a given option that `action` would ignore.
 Result<void> check_options_of(std::string_view action, const std::vector<ActionOption>& options);
+
+// Error `unsupported` for an early draft or a container: their programs are not saved one by one.
+Result<void> check_can_change(const Package& package, const std::string& file);
 
 // Returns 0 for a file without a size, such as a pipe.
 uint64_t size_of(const std::string& path);

@@ -45,7 +45,7 @@ TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
 }
 
 TEST(ChangedOutput, OnStandardOutputIsTheArchiveAlone) {
-  for (const std::string verb : {"strip", "convert", "as"}) {
+  for (const std::string verb : {"strip", "convert", "decompose", "as"}) {
     std::vector<std::string> arguments = {verb, "corpus/2.15.0/mlp.pt2", "-o", "-"};
     if (verb == "strip") arguments.emplace_back("--check");
     if (verb == "as") arguments = {"as", "hostile/stats-more-than-64-bits.txt", "-o", "-"};
@@ -55,6 +55,13 @@ TEST(ChangedOutput, OnStandardOutputIsTheArchiveAlone) {
     const auto package = Package::open_bytes(std::as_bytes(std::span(*bytes)), bytes, verb);
     EXPECT_TRUE(package) << package.error().text();
     EXPECT_EQ(run_pt2(arguments, "", true).exit_code, 2);  // standard output is a terminal
+    if (verb == "as") continue;                            // its --json is the program's
+    arguments.emplace_back("--json");
+    const CommandResult reported = run_pt2(arguments);
+    EXPECT_EQ(reported.out.size(), result.out.size()) << verb;
+    EXPECT_TRUE(reported.err.starts_with("{")) << verb;
+    const std::string size = "\"bytes\": " + std::to_string(result.out.size());
+    EXPECT_EQ(reported.err.find(size) != std::string::npos, verb == "strip") << verb;
   }
 }
 
@@ -264,6 +271,14 @@ TEST(MetaNames, AreOfPrintableFiles) {
     EXPECT_TRUE(result.err.starts_with("pt2 meta: the name '")) << result.err;
     EXPECT_FALSE(std::filesystem::exists(folder.file("o.pt2"))) << name;
   }
+}
+
+// A list of files would be split at the blanks of their names, and a script that zsh loads at the
+// first call must complete that call.
+TEST(Completion, EndsAsTheShellExpects) {
+  EXPECT_TRUE(run_pt2({"completion", "bash"}).out.ends_with("complete -o default -F _pt2 pt2\n"));
+  EXPECT_NE(run_pt2({"completion", "zsh"}).out.find("== _pt2 ]]; then _pt2; else compdef"),
+            std::string::npos);
 }
 
 }  // namespace

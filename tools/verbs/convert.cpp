@@ -71,7 +71,7 @@ std::string report_text(const ConvertArguments& options, const Conversion& conve
   std::string rewritten;
   for (const std::string_view name : conversion.rewritten)
     rewritten += (rewritten.empty() ? "; rewritten: " : ", ") + std::string(name);
-  return fmt::format("{}: for PyTorch {}, schema {}{}\n", printable(options.output),
+  return fmt::format("{}: for PyTorch {}, schema {}{}\n", printable(shown_output(options.output)),
                      release_name(*conversion.target.release),
                      version_text(conversion.target.schema), rewritten);
 }

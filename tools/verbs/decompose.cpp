@@ -60,9 +60,12 @@ std::string report_json(const Report& report) {
 
 Result<int> decompose_file(const DecomposeArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY_VOID(check_can_change(package, options.source.file));
   Report report;
   PT2_TRY(const PackageContents contents, decomposed(options, package, report));
-  if (options.json) print(environment.out, report_json(report));
+  std::FILE* printed =
+      is_written_to(options.output, environment.out) ? environment.err : environment.out;
+  if (options.json) print(printed, report_json(report));
   if (!report.left.empty()) {
     print(environment.err, "pt2: not every operator can be decomposed; nothing was written\n");
     for (const LeftOperator& each : report.left)
@@ -77,9 +80,8 @@ Result<int> decompose_file(const DecomposeArguments& options, Environment& envir
   }
   PT2_TRY_VOID(save_written(contents, options.output, environment));
   if (!options.json)
-    print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
-          fmt::format("{}: {}, {} before\n", printable(options.output),
-                      counted(report.nodes_after, "node"), report.nodes_before));
+    print(printed, fmt::format("{}: {}, {} before\n", printable(shown_output(options.output)),
+                               counted(report.nodes_after, "node"), report.nodes_before));
   return kOk;
 }
 

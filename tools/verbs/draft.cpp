@@ -44,7 +44,8 @@ Result<void> save_as_draft(const DraftArguments& options, const Package& package
   if (!file) {
     for (const std::string& each : report.inexpressible)
       print_warning(environment, "the draft cannot express " + each);
-    return at(std::move(file).error(), options.source.file);
+    const bool is_placed = file.error().where.starts_with(options.source.file);
+    return is_placed ? std::move(file).error() : at(std::move(file).error(), options.source.file);
   }
   for (const std::string& each : report.left_out)
     print_warning(environment, "the draft leaves out " + each);
@@ -61,6 +62,9 @@ Result<int> convert(const DraftArguments& options, Environment& environment) {
     PT2_TRY_VOID(save_as_draft(options, package, environment));
     return kOk;
   }
+  if (options.external)
+    return usage_error("--external is for writing a draft, and the file is one already");
+  PT2_TRY([[maybe_unused]] const std::string model, chosen_model(options.source, package));
   PT2_TRY(PackageContents contents, package_contents(package));
   PT2_TRY(Program program, from_draft(*package.draft()));
   name_positional_arguments(program);

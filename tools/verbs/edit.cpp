@@ -159,6 +159,7 @@ Result<int> edit(const EditArguments& options, Environment& environment) {
   print_foreign_code(environment, package);
   PT2_TRY(const std::string model, chosen_model(writing.source, package));
   PT2_TRY(PackageContents contents, package_contents(package));
+  PT2_TRY_VOID(check_can_change(package, writing.source.file));
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram& saved = contents.programs[index];
   PT2_TRY(const Program* original, package.program(model));

@@ -88,6 +88,7 @@ Result<int> meta(const MetaArguments& options, Environment& environment) {
   std::vector<std::string> lines;
   for (const std::string& argument : options.names) {
     PT2_TRY(std::string line, set_one(contents, argument));
+  PT2_TRY_VOID(check_can_change(package, options.writing.source.file));
     lines.push_back(std::move(line));
   }
   return write_changed(options.writing, package, contents, lines, environment);

@@ -38,6 +38,8 @@ struct NamedFile {
 Result<std::vector<NamedFile>> files_of(const std::string& argument) {
   const size_t sign = argument.find('=');
   std::error_code unknown;
+  if (sign != argument.npos && sign + 1 == argument.size())
+    return usage_error(fmt::format("found '{}', expected NAME=FILE", printable(argument)));
   if (sign != argument.npos && !std::filesystem::exists(argument, unknown))
     return std::vector{NamedFile{argument.substr(0, sign), argument.substr(sign + 1)}};
   if (!decode::is_folder(argument))
@@ -64,6 +66,7 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
       PT2_TRY(
           Package package,
           open_package({.file = file.path, .model = "", .limits = options.limits}, environment));
+      PT2_TRY_VOID(check_can_change(package, file.path));
       before += package.archive().zip().bytes().size();
       packages.push_back({std::move(file), std::move(package)});
     }
@@ -85,11 +88,10 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
     for (const std::string& model : models) programs.push_back({model, &package, model});
   }
   PT2_TRY(const PackageContents contents, pack(programs));
-  PT2_TRY_VOID(save_written(contents, options.output, environment));
-  const uint64_t after = size_of(options.output);
+  PT2_TRY(const uint64_t after, save_written(contents, options.output, environment));
   print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
-        fmt::format("{}: {}, {}\n", printable(options.output), counted(programs.size(), "program"),
-                    changed_bytes_text(before, after)));
+        fmt::format("{}: {}, {}\n", printable(shown_output(options.output)),
+                    counted(programs.size(), "program"), changed_bytes_text(before, after)));
   return kOk;
 }
 
@@ -115,7 +117,10 @@ Result<void> check_file_names(const std::vector<std::string>& models, const std:
 }
 
 Result<int> unpack_file(const UnpackOptions& options, Environment& environment) {
+  if (options.folder == "-")
+    return usage_error("-o: found '-', expected a folder; pt2 pack writes one program to -o -");
   PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY_VOID(check_can_change(package, options.source.file));
   std::vector<std::string> models(package.models().begin(), package.models().end());
   if (!options.source.model.empty()) {
     PT2_TRY(std::string model, package.model_name(options.source.model));

@@ -14,6 +14,7 @@ Result<int> strip_file(const StripArguments& options, Environment& environment) 
   StripOptions wanted = options.strip;
   if (!wanted.unused && !wanted.metadata && !wanted.example_inputs) wanted.unused = true;
   PT2_TRY(const Package package, open_package(options.writing.source, environment));
+  PT2_TRY_VOID(check_can_change(package, options.writing.source.file));
   PT2_TRY(PackageContents contents, package_contents(package));
   PT2_TRY(const ChangeLines lines, strip(contents, wanted));
   return write_changed(options.writing, package, contents, lines, environment);

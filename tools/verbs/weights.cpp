@@ -345,6 +345,7 @@ Result<int> weights(WeightsArguments options, Environment& environment) {
   if (options.action == "export")
     return export_weights(options, package, contents, model, environment);
   PT2_TRY(const ChangeLines lines, apply(options, contents, model));
+  if (options.action != "export") PT2_TRY_VOID(check_can_change(package, writing.source.file));
   return write_changed(writing, package, contents, lines, environment);
 }
 
