@@ -6,7 +6,9 @@
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/ir/program_text.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/save.h"
+#include "pt2/verify.h"
 #include "serde/from_schema.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
@@ -55,9 +57,10 @@ Result<void> check_payloads(const Program& program, const Payloads& payloads,
   return {};
 }
 
-// Saves the file of the weights with its program replaced.
-Result<void> save_with_weights(const Program& program, std::string json, const AsArguments& options,
-                               Environment& environment) {
+// Saves the file of the weights with its program replaced. Writes nothing if the program breaks
+// rules that the old one keeps.
+Result<int> save_with_weights(const Program& program, std::string json, const AsArguments& options,
+                              Environment& environment) {
   PT2_TRY(const Package package, open_package(options.weights, environment));
   PT2_TRY(const std::string model, chosen_model(options.weights, package));
   if (package.is_member(model))
@@ -73,12 +76,17 @@ Result<void> save_with_weights(const Program& program, std::string json, const A
     return Error{ErrorCode::argument, fmt::format("the file has no program '{}'", printable(model)),
                  options.weights.file};
   replaced->json = std::move(json);
-  return save_written(contents, options.output, environment);
+  PT2_TRY(const bool sound,
+          is_sound(package, contents, options.weights.limits, "the program", environment));
+  if (!sound) return exit_code(ErrorCode::invalid);
+  PT2_TRY_VOID(save_written(contents, options.output, environment));
+  return kOk;
 }
 
-// Saves the program without weights; fails if the program names any.
-Result<void> save_alone(const Program& program, std::string json, const AsArguments& options,
-                        const Environment& environment) {
+// Saves the program without weights; fails if the program names any. Warns of broken rules: the
+// text may be of a part of a program, which has no calls of modules.
+Result<int> save_alone(const Program& program, std::string json, const AsArguments& options,
+                       Environment& environment) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;
     return Error{
@@ -93,13 +101,24 @@ Result<void> save_alone(const Program& program, std::string json, const AsArgume
   if (program.schema_version < kFirstRaw) contents.era = Era::pickled_payloads;
   if (program.schema_version < kFirstFolder) contents.era = Era::flat;
   contents.programs.push_back({.json = std::move(json)});
-  return save_written(contents, options.output, environment);
+  const VerifyOptions settings{
+      .limits = options.weights.limits, .threads = 1, .progress = {}, .operators = check_operators};
+  const Diagnostics findings =
+      verify_program(program, shown_place(options.text), Level::full, settings);
+  for (const Diagnostic& finding : findings.all())
+    if (finding.severity() == Severity::error)
+      print_warning(environment, fmt::format("the program breaks a rule: {}", finding.line()));
+  PT2_TRY_VOID(save_written(contents, options.output, environment));
+  return kOk;
 }
 
 Result<int> assemble(const AsArguments& options, Environment& environment) {
   if (options.output.empty() != options.json)
     return Error{ErrorCode::argument, "expected either -o FILE or --json", ""};
+  if (!options.weights.model.empty() && options.weights.file.empty())
+    return usage_error("--model names a program of the file that --weights gives");
   PT2_TRY_VOID(check_one_standard_input(std::vector{options.text, options.weights.file}));
+  PT2_TRY_VOID(check_is_file(options.text));
   PT2_TRY_VOID(check_not_read(options.output, {options.text}));
   PT2_TRY(const auto file,
           MappedFile::open(input_path(options.text), options.weights.limits.max_stream_bytes));
@@ -111,13 +130,11 @@ Result<int> assemble(const AsArguments& options, Environment& environment) {
   for (const Error& error : errors) print_error(environment, error);
   if (!program) return exit_code(program.error().code);
   PT2_TRY(std::string json, checked_json(*program, options, environment));
-  if (options.json) {
-    print(environment.out, environment.out_is_terminal ? json + '\n' : json);
-  } else if (options.weights.file.empty()) {
-    PT2_TRY_VOID(save_alone(*program, std::move(json), options, environment));
-  } else {
-    PT2_TRY_VOID(save_with_weights(*program, std::move(json), options, environment));
-  }
+  if (!options.json)
+    return options.weights.file.empty()
+               ? save_alone(*program, std::move(json), options, environment)
+               : save_with_weights(*program, std::move(json), options, environment);
+  print(environment.out, environment.out_is_terminal ? json + '\n' : json);
   return kOk;
 }
 
