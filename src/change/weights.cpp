@@ -63,7 +63,7 @@ class WeightSetter {
   }
 
   // Views of one storage stay views of one storage: the elements are written into one copy of it.
-  ChangeLines replace(const std::map<std::string, SavedTensor*>& known) {
+  Result<ChangeLines> replace(const std::map<std::string, SavedTensor*>& known) {
     ChangeLines lines;
     std::map<const Storage*, std::vector<SavedTensor*>> views;
     for_each_tensor(saved_, [&](SavedTensor& each) {
@@ -86,6 +86,13 @@ class WeightSetter {
       ops::copy_elements(saved.tensor, tensor);
       lines.push_back(fmt::format("{}: new elements, {}", name, tensor.type_text()));
     }
+    // A later tensor may have overwritten the elements of an earlier one.
+    for (const auto& [name, tensor] : tensors_)
+      if (!lines.empty() && !same_elements(known.at(name)->tensor, tensor))
+        return refused(
+            "it shares memory with another weight, for which other elements are given; 'pt2 "
+            "weights ls' lists which weights share memory",
+            name);
     return lines;
   }
 

@@ -84,6 +84,20 @@ TEST_F(Change, WeightsThatNoFileOfTensorsHoldsStayAsTheyAre) {
   EXPECT_TRUE(changed->empty());
 }
 
+TEST_F(Change, TiedWeightsTakeTheSameElements) {
+  PackageContents contents = package_contents(open(corpus("2.15.0/tied_weights.pt2"))).value();
+  NamedTensors weights = weights_of(contents, "").value();
+  const Tensor zeros = Tensor::zeros(Dtype::float32, weights[0].second.sizes());
+  EXPECT_EQ(set_weights(contents, "", {weights[0], {weights[1].first, zeros}}).error().where,
+            weights[0].first);
+  EXPECT_EQ(set_weights(contents, "", {{weights[0].first, zeros}, weights[1]}).error().where,
+            weights[0].first);
+  EXPECT_TRUE(set_weights(contents, "", weights)->empty());
+  EXPECT_EQ(
+      set_weights(contents, "", {{weights[0].first, zeros}, {weights[1].first, zeros}})->size(),
+      1u);
+}
+
 TEST_F(Change, WeightsThatDoNotFitAreRefused) {
   PackageContents contents = package_contents(open(source_)).value();
   NamedTensors weights = weights_of(contents, "").value();
@@ -228,6 +242,7 @@ TEST(EditProgram, FixesAndFreesSizes) {
   EXPECT_TRUE(program.range_constraints.empty());
   expect_sound(program);
   EXPECT_EQ(fix_dim(program, "x", 0, 5).error().code, ErrorCode::argument);
+  EXPECT_EQ(free_dim(program, "x", 0, "pi", {1, 64}).error().code, ErrorCode::argument);
   ASSERT_TRUE(free_dim(program, "x", 0, "batch", {1, 64}).has_value());
   EXPECT_EQ(type_of(program, "linear_1"), "batch 4 ");
   expect_sound(program);
