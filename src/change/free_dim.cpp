@@ -362,12 +362,11 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   PT2_TRY(const ValueId id, find_input_value(program, input));
   PT2_TRY(const SymInt size, input_size(program, id, dim));
   if (size.is_symbolic()) return set_range(program, input, dim, range);
-  if (!is_identifier(symbol) || is_taken(program, symbol))
-    return Error{ErrorCode::argument,
-                 fmt::format("'{}' cannot be the name of a new symbol: expected an identifier that "
-                             "the program does not use",
-                             symbol),
-                 ""};
+  const Error wrong_name(ErrorCode::argument,
+                         fmt::format("'{}' cannot be the name of a new symbol: expected an "
+                                     "identifier that the program does not use",
+                                     symbol));
+  if (!is_identifier(symbol) || is_taken(program, symbol)) return wrong_name;
   PT2_TRY_VOID(check_not_empty(range));
   if (!range.contains(size.literal()))
     return Error{ErrorCode::argument,
@@ -378,8 +377,9 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   Program changed = program;
   // PyTorch creates the symbols of sizes with these assumptions, also if they may be 0.
   const Expr made = changed.expressions->symbol(symbol, "positive=True, integer=True");
-  PT2_TRY_VOID(DimFreer(changed, made, size.literal(), range).run(id, dim));
   PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol));
+  if (free_symbols(key->expr).empty()) return wrong_name;  // E, I, pi and oo are numbers
+  PT2_TRY_VOID(DimFreer(changed, made, size.literal(), range).run(id, dim));
   changed.range_constraints.push_back({.key = key, .range = range});
   program = std::move(changed);
   return {};

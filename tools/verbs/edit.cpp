@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "base/printable.h"
@@ -92,9 +93,10 @@ Result<Device> parse_device(const std::string& text) {
   const size_t colon = text.find(':');
   Device device{.type = text.substr(0, colon), .index = std::nullopt};
   const bool has_index = colon != text.npos;
+  constexpr int64_t kMostIndex = std::numeric_limits<int8_t>::max();  // c10::DeviceIndex
   if (has_index) device.index = parse_int(std::string_view(text).substr(colon + 1));
   if (std::ranges::find(kDeviceTypes, device.type) == std::end(kDeviceTypes) ||
-      (has_index && (!device.index || *device.index < 0)))
+      (has_index && (!device.index || *device.index < 0 || *device.index > kMostIndex)))
     return wrong("--device", text,
                  fmt::format("one of {}, with an index where there are several: cuda:0",
                              fmt::join(kDeviceTypes, ", ")));
@@ -157,9 +159,9 @@ Result<int> edit(const EditArguments& options, Environment& environment) {
   const Writing& writing = options.writing;
   PT2_TRY(const Package package, open_package(writing.source, environment));
   print_foreign_code(environment, package);
+  PT2_TRY_VOID(check_can_change(package, writing.source.file));
   PT2_TRY(const std::string model, chosen_model(writing.source, package));
   PT2_TRY(PackageContents contents, package_contents(package));
-  PT2_TRY_VOID(check_can_change(package, writing.source.file));
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram& saved = contents.programs[index];
   PT2_TRY(const Program* original, package.program(model));
