@@ -54,14 +54,15 @@ std::string bash_script() {
       names += (names.empty() ? "" : " ") + option.name;
     out += fmt::format("    {}) words='{}' ;;\n", verb.name, names);
   }
+  // Bash itself completes the names of files, because it knows how to quote blanks in them.
   return out +
          "  esac\n"
          "  case \"$word\" in\n"
          "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-         "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
+         "    *) COMPREPLY=() ;;\n"
          "  esac\n"
          "}\n"
-         "complete -o filenames -F _pt2 pt2\n";
+         "complete -o default -F _pt2 pt2\n";
 }
 
 std::string zsh_script() {
@@ -90,11 +91,12 @@ std::string zsh_script() {
     for (const OptionRow& option : options_of(verb)) out += " " + row(option.name, option.text);
     out += " ) ;;\n";
   }
+  // The file is the body of the function at its first call, and may be read with `source` as well.
   return out +
          "  esac\n"
          "  if [[ $PREFIX == -* ]]; then _describe option options; else _files; fi\n"
          "}\n"
-         "compdef _pt2 pt2\n";
+         "if [[ $funcstack[1] == _pt2 ]]; then _pt2; else compdef _pt2 pt2; fi\n";
 }
 
 std::string fish_script() {
