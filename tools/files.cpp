@@ -112,7 +112,7 @@ Result<std::vector<std::string>> list_files(std::span<const std::string> names,
   std::vector<std::string> files;
   for (const std::string& name : names) {
     std::error_code unknown;
-    if (!fs::is_directory(name, unknown)) {
+    if (name == "-" || !fs::is_directory(name, unknown)) {
       files.push_back(name);
       continue;
     }

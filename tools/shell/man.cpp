@@ -96,6 +96,7 @@ Result<void> write_pages(const std::string& folder) {
 }
 
 Result<int> manual(const Options& options, Environment& environment) {
+  if (options.folder == "-") return usage_error("-o: found '-', expected a folder for the pages");
   if (!options.folder.empty()) {
     PT2_TRY_VOID(write_pages(options.folder));
     return kOk;

@@ -78,6 +78,8 @@ Action setup_cat(CommandLine& line) {
     if (options->output == "-") options->output.clear();
     if (options->record.empty() == options->tensor.empty())
       return Error{ErrorCode::argument, "expected either RECORD or --tensor NAME", ""};
+    if (options->tensor.empty() && !options->source.model.empty())
+      return usage_error("--model is for --tensor; the name of a record says whose it is");
     return options->tensor.empty() ? cat_record(*options, environment)
                                    : cat_tensor(*options, environment);
   };

@@ -68,6 +68,7 @@ Result<void> write_html(const DiffArguments& options, const std::vector<std::str
 
 Result<int> diff_two(const DiffArguments& options, const std::string& old_file,
                      const std::string& new_file, Environment& environment) {
+  for (const std::string& file : {old_file, new_file}) PT2_TRY_VOID(check_is_file(file));
   auto opening = std::async(std::launch::async, [&] {
     return Package::open_briefly(input_path(old_file), options.limits);
   });
@@ -116,6 +117,7 @@ Result<int> diff_files(const DiffArguments& options, Environment& environment) {
                  "--run compares results, and --semantic, --no-weights, --stat, --html and --git "
                  "are about what the files say: give one or the other",
                  ""};
+  if (options.run.inputs.cast && !options.run.run) return usage_error("--cast requires --run");
   if (options.git) {
     if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
     return Error{ErrorCode::argument,

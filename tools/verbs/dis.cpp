@@ -58,7 +58,11 @@ Action setup_dis(CommandLine& line) {
   add_output_option(line, options->output);
   add_ops_option(line, options->libraries).needs(plan);
   add_model_option(line, options->source);
-  return [options](Environment& environment) { return disassemble(*options, environment); };
+  return [options](Environment& environment) -> Result<int> {
+    if (options->plan && options->text.metadata)
+      return usage_error("--plan prints steps, and --metadata is of nodes: give one or the other");
+    return disassemble(*options, environment);
+  };
 }
 
 }  // namespace pt2::tools

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -7,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "ir/graph_place.h"
 #include "pt2/tensor_file.h"
 #include "pt2/tools/diff.h"
 #include "pt2/tools/drawing.h"
@@ -96,6 +98,22 @@ Result<void> check_traced(const GraphArguments& options, const std::vector<PageP
                options.trace};
 }
 
+// Error `argument` for a profile of another program, or of the reference engine, which has no
+// steps.
+Result<void> check_profiled(const GraphArguments& options,
+                            const std::vector<PageProgram>& programs) {
+  const auto is_profiled = [](const PageProgram& program) {
+    return std::ranges::any_of(program.drawing->boxes, [&](const Box& box) {
+      return box.node != nullptr && program.times.contains(node_name(*box.graph, *box.node));
+    });
+  };
+  if (options.profile.empty() || std::ranges::any_of(programs, is_profiled)) return {};
+  return Error{ErrorCode::argument,
+               "--profile: found no step of the program in it, expected what 'pt2 bench --profile "
+               "--json' printed of this file",
+               options.profile};
+}
+
 // Returns the difference to the program of that name in the other file, or to its only program.
 Result<std::optional<DrawnDifference>> read_difference(const GraphArguments& options,
                                                        const std::optional<Package>& other,
@@ -159,6 +177,14 @@ Result<Pictures> draw_programs(const GraphArguments& options, const Package& pac
                                  .difference = std::move(difference)});
   }
   PT2_TRY_VOID(check_traced(options, pictures.programs));
+  PT2_TRY_VOID(check_profiled(options, pictures.programs));
+  const auto differs = [](const PageProgram& program) { return program.difference.has_value(); };
+  if (other && std::ranges::none_of(pictures.programs, differs))
+    return Error{ErrorCode::argument,
+                 fmt::format("--diff: found no program of the name {}, expected an older version "
+                             "of this file",
+                             fmt::join(names, " or ")),
+                 options.other};
   return pictures;
 }
 

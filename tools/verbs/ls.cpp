@@ -136,7 +136,9 @@ Action setup_ls(CommandLine& line) {
   line.add_flag("--tensors", options->tensors, "every tensor of every payload, not the records");
   add_model_option(line, options->source);
   add_json_option(line, options->json);
-  return [options](Environment& environment) {
+  return [options](Environment& environment) -> Result<int> {
+    if (!options->tensors && !options->source.model.empty())
+      return usage_error("--model is for --tensors: the records of all programs are listed");
     return options->tensors ? list_tensors(*options, environment)
                             : list_records(*options, environment);
   };

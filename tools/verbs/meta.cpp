@@ -67,7 +67,10 @@ Result<std::string> set_one(PackageContents& contents, const std::string& argume
     return usage_error(fmt::format("the name '{}' of a record {}", printable(name), fault));
   Record content;
   if (argument[sign] == '@') {
-    PT2_TRY(content, map_file(argument.substr(sign + 1)));
+    const std::string file = argument.substr(sign + 1);
+    if (file.empty())
+      return usage_error(fmt::format("found '{}', expected NAME@FILE", printable(argument)));
+    PT2_TRY(content, map_file(file));
   } else {
     content = make_record(argument.substr(sign + 1));
   }
@@ -85,10 +88,10 @@ Result<int> meta(const MetaArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.writing.source, environment));
   PT2_TRY(PackageContents contents, package_contents(package));
   if (options.action == "get") return get(options, contents, environment);
+  PT2_TRY_VOID(check_can_change(package, options.writing.source.file));
   std::vector<std::string> lines;
   for (const std::string& argument : options.names) {
     PT2_TRY(std::string line, set_one(contents, argument));
-  PT2_TRY_VOID(check_can_change(package, options.writing.source.file));
     lines.push_back(std::move(line));
   }
   return write_changed(options.writing, package, contents, lines, environment);

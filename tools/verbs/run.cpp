@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -186,9 +188,10 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     labels.emplace_back(text.substr(0, end));
+    if (labels.back().ends_with('\r')) labels.back().pop_back();  // an editor of Windows
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  while (!labels.empty() && (labels.back().empty() || labels.back() == "\r")) labels.pop_back();
+  while (!labels.empty() && labels.back().empty()) labels.pop_back();
   return labels;
 }
 
@@ -222,6 +225,12 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   // Checks the options before any computation.
   PT2_TRY(const std::optional<TensorFormat> format, output_format(options, environment));
   if (!options.state.empty()) {
+    PT2_TRY_VOID(check_tensor_file("--state", options.state));
+    const auto normal = [](const std::string& file) {
+      return std::filesystem::path(file).lexically_normal();
+    };
+    if (normal(options.state) == normal(options.output))
+      return usage_error("-o and --state name one file, which can hold only one of the two");
     PT2_TRY([[maybe_unused]] const TensorFormat state_format, tensor_format_of(options.state));
   }
   PT2_TRY(const std::vector<std::string> labels, read_labels(options.labels));
@@ -276,7 +285,8 @@ Action setup_run(CommandLine& line) {
       .range(0.0, kLongestTimeout);
   Option top = line.add_option("--top", options->top,
                                "print the N largest scores of each row, not all numbers")
-                   .type_name("N");
+                   .type_name("N")
+                   .range(1, std::numeric_limits<double>::infinity());
   line.add_option("--labels", options->labels,
                   "for --top: a text file with the name of one class a line")
       .type_name("FILE")

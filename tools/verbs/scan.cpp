@@ -31,6 +31,12 @@ HazardLevel bound(const ScanArguments& options) {
   return options.strict ? HazardLevel::warning : HazardLevel::alarm;
 }
 
+// The least level that --quiet prints. Why a file was not read is a warning.
+HazardLevel least_shown(const ScanArguments& options, const ScanReport& report) {
+  if (!options.quiet) return HazardLevel::note;
+  return report.unread ? HazardLevel::warning : bound(options);
+}
+
 // Returns an error's exit code for an unread file, which is neither good nor bad.
 int report_code(const ScanArguments& options, const ScanReport& report) {
   const auto worst = report.worst();
@@ -72,8 +78,7 @@ std::string verdict(const ScanReport& report) {
 void print_report(const ScanArguments& options, const ScanReport& report,
                   Environment& environment) {
   for (const ScanFinding& finding : report.findings)
-    if (!options.quiet || finding.hazard->level >= bound(options))
-      print_finding(finding, environment);
+    if (finding.hazard->level >= least_shown(options, report)) print_finding(finding, environment);
   const bool shown = !options.quiet || report_code(options, report) != kOk;
   if (shown)
     print(environment.out,

@@ -155,8 +155,9 @@ Result<int> stats_of_files(const StatsArguments& options, Environment& environme
             write_objects(json, "programs", all,
                           [&](const FileStats& each) { write_stats(json, each); });
           }));
-  else if (all.size() == 1)
-    print(environment.out, one_text(options, all[0]));
+  else if (all.size() == 1 || options.modules)
+    for (size_t i = 0; i < all.size(); ++i)
+      print(environment.out, (i > 0 ? "\n" : "") + one_text(options, all[i]));
   else if (!all.empty())
     print(environment.out, table_text(all));
   return code;

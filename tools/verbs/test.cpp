@@ -96,6 +96,8 @@ Result<RecordedCalls> read_calls(const Pair& pair) {
   Result<Record> found = map_file(input_path(pair.cases));
   if (!found && found.error().code == ErrorCode::io) {
     Error error = std::move(found).error();
+    if (pair.program == "-" && !pair.is_named)
+      error = {ErrorCode::io, "it has no name that recorded calls could have", "standard input"};
     error.message +=
         "; recorded calls (docs/recorded-calls.md) lie beside the program under its name, or are "
         "given after it: pt2 test FILE CALLS.safetensors; --engine both needs none";
@@ -339,6 +341,8 @@ Result<int> test_files(TestArguments& options, Environment& environment) {
   if (options.min_sqnr && (options.relative || options.absolute))
     return usage_error(
         fmt::format("--min-sqnr excludes {}", options.relative ? "--rtol" : "--atol"));
+  if (!options.trace.empty() && options.both_engines)
+    return usage_error("--first-divergence compares one engine with the trace: not --engine both");
   PT2_TRY(options.operators, load_operators(options.libraries));
   const std::vector<std::string> named = options.files;
   PT2_TRY(options.files, list_files(named, kProgramEndings, environment));

@@ -10,6 +10,7 @@
 #include "tools/table.h"
 #include "tools/values/inputs.h"
 #include "tools/verbs.h"
+#include "tools/writing.h"
 
 namespace pt2::tools {
 namespace {
@@ -97,6 +98,7 @@ class Recorder {
 };
 
 Result<int> trace(const TraceArguments& options, Environment& environment) {
+  PT2_TRY_VOID(check_tensor_file("-o", options.output));
   Recorder recorder(options, environment);
   PT2_TRY_VOID(recorder.open());
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));

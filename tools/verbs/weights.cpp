@@ -222,6 +222,7 @@ Result<int> export_weights(const WeightsArguments& options, const Package& packa
   if (options.writing.output.empty())
     return Error{ErrorCode::argument,
                  "-o FILE is missing: the .safetensors, .npz or .npy file to write", ""};
+  PT2_TRY_VOID(check_tensor_file("-o", options.writing.output));
   PT2_TRY(const NamedTensors tensors, weights_of(contents, model));
   PT2_TRY_VOID(check_not_read(options.writing.output, {options.writing.source.file}));
   PT2_TRY_VOID(write_tensor_file(options.writing.output, tensors));
@@ -256,6 +257,11 @@ Result<CastOptions> cast_options(const WeightsArguments& options) {
           ""};
     *dtype = *found;
   }
+  if (cast.from == cast.to)
+    return usage_error(
+        fmt::format("cast: found {} twice, expected two dtypes: --from DTYPE and "
+                    "--to DTYPE",
+                    dtype_name(cast.from)));
   return cast;
 }
 
@@ -269,7 +275,6 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
   if (options.tensors.empty())
     return Error{ErrorCode::argument, "TENSORS is missing: pt2 weights set FILE TENSORS -o NEW",
                  ""};
-  PT2_TRY_VOID(check_one_standard_input(std::vector{options.writing.source.file, options.tensors}));
   PT2_TRY(const NamedTensors tensors,
           read_tensor_file(input_path(options.tensors), options.writing.source.limits));
   for (const auto& [name, tensor] : tensors)
@@ -314,12 +319,14 @@ Result<void> check_action(const WeightsArguments& options) {
 
 Result<void> check_options(const WeightsArguments& options) {
   return check_options_of(
-      options.action, {{!options.writing.output.empty(), "-o", {"export", "set", "cast", "share"}},
-                       {options.writing.check, "--check", {"set", "cast", "share"}},
-                       {!options.tensors.empty(), "TENSORS", {"set"}},
-                       {options.partial, "--partial", {"set"}},
-                       {options.from.has_value(), "--from", {"cast"}},
-                       {options.to.has_value(), "--to", {"cast"}}});
+      options.action,
+      {{!options.writing.output.empty(), "-o", {"export", "set", "cast", "share"}},
+       {options.writing.check, "--check", {"set", "cast", "share"}},
+       {!options.tensors.empty(), "TENSORS", {"set"}},
+       {!options.writing.source.model.empty(), "--model", {"ls", "export", "set", "cast"}},
+       {options.partial, "--partial", {"set"}},
+       {options.from.has_value(), "--from", {"cast"}},
+       {options.to.has_value(), "--to", {"cast"}}});
 }
 
 Result<int> weights(WeightsArguments options, Environment& environment) {
@@ -334,9 +341,11 @@ Result<int> weights(WeightsArguments options, Environment& environment) {
                  fmt::format("FILE is missing: pt2 weights {} FILE", options.action), ""};
   PT2_TRY_VOID(check_options(options));
   const Writing& writing = options.writing;
+  PT2_TRY_VOID(check_one_standard_input(std::vector{writing.source.file, options.tensors}));
   PT2_TRY(const Package package, open_package(writing.source, environment));
   if (options.action == "ls") return list(options, package, environment);
   print_foreign_code(environment, package);
+  if (options.action != "export") PT2_TRY_VOID(check_can_change(package, writing.source.file));
   std::string model;  // empty for "share", which concerns all programs
   if (options.action != "share") {
     PT2_TRY(model, chosen_model(writing.source, package));
@@ -345,7 +354,6 @@ Result<int> weights(WeightsArguments options, Environment& environment) {
   if (options.action == "export")
     return export_weights(options, package, contents, model, environment);
   PT2_TRY(const ChangeLines lines, apply(options, contents, model));
-  if (options.action != "export") PT2_TRY_VOID(check_can_change(package, writing.source.file));
   return write_changed(writing, package, contents, lines, environment);
 }
 
