@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/hash/text_hash.h"
 #include "base/json.h"
 #include "convert/converter.h"
 #include "package/payload_readers.h"
@@ -130,7 +131,22 @@ bool rewrite_dataclass(TreeSpec& spec, bool up) {
   return true;
 }
 
-bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>& names) {
+// The classes of named tuples that a program lists; each is added once.
+class TupleClasses {
+ public:
+  explicit TupleClasses(std::vector<NamedTupleFields>& listed) : listed_(listed) {
+    for (const NamedTupleFields& each : listed) known_.insert(each.type_name);
+  }
+  void add(NamedTupleFields fields) {
+    if (known_.insert(fields.type_name).second) listed_.push_back(std::move(fields));
+  }
+
+ private:
+  std::vector<NamedTupleFields>& listed_;
+  TextSet<std::string> known_;
+};
+
+bool rewrite_named_tuple(TreeSpec& spec, bool up, TupleClasses& classes) {
   const auto context = parse_json(spec.context);
   if (!context) return false;
   if (up) {
@@ -140,8 +156,7 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
     NamedTupleFields fields{.type_name = std::string(*text)};
     for (const TreeKey& key : spec.keys) fields.field_names.push_back(key.text);
     spec.context = print_json_string(*text);
-    if (std::ranges::find(names, fields.type_name, &NamedTupleFields::type_name) == names.end())
-      names.push_back(std::move(fields));
+    classes.add(std::move(fields));
     return true;
   }
   const auto text = context->get_string();
@@ -168,7 +183,7 @@ bool lacks_fields(const TreeSpec& spec) {
 }
 
 // Recursive: parse_tree_spec bounds the depth.
-bool rewrite_classes(TreeSpec& spec, Converter& converter, std::vector<NamedTupleFields>& names) {
+bool rewrite_classes(TreeSpec& spec, Converter& converter, TupleClasses& classes) {
   bool changed = false;
   const bool up = converter.to > converter.from;
   const bool passes_tuples = converter.rises_to(503) || converter.falls_below(503);
@@ -180,11 +195,11 @@ bool rewrite_classes(TreeSpec& spec, Converter& converter, std::vector<NamedTupl
                        .where = spec.context,
                        .first = first_release_with(503)});
     else
-      changed |= rewrite_named_tuple(spec, up, names);
+      changed |= rewrite_named_tuple(spec, up, classes);
   }
   if (spec.kind == TreeKind::registered && passes_dataclasses)
     changed |= rewrite_dataclass(spec, up);
-  for (TreeSpec& child : spec.children) changed |= rewrite_classes(child, converter, names);
+  for (TreeSpec& child : spec.children) changed |= rewrite_classes(child, converter, classes);
   return changed;
 }
 
@@ -213,12 +228,13 @@ Result<void> rewrite_tree_specs(Converter& converter) {
 Result<void> rewrite_tree_classes(Converter& converter) {
   if (converter.from >= 503 && converter.to >= 503) return {};
   Program& program = converter.program;
+  TupleClasses classes(program.namedtuple_fields);
   for (ModuleCallEntry& entry : program.module_call_graph) {
     if (!entry.signature) continue;
     for (std::string* text : {&entry.signature->in_spec, &entry.signature->out_spec}) {
       auto spec = parse_tree_spec(*text, program.namedtuple_fields);
       if (!spec) continue;  // the verifier reports a bad tree spec
-      if (!rewrite_classes(*spec, converter, program.namedtuple_fields)) continue;
+      if (!rewrite_classes(*spec, converter, classes)) continue;
       *text = print_tree_spec(*spec);
       converter.changed = true;
     }

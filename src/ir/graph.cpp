@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/hash/text_hash.h"
 #include "ir/leaves.h"
 
 namespace pt2 {
@@ -39,7 +40,7 @@ std::string_view value_kind_name(ValueKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-Graph::Graph() = default;
+Graph::Graph() : name_key_(unforeseen_key(this)) {}
 Graph::Graph(const Graph&) = default;
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(const Graph&) = default;
@@ -65,7 +66,7 @@ std::optional<ValueId> Graph::find_value(std::string_view value_name) const {
 // Returns the slot that holds the name, or the free slot where it belongs.
 size_t Graph::find_slot(std::string_view value_name) const {
   const size_t mask = slots_.size() - 1;
-  size_t slot = std::hash<std::string_view>()(value_name) & mask;
+  size_t slot = static_cast<size_t>(hash_text(value_name, name_key_)) & mask;
   while (slots_[slot] != kNone && values_[slots_[slot]].name != value_name)
     slot = (slot + 1) & mask;
   return slot;
@@ -260,12 +261,15 @@ void Graph::replace_all_uses(ValueId value, ValueId replacement) {
   require(*this, replacement, "replace_all_uses");
   if (value == replacement) return;
   const auto index = static_cast<size_t>(value);
+  // All uses in an argument are replaced at once: a list may hold the value any number of times.
+  const Argument* done = nullptr;
   while (value_uses_[index].first != kNone) {
     const uint32_t slot = value_uses_[index].first;
     const uint32_t user = use_slots_[slot].user;
     Argument& argument = user == kNone ? outputs_[use_slots_[slot].index]
                                        : nodes_[user].inputs[use_slots_[slot].index].arg;
-    replace_value(argument, value, replacement);
+    if (&argument != done) replace_value(argument, value, replacement);
+    done = &argument;
     unlink_use(slot);
     append_use(slot, replacement);
   }

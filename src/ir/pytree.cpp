@@ -17,6 +17,8 @@ namespace {
 constexpr int kMaxTreeDepth = 200;
 // Real specs have a few hundred values; each node costs a few hundred bytes.
 constexpr size_t kMaxNodes = 100'000;
+// Each node of a named tuple is looked up among the classes. Real programs have a few.
+constexpr size_t kMaxNamedTuples = 1000;
 // The name of every leaf repeats the keys above it, so long keys would multiply memory.
 constexpr size_t kMaxPathBytes = 512;
 // Each level of the tree takes two levels of JSON.
@@ -276,6 +278,8 @@ Result<TreeSpec> parse_tree_spec(std::string_view json,
         fmt::format("tree spec: protocol {}, expected 1", printable(print_json(root->items[0]))),
         {}};
   }
+  if (namedtuples.size() > kMaxNamedTuples)
+    return too_large(fmt::format("more than {} classes of named tuples", kMaxNamedTuples));
   return TreeSpecReader(namedtuples).read(root->items[1], 1);
 }
 

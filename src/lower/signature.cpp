@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
+
+#include "base/hash/text_hash.h"
 
 namespace pt2 {
 namespace {
 
 // Maps the names of results before a pass to their current names.
-using Renamed = std::unordered_map<std::string, std::string>;
+using Renamed = TextMap<std::string, std::string>;
 
 // Updates the names in the specs. False if a value that the specs name no longer exists.
 bool follow(std::vector<ArgumentSpec>& specs, const Graph& graph, const Renamed& renamed) {

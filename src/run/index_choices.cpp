@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 #include <utility>
 
+#include "base/hash/text_hash.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "ops/bind.h"
@@ -96,7 +96,7 @@ int64_t count_differing(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 std::vector<IndexChoice> index_choices(const Program& program) {
-  std::unordered_map<std::string, IndexChoice> chosen;  // by the value's name
+  TextMap<std::string, IndexChoice> chosen;  // by the value's name
   const Graph& graph = program.graph;
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
@@ -120,7 +120,7 @@ std::vector<IndexChoice> index_choices(const Program& program) {
 
 std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs,
                                      const std::vector<IndexChoice>& choices) {
-  std::unordered_map<std::string, Tensor> known;
+  TextMap<std::string, Tensor> known;
   const auto learn = [&](const std::string& name, const Value& value) {
     const auto* tensor = value.get_if<Tensor>();
     if (tensor != nullptr &&

@@ -139,6 +139,17 @@ TEST(Symbols, LongSumsCostLinearTime) {
   EXPECT_EQ(*value, Number(int64_t{2'000'010}));
 }
 
+// A quotient has all operands of its dividend, so a chain of n quotients has n * n.
+TEST(Symbols, LongQuotientsAreBounded) {
+  std::string quotients = "s0", sums = "s0";
+  for (int i = 0; i < 20'000; ++i) quotients += "/s1", sums += "+s" + std::to_string(i);
+  for (int i = 0; i < 90; ++i) sums = "(" + sums + ")+s0";
+  ExprPool pool;
+  EXPECT_EQ(pool.parse(quotients).error().code, ErrorCode::limit);
+  EXPECT_EQ(pool.parse(sums).error().code, ErrorCode::limit);
+  EXPECT_TRUE(pool.parse("s0*s1*s2/s3/s4/2*(s0 + s1 + s2)/(s3*s4)"));
+}
+
 TEST(Symbols, EqualStructureIsOneNode) {
   ExprPool pool;
   const SpelledExpr* short_form = *pool.parse("s0 + 1");

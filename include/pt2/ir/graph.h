@@ -20,11 +20,11 @@
 
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -321,10 +321,11 @@ class Graph {
   std::vector<Argument> outputs_;
   std::vector<Graph> subgraphs_;
   // Hash table from name to value: open addressing with linear probing. A slot holds only the id;
-  // the name is in values_.
+  // the name is in values_. The hashes have a key, because files choose names.
   std::vector<uint32_t> slots_;  // the size is a power of two, or 0
   size_t indexed_ = 0;
-  std::unordered_map<std::string, size_t> last_number_;  // by name without its number
+  uint64_t name_key_;
+  std::map<std::string, size_t> last_number_;  // by name without its number
 };
 
 // Calls `visit(Graph&)` for the graph and for all graphs nested in it, each graph before those

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -145,7 +147,8 @@ class ExprPool {
   std::vector<const ExprNode*> symbols_;
   std::deque<SymbolAssumptions> assumptions_;  // by SymbolId
   std::deque<std::string> assumption_texts_;
-  std::unordered_map<std::string, std::unique_ptr<SpelledExpr>> spelled_;
+  std::map<std::string, std::unique_ptr<SpelledExpr>, std::less<>> spelled_;
+  const uint64_t key_;  // of the hashes of names
 };
 
 // Values of symbols, for one evaluation.

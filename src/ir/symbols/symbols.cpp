@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/hash/text_hash.h"
 #include "ir/number.h"
 #include "ir/symbols/symbols_internal.h"
 
@@ -16,7 +17,8 @@ void mix(size_t& hash, size_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
 }
 
-size_t hash_node(const ExprNode& node) {
+// Names are hashed with a key, because a file chooses them.
+size_t hash_node(const ExprNode& node, uint64_t key) {
   size_t hash = static_cast<size_t>(node.op);
   mix(hash, node.number.index());
   if (const auto* rational = std::get_if<Rational>(&node.number)) {
@@ -25,7 +27,7 @@ size_t hash_node(const ExprNode& node) {
   } else {
     mix(hash, std::hash<double>()(to_double(node.number)));
   }
-  mix(hash, std::hash<std::string>()(node.name));
+  if (!node.name.empty()) mix(hash, static_cast<size_t>(hash_text(node.name, key)));
   for (Expr arg : node.args) mix(hash, std::hash<const void*>()(arg.operator->()));
   return hash;
 }
@@ -92,7 +94,7 @@ Expr ExprPool::intern_locked(ExprNode node) {
     node.size = add_saturating(node.size, arg->size);
   }
   PT2_CHECK(node.depth <= kMaxDepth);
-  const size_t hash = hash_node(node);
+  const size_t hash = hash_node(node, key_);
   const auto [first, last] = index_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     if (same_node(*it->second, node)) return Expr(it->second);
@@ -117,13 +119,13 @@ Expr ExprPool::symbol(std::string_view name, std::string_view assumptions) {
   return symbol;
 }
 
-ExprPool::ExprPool() = default;
+ExprPool::ExprPool() : key_(unforeseen_key(this)) {}
 ExprPool::~ExprPool() = default;
 
 Result<const SpelledExpr*> ExprPool::parse(std::string_view text) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = spelled_.find(std::string(text));
+    const auto found = spelled_.find(text);
     if (found != spelled_.end()) return static_cast<const SpelledExpr*>(found->second.get());
   }
   PT2_TRY(Expr expr, parse_expr(text, *this));
@@ -136,7 +138,7 @@ Result<const SpelledExpr*> ExprPool::parse(std::string_view text) {
 std::optional<SymbolId> ExprPool::find_symbol(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   ExprNode wanted{.op = ExprOp::symbol, .name = std::string(name)};
-  const auto [first, last] = index_.equal_range(hash_node(wanted));
+  const auto [first, last] = index_.equal_range(hash_node(wanted, key_));
   for (auto it = first; it != last; ++it) {
     if (same_node(*it->second, wanted)) return it->second->symbol;
   }

@@ -48,7 +48,7 @@ class Parser {
  public:
   // `sources` receives the sources of a guard; null when parsing an expression.
   Parser(std::string_view text, ExprPool& pool, std::vector<GuardSource>* sources)
-      : lexer_(text), pool_(pool), guard_(sources) {}
+      : lexer_(text), pool_(pool), guard_(sources), left_to_copy_(kMostCopies * text.size()) {}
 
   Result<Expr> parse() {
     PT2_TRY_VOID(advance());
@@ -63,6 +63,10 @@ class Parser {
   }
 
  private:
+  // A quotient has the operands of its dividend, and a sum those of a sum in parentheses. So
+  // a/b/c/… takes quadratic space and time without this bound: copied operands for each character.
+  static constexpr size_t kMostCopies = 4;
+
   struct DepthGuard {
     explicit DepthGuard(int& counter) : depth(counter) { ++depth; }
     ~DepthGuard() { --depth; }
@@ -137,6 +141,15 @@ class Parser {
     return product(Number(int64_t{-1}), {}, operand);
   }
 
+  Result<void> count_copies(size_t operands) {
+    if (operands > left_to_copy_)
+      return Error{ErrorCode::limit,
+                   "an expression divides products, or nests sums, of too many operands",
+                   {}};
+    left_to_copy_ -= operands;
+    return {};
+  }
+
   // Returns coefficient * factors * operand. Merges the operand's factors and coefficient in,
   // because sympy keeps one number in front of a product.
   Result<Expr> product(Number coefficient, std::vector<Expr> factors, Expr operand) {
@@ -146,6 +159,7 @@ class Parser {
       PT2_TRY(coefficient, multiply(coefficient, rest[0]->number));
       rest = rest.subspan(1);
     }
+    if (rest.size() > 1) PT2_TRY_VOID(count_copies(rest.size()));
     factors.insert(factors.begin(), rest.begin(), rest.end());
     if (coefficient != Number(int64_t{1}) || factors.empty()) {
       PT2_TRY(Expr number, literal(coefficient));
@@ -224,6 +238,7 @@ class Parser {
     }
     if (chain.operands.empty()) {
       chain.op = op;
+      if (left->op == op) PT2_TRY_VOID(count_copies(left->args.size()));
       chain.operands = left->op == op ? left->args : std::vector<Expr>{left};
     }
     chain.operands.push_back(right);
@@ -632,6 +647,7 @@ class Parser {
   std::vector<GuardSource>* guard_;
   std::unordered_set<SymbolId> known_sources_;  // of guard_, which may be as many as the file has
   Token current_;
+  size_t left_to_copy_;
   std::string_view unsupported_;  // a method of an input that this version does not know
   int depth_ = 0;
 };

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/hash/text_hash.h"
 #include "lower/decompose/numbers.h"
 #include "lower/decompose/other_strides.h"
 #include "lower/decompose/recorder.h"
@@ -24,7 +24,7 @@ struct GraphState {
   std::map<const ExprNode*, ValueId> numbers{};
   // The names of nodes that are not named after their result, with the suffix of the next node of
   // that name. Many nodes with one name thus cost constant time each.
-  std::unordered_map<std::string, size_t> node_names{};
+  TextMap<std::string, size_t> node_names{};
   OtherStrides other_strides{};
   bool is_nested = false;
   std::optional<WrittenMemory> written{};  // of the graph, from the first question about it on
