@@ -124,9 +124,8 @@ class InputCheck {
     if (symbols.size() != 1 || bindings_.find(symbols[0]) != nullptr || !is_polynomial(expr))
       return {};
     const auto value_at = [&](int64_t number) {
-      SymbolBindings trial;
-      trial.bind(symbols[0], number);
-      return evaluate_integer(expr, trial);
+      trial_.bind(symbols[0], number);
+      return evaluate_integer(expr, trial_);
     };
     const auto first = value_at(1), second = value_at(2), third = value_at(3);
     int64_t slope = 0, next_slope = 0, rest = 0;
@@ -225,6 +224,8 @@ class InputCheck {
   const Program& program_;
   std::span<const std::string> names_;
   SymbolBindings bindings_;
+  // For expressions of one symbol. New bindings for each would have room for all symbols.
+  SymbolBindings trial_;
   std::vector<PendingSize> pending_;
   std::vector<std::pair<Expr, std::string>> places_;
 };

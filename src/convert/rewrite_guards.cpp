@@ -1,4 +1,6 @@
 // Rewrites guards to a form that the release that loads the program can check.
+#include <algorithm>
+
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
@@ -43,6 +45,18 @@ class GuardReader {
         paths_(guard_paths(program)),
         specs_(program.signature.user_inputs()),
         ranges_(program.range_constraints) {}
+
+  // False if the guards examined so far, with the recorded sizes in place of their sources, may
+  // have been too large together: many guards may read one long expression, each many times.
+  bool may_examine(const Guard& guard) {
+    constexpr size_t kMostExamined = 2'000'000;
+    size_t largest = 1;
+    for (const GuardSource& source : guard.sources)
+      if (const Expr known = value_of(source)) largest = std::max(largest, known->size);
+    examined_ += std::min(guard.expr->size, kMostExamined) * std::min(largest, kMostExamined);
+    examined_ = std::min(examined_, kMostExamined + 1);
+    return examined_ <= kMostExamined;
+  }
 
   // True if the recorded sizes and the ranges of their symbols already imply the guard.
   bool is_implied(const Guard& guard) const {
@@ -118,6 +132,7 @@ class GuardReader {
   std::vector<std::string> paths_;
   std::vector<ArgumentSpec> specs_;
   SymbolRanges ranges_;
+  size_t examined_ = 0;
 };
 
 }  // namespace
@@ -126,7 +141,7 @@ Result<void> rewrite_guards(Converter& converter) {
   Program& program = converter.program;
   if (program.guards_code.empty()) return {};
   const bool has_field = converter.to >= kFirstWithGuards;
-  const GuardReader reader(program);
+  GuardReader reader(program);
   // New nodes go after the nodes of earlier guards and before all other nodes.
   const auto nodes = program.graph.nodes();
   const AssertionPlace front{.before = nodes.empty() ? std::nullopt : std::optional(nodes.front()),
@@ -145,7 +160,7 @@ Result<void> rewrite_guards(Converter& converter) {
         continue;
       }
     }
-    if (guard) {
+    if (guard && reader.may_examine(*guard)) {
       const bool is_implied = reader.is_implied(*guard);
       if (!is_implied) {
         auto asserted = assert_guard(converter, *guard, find, front);

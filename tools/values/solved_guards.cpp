@@ -84,8 +84,17 @@ class Solver {
     return found;
   }
 
+  // Returns the number of expression nodes that one evaluation of the guard visits.
+  size_t cost_of(size_t i) const {
+    size_t cost = std::min(guards_[i]->expr->size, kMostEvaluated);
+    for (const GuardSource& source : guards_[i]->sources)
+      if (const SymInt* size = recorded(source); size != nullptr && size->is_symbolic())
+        cost += std::min(size->expr()->size, kMostEvaluated);
+    return cost;
+  }
+
   std::optional<bool> holds(size_t i, SymbolId symbol, int64_t value) {
-    const size_t cost = guards_[i]->expr->size;
+    const size_t cost = cost_of(i);
     if (cost > left_to_evaluate_) return std::nullopt;
     left_to_evaluate_ -= cost;
     SymbolBindings bindings;
@@ -115,7 +124,7 @@ class Solver {
     const int64_t high = range.max.value_or(INT64_MAX);
     const int64_t end = high - low < kTried ? high : low + kTried - 1;
     size_t cost = 0;
-    for (const size_t i : places) cost += std::min(guards_[i]->expr->size, kMostEvaluated);
+    for (const size_t i : places) cost += cost_of(i);
     if (cost > left_to_evaluate_ / kTried) return std::nullopt;
     std::vector<int64_t> sizes;
     const auto allowed = [&](int64_t size) -> std::optional<bool> {

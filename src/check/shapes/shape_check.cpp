@@ -127,10 +127,13 @@ bool is_symbolic(const GraphValue& value) {
 
 bool is_unknown(const SymInt& number) { return number.is_symbolic() && !number.hint(); }
 
-// Faster than free_symbols, because it makes no list: many nodes may read one long expression.
-bool contains(Expr expr, SymbolId symbol) {
+// True if the expression has the symbol, or if `left` more parts do not tell. Many nodes may read
+// one long expression.
+bool may_contain(Expr expr, SymbolId symbol, size_t& left) {
+  if (left == 0) return true;
+  --left;
   if (expr.is_symbol()) return expr->symbol == symbol;
-  return std::ranges::any_of(expr->args, [&](Expr arg) { return contains(arg, symbol); });
+  return std::ranges::any_of(expr->args, [&](Expr arg) { return may_contain(arg, symbol, left); });
 }
 
 // Compares integers and booleans exactly. Floats may differ by rounding. Nothing if the types
@@ -282,11 +285,12 @@ void ShapeCheck::compare(size_t index, ValueId id, const Value& computed, const 
 // does not tell how the size follows from the numbers.
 bool ShapeCheck::is_made_here(const SymInt& size) const {
   if (!is_unknown(size) || !size.expr().is_symbol()) return false;
+  size_t left = 8192;  // parts of expressions; those of real operands have far fewer
   bool is_operand = false;
   for (const NamedArgument& input : node_.inputs)
     for_each_value(input.arg, [&](ValueId id) {
       for_each_symbolic(graph_.value(id), [&](const auto& number) {
-        is_operand = is_operand || contains(number.expr(), size.expr()->symbol);
+        is_operand = is_operand || may_contain(number.expr(), size.expr()->symbol, left);
       });
     });
   return !is_operand;

@@ -105,7 +105,12 @@ class Search {
         random_(symbols_) {
     for (ShapeCheck* node : nodes) nodes_.push_back({node, node->weight()});
     constexpr size_t kShort = 64;  // characters, as in ShapeCheck::weight
-    for (const SourcedGuard& each : guards_) conditions_ += each.guard.text.size();
+    for (const SourcedGuard& each : guards_) {
+      conditions_ += each.guard.text.size();
+      // Many guards may read one long expression.
+      for (const Expr source : each.sources)
+        if (source) conditions_ += source->size;
+    }
     for (const RangeConstraint& constraint : program.range_constraints)
       if (constraint.key != nullptr) conditions_ += constraint.key->text.size();
     conditions_ /= kShort;
