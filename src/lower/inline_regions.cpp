@@ -2,6 +2,7 @@
 // mode, and regions of an autocast that casts nothing.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
@@ -96,12 +97,9 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
 // Inserts a region's nodes before its call, and removes the call.
 class Inliner {
  public:
-  Inliner(Graph& graph, GraphNames& names, NodeId call, const RegionCall& region)
-      : graph_(graph),
-        names_(names),
-        call_(call),
-        region_(region),
-        inner_(graph.subgraph(region.region)) {}
+  // `inner` is the graph of the region.
+  Inliner(Graph& graph, GraphNames& names, NodeId call, const RegionCall& region, Graph inner)
+      : graph_(graph), names_(names), call_(call), region_(region), inner_(std::move(inner)) {}
 
   void run() {
     const std::vector<NamedArgument> passed = graph_.node(call_).inputs;
@@ -165,7 +163,7 @@ class Inliner {
   GraphNames& names_;
   const NodeId call_;
   const RegionCall& region_;
-  const Graph inner_;  // a copy: the nested graph may move
+  const Graph inner_;
   std::unordered_map<ValueId, Argument> outer_;
 };
 
@@ -192,12 +190,20 @@ void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResul
                           [&](SubgraphId region) { casts[static_cast<size_t>(region)] = true; });
   for (size_t i = 0; i < casts.size(); ++i)
     inline_calls(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), regions, casts[i], result);
+  std::vector<size_t> uses(graph.subgraphs().size());
+  for (const NodeId id : nodes)
+    for (const NamedArgument& input : graph.node(id).inputs)
+      for_each_subgraph(input.arg, [&](SubgraphId each) { ++uses[static_cast<size_t>(each)]; });
   GraphNames names(graph);
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
     if (!is_inlined(graph, node, regions, autocast_around)) continue;
     if (const auto call = region_call(graph, node)) {
-      Inliner(graph, names, id, *call).run();
+      // The last call takes the region's graph out of this one. Otherwise copies of this graph
+      // would hold both the region and its inlined nodes: twice as much at each level of nesting.
+      Graph& region = graph.subgraph(call->region);
+      const bool is_last = --uses[static_cast<size_t>(call->region)] == 0;
+      Inliner(graph, names, id, *call, is_last ? std::exchange(region, Graph()) : region).run();
       result.changed = true;
     } else {
       result.failures.push_back(

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/hash/text_hash.h"
 #include "ir/graph_place.h"
 #include "lower/functional/functionalize.h"
 #include "lower/signature.h"
@@ -47,27 +48,27 @@ void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& 
   graph.set_outputs(std::move(outputs));
 }
 
-// True if the signature already writes this result back; that write happens after all others.
-bool is_there(const GraphSignature& signature, const OutputSpec& written) {
-  return std::ranges::any_of(signature.output_specs, [&](const OutputSpec& each) {
-    return each.kind == written.kind && each.target == written.target;
-  });
-}
-
 // Puts the results that are written back first, in the order of the inputs.
 void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
   std::vector<OutputSpec> specs;
   std::vector<Argument> outputs;
+  TextMap<std::string_view, const InputSpec*> inputs;
+  for (const InputSpec& input : program.signature.input_specs)
+    inputs.try_emplace(input.arg.name, &input);
+  // What the signature already writes back; those writes happen after all others.
+  std::set<std::pair<OutputKind, std::optional<std::string>>> there;
+  for (const OutputSpec& each : program.signature.output_specs)
+    there.emplace(each.kind, each.target);
   for (const FunctionalGraph::Mutation& each : mutations) {
     const std::string& name = program.graph.value(each.input).name;
-    const auto spec = std::ranges::find(program.signature.input_specs, name,
-                                        [](const InputSpec& input) { return input.arg.name; });
-    if (spec == program.signature.input_specs.end()) continue;
+    const auto found = inputs.find(name);
+    if (found == inputs.end()) continue;
+    const InputSpec* spec = found->second;
     const bool is_user_input = spec->kind == InputKind::user_input;
     OutputSpec written{.kind = kind_of_mutation(spec->kind),
                        .arg = {.name = program.graph.value(each.value).name},
                        .target = is_user_input ? name : spec->target};
-    if (is_there(program.signature, written)) continue;
+    if (there.contains({written.kind, written.target})) continue;
     specs.push_back(std::move(written));
     outputs.emplace_back(each.value);
   }
