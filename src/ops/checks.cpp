@@ -86,6 +86,15 @@ Result<void> check_dense_gradient(bool sparse) {
   return {};
 }
 
+Result<void> check_real_rank(int64_t rank) {
+  constexpr int64_t kMost = 128;
+  if (rank <= kMost) return {};
+  return Error{ErrorCode::limit,
+               "found a tensor of " + std::to_string(rank) + " dims, expected at most " +
+                   std::to_string(kMost),
+               ""};
+}
+
 Result<void> check_max_rank(const Tensor& tensor) {
   if (tensor.dim() > 64) return found_expected("self", tensor.type_text(), "at most 64 dims");
   return {};

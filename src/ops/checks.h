@@ -27,6 +27,9 @@ Result<void> check_index_dtype(const Tensor& tensor, std::string_view what);
 Result<void> check_writable(const Tensor& tensor, std::string_view what);
 // Error `unsupported` if `sparse`: the caller asks for a sparse gradient.
 Result<void> check_dense_gradient(bool sparse);
+// Error `limit` if the tensor has more dims than any real one. A value takes memory and time for
+// each, and a file could record hundreds of thousands.
+Result<void> check_real_rank(int64_t rank);
 // Error if the tensor has more than 64 dimensions: PyTorch keeps dims in a bit set.
 Result<void> check_max_rank(const Tensor& tensor);
 

@@ -7,6 +7,7 @@
 
 #include "base/memory_account.h"
 #include "base/platform.h"
+#include "ops/checks.h"
 #include "ops/forms/out_forms.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -241,6 +242,14 @@ Result<void> check_extent(const Value& value) {
   return {};
 }
 
+Result<void> check_ranks(std::span<const Value> values) {
+  for (const Value& value : values) {
+    if (const auto* tensor = value.get_if<Tensor>()) PT2_TRY_VOID(check_real_rank(tensor->dim()));
+    if (const auto* list = value.get_if<Value::List>()) PT2_TRY_VOID(check_ranks(*list));
+  }
+  return {};
+}
+
 // True if the operator only returns views: it reads no elements.
 bool only_views(const Operator& op) {
   return is_view(op.signature()) && op.form == Operator::Form::as_written;
@@ -296,6 +305,24 @@ Result<std::vector<Value>> dispatch_with(const Object& generator, const Operator
 
 }  // namespace
 
+namespace {
+
+// The cost of the items of lists, in elements: each is copied, and tensors are made. A list may
+// have a million views, or tensors without elements.
+uint64_t work_of_items(std::span<const Value> values) {
+  constexpr uint64_t kTensor = 128, kOther = 8;
+  uint64_t out = 0;
+  for (const Value& value : values) {
+    const auto* list = value.get_if<Value::List>();
+    if (list == nullptr) continue;
+    for (const Value& item : *list) out += item.is<Tensor>() ? kTensor : kOther;
+    out += work_of_items(*list);
+  }
+  return out;
+}
+
+}  // namespace
+
 uint64_t elements_of(std::span<const Value> values) {
   uint64_t out = 0;
   for (const Value& value : values) {
@@ -320,7 +347,14 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
   const AllocationLimit limit(context.max_tensor_bytes);
   const Object* generator = find_generator(op, arguments);
   return within_memory([&]() -> Result<std::vector<Value>> {
-    if (only_views(op)) return dispatch(op, context, arguments);
+    MemoryAccount::count_work(work_of_items(arguments));
+    PT2_TRY_VOID(check_ranks(arguments));
+    if (only_views(op)) {
+      PT2_TRY(std::vector<Value> views, dispatch(op, context, arguments));
+      PT2_TRY_VOID(check_ranks(views));
+      MemoryAccount::count_work(work_of_items(views));
+      return views;
+    }
     const uint64_t draws = op.may_draw() ? kDrawWork : 0;
     MemoryAccount::count_work(
         saturating_product(elements_of(arguments), kElementWork + op.def->facts.work + draws));
@@ -328,6 +362,8 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
                                             ? dispatch(op, context, arguments)
                                             : dispatch_with(*generator, op, context, arguments));
     MemoryAccount::count_work(saturating_product(elements_of(results), kElementWork + draws));
+    MemoryAccount::count_work(work_of_items(results));
+    PT2_TRY_VOID(check_ranks(results));
     return results;
   });
 }

@@ -1,6 +1,7 @@
 #include "pt2/model.h"
 
 #include "ir/values/record.h"
+#include "ops/checks.h"
 #include "pt2/ir/type_text.h"
 #include "run/call_budget.h"
 #include "run/model_shared.h"
@@ -84,6 +85,19 @@ Result<void> check_signature_fits(const Program& program) {
       signature.output_specs.size() == program.graph.outputs().size())
     return {};
   return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+}
+
+// Inputs and weights have the recorded ranks, and operators check those of their results.
+Result<void> check_ranks(const Program& program) {
+  const Graph& graph = program.graph;
+  for (const Argument& input : graph.inputs()) {
+    const auto* id = input.get_if<ValueId>();
+    const TensorMeta* record = id != nullptr ? graph.value(*id).tensor() : nullptr;
+    if (record == nullptr) continue;
+    if (Result<void> fits = ops::check_real_rank(std::ssize(record->sizes)); !fits)
+      return at(std::move(fits).error(), "input '" + graph.value(*id).name + "'");
+  }
+  return {};
 }
 
 // PyTorch also loads a weight that differs from the program's record, and computes whatever the
@@ -172,6 +186,7 @@ Result<Model> run::make_model(std::shared_ptr<const Package> package, const Load
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, package->payloads(options.model));
   PT2_TRY(const auto unwrapped, unwrap_subclasses(*program, *payloads));
   if (unwrapped != nullptr) program = &unwrapped->program;
+  PT2_TRY_VOID(check_ranks(*program));
   auto shared = std::make_shared<Model::Shared>(std::move(package), *program, options);
   shared->unwrapped = unwrapped;
   PT2_TRY_VOID(find_weights(*shared, options, source));

@@ -5,6 +5,8 @@
 
 #include "ir/values/constant_value.h"
 #include "ops/bind.h"
+#include "ops/checks.h"
+#include "ops/shape/pieces.h"
 #include "pt2/limits.h"
 
 namespace pt2::check {
@@ -27,6 +29,7 @@ std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& 
   const auto dtype = meta.dtype.dtype();
   if (!dtype || (meta.layout != Layout::strided && layouts == Layouts::strided))
     return std::nullopt;
+  if (!ops::check_real_rank(std::ssize(meta.sizes))) return std::nullopt;
   Sizes sizes;
   sizes.reserve(meta.sizes.size());
   // Sizes of 0 count as 1, because products of the other sizes must not overflow either.
@@ -90,9 +93,12 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
   }
   Value::List items;
   items.reserve(list->items.size());
+  int64_t dims = 0;
   for (const Argument& item : list->items) {
     PT2_TRY(std::optional<Value> value, abstract_value(graph, item, abstraction));
     if (!value) return std::optional<Value>();
+    if (const auto* tensor = value->get_if<Tensor>()) dims += tensor->dim();
+    PT2_TRY_VOID(ops::check_dims_together(dims));
     items.push_back(*std::move(value));
   }
   return std::optional<Value>(Value(std::move(items)));

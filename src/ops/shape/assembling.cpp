@@ -62,6 +62,7 @@ int64_t choices(int64_t n, int64_t r, int64_t most) {
 Result<Tensors> split_sizes(const Tensor& self, const Sizes& sizes, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY_VOID(check_pieces(std::ssize(sizes), self.dim()));
   Tensors out;
   int64_t start = 0;
   for (int64_t size : sizes) {
@@ -81,7 +82,7 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
   if (split_size < 0 || (split_size == 0 && length != 0))
     return operator_error("split_size: found " + std::to_string(split_size) +
                           ", expected 1 or more");
-  PT2_TRY_VOID(check_pieces(split_size == 0 ? 1 : length / split_size));
+  PT2_TRY_VOID(check_pieces(split_size == 0 ? 1 : length / split_size, self.dim()));
   Sizes sizes;
   for (int64_t rest = length; rest > 0; rest -= sizes.back())
     sizes.push_back(std::min(rest, split_size));
@@ -92,6 +93,7 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
 Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY_VOID(check_pieces(std::ssize(indices), self.dim()));
   Tensors out;
   int64_t start = 0;
   for (size_t i = 0; i <= indices.size(); ++i) {
@@ -108,7 +110,7 @@ Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim
   if (sections < 1)
     return operator_error("sections: found " + std::to_string(sections) + ", expected 1 or more");
   const int64_t length = self.size(at);
-  PT2_TRY_VOID(check_pieces(sections));
+  PT2_TRY_VOID(check_pieces(sections, self.dim()));
   Sizes sizes;
   for (int64_t i = 0; i < sections; ++i)
     sizes.push_back(length / sections + (i < length % sections ? 1 : 0));

@@ -11,6 +11,7 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/shape/pieces.h"
 #include "ops/shape/positions.h"
 #include "ops/shape/view.h"
 
@@ -465,6 +466,7 @@ Result<Tensors> meshgrid_indexing(Emitter& e, const Tensors& tensors, const std:
   if (indexing != "ij" && indexing != "xy")
     return operator_error("found indexing '" + indexing + "', expected 'ij' or 'xy'");
   if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  PT2_TRY_VOID(check_pieces(std::ssize(tensors), std::ssize(tensors)));
   Tensors lines = tensors;
   const bool swaps = indexing == "xy" && lines.size() > 1;
   if (swaps) std::swap(lines[0], lines[1]);

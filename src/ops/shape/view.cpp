@@ -381,6 +381,7 @@ Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims
 Result<std::vector<Tensor>> split_with_sizes(const Tensor& self, const std::vector<int64_t>& sizes,
                                              int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  PT2_TRY_VOID(check_pieces(std::ssize(sizes), self.dim()));
   std::vector<Tensor> out;
   int64_t start = 0;
   for (int64_t size : sizes) {
@@ -404,7 +405,7 @@ Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_
     return operator_error("found split_size " + std::to_string(split_size) +
                           ", expected 1 or more");
   if (split_size == 0) return std::vector<Tensor>{self};
-  PT2_TRY_VOID(check_pieces(size / split_size));
+  PT2_TRY_VOID(check_pieces(size / split_size, self.dim()));
   std::vector<Tensor> out;
   for (int64_t start = 0; start == 0 || start < size; start += split_size) {
     PT2_TRY(Tensor piece, slice(self, at, start, start + std::min(split_size, size - start), 1));
@@ -416,7 +417,7 @@ Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_
 
 Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  PT2_TRY_VOID(check_pieces(self.size(at)));
+  PT2_TRY_VOID(check_pieces(self.size(at), self.dim()));
   std::vector<Tensor> out;
   for (int64_t i = 0; i < self.size(at); ++i) {
     PT2_TRY(Tensor piece, select(self, at, i));
@@ -466,6 +467,7 @@ Result<Tensors> broadcast_tensors(Emitter& e, const Tensors& tensors) {
   std::vector<Sizes> sizes;
   for (const Tensor& tensor : tensors) sizes.push_back(tensor.sizes());
   PT2_TRY(const Sizes common, broadcast_sizes(sizes));
+  PT2_TRY_VOID(check_pieces(std::ssize(tensors), std::ssize(common)));
   Tensors out;
   for (const Tensor& tensor : tensors) {
     PT2_TRY(Tensor view, e(aten<"expand.default">, {tensor, common}));
@@ -519,10 +521,10 @@ Result<Tensors> chunk(Emitter& e, const Tensor& self, int64_t chunks, int64_t di
     return operator_error("found " + std::to_string(chunks) + " chunks, expected 1 or more");
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   const int64_t size = self.size(at);
-  if (size == 0) PT2_TRY_VOID(check_pieces(chunks));
+  if (size == 0) PT2_TRY_VOID(check_pieces(chunks, self.dim()));
   Sizes sizes(static_cast<size_t>(size == 0 ? chunks : 0), 0);
   const int64_t length = size / chunks + (size % chunks != 0 ? 1 : 0);
-  if (size > 0) PT2_TRY_VOID(check_pieces(size / length));
+  if (size > 0) PT2_TRY_VOID(check_pieces(size / length, self.dim()));
   for (int64_t rest = size; rest > 0; rest -= length) sizes.push_back(std::min(rest, length));
   return e.pieces(aten<"split_with_sizes.default">, {self, sizes, at});
 }
@@ -531,7 +533,7 @@ Result<Tensors> tensor_split(Emitter& e, const Tensor& self, int64_t sections, i
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   if (sections <= 0)
     return operator_error("found " + std::to_string(sections) + " sections, expected 1 or more");
-  PT2_TRY_VOID(check_pieces(sections));
+  PT2_TRY_VOID(check_pieces(sections, self.dim()));
   const int64_t size = self.size(at);
   Sizes sizes;
   for (int64_t i = 0; i < sections; ++i)

@@ -186,6 +186,9 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
     return ops::operator_error("the graph takes " + std::to_string(program.inputs().size()) +
                                " inputs, found " + std::to_string(inputs.size()));
   if (!nested.empty()) executor.run_nested_by(std::make_shared<NestedPlans>(*this, workspace));
+  PT2_TRY_VOID(
+      executor.count_work(Executor::kValueWork * program.value_count() +
+                          Executor::kHandedWork * (constants.size() + program.outputs().size())));
   Frame frame(program, written, executor, workspace, recording);
   if (call.outputs != nullptr && recording == nullptr) {
     std::vector<std::pair<ValueId, Tensor>> places;

@@ -8,6 +8,7 @@
 #include "ir/values/constant_value.h"
 #include "ir/values/record.h"
 #include "ops/bind.h"
+#include "ops/shape/pieces.h"
 #include "pt2/ir/type_text.h"
 #include "run/reference/vmap.h"
 
@@ -57,8 +58,11 @@ Result<Value> evaluate_argument(const Argument& argument, const std::vector<Valu
   if (const auto* list = argument.get_if<ArgumentList>()) {
     Value::List items;
     items.reserve(list->items.size());
+    int64_t dims = 0;
     for (const Argument& item : list->items) {
       PT2_TRY(Value value, evaluate_argument(item, values));
+      if (const auto* tensor = value.get_if<Tensor>()) dims += tensor->dim();
+      PT2_TRY_VOID(ops::check_dims_together(dims));
       items.push_back(std::move(value));
     }
     return Value(std::move(items));
@@ -74,6 +78,7 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
                                std::to_string(inputs.size()));
   // Checked here as well, because the body of a loop may have no node.
   PT2_TRY_VOID(cancellation_.check());
+  PT2_TRY_VOID(count_work(kValueWork * graph.value_count() + kHandedWork * graph.outputs().size()));
   std::vector<Value> values(graph.value_count());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (const auto* id = graph.inputs()[i].get_if<ValueId>())

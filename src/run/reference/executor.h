@@ -76,6 +76,8 @@ class Executor {
   static constexpr uint64_t kNodeWork = 512;
   // The cost of a value that a nested graph takes or returns, in elements.
   static constexpr uint64_t kHandedWork = 128;
+  // The cost of room for a value of a graph, used or not, in elements.
+  static constexpr uint64_t kValueWork = 4;
   // Must be called before a node runs, and for the elements of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);
