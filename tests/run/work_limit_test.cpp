@@ -85,6 +85,8 @@ TEST(WorkLimit, LoopsCountThatSizesDoNotShow) {
       {"sort.default", {{60000}}, {}},
       {"_standard_gamma.default", {{15000}}, {}},
       {"tan.default", {{150000}}, {}},
+      {"mvlgamma.default", {{100}}, {Argument(int64_t{100'000})}},
+      {"fft_fft.default", {{50'021}}, {}},
   };
   for (const Call& call : calls)
     for (const bool planned : {false, true})

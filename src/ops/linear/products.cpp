@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -274,7 +275,7 @@ Result<Tensor> multiply_chain(Emitter& e, const Tensors& matrices, const Splits&
   return e(aten<"mm.default">, {left, right});
 }
 Result<Tensor> multi_dot(Emitter& e, const Tensors& tensors) {
-  constexpr size_t kMost = 1000;
+  constexpr size_t kMost = 100;  // finding the order takes the third power of steps
   if (tensors.size() < 2 || tensors.size() > kMost)
     return operator_error("tensors: found " + std::to_string(tensors.size()) + ", expected 2 to " +
                           std::to_string(kMost));
@@ -291,6 +292,8 @@ Result<Tensor> multi_dot(Emitter& e, const Tensors& tensors) {
     }
     PT2_TRY_VOID(check_rank(matrix, 2, "tensors"));
   }
+  const auto count = std::ssize(matrices);
+  MemoryAccount::count_loops({count, count, count}, 6);
   const auto product =
       multiply_chain(e, matrices, cheapest_splits(matrices), 0, matrices.size() - 1);
   return e(aten<"view.default">, {product, sizes});

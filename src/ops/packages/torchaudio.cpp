@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
@@ -33,6 +34,7 @@ template <class T>
 void filter(const Tensor& windows, const Tensor& coefficients, Tensor& waveform) {
   const int64_t rows = windows.size(0) * windows.size(1);
   const int64_t order = coefficients.size(1);
+  MemoryAccount::count_loops({rows, windows.size(2), order}, 1);
   for (int64_t row = 0; row < rows; ++row)
     filter_row(windows.data<T>() + row * windows.size(2), windows.size(2),
                coefficients.data<T>() + row % windows.size(1) * order, order,

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "base/platform.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -429,6 +430,8 @@ Result<Meta> mvlgamma_meta(const Tensor& self, int64_t p) {
   return real_fraction_of_self(self);
 }
 void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {
+  constexpr int64_t kWorkOfLogarithm = 16;
+  MemoryAccount::count_loops({out.numel(), p, kWorkOfLogarithm}, 1);
   const auto dims = static_cast<double>(p);
   with_float_compute_type(out.dtype(), [&]<class C>() {
     elementwise<C>(

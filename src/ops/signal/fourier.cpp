@@ -1,6 +1,7 @@
 // Fourier transforms of tensors: the primitives of decomposed programs, and torch.fft, stft and
 // istft composed of them.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "ops/checks.h"
@@ -58,9 +59,16 @@ Dtype part_dtype(Dtype dtype) {
   return dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32;
 }
 
+// Counts transforms of lines of n numbers, at the cost of lengths without small prime factors.
+void count_lines(int64_t numbers, int64_t n) {
+  const auto levels = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(n)));
+  MemoryAccount::count_loops({numbers, levels, 2}, 1);
+}
+
 // Transforms every line of a row-major complex tensor along `dim`.
 void transform_lines(Tensor& work, int64_t dim, bool forward, double scale) {
   const int64_t n = work.size(dim);
+  count_lines(work.numel(), n);
   const int64_t stride = work.stride(dim);
   with_part_type(work.dtype(), [&]<class T>() {
     const DiscreteFourier<T> fourier(n, forward);
@@ -184,6 +192,7 @@ Result<void> r2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   const Tensor lines = to_dense(dim_last(self, last), self.dtype(), part_dtype(out.dtype()));
   Tensor target = dim_last(out, last);
   Tensor work = row_major_result(target);
+  count_lines(lines.numel(), n);
   if (work.numel() > 0)
     with_part_type(out.dtype(), [&]<class T>() {
       const RealFourier<T> fourier(n, true);
@@ -236,6 +245,7 @@ Result<void> c2r(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   transform_dims_of(half, others, 1, false);
   Tensor target = dim_last(out, last);
   Tensor lines = row_major_result(target);
+  count_lines(lines.numel(), last_dim_size);
   if (lines.numel() > 0)
     with_part_type(out.dtype(), [&]<class T>() {
       const RealFourier<T> fourier(last_dim_size, false);
