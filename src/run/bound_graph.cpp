@@ -232,9 +232,16 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
   const Graph& graph = *bound.graph;
   std::vector<Roots> roots(graph.value_count());
   std::vector<bool> written(graph.inputs().size(), false);
+  std::vector<uint32_t> inputs;
   for (uint32_t i = 0; i < graph.inputs().size(); ++i)
-    if (const auto* id = graph.inputs()[i].get_if<ValueId>())
+    if (const auto* id = graph.inputs()[i].get_if<ValueId>()) {
       roots[static_cast<size_t>(*id)] = std::make_shared<const std::vector<uint32_t>>(1, i);
+      inputs.push_back(i);
+    }
+  // Joined lists may have this many inputs together. Values beyond it are taken to share all
+  // inputs.
+  size_t left = size_t{1} << 24;
+  const auto every_input = std::make_shared<const std::vector<uint32_t>>(std::move(inputs));
 
   for (const BoundNode& node : bound.nodes) {
     const bool may_alias = may_return_arguments(node);
@@ -256,7 +263,11 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
         if (may_alias && seen.insert(own.get()).second) shared.push_back(own);
       });
     }
-    const Roots all = joined_roots(shared);
+    size_t joined = 0;
+    for (const Roots& list : shared) joined += list->size();
+    const bool is_short = shared.size() < 2 || joined <= left;
+    if (is_short && shared.size() > 1) left -= joined;
+    const Roots all = is_short ? joined_roots(shared) : every_input;
     for (const Argument& output : node.node->outputs)
       for_each_value(output, [&](ValueId id) { roots[static_cast<size_t>(id)] = all; });
     for (const ValueId id : node.released) roots[static_cast<size_t>(id)] = nullptr;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/memory_account.h"
+#include "check/shapes/abstract_value.h"
 #include "check/shapes/shape_check.h"
 #include "check/shapes/symbol_samples.h"
 #include "run/plan/planner.h"
@@ -43,15 +44,12 @@ class SymbolChoices {
   bool are_refused(const Graph& graph, const BoundNode& node) {
     check::ShapeCheck check(graph, *node.node, node.op);
     size_t count = 1;
-    for (const SymbolId symbol : check.symbols()) {
-      if (hints_.find(symbol) != nullptr) continue;
-      count = choices_.size();
-      for (size_t i = 0; i < count; ++i) {
-        if (choices_[i].find(symbol) != nullptr) continue;
-        choices_[i].bind(symbol, kSizes[i]);
-        records_[i] = check::by_record(choices_[i]);
-      }
-    }
+    for (const NamedArgument& input : node.node->inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        check::for_each_symbolic(graph.value(id), [&](const auto& number) {
+          if (choose_for(number.expr())) count = choices_.size();
+        });
+      });
     return std::ranges::all_of(std::span(records_).first(count), [&](const auto& record) {
       const auto results = check.infer(record);
       return !results && results.error().code != ErrorCode::unsupported;
@@ -61,9 +59,24 @@ class SymbolChoices {
  private:
   static constexpr int64_t kSizes[] = {64, 1};
 
+  // Chooses values for the symbols of the expression. True if one has no example. Many nodes may
+  // read one long expression, so each is visited once.
+  bool choose_for(Expr expr) {
+    const auto [found, is_new] = has_choice_.try_emplace(expr.operator->(), false);
+    if (!is_new) return found->second;
+    for (const SymbolId symbol : free_symbols(expr)) {
+      if (hints_.find(symbol) != nullptr) continue;
+      found->second = true;
+      // The records stay right: those asked for so far have no symbol without a value.
+      for (size_t i = 0; i < choices_.size(); ++i) choices_[i].bind(symbol, kSizes[i]);
+    }
+    return found->second;
+  }
+
   SymbolBindings hints_;
   std::array<SymbolBindings, std::size(kSizes)> choices_;
   std::array<check::Abstraction, std::size(kSizes)> records_;  // by choices_
+  std::unordered_map<const ExprNode*, bool> has_choice_;
 };
 
 }  // namespace
@@ -170,6 +183,7 @@ void finish_constants(Plan& plan, const NodeSet& folded) {
   for (const auto& [id, value] : plan.constants)
     if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
       plan.computed.push_back(tensor->storage().get());
+  std::ranges::sort(plan.computed);
 }
 
 }  // namespace pt2::run

@@ -39,16 +39,14 @@ void plan_nested_graphs(const BoundNode& node, const std::vector<Value>& constan
     const std::vector<Value> known = known_inputs(node, *graph, constants);
     auto made = std::make_unique<Plan>();
     fill_plan(*made, *graph, known, std::vector<bool>(known.size(), true));
-    for (auto& deeper : made->nested) plan.nested.push_back(std::move(deeper));
-    made->nested.clear();
-    plan.nested.emplace_back(graph, std::move(made));
+    plan.nested.merge(made->nested);
+    plan.nested.emplace(graph, std::move(made));
   }
 }
 
 Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector<Value> inputs,
                                             Executor& executor) const {
-  const auto found =
-      std::ranges::find(plan_.nested, &graph, [](const auto& each) { return each.first; });
+  const auto found = plan_.nested.find(&graph);
   if (found == plan_.nested.end()) return executor.run(graph, std::move(inputs));
   const Plan& plan = *found->second;
   // Steps check for cancellation, but a body may have no steps.

@@ -141,11 +141,11 @@ Result<void> timed_step(Frame& frame, const Step& step,
   return {};
 }
 
-// Copies a value whose memory other calls read, since the caller may write to it.
+// Copies a value whose memory other calls read, since the caller may write to it. `shared` is
+// sorted.
 Value own(Value value, const std::vector<const Storage*>& shared) {
   if (auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined()) {
-    if (std::ranges::find(shared, tensor->storage().get()) != shared.end())
-      return Value(tensor->clone());
+    if (std::ranges::binary_search(shared, tensor->storage().get())) return Value(tensor->clone());
   } else if (auto* list = value.get_if<Value::List>()) {
     for (Value& item : *list) item = own(std::move(item), shared);
   }

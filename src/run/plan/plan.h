@@ -4,6 +4,7 @@
 #define PT2_RUN_PLAN_PLAN_H
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "run/engine.h"
@@ -17,7 +18,7 @@ struct Plan {
   // it.
   std::shared_ptr<const void> identity = std::make_shared<const int>(0);
   std::vector<StepPointer> steps;
-  // Results computed from weights alone when the plan was made, and their storages.
+  // Results computed from weights alone when the plan was made, and their storages, sorted.
   std::vector<std::pair<ValueId, Value>> constants;
   std::vector<const Storage*> computed;
   // For each value: true if a node may write to its storage.
@@ -27,7 +28,7 @@ struct Plan {
   // The given inputs, and weights that may differ in each call: state.
   std::vector<bool> changing;
   // Plans of nested graphs, at any depth. These plans have no nested plans themselves.
-  std::vector<std::pair<const BoundGraph*, std::unique_ptr<const Plan>>> nested;
+  std::unordered_map<const BoundGraph*, std::unique_ptr<const Plan>> nested;
 
   std::vector<PlannedStep> describe() const;
 

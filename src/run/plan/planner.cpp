@@ -398,7 +398,10 @@ bool Planner::may_join(ValueId value) const {
 }
 
 bool Planner::has_lasting_operands(const BoundNode& node) const {
-  bool lasting = true;
+  // A node with many operands is asked about for each of them.
+  const auto [found, is_new] = has_lasting_operands_.try_emplace(&node, true);
+  if (!is_new) return found->second;
+  bool& lasting = found->second;
   for (const NamedArgument& input : node.node->inputs)
     for_each_value(input.arg, [&](ValueId id) { lasting = lasting && may_join(id); });
   return lasting;
@@ -420,8 +423,9 @@ std::vector<const BoundNode*> Planner::users(const BoundNode& node) const {
   for (const Use& use : graph_.graph->uses(*value)) {
     if (!use.node) return {};
     const BoundNode* user = nodes_.at(static_cast<uint32_t>(*use.node));
+    if (std::ranges::find(out, user) != out.end()) continue;
     if (!joins(*user)) return {};
-    if (std::ranges::find(out, user) == out.end()) out.push_back(user);
+    out.push_back(user);
     constexpr size_t kMost = 4;
     if (out.size() > kMost) return {};
   }

@@ -154,6 +154,7 @@ class Planner {
   std::shared_ptr<Room> room_ = std::make_shared<Room>(int64_t{16} << 20);
   bool widens_ = false;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
+  mutable std::unordered_map<const BoundNode*, bool> has_lasting_operands_;
   NodeSet taken_;
 };
 

@@ -70,7 +70,8 @@ TEST(PlanNested, RoundsOfALoopAreThoseOfTheReference) {
   const auto plan = make_plan(*bound, loop.weights, {true, true, true, true});
   ASSERT_EQ(plan->nested.size(), 2U);
   Names names;
-  for (const StepPointer& step : plan->nested[1].second->steps) names.emplace_back(step->name());
+  const Plan& body = *plan->nested.at(bound->subgraphs[1].get());
+  for (const StepPointer& step : body.steps) names.emplace_back(step->name());
   EXPECT_EQ(names, (Names{"pointwise", "product", "pointwise"}));
   Workspace workspace(2);
   for (const int64_t rows : {2, 5, 2, 1})
