@@ -2,6 +2,8 @@
 // on).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "package/payload_writers.h"
 #include "package/script_object.h"
 
@@ -75,24 +77,44 @@ Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
   // torch.export.load accepts an empty tuple for an empty dict.
   if (root.is(PickleKind::none) || (root.is_sequence() && root.size() == 0)) return out;
   if (!root.is_dict()) return Error{ErrorCode::invalid, "found no dict of tensors", {}};
+  // Names may share a value that is no plain tensor, and each gets a record with its own copy.
+  constexpr uint64_t kAlways = 64 << 20;
+  uint64_t left = kAlways + 2 * record.bytes.size();
+  const auto take = [&](const std::vector<Record>& parts) {
+    uint64_t bytes = 0;
+    for (const Record& part : parts) bytes += part.bytes.size();
+    const bool fits = bytes <= left;
+    left -= std::min(bytes, left);
+    return fits;
+  };
   const auto keep = [&](auto unpacked, auto& list) {
     if (unpacked)
       list.push_back(*std::move(unpacked));
     else
       out.refused.push_back(std::move(unpacked).error());
   };
+  const auto too_large = [](const std::string& name) {
+    return Error{ErrorCode::limit,
+                 "the values that need a record of their own take more bytes than the file holds",
+                 name};
+  };
   for (size_t i = 0; i < root.dict_size(); ++i) {
     const PickleValue key = root.key(i), value = root.value(i);
     if (!key.is(PickleKind::string))
       return Error{ErrorCode::invalid, "found a key that is not a name", {}};
     const std::string name(key.text());
-    if (value.is(PickleKind::tensor))
-      keep(unpacked_tensor(name, value), out.tensors);
-    else if (value.is(PickleKind::object))
-      keep(unpacked_object(name, value), out.objects);
-    else
+    if (value.is(PickleKind::tensor)) {
+      auto tensor = unpacked_tensor(name, value);
+      if (tensor && !take(tensor->pickled)) return too_large(name);
+      keep(std::move(tensor), out.tensors);
+    } else if (value.is(PickleKind::object)) {
+      auto object = unpacked_object(name, value);
+      if (object && !take(object->content)) return too_large(name);
+      keep(std::move(object), out.objects);
+    } else {
       out.refused.push_back(refused(
           fmt::format("found {}, expected a tensor", pickle_kind_name(value.kind())), name));
+    }
   }
   return out;
 }
