@@ -9,6 +9,9 @@ namespace {
 
 // The maximum number of edits in the search for a shortest edit sequence.
 constexpr int64_t kMaxEdits = 1000;
+// The search for anchors may visit each element this many times. It repeats for the parts between
+// anchors, and each time may split off only a few elements.
+constexpr size_t kMaxVisits = 64;
 
 struct Box {
   size_t before_begin, before_end, after_begin, after_end;
@@ -19,7 +22,7 @@ struct Box {
 class Aligner {
  public:
   Aligner(std::span<const uint64_t> before, std::span<const uint64_t> after)
-      : before_(before), after_(after) {}
+      : before_(before), after_(after), visits_left_(kMaxVisits * (before.size() + after.size())) {}
 
   IndexPairs run() {
     std::vector<Box> boxes{{0, before_.size(), 0, after_.size()}};
@@ -49,7 +52,10 @@ class Aligner {
   };
 
   // Splits at the longest increasing sequence of elements that occur once on each side.
-  bool split_at_anchors(const Box& box, std::vector<Box>& boxes) const {
+  bool split_at_anchors(const Box& box, std::vector<Box>& boxes) {
+    const size_t visits = box.before_size() + box.after_size();
+    if (visits > visits_left_) return false;
+    visits_left_ -= visits;
     std::unordered_map<uint64_t, Count> counts;
     for (size_t i = box.before_begin; i < box.before_end; ++i) ++counts[before_[i]].in_before;
     for (size_t i = box.after_begin; i < box.after_end; ++i) {
@@ -168,6 +174,7 @@ class Aligner {
   }
 
   std::span<const uint64_t> before_, after_;
+  size_t visits_left_;
   IndexPairs pairs_;
 };
 
