@@ -18,11 +18,13 @@
 
 namespace pt2::run {
 
-// Identifies a packed copy: the weight at `data`, its sizes, strides and mode of reading in
-// `numbers`, and the step's name for the order of the copy in `order`.
+// Identifies a packed copy: the weight at `data`, its dtype, its sizes, strides and mode of reading
+// in `numbers`, and the step's name for the order of the copy in `order`. A program may view one
+// weight as another dtype.
 struct PackedContents {
   std::string_view order;  // a string literal
   const void* data = nullptr;
+  Dtype dtype{};
   Sizes numbers;
   auto operator<=>(const PackedContents&) const = default;
 };
@@ -33,6 +35,7 @@ struct PackedFloats {
     void operator()(float* floats) const { ::operator delete(floats, kAlignment); }
   };
   std::once_flag once;
+  int64_t count = 0;
   std::unique_ptr<float[], Free> memory;
 };
 
@@ -87,7 +90,8 @@ class PackedMemory {
   PackedMemory(std::shared_ptr<WeightCopies> copies, PackedContents contents)
       : copies_(std::move(copies)), floats_(copies_->find(std::move(contents))) {}
 
-  // Returns `count` floats that `pack` fills once for all threads. Null if the budget has no room.
+  // Returns `count` floats that `pack` fills once for all threads. Null if the budget has no room,
+  // or if another step packed fewer.
   template <class Pack>
   const float* get(int64_t count, const Pack& pack) const {
     std::call_once(floats_->once, [&] {
@@ -95,9 +99,10 @@ class PackedMemory {
         return;
       floats_->memory.reset(static_cast<float*>(
           ::operator new(static_cast<size_t>(count) * sizeof(float), PackedFloats::kAlignment)));
+      floats_->count = count;
       pack(floats_->memory.get());
     });
-    return floats_->memory.get();
+    return count <= floats_->count ? floats_->memory.get() : nullptr;
   }
   // If the budget has no room, packs into `once`, whose lifetime the caller controls.
   template <class Pack>

@@ -32,7 +32,10 @@ void set_biases(Direction& weights, kernels::Cell cell, const Tensor& input, con
 }
 
 PackedContents contents(std::string_view order, kernels::Cell cell, const Tensor& weight) {
-  return {order, weight.raw_data(), {weight.size(0), weight.size(1), static_cast<int>(cell)}};
+  return {order,
+          weight.raw_data(),
+          weight.dtype(),
+          {weight.size(0), weight.size(1), static_cast<int>(cell)}};
 }
 
 // Returns row-major floats or halves as floats.

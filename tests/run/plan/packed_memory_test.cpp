@@ -9,8 +9,8 @@ namespace {
 
 class PackedMemoryTest : public testing::Test {
  protected:
-  PackedMemory memory(std::string_view order, Sizes numbers) {
-    return {copies_, {order, weight_.data(), std::move(numbers)}};
+  PackedMemory memory(std::string_view order, Sizes numbers, Dtype dtype = Dtype::float32) {
+    return {copies_, {order, weight_.data(), dtype, std::move(numbers)}};
   }
   const float* get(const PackedMemory& memory, int64_t count = 4) {
     return memory.get(count, [&](float* to) {
@@ -39,6 +39,18 @@ TEST_F(PackedMemoryTest, OtherOrdersAndOtherWaysToReadAreOtherCopies) {
   EXPECT_NE(get(first), get(strided));
   EXPECT_NE(get(first), get(own));
   EXPECT_EQ(packed_, 4);
+}
+
+TEST_F(PackedMemoryTest, AWeightSeenAsAnotherDtypeIsAnotherCopy) {
+  const PackedMemory floats = memory("gates", {4}), halves = memory("gates", {4}, Dtype::float16);
+  EXPECT_NE(get(floats), get(halves));
+  EXPECT_EQ(packed_, 2);
+}
+
+TEST_F(PackedMemoryTest, AStepThatNeedsMoreThanWasPackedGetsNothing) {
+  const PackedMemory first = memory("panels", {4}), second = memory("panels", {4});
+  EXPECT_NE(get(first), nullptr);
+  EXPECT_EQ(get(second, 5), nullptr);
 }
 
 TEST_F(PackedMemoryTest, WhatNobodyHoldsIsForgotten) {

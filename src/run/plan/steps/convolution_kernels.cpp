@@ -150,7 +150,7 @@ PackedMemory ConvolutionKernels::memory(const std::shared_ptr<WeightCopies>& cop
   for (const int64_t number :
        {shape.groups, shape.stride_y, shape.stride_x, shape.dilation_y, shape.dilation_x})
     numbers.push_back(number);
-  return {copies, {order, weight.raw_data(), std::move(numbers)}};
+  return {copies, {order, weight.raw_data(), weight.dtype(), std::move(numbers)}};
 }
 
 }  // namespace pt2::run

@@ -29,7 +29,8 @@ struct ProductWeights {
   std::optional<Dequantization> rows;
 
   PackedContents contents(std::string_view order) const {
-    return {order, tensor.raw_data(), {depth, columns, depth_stride, column_stride}};
+    return {
+        order, tensor.raw_data(), tensor.dtype(), {depth, columns, depth_stride, column_stride}};
   }
 };
 

@@ -97,7 +97,8 @@ class QuantizedConvolutionStep final : public LevelImagesStep {
                            const std::shared_ptr<WeightCopies>& copies)
       : LevelImagesStep(std::move(nodes), std::move(parts)),
         factors_(std::move(factors)),
-        packed_(copies, {"quantized kernels", kernels_.weight.raw_data(), numbers()}) {}
+        packed_(copies, {"quantized kernels", kernels_.weight.raw_data(), kernels_.weight.dtype(),
+                         numbers()}) {}
 
   Result<bool> run(Frame& frame) const override {
     const float* packed = pack(frame);
