@@ -103,10 +103,12 @@ bool Recording::note_write(const BoundNode& node, const std::vector<Value>& valu
   const auto from_id =
       node.arguments.size() < 2 ? std::nullopt : Frame::value_id(node.arguments[1]);
   const auto* from = from_id ? values[static_cast<size_t>(*from_id)].get_if<Tensor>() : nullptr;
+  // Views of one storage may overlap, which only the operator's own kernel handles.
   if (node.op.signature().name == "aten::copy" && from != nullptr && written->is_contiguous() &&
-      from->dtype() == written->dtype() && from->sizes() == written->sizes()) {
+      from->dtype() == written->dtype() && from->sizes() == written->sizes() &&
+      from->storage() != written->storage()) {
     add([source = *from, place = *written]() mutable {
-      if (source.raw_data() != place.raw_data()) copy_to_contiguous(source, place.raw_data());
+      copy_to_contiguous(source, place.raw_data());
       return true;
     });
   } else {
