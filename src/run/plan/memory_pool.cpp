@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <set>
+#include <utility>
 
 #include "base/memory_account.h"
 
@@ -33,7 +35,10 @@ struct MemoryPool::Blocks {
     uint64_t last_run;
   };
   std::mutex mutex;
-  std::multimap<size_t, Free> free;  // by size
+  // Free blocks by size and number. Numbers rise in the order in which blocks become free.
+  std::map<std::pair<size_t, uint64_t>, Free> free;
+  std::map<uint64_t, size_t> sizes;  // of the free blocks, by number
+  uint64_t next_number = 0;
   uint64_t free_bytes = 0;
   uint64_t bytes = 0;  // of free blocks and of those in use
   uint64_t runs = 0;
@@ -43,10 +48,11 @@ struct MemoryPool::Blocks {
   bool keeps_addresses = false;
   std::byte* arena = nullptr;
   size_t arena_size = 0;
-  std::map<size_t, size_t> gaps;  // in the arena: sizes by offset
+  std::map<size_t, size_t> gaps;                     // in the arena: sizes by offset
+  std::set<std::pair<size_t, size_t>> gaps_by_size;  // the same gaps: (size, offset)
 
   ~Blocks() {
-    for (const auto& [size, block] : free) free_block(block.data);
+    for (const auto& [key, block] : free) free_block(block.data);
     if (arena != nullptr) free_block(arena);
   }
 
@@ -54,18 +60,26 @@ struct MemoryPool::Blocks {
     if (size == 0) return;
     arena = allocate_block(size);
     arena_size = size;
-    gaps.emplace(0, size);
+    add_gap(0, size);
     bytes += size;
     free_bytes += size;
   }
-  // Returns null if no gap is large enough.
+  void add_gap(size_t place, size_t size) {
+    gaps.emplace(place, size);
+    gaps_by_size.emplace(size, place);
+  }
+  void remove_gap(size_t place, size_t size) {
+    gaps.erase(place);
+    gaps_by_size.erase({size, place});
+  }
+  // Takes the smallest gap that is large enough. A file may leave as many gaps as its program has
+  // values, so none is searched for. Returns null if all gaps are too small.
   std::byte* take_from_arena(size_t size) {
-    const auto gap =
-        std::ranges::find_if(gaps, [=](const auto& each) { return each.second >= size; });
-    if (gap == gaps.end()) return nullptr;
-    const auto [place, room] = *gap;
-    gaps.erase(gap);
-    if (room > size) gaps.emplace(place + size, room - size);
+    const auto gap = gaps_by_size.lower_bound({size, 0});
+    if (gap == gaps_by_size.end()) return nullptr;
+    const auto [room, place] = *gap;
+    remove_gap(place, room);
+    if (room > size) add_gap(place + size, room - size);
     free_bytes -= size;
     note_use();
     return arena + place;
@@ -75,20 +89,22 @@ struct MemoryPool::Blocks {
   }
   void give_back_to_arena(size_t place, size_t size) {
     free_bytes += size;
-    const auto next = gaps.lower_bound(place);
-    if (next != gaps.end() && next->first == place + size) {
-      size += next->second;
-      gaps.erase(next);
-    }
     const auto behind = gaps.lower_bound(place);
-    if (behind != gaps.begin()) {
-      const auto before = std::prev(behind);
-      if (before->first + before->second == place) {
-        before->second += size;
-        return;
+    if (behind != gaps.end() && behind->first == place + size) {
+      const size_t more = behind->second;
+      remove_gap(place + size, more);
+      size += more;
+    }
+    const auto end = gaps.lower_bound(place);
+    if (end != gaps.begin()) {
+      const auto [start, before] = *std::prev(end);
+      if (start + before == place) {
+        remove_gap(start, before);
+        place = start;
+        size += before;
       }
     }
-    gaps.emplace(place, size);
+    add_gap(place, size);
   }
 
   void note_use() {
@@ -104,23 +120,23 @@ struct MemoryPool::Blocks {
     {
       const std::lock_guard lock(mutex);
       if (std::byte* data = take_from_arena(size); data != nullptr) return {data, size};
-      const auto found = reuses ? free.lower_bound(size) : free.end();
-      if (found != free.end() && found->first <= 2 * size) {
-        const std::pair<std::byte*, size_t> out{found->second.data, found->first};
-        free_bytes -= found->first;
-        free.erase(found);
+      const auto found = reuses ? free.lower_bound({size, 0}) : free.end();
+      if (found != free.end() && found->first.first <= 2 * size) {
+        const std::pair<std::byte*, size_t> out{found->second.data, found->first.first};
+        free_bytes -= found->first.first;
+        remove(found);
         note_use();
         return out;
       }
       // Sizes that grow from value to value (what a loop appends to) get a larger block. Otherwise
       // each would need a block of its own, between which the heap has gaps that are too small for
       // the next one.
-      const auto larger = free.lower_bound(size);
-      if (reuses && larger != free.begin() && std::prev(larger)->first >= size - size / 8)
+      const auto larger = free.lower_bound({size, 0});
+      if (reuses && larger != free.begin() && std::prev(larger)->first.first >= size - size / 8)
         size += size / 8 / kAlignment * kAlignment;
       while (!keeps_addresses && !free.empty() &&
              bytes + size > std::max(most_used, bytes - free_bytes + size))
-        drop(least_recently_used());
+        drop(free.find({sizes.begin()->second, sizes.begin()->first}));
       while (account != nullptr && !keeps_addresses && !free.empty() &&
              free_bytes > account->left())
         drop(std::prev(free.end()));
@@ -135,21 +151,22 @@ struct MemoryPool::Blocks {
   void give_back(std::byte* data, size_t size) {
     const std::lock_guard lock(mutex);
     if (is_in_arena(data)) return give_back_to_arena(static_cast<size_t>(data - arena), size);
-    const auto block = free.emplace(size, Free{data, runs});
+    const auto block = free.try_emplace({size, next_number}, Free{data, runs}).first;
+    sizes.emplace(next_number++, size);
     free_bytes += size;
     if (!reuses) drop(block);
   }
 
-  using Place = std::multimap<size_t, Free>::iterator;
-  Place least_recently_used() {
-    return std::ranges::min_element(free, {},
-                                    [](const auto& block) { return block.second.last_run; });
+  using Place = decltype(free)::iterator;
+  Place remove(Place block) {
+    sizes.erase(block->first.second);
+    return free.erase(block);
   }
   Place drop(Place block) {
-    free_bytes -= block->first;
-    bytes -= block->first;
+    free_bytes -= block->first.first;
+    bytes -= block->first.first;
     free_block(block->second.data);
-    return free.erase(block);
+    return remove(block);
   }
 };
 

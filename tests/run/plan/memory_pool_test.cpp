@@ -50,6 +50,18 @@ TEST(MemoryPoolTest, ForgetsWhatNoRunNeeded) {
   EXPECT_EQ(pool.most_used_in_run(), 0);
 }
 
+TEST(MemoryPoolTest, TheSmallestSufficientGapIsTaken) {
+  MemoryPool pool = MemoryPool::keeping_addresses(4096);
+  const auto take = [&](int64_t bytes) { return pool.tensor(Dtype::uint8, {bytes}); };
+  std::optional<Tensor> large = take(1024), wall = take(64), small = take(128), end = take(64);
+  const std::byte *of_large = large->raw_data(), *of_small = small->raw_data();
+  large.reset();
+  small.reset();
+  const Tensor first = take(128), second = take(512);
+  EXPECT_EQ(first.raw_data(), of_small);
+  EXPECT_EQ(second.raw_data(), of_large);
+}
+
 TEST(MemoryPoolTest, AnArenaIsFilledFromTheFront) {
   MemoryPool pool = MemoryPool::keeping_addresses(4096);
   EXPECT_EQ(pool.bytes(), 4096);
