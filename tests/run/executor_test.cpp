@@ -156,6 +156,20 @@ TEST(Executor, RefusesArgumentsThatDoNotFit) {
   }
 }
 
+// A file may record the list that an operator returns as one tensor.
+TEST(Executor, RefusesAListWhereTheProgramHasATensor) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  maker.call("torch.ops.aten._foreach_expm1.default",
+             {named("self", ArgumentList{.kind = ListKind::tensors, .items = {Argument(x)}})});
+  maker.graph.set_outputs({Argument(x)});
+  const auto outputs = execute(maker.graph, {Value(floats({2}, {1, 2}))});
+  ASSERT_FALSE(outputs);
+  EXPECT_NE(outputs.error().text().find("found list of 1 as a result, expected a tensor"),
+            std::string::npos)
+      << outputs.error().text();
+}
+
 TEST(Executor, ErrorsNameTheNode) {
   GraphMaker maker;
   const ValueId x = maker.input("x");

@@ -15,10 +15,14 @@
 namespace pt2::run {
 namespace {
 
-// Stores a result in the node's output: a value, or each value of a list.
-Result<void> store(const Argument& output, Value result, std::vector<Value>& values) {
+// Stores a result in the node's output: a value, or each value of a list. Error if a value that the
+// program has as a tensor would be a list: steps of plans rely on the kind.
+Result<void> store(const Graph& graph, const Argument& output, Value result,
+                   std::vector<Value>& values) {
   if (const auto* id = output.get_if<ValueId>()) {
     values[static_cast<size_t>(*id)] = std::move(result);
+    if (result.is<Value::List>() && graph.value(*id).tensor() != nullptr)
+      return ops::operator_error("found " + result.type_text() + " as a result, expected a tensor");
     return {};
   }
   const auto* list = output.get_if<ArgumentList>();
@@ -28,7 +32,7 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
     return ops::operator_error("found " + result.type_text() + " as a result, expected a list of " +
                                std::to_string(list->items.size()));
   for (size_t i = 0; i < list->items.size(); ++i)
-    PT2_TRY_VOID(store(list->items[i], std::move((*items)[i]), values));
+    PT2_TRY_VOID(store(graph, list->items[i], std::move((*items)[i]), values));
   return {};
 }
 
@@ -227,7 +231,7 @@ Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
                                std::to_string(outputs.size()));
   PT2_TRY_VOID(check_records(graph, node, results));
   for (size_t i = 0; i < outputs.size(); ++i)
-    PT2_TRY_VOID(store(outputs[i], std::move(results[i]), values));
+    PT2_TRY_VOID(store(graph, outputs[i], std::move(results[i]), values));
   std::swap(frame_, callers);
   if (observer_ != nullptr)
     for (const Argument& output : outputs) PT2_TRY_VOID(tell(graph, *node.node, output, values));
