@@ -22,6 +22,10 @@ uint64_t MemoryAccount::left() const {
   return limit_ - std::min(limit_, used_.load(std::memory_order_relaxed));
 }
 
+uint64_t MemoryAccount::work_left() const {
+  return max_work_ - std::min(max_work_, work_of_calls_.load(std::memory_order_relaxed));
+}
+
 std::shared_ptr<MemoryAccount> MemoryAccount::current() {
   return current_account == nullptr ? nullptr : *current_account;
 }

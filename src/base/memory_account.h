@@ -28,7 +28,7 @@ struct WorkExceeded {};
 class MemoryAccount {
  public:
   // `max_work`: Limits::max_work. With `spans_calls`, calls made while the account is current use
-  // it instead of accounts of their own.
+  // it instead of accounts of their own, and together compute at most `max_work`.
   explicit MemoryAccount(uint64_t limit, uint64_t max_work = UINT64_MAX, bool spans_calls = false)
       : limit_(limit), max_work_(max_work), spans_calls_(spans_calls) {}
   // Throws std::bad_alloc, and counts nothing, if the bytes exceed the limit.
@@ -37,6 +37,9 @@ class MemoryAccount {
   uint64_t left() const;
   uint64_t limit() const { return limit_; }
   bool spans_calls() const { return spans_calls_; }
+  // What further calls may compute, and the note of what a call has computed.
+  uint64_t work_left() const;
+  void add_call(uint64_t work) { work_of_calls_.fetch_add(work, std::memory_order_relaxed); }
 
   // The account of this thread's running call; null outside of one. Memory taken from it keeps it
   // alive.
@@ -86,6 +89,7 @@ class MemoryAccount {
   bool spans_calls_;
   std::atomic<uint64_t> used_{0};  // a storage may end its life on another thread
   std::atomic<uint64_t> inner_work_{0};
+  std::atomic<uint64_t> work_of_calls_{0};
 };
 
 // A charge for memory besides storages and working memory, returned when this goes out of scope.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/platform.h"
 #include "base/text.h"
 #include "decode/encoder.h"
 #include "decode/exported_folder.h"
@@ -60,6 +61,10 @@ struct Decoder::State {
 namespace {
 
 constexpr int64_t kDefaultNewTokens = 64;
+
+// All tokens together may compute as much as this many calls, for each kDefaultNewTokens tokens
+// that the caller asks for. The file alone may ask for any number.
+constexpr uint64_t kCallsForTokens = 2;
 
 struct NamedModel {
   std::string name;
@@ -521,9 +526,21 @@ Result<std::vector<Generated>> Decoder::generate(std::span<const std::vector<int
     while (end < begun.size() && end < first + at_once &&
            (any_length || begun[end].size() == begun[first].size()))
       ++end;
-    PT2_TRY(const bool goes_on,
-            state_->generate(std::span(begun).subspan(first, end - first), first, options,
-                             std::span(out).subspan(first, end - first)));
+    const auto wanted =
+        static_cast<uint64_t>(std::max(options.max_new_tokens.value_or(0), kDefaultNewTokens));
+    const MemoryAccount::Scope scope(run::open_account_of_calls(
+        state_->limits, state_->next->model().shared()->file_bytes,
+        saturating_product(kCallsForTokens, (wanted - 1) / kDefaultNewTokens + 1)));
+    Result<bool> done = within_memory([&] {
+      return state_->generate(std::span(begun).subspan(first, end - first), first, options,
+                              std::span(out).subspan(first, end - first));
+    });
+    if (!done && done.error().code == ErrorCode::limit) {
+      Error error = std::move(done).error();
+      error.message += "; all tokens share the limits of a call";
+      return error;
+    }
+    PT2_TRY(const bool goes_on, std::move(done));
     if (!goes_on) {
       for (size_t i = end; i < out.size(); ++i) out[i].reason = StopReason::callback;
       break;

@@ -55,8 +55,18 @@ std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes
                                          scaled_limits(limits, bytes).max_work);
 }
 
+std::shared_ptr<MemoryAccount> open_account_of_calls(const Limits& limits, uint64_t bytes,
+                                                     uint64_t times) {
+  if (auto outer = MemoryAccount::current(); outer != nullptr && outer->spans_calls()) return outer;
+  return std::make_shared<MemoryAccount>(
+      allowed_bytes(limits, bytes),
+      saturating_product(scaled_limits(limits, bytes).max_work, times), true);
+}
+
 std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const Session*> sessions,
-                                                     std::span<const Value> inputs) {
+                                                     std::span<const Value> inputs,
+                                                     uint64_t times) {
+  if (auto outer = MemoryAccount::current(); outer != nullptr && outer->spans_calls()) return outer;
   uint64_t most = 0, max_work = 0;
   for (const Session* session : sessions) {
     const Limits& limits = session->shared().limits;
@@ -64,7 +74,7 @@ std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const
     most = std::max(most, allowed_bytes(limits, bytes));
     max_work = saturating_sum(max_work, scaled_limits(limits, bytes).max_work);
   }
-  return std::make_shared<MemoryAccount>(most, max_work, true);
+  return std::make_shared<MemoryAccount>(most, saturating_product(max_work, times), true);
 }
 
 }  // namespace pt2::run

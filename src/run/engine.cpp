@@ -1,11 +1,16 @@
 #include "run/engine.h"
 
 #include "base/check.h"
+#include "base/memory_account.h"
 #include "ops/op_def.h"
 #include "run/plan/planned_engine.h"
 #include "run/reference/reference_engine.h"
 
 namespace pt2::run {
+
+void count_call(uint64_t work) {
+  if (const auto account = MemoryAccount::current(); account != nullptr) account->add_call(work);
+}
 
 ops::Context context_of(const EngineCall& call) {
   ops::Context out;

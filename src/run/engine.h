@@ -39,6 +39,9 @@ struct EngineCall {
   std::span<const GrowingInput> growing{};
 };
 
+// Notes what a call computed, for calls that share a limit.
+void count_call(uint64_t work);
+
 // Returns what the operators of the call may use.
 ops::Context context_of(const EngineCall& call);
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/platform.h"
 #include "base/random_state.h"
 #include "ops/loops.h"
 #include "pt2/model.h"
@@ -149,15 +150,22 @@ Result<std::vector<GrowingInput>> growing_inputs(const Model::Shared& shared,
 // any number of elements, which no reader of results could hold.
 Result<void> check_outputs(std::span<const Value> outputs) {
   const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  uint64_t bytes = 0;
   for (const Value& output : outputs)
-    if (const auto* tensor = output.get_if<Tensor>())
-      if (static_cast<uint64_t>(tensor->numel()) >
-          account->limit() / static_cast<uint64_t>(dtype_size(tensor->dtype())))
+    if (const auto* tensor = output.get_if<Tensor>(); tensor != nullptr && tensor->defined()) {
+      const uint64_t own = saturating_product(static_cast<uint64_t>(tensor->numel()),
+                                              static_cast<uint64_t>(dtype_size(tensor->dtype())));
+      if (own > account->limit())
         return Error{
             ErrorCode::limit,
             "a result of " + tensor->type_text() + " is larger than " + MemoryAccount::limit_text(),
             ""};
-  return {};
+      bytes = saturating_sum(bytes, own);
+    }
+  // Results may be many views of the same few elements, and whoever reads them reads each in full.
+  if (bytes <= account->limit()) return {};
+  return Error{ErrorCode::limit,
+               "the results together are larger than " + MemoryAccount::limit_text(), ""};
 }
 
 Result<void> write_back(const GraphOutput& output, const Value& target, const Value& result) {
@@ -213,6 +221,9 @@ Session Session::fork() const {
 
 bool Session::may_repeat(std::span<const Value> inputs, const CallOptions& options) const {
   const run::CallingConvention& convention = shared_->convention;
+  // Calls that share a limit must count what they compute.
+  if (const auto account = MemoryAccount::current(); account != nullptr && account->spans_calls())
+    return false;
   return !has_other_weights_ && !observer_ && !options.on_step && options.growing.empty() &&
          inputs.size() == convention.inputs.size() && std::ranges::all_of(inputs, has_memory) &&
          std::ranges::is_sorted(convention.input_positions) &&
@@ -272,7 +283,10 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
                                              const OutputAllocator* allocate) {
   PT2_TRY(const std::vector<InputLayout> layouts, check_call(*shared_, inputs));
   const uint64_t bytes = run::budget_bytes(*this, inputs);
-  const MemoryAccount::Scope scope(run::open_account(shared_->limits, bytes));
+  const std::shared_ptr<MemoryAccount> account = run::open_account(shared_->limits, bytes);
+  const MemoryAccount::Scope scope(account);
+  Limits limits = run::scaled_limits(shared_->limits, bytes);
+  if (account->spans_calls()) limits.max_work = std::min(limits.max_work, account->work_left());
   return within_memory([&]() -> Result<std::vector<Value>> {
     const run::CallingConvention& convention = shared_->convention;
     PT2_TRY(std::vector<Value> sources, graph_inputs(*shared_, state_, inputs));
@@ -294,7 +308,7 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
     Result<std::vector<Value>> computed =
         engine_->run(sources, {.seed = seed_,
                                .observer = observer ? &told : nullptr,
-                               .limits = run::scaled_limits(shared_->limits, bytes),
+                               .limits = limits,
                                .cancellation = run::Cancellation(options),
                                .on_step = options.on_step ? &options.on_step : nullptr,
                                .on_print = options.on_print ? &options.on_print : nullptr,

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "pt2/tools/replay.h"
 #include "pt2/tools/run_trace.h"
+#include "run/call_budget.h"
 #include "tools/execution.h"
 #include "tools/files.h"
 #include "tools/json_members.h"
@@ -167,15 +168,27 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& opti
   }
   Session session(model, session_options);
   const CompareOptions settings = compare_options(options);
-  std::vector<TestedCall> tested;
-  for (const RecordedCall& call : calls) {
-    TestedCall& each = tested.emplace_back();
-    if (is_recorded) each.recorded = replay(session, call, settings);
-    if (engines) {
-      PT2_TRY(each.engines, compare_engines(*engines, call, is_recorded, settings));
+  // A small file of recorded calls may hold thousands. All together compute at most as much as a
+  // few calls, with each engine.
+  constexpr uint64_t kCallsAtMost = 2;
+  std::vector<Value> inputs;
+  for (const RecordedCall& call : calls)
+    inputs.insert(inputs.end(), call.inputs.begin(), call.inputs.end());
+  const MemoryAccount::Scope scope(
+      engines ? run::open_account_of_calls({&session, &engines->planned, &engines->reference},
+                                           inputs, kCallsAtMost)
+              : run::open_account_of_calls({&session}, inputs, kCallsAtMost));
+  return within_memory([&]() -> Result<std::vector<TestedCall>> {
+    std::vector<TestedCall> tested;
+    for (const RecordedCall& call : calls) {
+      TestedCall& each = tested.emplace_back();
+      if (is_recorded) each.recorded = replay(session, call, settings);
+      if (engines) {
+        PT2_TRY(each.engines, compare_engines(*engines, call, is_recorded, settings));
+      }
     }
-  }
-  return tested;
+    return tested;
+  });
 }
 
 std::string remark_text(const CallReport& report) {

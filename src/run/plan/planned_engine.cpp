@@ -421,8 +421,12 @@ class PlannedSession final : public EngineSession {
         if (plan_->changing[i]) given_.push_back(&inputs[i]);
       calls = workspace.recordings.find(given_);
     }
+    // A call that may not compute as much as the recorded one runs in full, up to its limit.
+    if (calls != nullptr && calls->recording != nullptr && calls->work > call.limits.max_work)
+      calls = nullptr;
     if (calls != nullptr && calls->recording != nullptr) {
       PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation));
+      count_call(calls->work);
       if (ran) return copies_of(calls->recording->outputs(), workspace.memory);
       calls->note_refusal();
       calls = nullptr;
@@ -431,6 +435,7 @@ class PlannedSession final : public EngineSession {
     Executor executor(context, call.limits, call.cancellation);
     if (calls == nullptr || calls->refused || calls->is_large() || calls->calls < 2) {
       auto results = plan_->run(std::move(inputs), call, executor, workspace);
+      count_call(executor.work());
       if (calls != nullptr) calls->bytes = workspace.memory.most_used_in_run();
       return results;
     }
@@ -439,8 +444,11 @@ class PlannedSession final : public EngineSession {
       if (plan_->changing[i] && !plan_->given[i]) state.push_back(*inputs[i].get_if<Tensor>());
     auto recording = std::make_unique<Recording>(*plan_->graph->graph, calls->bytes, false);
     workspace.memory = MemoryPool();  // the recording has its own; later calls need no other
-    PT2_TRY(std::vector<Value> results,
-            plan_->run(std::move(inputs), call, executor, workspace, recording.get()));
+    Result<std::vector<Value>> computed =
+        plan_->run(std::move(inputs), call, executor, workspace, recording.get());
+    count_call(executor.work());
+    PT2_TRY(std::vector<Value> results, std::move(computed));
+    calls->work = executor.work();
     recording->write_back(state);
     calls->refused = !recording->is_usable();
     if (calls->refused) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/memory_account.h"
+#include "base/platform.h"
 #include "ir/graph_place.h"
 #include "ir/values/constant_value.h"
 #include "ir/values/record.h"
@@ -20,9 +21,9 @@ namespace {
 Result<void> store(const Graph& graph, const Argument& output, Value result,
                    std::vector<Value>& values) {
   if (const auto* id = output.get_if<ValueId>()) {
-    values[static_cast<size_t>(*id)] = std::move(result);
     if (result.is<Value::List>() && graph.value(*id).tensor() != nullptr)
       return ops::operator_error("found " + result.type_text() + " as a result, expected a tensor");
+    values[static_cast<size_t>(*id)] = std::move(result);
     return {};
   }
   const auto* list = output.get_if<ArgumentList>();
@@ -115,14 +116,16 @@ Result<std::vector<Value>> Executor::run_nested(const BoundNode& node, const Bou
 
 Result<void> Executor::tell(const Graph& graph, const Node& node, const Argument& output,
                             const std::vector<Value>& values) {
-  // The cost of recording a value with its name, in elements.
-  constexpr uint64_t kObserved = 4096;
+  // The cost of recording a value with its name, and that of writing or comparing an element, in
+  // elements. A view has elements although it cost nothing.
+  constexpr uint64_t kObserved = 4096, kObservedElement = 8;
   if (const auto* id = output.get_if<ValueId>()) {
+    const Value& value = values[static_cast<size_t>(*id)];
     PT2_TRY_VOID(count_work(kObserved));
-    return (*observer_)({.name = path_ + graph.value(*id).name,
-                         .graph = graph,
-                         .node = node,
-                         .value = values[static_cast<size_t>(*id)]});
+    PT2_TRY_VOID((*observer_)(
+        {.name = path_ + graph.value(*id).name, .graph = graph, .node = node, .value = value}));
+    // The observer's own error comes first: it tells more of a value that is too large to write.
+    return count_work(saturating_product(ops::elements_of({&value, 1}), kObservedElement));
   }
   if (const auto* list = output.get_if<ArgumentList>())
     for (const Argument& item : list->items) PT2_TRY_VOID(tell(graph, node, item, values));

@@ -17,7 +17,9 @@ class ReferenceSession final : public EngineSession {
     ops::Context context = context_of(call);
     Executor executor(context, call.limits, call.cancellation);
     executor.observe(call.observer);
-    return executor.run(graph_, std::move(inputs));
+    Result<std::vector<Value>> results = executor.run(graph_, std::move(inputs));
+    count_call(executor.work());
+    return results;
   }
 
  private:
