@@ -213,6 +213,37 @@ TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
   EXPECT_NE(findings_of("3").find("V609"), std::string::npos);
 }
 
+// Three offsets of which the last ends the last bag. torch.export records two bag sizes where the
+// weight requires a gradient and three elsewhere, but always two largest indices.
+TEST(VerifyOperators, SizesOfBagsMayCountTheLastOffset) {
+  const auto findings_of = [](const std::string& sizes, const std::string& largest) {
+    const std::string text =
+        R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+
+  graph(
+      %w: f32[5, 3],
+      %i: i64[4],
+      %o: i64[3]
+  ) {
+    %a: f32[2, 3], %b: i64[0], %c: i64[)" +
+        sizes + R"(], %d: i64[)" + largest +
+        R"(] = aten.embedding_bag.padding_idx(weight=%w, indices=%i, offsets=%o, scale_grad_by_freq=false, mode=0, sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none)
+    return %a
+  }
+}
+)";
+    return lines(verify_text(text));
+  };
+  for (const char* sizes : {"2", "3"})
+    EXPECT_EQ(findings_of(sizes, "2").find("V609"), std::string::npos) << findings_of(sizes, "2");
+  EXPECT_NE(findings_of("1", "2").find("V609"), std::string::npos);
+  EXPECT_NE(findings_of("4", "2").find("V609"), std::string::npos);
+  EXPECT_NE(findings_of("2", "1").find("V609"), std::string::npos);
+}
+
 // torch.export's decomposition of a joint graph passes attention weights as `logsumexp`. Its
 // gradients are wrong in PyTorch as well.
 TEST(VerifyOperators, FindsWeightsWhereAttentionWantsTheirSums) {

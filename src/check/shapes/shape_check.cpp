@@ -82,16 +82,23 @@ bool is_traced_state(const ops::Signature& signature, size_t result, Sizes recor
   return recorded == computed;
 }
 
-// With include_last_offset the end of the last bag is the last offset. torch.export counts that
-// offset in the bag sizes and not in the largest indices; the kernels do the reverse, or neither
-// (torch/_meta_registrations.py meta_embedding_bag).
+// With include_last_offset the end of the last bag is the last offset. The largest indices that
+// torch.export records never count that offset. Its bag sizes count it, unless the weight requires
+// a gradient. The kernels count it in both results or in neither
+// (torch/_meta_registrations.py meta_embedding_bag, ATen/native/EmbeddingBag.cpp embedding_bag).
 bool is_traced_bag(const ops::Signature& signature, size_t result, const Sizes& recorded,
                    const Sizes& computed, const std::vector<Value>& arguments) {
   const ops::Parameter* parameter = signature.find("include_last_offset");
   if (parameter == nullptr || result < 2 || recorded.size() != 1 || computed.size() != 1)
     return false;
-  const auto* counts = arguments[static_cast<size_t>(parameter - signature.begin())].get_if<bool>();
-  return counts != nullptr && *counts && recorded[0] == computed[0] + (result == 2 ? 1 : -1);
+  const auto place = static_cast<size_t>(parameter - signature.begin());
+  const auto* has_last = arguments[place].get_if<bool>();
+  if (has_last == nullptr || !*has_last) return false;
+  const ops::Parameter* starts = signature.find("offsets");
+  if (starts == nullptr) return false;
+  const auto* offsets = arguments[static_cast<size_t>(starts - signature.begin())].get_if<Tensor>();
+  if (offsets == nullptr) return false;
+  return recorded[0] == offsets->numel() - 1 || (result == 2 && recorded[0] == offsets->numel());
 }
 
 // Result 1 gives the bag of each index. The kernels leave it empty if they sum whole dense rows.
