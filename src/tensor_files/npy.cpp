@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "tensor_files/bytes.h"
 #include "tensor_files/npy_header.h"
+#include "tensor_files/tensor_pieces.h"
 
 namespace pt2 {
 namespace {
@@ -55,9 +56,9 @@ Result<Tensor> read_npy(const Record& record) {
 
 Result<void> write_npy(const Tensor& tensor, Sink& sink) {
   PT2_TRY(const std::string header, tensor_files::print_npy_header(tensor.dtype(), tensor.sizes()));
-  PT2_TRY(const Tensor contiguous, tensor.try_contiguous());
   PT2_TRY_VOID(sink.write(std::as_bytes(std::span(header))));
-  return sink.write(tensor_files::element_bytes(contiguous));
+  return for_each_piece(
+      tensor, [&](const Tensor& piece) { return sink.write(tensor_files::element_bytes(piece)); });
 }
 
 Result<NamedTensors> read_npz(const Record& record, const Limits& limits) {

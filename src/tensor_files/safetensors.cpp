@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "tensor_files/bytes.h"
 #include "tensor_files/safetensors_header.h"
+#include "tensor_files/tensor_pieces.h"
 
 namespace pt2 {
 namespace {
@@ -223,9 +224,9 @@ Result<void> tensor_files::write_safetensors_header(const Safetensors& content, 
 Result<void> write_safetensors(const Safetensors& content, Sink& sink) {
   PT2_TRY_VOID(tensor_files::write_safetensors_header(content, sink));
   for (const auto& [name, tensor] : content.tensors) {
-    const Result<Tensor> contiguous = tensor.try_contiguous();
-    if (!contiguous) return at(contiguous.error(), printable(name));
-    PT2_TRY_VOID(sink.write(tensor_files::element_bytes(*contiguous)));
+    PT2_TRY_VOID(for_each_piece(tensor, [&](const Tensor& piece) {
+      return sink.write(tensor_files::element_bytes(piece));
+    }));
   }
   return sink.finish();
 }

@@ -4,7 +4,9 @@
 #include "pt2/format/safetensors.h"
 #include "pt2/tensor_file.h"
 #include "tensor_files/bytes.h"
+#include "tensor_files/npy_header.h"
 #include "tensor_files/safetensors_header.h"
+#include "tensor_files/tensor_pieces.h"
 
 namespace pt2 {
 namespace {
@@ -15,10 +17,15 @@ class NpzWriter : public TensorWriter {
       : sink_(std::move(sink)), zip_(*sink_, ZipStyle::python) {}
 
   Result<void> add(const std::string& name, const Tensor& tensor) override {
-    StringSink array;
-    if (Result<void> written = write_npy(tensor, array); !written)
-      return at(std::move(written).error(), printable(name));
-    return zip_.add(name + ".npy", std::string_view(array.bytes()));
+    // The elements are not copied: they may be most of the memory.
+    const Result<std::string> header =
+        tensor_files::print_npy_header(tensor.dtype(), tensor.sizes());
+    if (!header) return at(header.error(), printable(name));
+    const Result<Tensor> contiguous = tensor.try_contiguous();
+    if (!contiguous) return at(contiguous.error(), printable(name) + ": ");
+    const Record parts[] = {{std::as_bytes(std::span(*header)), nullptr},
+                            {tensor_files::element_bytes(*contiguous), nullptr}};
+    return zip_.add(name + ".npy", parts);
   }
   Result<void> finish() override { return zip_.finish(); }
 
@@ -42,9 +49,13 @@ class SafetensorsWriter : public TensorWriter {
       return Error{ErrorCode::unsupported,
                    "the safetensors format has no dtype " + std::string(dtype_name(tensor.dtype())),
                    printable(name)};
-    const Result<Tensor> contiguous = tensor.try_contiguous();
-    if (!contiguous) return at(contiguous.error(), printable(name));
-    if (!files::write(elements_, tensor_files::element_bytes(*contiguous))) return io_error();
+    bool failed = false;
+    Result<void> written = for_each_piece(tensor, [&](const Tensor& piece) -> Result<void> {
+      if (files::write(elements_, tensor_files::element_bytes(piece))) return {};
+      failed = true;
+      return io_error();
+    });
+    if (!written) return failed ? written : at(written.error(), printable(name) + ": ");
     content_.tensors.emplace_back(name, Tensor::without_elements(tensor.dtype(), tensor.sizes()));
     return {};
   }

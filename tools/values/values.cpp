@@ -6,11 +6,11 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <numeric>
 
 #include "base/printable.h"
 #include "base/text.h"
 #include "ops/convert.h"
+#include "tensor_files/tensor_pieces.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
 
@@ -60,25 +60,41 @@ std::string elements_text(const Tensor& tensor, int64_t count) {
   return out;
 }
 
+// The tensor may have any strides.
 std::string range_text(const Tensor& tensor) {
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
-  int64_t nans = 0;
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    const auto value = element<double>(tensor, i);
-    if (std::isnan(value)) {
-      ++nans;
-      continue;
+  int64_t nans = 0, numbers = 0;
+  static_cast<void>(for_each_piece(tensor, [&](const Tensor& piece) -> Result<void> {
+    for (int64_t i = 0; i < piece.numel(); ++i) {
+      const auto value = element<double>(piece, i);
+      if (std::isnan(value)) {
+        ++nans;
+        continue;
+      }
+      low = std::min(low, value);
+      high = std::max(high, value);
+      sum += value;
     }
-    low = std::min(low, value);
-    high = std::max(high, value);
-    sum += value;
-  }
-  const int64_t numbers = tensor.numel() - nans;
+    numbers += piece.numel();
+    return {};
+  }));
+  numbers -= nans;
   std::string out;
   if (numbers > 0)
     out = fmt::format("min {:.4g}, max {:.4g}, mean {:.4g}", low, high,
                       unsigned_nan(sum / static_cast<double>(numbers)));
   if (nans > 0) out += fmt::format("{}{} NaN", out.empty() ? "" : ", ", nans);
+  return out;
+}
+
+// The tensor may have any strides, and has more than kMaxListed elements.
+std::string first_elements_text(const Tensor& tensor) {
+  std::string out;
+  const Result<void> done = for_each_piece(tensor, [&](const Tensor& piece) -> Result<void> {
+    out = elements_text(piece, std::min(kFirstElements, piece.numel()));
+    return Error{ErrorCode::argument, "no more pieces are needed", ""};
+  });
+  static_cast<void>(done);
   return out;
 }
 
@@ -96,7 +112,8 @@ std::string rows_text(const Tensor& tensor) {
 }
 
 std::string tensor_text(const std::string& title, const Tensor& value) {
-  const Tensor tensor = value.contiguous();
+  const bool is_small = value.numel() <= kMaxRows * kMaxListed;
+  const Tensor tensor = is_small ? value.contiguous() : value;
   const bool is_floating = dtype_category(tensor.dtype()) == DtypeCategory::floating;
   if (is_floating && tensor.dim() == 2 && tensor.numel() > 0 && tensor.size(0) <= kMaxRows &&
       tensor.size(1) <= kMaxListed)
@@ -104,7 +121,7 @@ std::string tensor_text(const std::string& title, const Tensor& value) {
   if (tensor.dim() == 0) return title + " = " + element_text(tensor, 0) + "\n";
   if (tensor.numel() <= kMaxListed)
     return fmt::format("{} = [{}]\n", title, elements_text(tensor, tensor.numel()));
-  const std::string first = elements_text(tensor, kFirstElements);
+  const std::string first = first_elements_text(tensor);
   if (!is_floating) return fmt::format("{}\n  first {}\n", title, first);
   return fmt::format("{}\n  {}; first {}\n", title, range_text(tensor), first);
 }
@@ -157,16 +174,25 @@ std::vector<Score> top_scores(const Tensor& tensor, int64_t row, size_t count,
                               std::span<const std::string> labels) {
   if (labels.size() != score_count(tensor)) labels = {};
   const int64_t columns = tensor.sizes().back();
-  std::vector<int64_t> order(static_cast<size_t>(columns));
-  const auto shown = static_cast<ptrdiff_t>(std::min(count, order.size()));
-  std::iota(order.begin(), order.end(), row * columns);
   // As torch.topk, NaN is the largest; of equal scores the first comes first.
-  std::partial_sort(order.begin(), order.begin() + shown, order.end(), [&](int64_t a, int64_t b) {
+  const auto is_better = [&](int64_t a, int64_t b) {
     const auto left = element<double>(tensor, a), right = element<double>(tensor, b);
     if (std::isnan(left) != std::isnan(right)) return std::isnan(left);
     return left > right || (!(left < right) && a < b);
-  });
-  order.resize(static_cast<size_t>(shown));
+  };
+  // A heap of the best places so far with the worst of them in front. A list of all places would
+  // take more memory than the scores.
+  std::vector<int64_t> order;
+  for (int64_t place = row * columns; place < (row + 1) * columns; ++place) {
+    if (order.size() == count) {
+      if (count == 0 || !is_better(place, order.front())) continue;
+      std::ranges::pop_heap(order, is_better);
+      order.pop_back();
+    }
+    order.push_back(place);
+    std::ranges::push_heap(order, is_better);
+  }
+  std::ranges::sort_heap(order, is_better);
   std::vector<Score> out;
   for (const int64_t place : order) {
     const auto column = static_cast<size_t>(place - row * columns);
