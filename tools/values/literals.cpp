@@ -1,6 +1,8 @@
 #include "tools/values/literals.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "ops/convert.h"
 #include "ops/pointwise/pointwise.h"
@@ -68,6 +70,24 @@ class LiteralReader {
   std::vector<int64_t> integers_;
 };
 
+// Replaces the words of Python and of printed numbers by those of JSON.
+std::string with_json_words(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"nan", "NaN"}, {"inf", "Infinity"}, {"True", "true"}, {"False", "false"}};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string out;
+  while (!text.empty()) {
+    const auto length =
+        static_cast<size_t>(std::ranges::find_if_not(text, is_letter) - text.begin());
+    const std::string_view word = text.substr(0, std::max<size_t>(length, 1));
+    const auto* found =
+        std::ranges::find(kWords, word, [](const auto& each) { return each.first; });
+    out += found == std::end(kWords) ? word : found->second;
+    text.remove_prefix(word.size());
+  }
+  return out;
+}
+
 }  // namespace
 
 bool fits(int64_t number, Dtype dtype) {
@@ -83,7 +103,7 @@ Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {
 }
 
 Result<Tensor> parse_tensor(Dtype dtype, std::string_view text) {
-  const auto json = parse_json(text, {.allow_non_finite = true});
+  const auto json = parse_json(with_json_words(text), {.allow_non_finite = true});
   if (json) return to_tensor(dtype, *json);
   const bool is_open = std::ranges::count(text, '[') > std::ranges::count(text, ']');
   return fault(is_open ? "lacks a closing bracket" : "is no list of numbers");

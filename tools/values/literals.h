@@ -19,7 +19,7 @@ bool fits(int64_t number, Dtype dtype);
 // sentence, "has rows that differ in length": for such rows, for JSON that is not an array, and for
 // fractions if the dtype has none, and for numbers that the dtype does not hold.
 Result<Tensor> to_tensor(Dtype dtype, const JsonValue& json);
-// The same for a text: JSON with NaN and Infinity.
+// The same for a text: JSON, or a list as Python prints it, with nan, inf, True and False.
 Result<Tensor> parse_tensor(Dtype dtype, std::string_view text);
 
 }  // namespace pt2::tools
