@@ -11,6 +11,7 @@
 #include "change/sizes.h"
 #include "ir/graph_place.h"
 #include "ir/values/record.h"
+#include "lower/arguments.h"
 #include "lower/written_memory.h"
 #include "ops/table.h"
 #include "pt2/ir/edit.h"
@@ -306,13 +307,11 @@ Result<std::vector<bool>> nodes_of_call(const Program& program, std::string_view
   for (size_t i = 0; i < hierarchy.modules.size(); ++i)
     for (const ModuleCall& call : hierarchy.modules[i].calls) {
       if (name.empty() || hierarchy.call_name(i, call) != name) continue;
+      const std::vector<NodeId> order(program.graph.nodes().begin(), program.graph.nodes().end());
       std::vector<bool> out(program.graph.node_count());
-      size_t place = 0;
-      for (const NodeId id : program.graph.nodes()) {
-        out[static_cast<size_t>(id)] = std::ranges::any_of(
-            call.runs, [&](const NodeRun& run) { return run.begin <= place && place < run.end; });
-        ++place;
-      }
+      for (const NodeRun& run : call.runs)
+        for (size_t place = run.begin; place < std::min(run.end, order.size()); ++place)
+          out[static_cast<size_t>(order[place])] = true;
       return out;
     }
   return Error{
@@ -338,9 +337,10 @@ Result<Cut> cut_of(const Program& program, std::string_view module) {
     const Definition& definition = graph.value(id).definition;
     return definition.by == Definition::By::node && is_inside[static_cast<size_t>(definition.node)];
   };
+  // A value is taken from outside or made inside, so it is in at most one of the lists.
+  std::set<ValueId> known;
   const auto add = [&](std::vector<std::string>& names, ValueId id) {
-    const std::string& name = graph.value(id).name;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (known.insert(id).second) names.push_back(graph.value(id).name);
   };
   Cut cut;
   for (const NodeId id : graph.nodes())
@@ -385,6 +385,22 @@ Result<Argument> read_argument(const Program& program, const Argument& old, std:
   PT2_TRY(Argument argument, parse_constant(text, program.schema_version));
   take_floats(argument, old);
   return argument;
+}
+
+// Returns an argument that the node leaves at its default, with a constant of its kind. Nothing for
+// tensors, and if the operator has no such argument.
+std::optional<NamedArgument> omitted_argument(const Node& node, std::string_view name) {
+  const ops::Operator op = ops::find_operator(node.target);
+  const ops::Parameter* parameter = op ? op.signature().find(name) : nullptr;
+  const bool are_named = std::ranges::none_of(
+      node.inputs, [](const NamedArgument& input) { return input.name.empty(); });
+  if (parameter == nullptr || !are_named || parameter->type.base == ops::BaseType::tensor)
+    return std::nullopt;
+  Argument constant;
+  if (parameter->type.base == ops::BaseType::string) constant = Argument(std::string());
+  if (parameter->type.base == ops::BaseType::number) constant = Argument(0.0);
+  return parameter->keyword_only ? keyword(std::string(name), std::move(constant))
+                                 : positional(std::string(name), std::move(constant));
 }
 
 // Guards use the caller's names of inputs, L['x'].
@@ -533,11 +549,17 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
         fmt::format("'{}' is an input, and only nodes have arguments", place.substr(0, dot)), ""};
   const Node& node = program.graph.node(definition.node);
   const std::string_view name = place.substr(dot + 1);
-  const auto found = std::ranges::find(node.inputs, name, &NamedArgument::name);
-  if (name.empty() || found == node.inputs.end()) {
+  std::vector<NamedArgument> inputs = node.inputs;
+  auto found = std::ranges::find(inputs, name, &NamedArgument::name);
+  if (auto omitted = omitted_argument(node, name); omitted && found == inputs.end())
+    found = inputs.insert(found, *std::move(omitted));
+  if (name.empty() || found == inputs.end()) {
     std::vector<std::string> names;
     for (const NamedArgument& input : node.inputs)
       if (!input.name.empty()) names.push_back(input.name);
+    if (const ops::Operator op = ops::find_operator(node.target); op && !names.empty())
+      for (const ops::Parameter& parameter : op.signature())
+        if (node.find_input(parameter.name) == nullptr) names.emplace_back(parameter.name);
     return Error{ErrorCode::argument,
                  names.empty() ? "the node has no arguments with names"
                                : fmt::format("the node has no argument '{}'; it has: {}", name,
@@ -564,8 +586,8 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
                              "now, because {} is not known to this version",
                              text, node.target),
                  std::string(place)};
-  program.graph.set_node_input(definition.node, static_cast<size_t>(found - node.inputs.begin()),
-                               *std::move(argument));
+  found->arg = *std::move(argument);
+  program.graph.set_node_inputs(definition.node, std::move(inputs));
   return {};
 }
 

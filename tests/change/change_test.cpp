@@ -405,6 +405,8 @@ TEST(EditProgram, ExposesValuesAndSetsArguments) {
   EXPECT_EQ(add_output(program, "ghost").error().code, ErrorCode::argument);
   EXPECT_EQ(set_argument(program, "relu.self", "3").error().code, ErrorCode::argument);
   EXPECT_EQ(set_argument(program, "relu.ghost", "3").error().code, ErrorCode::argument);
+  EXPECT_EQ(set_argument(program, "linear.ghost", "3").error().message,
+            "the node has no argument 'ghost'; it has: input, weight, bias");
   EXPECT_EQ(set_argument(program, "x.self", "3").error().code, ErrorCode::argument);
   Program dropout = program_of(corpus("2.15.0/dropout_train.pt2"));
   NodeId with_p{};
@@ -415,6 +417,12 @@ TEST(EditProgram, ExposesValuesAndSetsArguments) {
       dropout.graph.value(*found.outputs[0].get_if<ValueId>()).name + std::string(".p");
   ASSERT_TRUE(set_argument(dropout, name, "0.25").has_value());
   EXPECT_EQ(*dropout.graph.node(with_p).find_input("p")->get_if<double>(), 0.25);
+  // The node leaves alpha at its default of 1.
+  Program sum = program_of(corpus("2.15.0/dim_auto.pt2"));
+  ASSERT_TRUE(set_argument(sum, "add.alpha", "3").has_value());
+  const NodeId add = sum.graph.value(*sum.graph.find_value("add")).definition.node;
+  EXPECT_EQ(*sum.graph.node(add).find_input("alpha")->get_if<int64_t>(), 3);
+  expect_sound(sum);
 }
 
 TEST(EditProgram, ExposesAfterWhatIsWritten) {

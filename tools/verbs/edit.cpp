@@ -157,6 +157,8 @@ bool samples_fit(const Package& package, const Program& program, const std::stri
 
 Result<int> edit(const EditArguments& options, Environment& environment) {
   const Writing& writing = options.writing;
+  if (writing.check && options.takes_part())
+    return usage_error("--check compares the results of whole programs, and a part has others");
   PT2_TRY(const Package package, open_package(writing.source, environment));
   print_foreign_code(environment, package);
   PT2_TRY_VOID(check_can_change(package, writing.source.file));
