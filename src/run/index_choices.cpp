@@ -120,12 +120,17 @@ std::vector<IndexChoice> index_choices(const Program& program) {
 
 std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs,
                                      const std::vector<IndexChoice>& choices) {
-  TextMap<std::string, Tensor> known;
+  // A run may tell as many values as there are choices, so both are looked up by name.
+  TextMap<std::string, std::optional<Tensor>> known;
+  TextMap<std::string, std::vector<size_t>> chosen;  // places in `choices`, by the indices' name
+  for (size_t i = 0; i < choices.size(); ++i) {
+    known.try_emplace(choices[i].values);
+    chosen[choices[i].indices].push_back(i);
+  }
   const auto learn = [&](const std::string& name, const Value& value) {
     const auto* tensor = value.get_if<Tensor>();
-    if (tensor != nullptr &&
-        std::ranges::find(choices, name, &IndexChoice::values) != choices.end())
-      known.insert_or_assign(name, *tensor);
+    const auto found = known.find(name);
+    if (tensor != nullptr && found != known.end()) found->second = *tensor;
   };
   const std::vector<ArgumentSpec> specs = session.program().signature.user_inputs();
   for (size_t i = 0; i < std::min(specs.size(), inputs.size()); ++i)
@@ -135,11 +140,11 @@ std::vector<Tensor> values_to_choose(Session& session, std::vector<Value> inputs
   std::vector<Tensor> out(choices.size());
   session.observe([&](const ObservedValue& observed) -> Result<void> {
     learn(observed.name, observed.value);
+    const auto found = chosen.find(observed.name);
+    if (found == chosen.end()) return {};
     // Copies now, because a later node may write to the values.
-    for (size_t i = 0; i < choices.size(); ++i)
-      if (choices[i].indices == observed.name)
-        if (const auto values = known.find(choices[i].values); values != known.end())
-          out[i] = values->second.clone();
+    for (const size_t i : found->second)
+      if (const auto& values = known.find(choices[i].values)->second) out[i] = values->clone();
     return {};
   });
   // If the run fails, the values of later nodes stay unknown.

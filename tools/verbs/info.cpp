@@ -81,6 +81,7 @@ std::vector<std::string> written_names(const Program& program) {
   for (const NameMap& map : {signature.buffers_to_mutate(), signature.parameters_to_mutate(),
                              signature.user_inputs_to_mutate()})
     for (const auto& [value, target] : map) out.push_back(target);
+  std::set<std::string> known(out.begin(), out.end());
   const WrittenMemory memory(program.graph, false);
   const std::vector<std::string> names = user_input_names(program);
   const std::span<const Argument> inputs = program.graph.inputs();
@@ -93,7 +94,7 @@ std::vector<std::string> written_names(const Program& program) {
     const auto* id = inputs[i].get_if<ValueId>();
     if (id == nullptr || !memory.may_hold(*id)) continue;
     std::string name = is_user && place < names.size() ? names[place] : spec.target.value_or("");
-    if (!name.empty() && std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+    if (!name.empty() && known.insert(name).second) out.push_back(std::move(name));
   }
   return out;
 }

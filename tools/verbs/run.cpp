@@ -238,7 +238,8 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   const Model& model = call.model;
   Session session(model, call.inputs.session(options.execution.threads));
   session.seed(options.execution.seed);
-  Result<std::vector<Value>> outputs = session.run(call.inputs.values, call_options(options, environment));
+  Result<std::vector<Value>> outputs =
+      session.run(call.inputs.values, call_options(options, environment));
   if (!outputs) return std::move(outputs).error();
   PT2_TRY_VOID(check_labels(options, labels, *outputs));
   if (format) PT2_TRY_VOID(write_outputs(options.output, *format, model, *outputs, environment));
