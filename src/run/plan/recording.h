@@ -127,8 +127,8 @@ struct RecordedCalls {
   uint64_t last_call = 0;
   uint64_t refusals = 0;  // by the recording
   bool refused = false;
-  uint64_t work =
-      0;  // of one such call (Limits::max_work); of a nested graph without repeated nodes
+  // The work of one such call (Limits::max_work); that of a nested graph is without repeated nodes.
+  uint64_t work = 0;
   uint64_t bytes = 0;  // most memory that the last full call used at once
   std::unique_ptr<const Recording> recording;
 
