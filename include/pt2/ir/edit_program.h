@@ -58,8 +58,8 @@ Result<void> extract_module(Program& program, std::string_view module);
 Result<void> add_output(Program& program, std::string_view value);
 
 // Sets an argument of a node to a constant. `place` is "add.other" for the argument `other` of the
-// node that computes the value add; the node may leave the argument at its default now. `text` is as
-// in parse_constant; the quotes of a string may be left out.
+// node that computes the value add; the node may leave the argument at its default now. `text` is
+// as in parse_constant; the quotes of a string may be left out.
 Result<void> set_argument(Program& program, std::string_view place, std::string_view text);
 
 // Sets the device in all tensor metadata and device arguments.
