@@ -303,10 +303,6 @@ Result<std::vector<Value>> dispatch_with(const Object& generator, const Operator
   return results;
 }
 
-}  // namespace
-
-namespace {
-
 // The cost of the items of lists, in elements: each is copied, and tensors are made. A list may
 // have a million views, or tensors without elements.
 uint64_t work_of_items(std::span<const Value> values) {
@@ -319,6 +315,12 @@ uint64_t work_of_items(std::span<const Value> values) {
     out += work_of_items(*list);
   }
   return out;
+}
+
+// To be called for what a call takes and for what it gives.
+Result<void> count_values(std::span<const Value> values) {
+  MemoryAccount::count_work(work_of_items(values));
+  return check_ranks(values);
 }
 
 }  // namespace
@@ -347,12 +349,10 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
   const AllocationLimit limit(context.max_tensor_bytes);
   const Object* generator = find_generator(op, arguments);
   return within_memory([&]() -> Result<std::vector<Value>> {
-    MemoryAccount::count_work(work_of_items(arguments));
-    PT2_TRY_VOID(check_ranks(arguments));
+    PT2_TRY_VOID(count_values(arguments));
     if (only_views(op)) {
       PT2_TRY(std::vector<Value> views, dispatch(op, context, arguments));
-      PT2_TRY_VOID(check_ranks(views));
-      MemoryAccount::count_work(work_of_items(views));
+      PT2_TRY_VOID(count_values(views));
       return views;
     }
     const uint64_t draws = op.may_draw() ? kDrawWork : 0;
@@ -362,8 +362,7 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
                                             ? dispatch(op, context, arguments)
                                             : dispatch_with(*generator, op, context, arguments));
     MemoryAccount::count_work(saturating_product(elements_of(results), kElementWork + draws));
-    MemoryAccount::count_work(work_of_items(results));
-    PT2_TRY_VOID(check_ranks(results));
+    PT2_TRY_VOID(count_values(results));
     return results;
   });
 }
