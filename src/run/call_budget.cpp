@@ -49,15 +49,20 @@ uint64_t allowed_bytes(const Limits& limits, uint64_t bytes) {
 
 }  // namespace
 
+std::shared_ptr<MemoryAccount> account_of_calls() {
+  auto account = MemoryAccount::current();
+  return account != nullptr && account->spans_calls() ? account : nullptr;
+}
+
 std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
-  if (auto outer = MemoryAccount::current(); outer != nullptr && outer->spans_calls()) return outer;
+  if (auto shared = account_of_calls()) return shared;
   return std::make_shared<MemoryAccount>(allowed_bytes(limits, bytes),
                                          scaled_limits(limits, bytes).max_work);
 }
 
 std::shared_ptr<MemoryAccount> open_account_of_calls(const Limits& limits, uint64_t bytes,
                                                      uint64_t times) {
-  if (auto outer = MemoryAccount::current(); outer != nullptr && outer->spans_calls()) return outer;
+  if (auto shared = account_of_calls()) return shared;
   return std::make_shared<MemoryAccount>(
       allowed_bytes(limits, bytes),
       saturating_product(scaled_limits(limits, bytes).max_work, times), true);
@@ -66,7 +71,7 @@ std::shared_ptr<MemoryAccount> open_account_of_calls(const Limits& limits, uint6
 std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const Session*> sessions,
                                                      std::span<const Value> inputs,
                                                      uint64_t times) {
-  if (auto outer = MemoryAccount::current(); outer != nullptr && outer->spans_calls()) return outer;
+  if (auto shared = account_of_calls()) return shared;
   uint64_t most = 0, max_work = 0;
   for (const Session* session : sessions) {
     const Limits& limits = session->shared().limits;

@@ -31,6 +31,9 @@ uint64_t budget_bytes(const Session& session, std::span<const Value> inputs);
 // Returns a new account, or the current one if that spans calls.
 std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes);
 
+// Returns the current account if it spans calls; else null.
+std::shared_ptr<MemoryAccount> account_of_calls();
+
 // Returns one account for calls on the same inputs whose results are held together: every call that
 // runs while the account is current uses it. It allows the memory of one call of the most generous
 // session, and `times` the work of one call of each session. Returns the current account if that

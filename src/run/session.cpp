@@ -222,8 +222,7 @@ Session Session::fork() const {
 bool Session::may_repeat(std::span<const Value> inputs, const CallOptions& options) const {
   const run::CallingConvention& convention = shared_->convention;
   // Calls that share a limit must count what they compute.
-  if (const auto account = MemoryAccount::current(); account != nullptr && account->spans_calls())
-    return false;
+  if (run::account_of_calls() != nullptr) return false;
   return !has_other_weights_ && !observer_ && !options.on_step && options.growing.empty() &&
          inputs.size() == convention.inputs.size() && std::ranges::all_of(inputs, has_memory) &&
          std::ranges::is_sorted(convention.input_positions) &&
