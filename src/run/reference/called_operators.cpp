@@ -152,7 +152,7 @@ class ViewReader {
 // with_effects(token, operator, *arguments): tokens only order the calls, which run in order here.
 Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& node,
                                         std::vector<Value> arguments) {
-  if (calls_print(*node.node)) {
+  if (!node.op && calls_print(*node.node)) {
     PT2_TRY_VOID(print(executor, node, std::move(arguments)));
     return std::vector<Value>(2);
   }
