@@ -82,22 +82,26 @@ bool is_traced_state(const ops::Signature& signature, size_t result, Sizes recor
   return recorded == computed;
 }
 
+// Returns the argument of that name; null if the signature has none or it holds no T.
+template <class T>
+const T* argument_of(const ops::Signature& signature, const std::vector<Value>& arguments,
+                     std::string_view name) {
+  const ops::Parameter* parameter = signature.find(name);
+  if (parameter == nullptr) return nullptr;
+  return arguments[static_cast<size_t>(parameter - signature.begin())].get_if<T>();
+}
+
 // With include_last_offset the end of the last bag is the last offset. The largest indices that
 // torch.export records never count that offset. Its bag sizes count it, unless the weight requires
 // a gradient. The kernels count it in both results or in neither
 // (torch/_meta_registrations.py meta_embedding_bag, ATen/native/EmbeddingBag.cpp embedding_bag).
 bool is_traced_bag(const ops::Signature& signature, size_t result, const Sizes& recorded,
                    const Sizes& computed, const std::vector<Value>& arguments) {
-  const ops::Parameter* parameter = signature.find("include_last_offset");
-  if (parameter == nullptr || result < 2 || recorded.size() != 1 || computed.size() != 1)
+  const auto* has_last = argument_of<bool>(signature, arguments, "include_last_offset");
+  const auto* offsets = argument_of<Tensor>(signature, arguments, "offsets");
+  if (has_last == nullptr || !*has_last || offsets == nullptr || result < 2 ||
+      recorded.size() != 1 || computed.size() != 1)
     return false;
-  const auto place = static_cast<size_t>(parameter - signature.begin());
-  const auto* has_last = arguments[place].get_if<bool>();
-  if (has_last == nullptr || !*has_last) return false;
-  const ops::Parameter* starts = signature.find("offsets");
-  if (starts == nullptr) return false;
-  const auto* offsets = arguments[static_cast<size_t>(starts - signature.begin())].get_if<Tensor>();
-  if (offsets == nullptr) return false;
   return recorded[0] == offsets->numel() - 1 || (result == 2 && recorded[0] == offsets->numel());
 }
 
@@ -106,11 +110,8 @@ bool is_traced_bag(const ops::Signature& signature, size_t result, const Sizes& 
 // (ATen/native/EmbeddingBag.cpp make_offset2bag_out).
 bool is_optional_bag(const ops::Signature& signature, size_t result, const Sizes& recorded,
                      const Sizes& computed, const std::vector<Value>& arguments) {
-  const ops::Parameter* parameter = signature.find("indices");
-  if (signature.find("include_last_offset") == nullptr || parameter == nullptr || result != 1)
-    return false;
-  const auto* indices =
-      arguments[static_cast<size_t>(parameter - signature.begin())].get_if<Tensor>();
+  if (signature.find("include_last_offset") == nullptr || result != 1) return false;
+  const auto* indices = argument_of<Tensor>(signature, arguments, "indices");
   return indices != nullptr && computed == Sizes{0} && recorded == Sizes{indices->numel()};
 }
 
