@@ -184,29 +184,32 @@ TEST(VerifyOperators, LongSizesAreComputedOnceForAllNodes) {
   EXPECT_LT(seconds(400), 4 * seconds(50));
 }
 
-// PyTorch omits the bag numbers (size 0) only if it sums dense rows. Recorded strides do not prove
-// density, so both sizes are valid.
-TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
-  const auto findings_of = [](const std::string& numbers) {
-    const std::string text =
-        R"(program schema 8.20 {
+// The findings of verify about one node in a graph with these inputs. The node must compute %a.
+std::string findings_of_node(const std::string& inputs, const std::string& node) {
+  const std::string text = R"(program schema 8.20 {
   torch "2.15.0"
   dialect "TRAINING"
   opset aten 10
 
   graph(
-      %w: f32[5, 3] strides=[1, 5],
-      %i: i64[4],
-      %o: i64[2]
+      )" + inputs + R"(
   ) {
-    %a: f32[2, 3], %b: i64[)" +
-        numbers +
-        R"(], %c: i64[2], %d: i64[2] = aten._embedding_bag.default(weight=%w, indices=%i, offsets=%o)
+    )" + node + R"(
     return %a
   }
 }
 )";
-    return lines(verify_text(text));
+  return lines(verify_text(text));
+}
+
+// PyTorch omits the bag numbers (size 0) only if it sums dense rows. Recorded strides do not prove
+// density, so both sizes are valid.
+TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
+  const auto findings_of = [](const std::string& numbers) {
+    return findings_of_node("%w: f32[5, 3] strides=[1, 5], %i: i64[4], %o: i64[2]",
+                            "%a: f32[2, 3], %b: i64[" + numbers +
+                                "], %c: i64[2], %d: i64[2] = aten._embedding_bag.default("
+                                "weight=%w, indices=%i, offsets=%o)");
   };
   for (const char* numbers : {"4", "0"})
     EXPECT_EQ(findings_of(numbers).find("V609"), std::string::npos) << findings_of(numbers);
@@ -217,25 +220,12 @@ TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {
 // weight requires a gradient and three elsewhere, but always two largest indices.
 TEST(VerifyOperators, SizesOfBagsMayCountTheLastOffset) {
   const auto findings_of = [](const std::string& sizes, const std::string& largest) {
-    const std::string text =
-        R"(program schema 8.20 {
-  torch "2.15.0"
-  dialect "TRAINING"
-  opset aten 10
-
-  graph(
-      %w: f32[5, 3],
-      %i: i64[4],
-      %o: i64[3]
-  ) {
-    %a: f32[2, 3], %b: i64[0], %c: i64[)" +
-        sizes + R"(], %d: i64[)" + largest +
-        R"(] = aten.embedding_bag.padding_idx(weight=%w, indices=%i, offsets=%o, scale_grad_by_freq=false, mode=0, sparse=false, per_sample_weights=none, include_last_offset=true, padding_idx=none)
-    return %a
-  }
-}
-)";
-    return lines(verify_text(text));
+    return findings_of_node(
+        "%w: f32[5, 3], %i: i64[4], %o: i64[3]",
+        "%a: f32[2, 3], %b: i64[0], %c: i64[" + sizes + "], %d: i64[" + largest +
+            "] = aten.embedding_bag.padding_idx(weight=%w, indices=%i, offsets=%o, "
+            "scale_grad_by_freq=false, mode=0, sparse=false, per_sample_weights=none, "
+            "include_last_offset=true, padding_idx=none)");
   };
   for (const char* sizes : {"2", "3"})
     EXPECT_EQ(findings_of(sizes, "2").find("V609"), std::string::npos) << findings_of(sizes, "2");
