@@ -212,6 +212,23 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor) {
   return out;
 }
 
+Tensor parts_of(const Tensor& numbers) {
+  Sizes sizes = numbers.sizes(), strides = numbers.strides();
+  for (int64_t& stride : strides) stride *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  return *Tensor::view_of(numbers.storage(), real_dtype(numbers.dtype()), std::move(sizes),
+                          std::move(strides), 2 * numbers.storage_offset());
+}
+Tensor part_of(const Tensor& numbers, bool imaginary) {
+  const Tensor parts = parts_of(numbers);
+  Sizes sizes = parts.sizes(), strides = parts.strides();
+  sizes.pop_back();
+  strides.pop_back();
+  return parts.with_view(std::move(sizes), std::move(strides),
+                         parts.storage_offset() + (imaginary ? 1 : 0));
+}
+
 namespace {
 
 Tensor to_channels_last(Frame& frame, const Tensor& tensor) {

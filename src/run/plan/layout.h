@@ -36,6 +36,11 @@ Tensor make_images(Frame& frame, const Sizes& sizes, Dtype dtype = Dtype::float3
 // channels-last images and for transposed matrices.
 Tensor to_row_major(Frame& frame, const Tensor& tensor);
 
+// Views of complex numbers as real ones: with a last dimension for the real and the imaginary part,
+// or one of the two alone.
+Tensor parts_of(const Tensor& numbers);
+Tensor part_of(const Tensor& numbers, bool imaginary);
+
 // Returns how many windows `stride` apart fit; 0 if none fits. With `rounds_up`, the last window
 // begins inside the image or the padding before it (ATen/native/Pool.h
 // pooling_output_shape_pad_lr).

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "ops/loops.h"
 #include "run/graph_maker.h"
+#include "run/plan/layout.h"
 #include "run/plan/plan.h"
 #include "run/plan/workspace.h"
 
@@ -56,11 +58,15 @@ class Case {
     const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
     const std::vector<Value> expected = execute(maker_.graph, copies()).value();
     Workspace workspace(2);
+    const std::function<void(const StepTime&)> note_step = [&](const StepTime& step) {
+      kernels_.emplace_back(step.kernel);
+    };
     // The second round reuses the memory of the first.
     for (int round = 0; round < 2; ++round) {
       ops::Context context;
       Executor executor(context);
-      const auto found = plan->run(copies(), {}, executor, workspace);
+      kernels_.clear();
+      const auto found = plan->run(copies(), {.on_step = &note_step}, executor, workspace);
       EXPECT_TRUE(found) << found.error().text();
       if (!found) return {};
       for (size_t i = 0; i < expected.size(); ++i) compare(i, (*found)[i], expected[i]);
@@ -70,6 +76,8 @@ class Case {
     for (const StepPointer& step : plan->steps) names.emplace_back(step->name());
     return names;
   }
+  // The kernels that computed the steps, in their order: "reference" for a step that declined.
+  const Names& kernels() const { return kernels_; }
   // True if the plan and the reference executor fail with the same error.
   bool fails_alike() { return outcomes() == Outcomes{.both_fail = true, .agree = true}; }
   // True if both fail with the same error, or neither fails.
@@ -84,7 +92,7 @@ class Case {
 
   // Converts an input and its recorded dtype to `dtype`.
   void make_halves(ValueId id, Dtype dtype) {
-    const Tensor& numbers = *values_[static_cast<size_t>(id)].get_if<Tensor>();
+    const Tensor& numbers = *values_[place_of(id)].get_if<Tensor>();
     Tensor halves = Tensor::zeros(dtype, numbers.sizes());
     ops::copy_elements(halves, numbers);
     record(id, numbers.sizes(), dtype);
@@ -92,7 +100,23 @@ class Case {
   }
 
   void fill(ValueId id, Tensor tensor) {
-    const auto at = static_cast<size_t>(id);
+    const size_t at = place_of(id);
+  // Converts an input and its recorded dtype to `dtype`, a complex one, with imaginary parts of its
+  // own.
+  void make_complex(ValueId id, Dtype dtype) {
+    const Tensor& real = *values_[place_of(id)].get_if<Tensor>();
+    Tensor wide = Tensor::zeros(Dtype::complex128, real.sizes());
+    ops::copy_elements(wide, real);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (auto& number :
+         std::span(wide.data<std::complex<double>>(), static_cast<size_t>(wide.numel())))
+      number.imag(uniform(random_));
+    Tensor numbers = Tensor::zeros(dtype, real.sizes());
+    ops::copy_elements(numbers, wide);
+    record(id, numbers.sizes(), dtype);
+    fill(id, std::move(numbers));
+  }
+
     values_[at] = Value(std::move(tensor));
     if (!constants_[at].is_none()) constants_[at] = values_[at];
   }
@@ -142,8 +166,10 @@ class Case {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!constants_[i].is_none()) continue;
       auto* tensor = inputs[i].get_if<Tensor>();
-      for (int64_t at = 0; tensor->dtype() == Dtype::float32 && at < tensor->numel(); ++at)
-        tensor->data<float>()[at] *= 0.5f;
+      const int64_t count = tensor->dtype() == Dtype::float32     ? tensor->numel()
+                            : tensor->dtype() == Dtype::complex64 ? 2 * tensor->numel()
+                                                                  : 0;
+      for (int64_t at = 0; at < count; ++at) tensor->data<float>()[at] *= 0.5f;
       given.push_back(&inputs[i]);
     }
     const std::vector<Value> expected = execute(maker_.graph, inputs).value();
@@ -156,6 +182,7 @@ class Case {
     std::vector<float> numbers(static_cast<size_t>(checked_numel(sizes).value()));
     std::uniform_real_distribution<float> uniform(least, 1.0f);
     for (float& number : numbers) number = uniform(random_);
+    ids_.push_back(id);
     values_.emplace_back(floats(sizes, std::move(numbers)));
     constants_.push_back(known ? values_.back() : Value());
     return id;
@@ -163,6 +190,9 @@ class Case {
   // Returns copies of the inputs, so that each run starts with the same values. Weights are shared:
   // here no program writes to them.
   std::vector<Value> copies() const {
+  size_t place_of(ValueId id) const {
+    return static_cast<size_t>(std::ranges::find(ids_, id) - ids_.begin());
+  }
     std::vector<Value> out;
     for (size_t i = 0; i < values_.size(); ++i)
       out.push_back(constants_[i].is_none() ? Value(values_[i].get_if<Tensor>()->clone())
@@ -174,9 +204,10 @@ class Case {
     ASSERT_EQ(a.sizes(), b.sizes());
     ASSERT_EQ(a.dtype(), b.dtype());
     const std::vector<double> x = numbers(a), y = numbers(b);
-    const double room = a.dtype() == Dtype::float64    ? 1e-14
-                        : a.dtype() == Dtype::float16  ? 1e-3
-                        : a.dtype() == Dtype::bfloat16 ? 8e-3
+    const Dtype precision = real_dtype(a.dtype());
+    const double room = precision == Dtype::float64    ? 1e-14
+                        : precision == Dtype::float16  ? 1e-3
+                        : precision == Dtype::bfloat16 ? 8e-3
                                                        : tolerance;
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
@@ -188,15 +219,18 @@ class Case {
     Tensor wide = Tensor::zeros(Dtype::float64, tensor.sizes());
     ops::copy_elements(wide, tensor);
     return {wide.as<double>().begin(), wide.as<double>().end()};
+    if (dtype_category(tensor.dtype()) == DtypeCategory::complex) return numbers(parts_of(tensor));
   }
 
   GraphMaker maker_;
   std::vector<Value> values_;
   std::vector<Value> constants_;
   std::vector<Argument> outputs_;
+  std::vector<ValueId> ids_;  // of the inputs
   std::mt19937 random_{7};
   bool was_recorded_ = false;
   bool took_others_ = false;
+  Names kernels_;
 };
 
 inline Argument ints(const Sizes& numbers) {

@@ -1,7 +1,9 @@
-// Products of matrices that both change from call to call: each right operand is packed at its use.
+// Products of matrices that both change from call to call, and of all complex ones: each right
+// operand is packed at its use.
 #include <algorithm>
 
 #include "base/memory_account.h"
+#include "kernels/products/complex_parts.h"
 #include "kernels/products/half_products.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
@@ -205,25 +207,33 @@ struct HalfBatchProduct {
 
 class BatchProductStep final : public Step {
  public:
-  explicit BatchProductStep(const BoundNode& node)
-      : Step({&node}), is_linear_(is_operator(node, "aten::linear")), ranks_(product_ranks(node)) {}
+  BatchProductStep(const Planner& planner, const BoundNode& node)
+      : Step({&node}),
+        is_linear_(is_operator(node, "aten::linear")),
+        has_first_bias_(is_operator(node, "aten::addmm")),
+        ranks_(product_ranks(node)) {
+    const auto id = Frame::value_id(operand(1));
+    const Tensor* known = id ? planner.elements(*id) : nullptr;
+    if (known != nullptr && known->dtype() == Dtype::complex64 && known->dim() > 1 &&
+        !has_contiguous_lines(*known))
+      row_major_ = planner.row_major(*known);
+  }
 
   std::string_view name() const override { return kBatchProduct; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor* left = frame.tensor(first().arguments[0]);
-    const Tensor* right = frame.tensor(first().arguments[1]);
-    const Tensor* bias = is_linear_ ? frame.tensor(first().arguments[2]) : nullptr;
+    const Tensor* left = frame.tensor(operand(0));
+    const Tensor* right = row_major_ ? &*row_major_ : frame.tensor(operand(1));
+    const Tensor* bias = is_linear_ || has_first_bias_ ? frame.tensor(operand(2)) : nullptr;
     if (!are_numbers(left) || !are_numbers(right) || left->dtype() != right->dtype() ||
         !ProductRanks::fits(ranks_.left, *left) || !ProductRanks::fits(ranks_.right, *right) ||
         (ranks_.left == 3 && left->size(0) != right->size(0)) ||
+        (has_first_bias_ && bias == nullptr) ||
         (bias != nullptr && (!are_numbers(bias) || bias->dtype() != left->dtype())))
       return false;
-    const bool lies_well =
-        left->strides().back() == 1 ||
-        (left->dim() > 1 && left->stride(left->dim() - 2) == 1 && is_column(*right));
-    const Tensor rows = lies_well ? *left : to_row_major(frame, *left);
-    auto out = multiply(frame, rows, is_linear_ ? turned(*right) : *right, bias);
+    const Tensor by = is_linear_ ? turned(*right) : *right;
+    auto out = left->dtype() == Dtype::complex64 ? multiply_complex(frame, *left, by, bias)
+                                                 : multiply_numbers(frame, *left, by, bias);
     if (!out) return false;
     frame.set(result(), *std::move(out), false);
     return true;
@@ -232,7 +242,8 @@ class BatchProductStep final : public Step {
  private:
   static bool are_numbers(const Tensor* tensor) {
     return tensor != nullptr && tensor->defined() && tensor->numel() > 0 && is_aligned(*tensor) &&
-           (tensor->dtype() == Dtype::float32 || is_half(tensor->dtype()));
+           (tensor->dtype() == Dtype::float32 || tensor->dtype() == Dtype::complex64 ||
+            is_half(tensor->dtype()));
   }
   static Tensor turned(const Tensor& matrices) {
     Sizes sizes = matrices.sizes(), strides = matrices.strides();
@@ -240,10 +251,22 @@ class BatchProductStep final : public Step {
     std::swap(strides.back(), strides[strides.size() - 2]);
     return matrices.with_view(std::move(sizes), std::move(strides), matrices.storage_offset());
   }
+  // The left matrices, the right ones, the bias.
+  const BoundArgument& operand(size_t index) const {
+    return first().arguments[has_first_bias_ ? (index + 1) % 3 : index];
+  }
+  // True if the rows or the columns of all matrices are contiguous.
+  static bool has_contiguous_lines(const Tensor& matrices) {
+    return matrices.strides().back() == 1 || matrices.stride(matrices.dim() - 2) == 1;
+  }
   // True if each right operand is a single column of contiguous elements.
-  bool is_column(const Tensor& right) const {
-    if (is_linear_ || (right.dim() > 1 && right.sizes().back() != 1)) return false;
+  static bool is_column(const Tensor& right) {
+    if (right.dim() > 1 && right.sizes().back() != 1) return false;
     return right.stride(right.dim() == 1 ? 0 : right.dim() - 2) == 1;
+  }
+  // True if there is no bias, or it has an element for each column.
+  static bool fits_columns(const Tensor* bias, int64_t columns) {
+    return bias == nullptr || (bias->sizes() == Sizes{columns} && bias->is_contiguous());
   }
   // Returns a left vector as the row of a matrix, a right vector as its column.
   static Tensor as_matrix(const Tensor& tensor, bool is_left) {
@@ -268,16 +291,80 @@ class BatchProductStep final : public Step {
     return tensor.with_view({all->rows, all->columns}, {all->stride, 1}, tensor.storage_offset());
   }
 
+  static std::optional<Tensor> multiply_numbers(Frame& frame, const Tensor& left,
+                                                const Tensor& right, const Tensor* bias) {
+    const bool lies_well =
+        left.strides().back() == 1 ||
+        (left.dim() > 1 && left.stride(left.dim() - 2) == 1 && bias == nullptr && is_column(right));
+    return multiply(frame, lies_well ? left : to_row_major(frame, left), right, bias);
+  }
+
+  // Multiplies complex matrices as floats (kernels/products/complex_parts.h).
+  static std::optional<Tensor> multiply_complex(Frame& frame, const Tensor& left,
+                                                const Tensor& right, const Tensor* bias) {
+    Tensor a = as_matrix(left, true), b = as_matrix(right, false);
+    // The left matrix is copied, the right one is not. So a single column becomes the left row.
+    if (b.sizes().back() == 1 && bias == nullptr) {
+      std::swap(a, b);
+      a = turned(a);
+      b = turned(b);
+    }
+    constexpr int64_t kMost = INT64_MAX / 64;  // doubled sizes do not overflow
+    const int64_t columns = b.sizes().back();
+    if (!fits_columns(bias, columns) || a.numel() > kMost || b.numel() > kMost) return std::nullopt;
+    if (!has_contiguous_lines(b)) b = to_row_major(frame, b);
+    const bool has_columns =
+        b.stride(b.dim() - 2) == 1 && (columns == 1 || b.strides().back() != 1);
+    Tensor pairs = parts_of(b);
+    Sizes sizes = pairs.sizes(), strides = pairs.strides();
+    sizes.pop_back();
+    strides.pop_back();
+    const size_t paired = sizes.size() - (has_columns ? 2 : 1);
+    sizes[paired] *= 2;
+    strides[paired] = 1;
+    pairs = pairs.with_view(std::move(sizes), std::move(strides), pairs.storage_offset());
+
+    if (!rows_of(a)) a = to_row_major(frame, a);
+    kernels::ComplexSplit split{.rows = a.size(a.dim() - 2),
+                                .columns = a.sizes().back(),
+                                .turned = has_columns,
+                                .from = a.data<float>(),
+                                .stride = 2 * rows_of(a)->stride};
+    split.count = a.numel() / (split.rows * split.columns);
+    sizes = a.sizes();
+    sizes[sizes.size() - 2] *= 2;
+    if (has_columns) sizes.back() *= 2;
+    Tensor lines = frame.make(std::move(sizes));
+    split.to = lines.data<float>();
+    frame.launch([split, threads = frame.threads()] { kernels::split_complex(split, threads); });
+
+    const auto sums = multiply(frame, lines, pairs, nullptr);
+    if (!sums) return std::nullopt;
+    sizes.assign(sums->sizes().begin(), sums->sizes().end() - 2);
+    if (left.dim() > 1) sizes.push_back(left.size(left.dim() - 2));
+    if (right.dim() > 1) sizes.push_back(right.sizes().back());
+    Tensor out = frame.make(std::move(sizes), {}, Dtype::complex64);
+    const kernels::ComplexJoin join{.count = out.numel() / (split.rows * columns),
+                                    .rows = split.rows,
+                                    .columns = columns,
+                                    .turned = has_columns,
+                                    .from = sums->data<float>(),
+                                    .bias = bias == nullptr ? nullptr : bias->data<float>(),
+                                    .to = out.data<float>()};
+    frame.launch([join, threads = frame.threads()] { kernels::join_complex(join, threads); });
+    return out;
+  }
+
   // One matrix times several narrow ones is a single product: the rows of the transposed narrow
   // ones times the transposed matrix.
-  std::optional<Tensor> multiply_turned(Frame& frame, const Tensor& left,
-                                        const Tensor& right) const {
+  static std::optional<Tensor> multiply_turned(Frame& frame, const Tensor& left,
+                                               const Tensor& right) {
     const auto out = multiply(frame, to_row_major(frame, turned(right)), turned(left), nullptr);
     return out ? std::optional(to_row_major(frame, turned(*out))) : std::nullopt;
   }
 
-  std::optional<Tensor> multiply(Frame& frame, const Tensor& left, const Tensor& right,
-                                 const Tensor* bias) const {
+  static std::optional<Tensor> multiply(Frame& frame, const Tensor& left, const Tensor& right,
+                                        const Tensor* bias) {
     constexpr int64_t kNarrow = 16;
     if (left.dim() == 2 && right.dim() > 2 && right.sizes().back() <= kNarrow && bias == nullptr &&
         left.size(1) == right.size(right.dim() - 2))
@@ -289,8 +376,7 @@ class BatchProductStep final : public Step {
     };
     auto batch = ops::broadcast_sizes(std::array{leading(a), leading(b)});
     const int64_t columns = b.sizes().back();
-    if (!batch || a.sizes().back() != b.size(b.dim() - 2)) return std::nullopt;
-    if (bias != nullptr && (bias->sizes() != Sizes{columns} || !bias->is_contiguous()))
+    if (!batch || a.sizes().back() != b.size(b.dim() - 2) || !fits_columns(bias, columns))
       return std::nullopt;
     Sizes sizes = *batch;
     if (left.dim() > 1) sizes.push_back(a.size(a.dim() - 2));
@@ -309,7 +395,7 @@ class BatchProductStep final : public Step {
     const auto bound = checked_numel({{from.columns, columns + kWidestPanel, panels}});
     const auto numel = checked_numel(sizes);
     if (!numel || !bound || *bound > INT64_MAX / 64) return std::nullopt;
-    const Way way = way_of(from, by);
+    const Way way = way_of(from, by, bias != nullptr);
     MemoryAccount::count_products({*numel, from.columns});
     if (is_half(a.dtype())) return multiply_halves(frame, from, by, way, a.dtype(), sizes, bias);
     Tensor out = frame.make(std::move(sizes));
@@ -350,21 +436,26 @@ class BatchProductStep final : public Step {
     return out;
   }
 
-  Way way_of(const Matrices& left, const Matrices& right) const {
-    if (right.columns == 1 && (right.row_stride == 1 || right.rows == 1) && !is_linear_)
+  static Way way_of(const Matrices& left, const Matrices& right, bool has_bias) {
+    if (right.columns == 1 && (right.row_stride == 1 || right.rows == 1) && !has_bias)
       return Way::column;
     const bool lies_well = right.column_stride == 1 || right.row_stride == 1;
     return left.rows <= kRowsToRead && lies_well ? Way::few_rows : Way::packed;
   }
 
   bool is_linear_;
+  bool has_first_bias_;
   ProductRanks ranks_;
+  std::optional<Tensor> row_major_;  // the right operand, if it is known and lies in another way
 };
 
 }  // namespace
 
-StepPointer make_batch_product(const Planner&, const BoundNode& node) {
-  return std::make_unique<BatchProductStep>(node);
+StepPointer make_batch_product(const Planner& planner, const BoundNode& node) {
+  if (is_operator(node, "aten::addmm") &&
+      (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
+    return nullptr;
+  return std::make_unique<BatchProductStep>(planner, node);
 }
 
 }  // namespace pt2::run

@@ -254,8 +254,7 @@ class ProductStep final : public Step {
 
 StepPointer make_product(const Planner& planner, const BoundNode& node) {
   std::optional<ProductWeights> weights = find_product_weights(planner, node);
-  if (!weights)
-    return is_operator(node, "aten::addmm") ? nullptr : make_batch_product(planner, node);
+  if (!weights) return make_batch_product(planner, node);
   const BoundArgument& input = rows_argument(node);
   if (is_half(weights->tensor.dtype()))
     return make_half_product(planner, node, input, *std::move(weights));
