@@ -4,6 +4,8 @@
 #include <functional>
 #include <type_traits>
 
+#include "kernels/dtypes/pairs.h"
+
 namespace pt2::kernels {
 namespace {
 
@@ -60,6 +62,24 @@ bool run(const TypedLoop& loop, const Function& function) {
   for_each_row(loop.sizes, [&](const auto& at) {
     run_row(row_of<In>(loop.a, at), loop.a.strides.back(), row_of<In>(loop.b, at),
             loop.b.strides.back(), out, count, function);
+    out += count;
+  });
+  return true;
+}
+
+template <class Number>
+bool run_pairs(const TypedLoop& loop) {
+  if (loop.function > TypedFunction::multiply) return false;
+  const int64_t count = loop.sizes.back(), s = loop.a.strides.back(), t = loop.b.strides.back();
+  auto* out = static_cast<Number*>(loop.out);
+  Number left[kPart], right[kPart];
+  for_each_row(loop.sizes, [&](const auto& at) {
+    const Number *a = row_of<Number>(loop.a, at), *b = row_of<Number>(loop.b, at);
+    for (int64_t begin = 0; begin < count; begin += kPart) {
+      const int64_t part = std::min(kPart, count - begin);
+      combine_pairs(loop.function, side_by_side(a + begin * s, s, part, left),
+                    side_by_side(b + begin * t, t, part, right), out + begin, part);
+    }
     out += count;
   });
   return true;
@@ -296,6 +316,8 @@ void convert_from(const TypedConversion& conversion) {
     case TypedElement::whole:
       return convert_rows<uint64_t, From>(conversion);
     case TypedElement::real:
+    case TypedElement::pair:
+    case TypedElement::wide_pair:
       break;
   }
 }
@@ -317,6 +339,8 @@ void run_conversion(const TypedConversion& conversion) {
     case TypedElement::whole:
       return convert_from<int64_t>(conversion);
     case TypedElement::real:
+    case TypedElement::pair:
+    case TypedElement::wide_pair:
       break;
   }
 }
@@ -351,6 +375,10 @@ bool run_typed(const TypedLoop& loop) {
       return run_wholes<int8_t>(loop);
     case TypedElement::byte:
       return run_wholes<uint8_t>(loop);
+    case TypedElement::pair:
+      return run_pairs<Pair<float>>(loop);
+    case TypedElement::wide_pair:
+      return run_pairs<Pair<double>>(loop);
   }
   return false;
 }

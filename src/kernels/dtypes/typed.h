@@ -1,4 +1,5 @@
-// Elementwise comparisons, logic and integer arithmetic, for conditions, masks and counters.
+// Elementwise comparisons, logic and integer arithmetic, for conditions, masks and counters, and
+// sums, differences and products of complex numbers.
 #ifndef PT2_KERNELS_DTYPES_TYPED_H
 #define PT2_KERNELS_DTYPES_TYPED_H
 
@@ -9,11 +10,12 @@
 namespace pt2::kernels {
 
 enum class TypedFunction : uint8_t {
-  // Functions of integers; overflow wraps around.
+  // Functions of integers and complex numbers.
   add,
   subtract,
-  subtract_from,  // second operand minus first
   multiply,
+  // Functions of integers; overflow wraps around.
+  subtract_from,  // second operand minus first
   smaller,
   larger,
   common_bits,
@@ -38,8 +40,18 @@ enum class TypedFunction : uint8_t {
   negated,  // of the first operand
 };
 // Element types. A bool is a byte that is false if 0; the others are int64_t, float, int32_t,
-// int16_t, int8_t and uint8_t.
-enum class TypedElement : uint8_t { boolean, whole, real, medium, narrow, small, byte };
+// int16_t, int8_t, uint8_t, and complex numbers of float and of double.
+enum class TypedElement : uint8_t {
+  boolean,
+  whole,
+  real,
+  medium,
+  narrow,
+  small,
+  byte,
+  pair,
+  wide_pair
+};
 
 inline constexpr int kTypedDims = 5;
 

@@ -12,6 +12,8 @@
 
 namespace pt2::run {
 
+inline bool is_complex(Dtype dtype) { return dtype_category(dtype) == DtypeCategory::complex; }
+
 // Returns the function that the node computes of argument 0; nullopt for others.
 std::optional<kernels::Unary> unary_of(const Planner& planner, const BoundNode& node);
 

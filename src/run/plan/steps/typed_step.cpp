@@ -1,4 +1,4 @@
-// Comparisons, logic and integer arithmetic.
+// Comparisons, logic, integer arithmetic, and sums, differences and products of complex numbers.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -55,10 +55,11 @@ bool is_logic(TypedFunction function) { return function >= TypedFunction::both; 
 
 std::optional<TypedElement> element_of(Dtype dtype) {
   constexpr std::pair<Dtype, TypedElement> kElements[] = {
-      {Dtype::bool_, TypedElement::boolean}, {Dtype::int64, TypedElement::whole},
-      {Dtype::float32, TypedElement::real},  {Dtype::int32, TypedElement::medium},
-      {Dtype::int16, TypedElement::narrow},  {Dtype::int8, TypedElement::small},
-      {Dtype::uint8, TypedElement::byte}};
+      {Dtype::bool_, TypedElement::boolean},       {Dtype::int64, TypedElement::whole},
+      {Dtype::float32, TypedElement::real},        {Dtype::int32, TypedElement::medium},
+      {Dtype::int16, TypedElement::narrow},        {Dtype::int8, TypedElement::small},
+      {Dtype::uint8, TypedElement::byte},          {Dtype::complex64, TypedElement::pair},
+      {Dtype::complex128, TypedElement::wide_pair}};
   for (const auto& [known, element] : kElements)
     if (known == dtype) return element;
   return std::nullopt;
@@ -68,6 +69,7 @@ std::optional<TypedElement> element_of(Dtype dtype) {
 // bitwise functions of bools as logic.
 bool takes(TypedFunction function, TypedElement element) {
   if (element == TypedElement::boolean) return !is_arithmetic(function);
+  if (element >= TypedElement::pair) return function <= TypedFunction::multiply;
   return element != TypedElement::real || !(is_arithmetic(function) || is_logic(function));
 }
 
@@ -90,7 +92,7 @@ std::optional<int64_t> whole_number(const Frame& frame, const BoundArgument& arg
   return number;
 }
 
-using Number = std::array<std::byte, 8>;  // the bytes of one element
+using Number = std::array<std::byte, 16>;  // the bytes of one element
 
 // Returns a number of this call as an element of the dtype; nullopt unless PyTorch would use the
 // same number.
@@ -347,7 +349,13 @@ StepPointer make_clamp(const Planner& planner, const BoundNode& node, Dtype dtyp
   return std::make_unique<TypedStep>(node, function, dtype, std::move(arguments), 0);
 }
 
-bool are_whole(Dtype dtype) { return element_of(dtype) && dtype != Dtype::float32; }
+bool has_dtype(const TensorMeta* record, Dtype dtype) {
+  return record != nullptr && record->dtype.dtype() == dtype;
+}
+
+bool are_whole(Dtype dtype) {
+  return element_of(dtype) && dtype_category(dtype) < DtypeCategory::floating;
+}
 
 }  // namespace
 
@@ -377,6 +385,8 @@ StepPointer make_typed(const Planner& planner, const BoundNode& node) {
       return StepPointer();
     std::vector<const BoundArgument*> arguments{&node.arguments[0]};
     if (node.arguments.size() > 1) arguments.push_back(&node.arguments[1]);
+    if (is_complex(*operand) && !has_dtype(planner.record(node.arguments[1]), *operand))
+      return StepPointer();
     return StepPointer(
         std::make_unique<TypedStep>(node, function, *operand, std::move(arguments), number));
   };
