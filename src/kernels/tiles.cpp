@@ -14,14 +14,19 @@ namespace HWY_NAMESPACE {
 
 // How an operand is read.
 enum class Access : uint8_t {
-  flat,    // laid out as the result
+  flat,    // laid out as the result, `step` numbers apart
   number,  // one element for all
   rows,    // any other strides
 };
 
+// The distance of neighbours along the innermost dimension; 0 if the operand is broadcast there.
+int64_t step_of(const TileProgram& program, const TileOperand& operand) {
+  return program.sizes.back() > 1 ? operand.strides.back() : 0;
+}
+
 Access access_of(const TileProgram& program, const TileOperand& operand) {
   bool is_flat = true, is_number = true;
-  int64_t stride = 1;
+  int64_t stride = std::max<int64_t>(step_of(program, operand), 1);
   for (int dim = kTileDims; dim-- > 0;) {
     const auto d = static_cast<size_t>(dim);
     if (program.sizes[d] == 1) continue;
@@ -70,29 +75,47 @@ class RowPlace {
 // Copies `rows` rows of kCount numbers, `distance` apart, to contiguous rows. For short rows
 // (points, boxes, heads), a call per row would cost more than the row itself.
 template <int64_t kCount, class T>
-void gather_short_rows(const T* from, int64_t distance, int64_t rows, bool is_wide, T* to) {
+void gather_short_rows(const T* from, int64_t distance, int64_t rows, int64_t step, T* to) {
   for (int64_t r = 0; r < rows; ++r, from += distance, to += kCount)
-    for (int64_t i = 0; i < kCount; ++i) to[i] = from[is_wide ? i : 0];
+    for (int64_t i = 0; i < kCount; ++i) to[i] = from[i * step];
+}
+
+// Copies every other number.
+template <class T>
+void gather_parts(const T* HWY_RESTRICT from, int64_t count, T* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
 }
 
 template <class T>
-void gather_even_rows(const T* from, int64_t distance, int64_t rows, int64_t count, bool is_wide,
+void gather_even_rows(const T* from, int64_t distance, int64_t rows, int64_t count, int64_t step,
                       T* to) {
   switch (count) {
     case 2:
-      return gather_short_rows<2>(from, distance, rows, is_wide, to);
+      return gather_short_rows<2>(from, distance, rows, step, to);
     case 3:
-      return gather_short_rows<3>(from, distance, rows, is_wide, to);
+      return gather_short_rows<3>(from, distance, rows, step, to);
     case 4:
-      return gather_short_rows<4>(from, distance, rows, is_wide, to);
+      return gather_short_rows<4>(from, distance, rows, step, to);
     case 8:
-      return gather_short_rows<8>(from, distance, rows, is_wide, to);
+      return gather_short_rows<8>(from, distance, rows, step, to);
     default:
       for (int64_t r = 0; r < rows; ++r, from += distance, to += count)
-        if (is_wide)
+        if (step == 2)
+          gather_parts(from, count, to);
+        else if (step == 1)
           std::copy(from, from + count, to);
         else
           std::fill(to, to + count, *from);
+  }
+}
+
+// Stores numbers alternately.
+template <class T>
+void store_pairs(const T* HWY_RESTRICT real, const T* HWY_RESTRICT imaginary, int64_t count,
+                 T* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) {
+    to[2 * i] = real[i];
+    to[2 * i + 1] = imaginary[i];
   }
 }
 
@@ -116,7 +139,12 @@ class TilePass {
     for (size_t i = 0; i < program_.operands.size(); ++i)
       seen[i] = see(i, first_row, rows, begin, end - begin);
     const int64_t place = first_row * program_.sizes.back() + begin, count = rows * (end - begin);
-    if (program_.out_element == kElementOf<T>) {
+    if (program_.makes_pairs) {
+      const std::span instructions = program_.instructions;
+      run_tile(instructions, seen, tiles_, result_, count);
+      store_pairs(tiles_[instructions[instructions.size() - 2].to], result_, count,
+                  static_cast<T*>(program_.out) + 2 * place);
+    } else if (program_.out_element == kElementOf<T>) {
       run_tile(program_.instructions, seen, tiles_, static_cast<T*>(program_.out) + place, count);
     } else {
       run_tile(program_.instructions, seen, tiles_, result_, count);
@@ -131,10 +159,15 @@ class TilePass {
     return {&numbers_[index], true};
   }
 
-  Seen<T> see_side_by_side(size_t index, int64_t offset, int64_t count) {
+  // Reads numbers that lie side by side, or every other one.
+  Seen<T> see_in_line(size_t index, int64_t offset, int64_t count) {
     const TileOperand& operand = program_.operands[index];
-    if (operand.element == kElementOf<T>)
-      return {static_cast<const T*>(operand.data) + offset, false};
+    if (operand.element == kElementOf<T>) {
+      const T* from = static_cast<const T*>(operand.data) + offset;
+      if (step_of(program_, operand) < 2) return {from, false};
+      gather_parts(from, count, gathered_[index]);
+      return {gathered_[index], false};
+    }
     load_numbers(operand.element, operand.data, offset, count, gathered_[index]);
     return {gathered_[index], false};
   }
@@ -142,21 +175,23 @@ class TilePass {
   Seen<T> see(size_t index, int64_t first_row, int64_t rows, int64_t begin, int64_t count) {
     const TileOperand& operand = program_.operands[index];
     if (access_[index] == Access::number) return {&numbers_[index], true};
+    const int64_t step = step_of(program_, operand);
     if (access_[index] == Access::flat)
-      return see_side_by_side(index, first_row * program_.sizes.back() + begin, rows * count);
-    const bool is_wide = operand.strides.back() == 1 && program_.sizes.back() > 1;
+      return see_in_line(index,
+                         (first_row * program_.sizes.back() + begin) * std::max<int64_t>(step, 1),
+                         rows * count);
     RowPlace place(program_, operand, first_row);
     if (rows == 1)
-      return is_wide ? see_side_by_side(index, place.offset() + begin, count)
-                     : see_number(index, place.offset());
+      return step > 0 ? see_in_line(index, place.offset() + begin * step, count)
+                      : see_number(index, place.offset());
     for (int64_t row = 0; row < rows;) {
       const int64_t even = std::min(place.even_rows(), rows - row);
       T* to = gathered_[index] + row * count;
       if (operand.element == kElementOf<T>)
         gather_even_rows(static_cast<const T*>(operand.data) + place.offset(), place.distance(),
-                         even, count, is_wide, to);
+                         even, count, step, to);
       else
-        load_even_rows(operand, place, even, count, is_wide, to);
+        load_even_rows(operand, place, even, count, step > 0, to);
       place.skip(even);
       row += even;
     }

@@ -1,7 +1,8 @@
 // Elementwise functions of several consecutive steps, computed in float32 in one pass over memory:
 // intermediate results are kept in tiles of a few hundred floats. Elements of other types are
 // converted to floats when they are read, and back when the result is stored. If an operand or the
-// result is float64, everything is computed in double.
+// result is float64, everything is computed in double. A complex operand is two operands: its real
+// and its imaginary parts, which are every other number in memory.
 #ifndef PT2_KERNELS_TILES_H
 #define PT2_KERNELS_TILES_H
 
@@ -69,7 +70,7 @@ constexpr int64_t element_bytes(TileElement element) {
 }
 struct TileOperand {
   const void* data = nullptr;
-  TileSizes strides{};  // in elements, 0 if broadcast; the last one is 0 or 1
+  TileSizes strides{};  // in elements, 0 if broadcast; the last one is 0, 1 or, for parts, 2
   TileElement element = TileElement::real;
 };
 
@@ -82,6 +83,9 @@ struct TileProgram {
   // outside 32 bits (64 for int64) become the smallest integer, and narrower integers keep its low
   // bits. A bool is true unless the number is 0.
   TileElement out_element = TileElement::real;
+  // The last two instructions make the real and the imaginary part of a complex result, `real` or
+  // `twice` each.
+  bool makes_pairs = false;
 };
 void run_tiles(const TileProgram& program, ThreadPool* pool = nullptr);
 

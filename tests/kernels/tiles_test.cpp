@@ -10,14 +10,16 @@ namespace {
 
 using test::Random;
 
-// An operand with random broadcast dimensions and gaps between rows.
+// An operand with random broadcast dimensions and gaps between rows. Floats may be the parts of
+// complex numbers, which are every other float.
 struct Operand {
   std::vector<float> data;
   std::vector<std::byte> other;  // the data as elements of another type
   TileOperand seen;
 
   Operand(Random& random, const TileSizes& sizes) {
-    int64_t stride = 1;
+    const bool is_other = random.whole(0, 1) == 1;
+    int64_t stride = is_other ? 1 : random.whole(1, 2);
     const bool is_flat = random.whole(0, 2) == 0;
     for (int dim = kTileDims; dim-- > 0;) {
       const auto d = static_cast<size_t>(dim);
@@ -28,7 +30,7 @@ struct Operand {
     data = random.numbers(stride);
     if (random.whole(0, 4) == 0) data[0] = NAN;
     seen.data = data.data();
-    if (random.whole(0, 1) == 1) store(static_cast<TileElement>(random.whole(1, 7)));
+    if (is_other) store(static_cast<TileElement>(random.whole(1, 7)));
   }
 
   // Stores the data as elements of the given type, and rounds the data to what these hold.
@@ -214,12 +216,29 @@ void check_stored(TileProgram program, const std::vector<float>& floats, TileEle
     else if (element == TileElement::boolean)
       put(static_cast<uint8_t>(floats[i] != 0));
     else if (element == TileElement::whole)
-      put(std::abs(floats[i]) < 9e18f ? static_cast<int64_t>(floats[i]) : INT64_MIN);
+      put(std::abs(floats[i]) < 0x1p63f ? static_cast<int64_t>(floats[i]) : INT64_MIN);
     else
-      put(std::abs(floats[i]) < 2e9f ? static_cast<int32_t>(floats[i]) : INT32_MIN);
+      put(std::abs(floats[i]) < 0x1p31f ? static_cast<int32_t>(floats[i]) : INT32_MIN);
     ASSERT_EQ(std::memcmp(out.data() + i * bytes, expected, bytes), 0) << floats[i];
   }
   ASSERT_EQ(out.back(), std::byte{7});
+}
+
+bool are_equal(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// Checks that the results of the last two instructions alternate if the program makes pairs.
+void check_pairs(TileProgram program, const std::vector<std::vector<float>>& operands,
+                 const std::vector<float>& imaginary) {
+  const auto count = static_cast<int64_t>(imaginary.size());
+  std::vector<float> out(2 * imaginary.size() + 1, 7);
+  program.out = out.data();
+  program.makes_pairs = true;
+  run_tiles(program);
+  ASSERT_EQ(out.back(), 7);
+  program.instructions = program.instructions.first(program.instructions.size() - 1);
+  const std::vector<float> real = one_by_one(program, operands, count);
+  for (size_t k = 0; k < imaginary.size(); ++k)
+    ASSERT_TRUE(are_equal(out[2 * k], real[k]) && are_equal(out[2 * k + 1], imaginary[k])) << k;
 }
 
 TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
@@ -254,8 +273,11 @@ TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
       out.pop_back();
       const std::vector<float> expected = one_by_one(program, spread, count);
       for (size_t k = 0; k < out.size(); ++k)
-        ASSERT_TRUE(out[k] == expected[k] || (std::isnan(out[k]) && std::isnan(expected[k])))
+        ASSERT_TRUE(are_equal(out[k], expected[k]))
             << "element " << k << ": " << out[k] << ", expected " << expected[k];
+      if (instructions.size() > 1) {
+        ASSERT_NO_FATAL_FAILURE(check_pairs(program, spread, expected));
+      }
       for (const TileElement element :
            {TileElement::half, TileElement::bfloat16, TileElement::boolean, TileElement::byte,
             TileElement::small, TileElement::narrow, TileElement::medium, TileElement::whole})

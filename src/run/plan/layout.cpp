@@ -296,9 +296,12 @@ void launch_tiles(Frame& frame, const TileLoops& loops,
     if (const auto* function = std::get_if<kernels::Unary>(&each.function))
       nanoseconds += kernels::extra_nanoseconds(*function);
   MemoryAccount::count_loops({out.numel(), nanoseconds}, 1);
-  frame.launch([loops, instructions, to = out.raw_data(), element = *tile_element(out.dtype()),
+  frame.launch([loops, instructions, to = out.raw_data(),
+                element = *tile_element(real_dtype(out.dtype())),
+                is_complex = dtype_category(out.dtype()) == DtypeCategory::complex,
                 threads = frame.threads()] {
-    kernels::run_tiles({instructions, loops.sizes, loops.operands, to, element}, threads);
+    kernels::run_tiles({instructions, loops.sizes, loops.operands, to, element, is_complex},
+                       threads);
   });
 }
 

@@ -19,8 +19,9 @@ using kernels::TileInstruction;
 using kernels::TileSource;
 using kernels::Unary;
 
-// Until tiles are assigned, a TileSource holds the index of an instruction, which is a byte.
-constexpr size_t kMostInstructions = 256;
+// Until tiles are assigned, a TileSource holds the index of an instruction, which is a byte. Two
+// more instructions may copy the parts of a complex result.
+constexpr size_t kMostInstructions = 256 - 2;
 
 bool is_real(Dtype dtype) {
   return dtype == Dtype::float32 || dtype == Dtype::float64 || is_half(dtype);
@@ -54,8 +55,10 @@ bool TileBuilder::add(const BoundNode& node) {
   node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
   if (const auto dtype = cast_of(planner_, node))
     return recorded == dtype && tile_element(*dtype) && add_cast(node);
+  if (is_complex(node_.dtype)) return add_complex(node);
   if (node_.dtype == Dtype::bool_) return add_condition(node);
   if (!is_real(node_.dtype)) return false;
+  if (takes_complex(node)) return add_real_of_complex(node);
   if (const auto activation = activation_of(planner_, node)) {
     node_.makes_floats =
         *activation == kernels::Activation::sigmoid || *activation == kernels::Activation::tanh;
@@ -152,20 +155,43 @@ bool TileBuilder::is_all_float32() const {
 }
 
 std::optional<std::vector<TileInstruction>> TileBuilder::instructions() const {
-  std::vector<size_t> last_use(instructions_.size(), 0);
-  for (size_t i = 0; i < instructions_.size(); ++i)
-    for (const TileSource* source : {&instructions_[i].a, &instructions_[i].b, &instructions_[i].c})
-      if (source->from == TileSource::From::tile) last_use[source->index] = i;
-  std::vector<TileInstruction> out(instructions_);
+  std::vector<TileInstruction> all(instructions_);
+  const Parts& result = made_.back().value;
   // Each result is rounded as its node would round it. The last result is rounded when it is
   // stored.
   for (const Made& made : made_)
-    if (made.value.index + 1u < out.size())
-      out[made.value.index].rounding = rounding_of(made.dtype);
-  std::vector<uint8_t> tile(instructions_.size(), 0);
+    if (made.value.real.from == TileSource::From::tile &&
+        made.value.real.index != result.real.index)
+      all[made.value.real.index].rounding = rounding_of(made.dtype);
+  std::vector<bool> needed(all.size());
+  if (is_complex(dtype())) {
+    const auto is_made_by = [](const TileSource& part, size_t instruction) {
+      return part.from == TileSource::From::tile && part.index == instruction;
+    };
+    if (!is_made_by(result.real, all.size() - 2) || !is_made_by(result.imaginary, all.size() - 1))
+      for (const TileSource& part : {result.real, result.imaginary})
+        all.push_back({.function = kernels::Activation::none, .a = part, .b = {}});
+    needed.resize(all.size());
+    needed[all.size() - 2] = needed[all.size() - 1] = true;
+  } else if (result.real.from == TileSource::From::tile) {
+    needed[result.real.index] = true;
+  } else {
+    return std::nullopt;
+  }
+  std::vector<size_t> last_use(all.size(), 0);
+  for (size_t i = all.size(); i-- > 0;)
+    if (needed[i])
+      for (const TileSource* source : {&all[i].a, &all[i].b, &all[i].c})
+        if (source->from == TileSource::From::tile) {
+          needed[source->index] = true;
+          last_use[source->index] = std::max(last_use[source->index], i);
+        }
+  std::vector<TileInstruction> out;
+  std::vector<uint8_t> tile(all.size(), 0);
   std::array<bool, kernels::kMostTiles> taken{};
-  for (size_t i = 0; i < out.size(); ++i) {
-    for (TileSource* source : {&out[i].a, &out[i].b, &out[i].c}) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!needed[i]) continue;
+    for (TileSource* source : {&all[i].a, &all[i].b, &all[i].c}) {
       if (source->from != TileSource::From::tile) continue;
       const size_t made = source->index;
       source->index = tile[made];
@@ -174,7 +200,8 @@ std::optional<std::vector<TileInstruction>> TileBuilder::instructions() const {
     const auto free = std::ranges::find(taken, false);
     if (free == taken.end()) return std::nullopt;
     *free = true;
-    out[i].to = tile[i] = static_cast<uint8_t>(free - taken.begin());
+    all[i].to = tile[i] = static_cast<uint8_t>(free - taken.begin());
+    out.push_back(all[i]);
   }
   return out;
 }
@@ -427,14 +454,18 @@ TileSource TileBuilder::rounded(const TileSource& value) {
 }
 
 bool TileBuilder::finish(const BoundNode& node, const TileSource& value) {
-  if (value.from != TileSource::From::tile || !takes_operands_) return false;
+  if (value.from != TileSource::From::tile) return false;
   // Halves result from halves alone. Numbers and 0-dim operands do not decide the dtype. A few
   // functions return floats for integers alone.
   if (node_.mixes && !node_.takes_floats &&
       (!node_.makes_floats || node_.takes_reals || node_.dtype != Dtype::float32))
     return false;
+  return finish(node, {.real = value, .imaginary = number(0)});
+}
+
+bool TileBuilder::finish(const BoundNode& node, const Parts& value) {
   // A chain computes in floats or in doubles. Its operands and its result must show which.
-  if (node_.is_of_floats && node_.is_of_doubles) return false;
+  if (!takes_operands_ || (node_.is_of_floats && node_.is_of_doubles)) return false;
   (node_.is_of_floats ? has_floats_ : has_doubles_) |= node_.is_of_floats || node_.is_of_doubles;
   if (has_doubles_ && (has_floats_ || !shows_doubles())) return false;
   made_.push_back({&node, value, node_.dtype});
@@ -450,27 +481,33 @@ TileSource TileBuilder::source(const BoundArgument& argument, bool is_channels) 
       takes_operands_ &= is_real(made.dtype) || made.dtype == Dtype::bool_;
       // A chain that computes in double does not round this result to float.
       node_.is_of_floats |= is_real(made.dtype) && made.dtype != Dtype::float64;
-      return made.value;
+      return made.value.real;
     }
   if (const Value* constant = planner_.constant(&argument))
     if (const auto found = number_of(*constant)) {
       takes_operands_ &= node_.takes != Takes::mask || constant->get_if<bool>() != nullptr;
       return number(*found);
     }
-  const auto takes_it = [&](const TileArgument& other) {
-    const auto a = Frame::value_id(*other.value), b = Frame::value_id(argument);
-    return a && b && *a == *b && other.is_channels == is_channels;
-  };
-  const auto known = std::ranges::find_if(operands_, takes_it);
-  const auto index = static_cast<uint8_t>(known - operands_.begin());
   const TensorMeta* record = planner_.record(argument);
   // A number has the precision that the node computes in.
   const Dtype of_number = node_.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   const Dtype recorded =
       record == nullptr ? of_number : record->dtype.dtype().value_or(Dtype::float32);
   note_operand(recorded, record);
-  if (known == operands_.end())
-    operands_.push_back({&argument, recorded, is_channels, record == nullptr});
+  return operand({.value = &argument,
+                  .dtype = recorded,
+                  .is_channels = is_channels,
+                  .is_number = record == nullptr});
+}
+
+TileSource TileBuilder::operand(const TileArgument& argument) {
+  const auto known = std::ranges::find_if(operands_, [&](const TileArgument& other) {
+    const auto a = Frame::value_id(*other.value), b = Frame::value_id(*argument.value);
+    return a && b && *a == *b && other.is_channels == argument.is_channels &&
+           other.part == argument.part;
+  });
+  const auto index = static_cast<uint8_t>(known - operands_.begin());
+  if (known == operands_.end()) operands_.push_back(argument);
   return {TileSource::From::operand, index, 0};
 }
 
@@ -516,9 +553,10 @@ void TileBuilder::note_precision(Dtype dtype) {
 }
 
 bool TileBuilder::shows_doubles() const {
-  return node_.dtype == Dtype::float64 ||
-         std::ranges::any_of(operands_,
-                             [](const TileArgument& each) { return each.dtype == Dtype::float64; });
+  return real_dtype(node_.dtype) == Dtype::float64 ||
+         std::ranges::any_of(operands_, [](const TileArgument& each) {
+           return real_dtype(each.dtype) == Dtype::float64;
+         });
 }
 
 }  // namespace pt2::run

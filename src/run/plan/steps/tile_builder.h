@@ -11,10 +11,14 @@
 
 namespace pt2::run {
 
+// The numbers of a tensor that an operand is.
+enum class TilePart : uint8_t { whole, real, imaginary };
+
 // An operand of a step. One number for each channel lies along the second dimension of the result.
 struct TileArgument {
   const BoundArgument* value;
   Dtype dtype;  // of a tensor, or to give a number
+  TilePart part = TilePart::whole;
   bool is_channels = false;
   bool is_number = false;  // a number in every call: the program records no tensor
 };
@@ -34,7 +38,7 @@ class TileBuilder {
   bool is_all_float32() const;
 
   // Returns the instructions with as few tiles as values are live at a time; nullopt if these are
-  // too many.
+  // too many, or if the last node only takes a part of an operand.
   std::optional<std::vector<kernels::TileInstruction>> instructions() const;
 
  private:
@@ -97,6 +101,21 @@ class TileBuilder {
 
   bool add_numbers_for_others(const BoundNode& node);
 
+  // Complex numbers (complex/tile_parts.cpp). A complex value is two: its parts.
+  struct Parts {
+    kernels::TileSource real, imaginary;
+  };
+  bool add_complex(const BoundNode& node);
+  std::optional<Parts> complex_of_one(const BoundNode& node);
+  std::optional<Parts> complex_of_two(const BoundNode& node);
+  bool takes_complex(const BoundNode& node) const;
+  bool add_real_of_complex(const BoundNode& node);
+  // Returns the parts of an argument; those of a real one are the number itself and 0.
+  Parts parts(const BoundArgument& argument);
+  Parts product(const Parts& a, const Parts& b);
+  Parts addend(const Parts& value);
+  Parts polar(const kernels::TileSource& length, const kernels::TileSource& angle);
+
   // softshrink: x - min(max(x, -lambd), lambd). hardshrink: x where |x| exceeds lambd.
   bool add_shrink(const BoundNode& node);
 
@@ -123,10 +142,14 @@ class TileBuilder {
   kernels::TileSource rounded(const kernels::TileSource& value);
 
   bool finish(const BoundNode& node, const kernels::TileSource& value);
+  bool finish(const BoundNode& node, const Parts& value);
 
   // Returns the source of an argument: the result of an earlier node, a number, or an operand of
   // the step.
   kernels::TileSource source(const BoundArgument& argument, bool is_channels = false);
+
+  // Returns a tensor, or a number of each call, as an operand of the step.
+  kernels::TileSource operand(const TileArgument& argument);
 
   // Notes a tensor operand of the node that is being added. Tiles compute as if its elements were
   // floats, whereas PyTorch first converts them to the result's dtype.
@@ -139,7 +162,7 @@ class TileBuilder {
 
   struct Made {
     const BoundNode* node;
-    kernels::TileSource value;
+    Parts value;  // of a real value the real part alone
     Dtype dtype;
   };
 

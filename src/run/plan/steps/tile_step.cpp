@@ -23,7 +23,13 @@ class TileStep final : public Step {
       : Step(std::move(nodes)),
         instructions_(std::move(instructions)),
         operands_(std::move(operands)),
-        dtype_(dtype) {}
+        dtype_(dtype) {
+    const auto is_of_doubles = [](Dtype each) { return real_dtype(each) == Dtype::float64; };
+    if (is_of_doubles(dtype) || std::ranges::any_of(operands_, is_of_doubles, &TileArgument::dtype))
+      computes_in_ = Dtype::float64;
+    has_complex_ =
+        is_complex(dtype) || std::ranges::any_of(operands_, is_complex, &TileArgument::dtype);
+  }
 
   std::string_view name() const override { return "pointwise_chain"; }
 
@@ -51,7 +57,7 @@ class TileStep final : public Step {
     for (size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].sizes() == sizes) {
         const auto id = Frame::value_id(*operands_[i].value);
-        rearranged = is_channels_last(tensors[i]) &&
+        rearranged = !has_complex_ && is_channels_last(tensors[i]) &&
                      ((id && frame.is_rearranged(*id)) ||
                       (!tensors[i].is_contiguous() && may_lie_channels_last(tensors, sizes)));
         break;
@@ -63,6 +69,9 @@ class TileStep final : public Step {
         tensors[i] = rearranged ? channels_last_value(frame, *operands_[i].value)
                                 : to_row_major(frame, tensors[i]);
       }
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (operands_[i].part != TilePart::whole)
+        tensors[i] = part_of(tensors[i], operands_[i].part == TilePart::imaginary);
     Tensor out = frame.make(sizes, strides, dtype_);
     const auto loops = tile_loops(sizes, strides, tensors);
     if (!loops) return false;
@@ -123,15 +132,19 @@ class TileStep final : public Step {
     });
   }
 
-  // True if neighbours in the result are not adjacent in the operand.
-  static bool lies_across(const Tensor& tensor, const Sizes& sizes, const Sizes& strides) {
+  // True if neighbours in the result are not adjacent in the operand, and it is no part of a
+  // complex tensor.
+  bool lies_across(const Tensor& tensor, const Sizes& sizes, const Sizes& strides) const {
     const size_t inner = innermost(sizes, strides);
-    return inner < sizes.size() && stride_along(tensor, inner, sizes.size()) > 1;
+    const int64_t farthest = tensor.dtype() == computes_in_ ? 2 : 1;
+    return inner < sizes.size() && stride_along(tensor, inner, sizes.size()) > farthest;
   }
 
   std::vector<TileInstruction> instructions_;
   std::vector<TileArgument> operands_;
   Dtype dtype_;
+  Dtype computes_in_ = Dtype::float32;
+  bool has_complex_ = false;
 };
 
 // True if the program records the same sizes for both.
@@ -142,7 +155,7 @@ bool are_alike(const TensorMeta* a, const TensorMeta* b) {
 }  // namespace
 
 StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
-  if (TileBuilder builder(planner); !builder.add(node)) return nullptr;
+  if (TileBuilder builder(planner); !builder.add(node) || !builder.instructions()) return nullptr;
   // Goes backwards and adds nodes whose results only nodes of the step use.
   Step::Nodes nodes{&node};
   for (size_t i = 0; i < nodes.size() && nodes.size() < kMostNodes; ++i)

@@ -1,0 +1,174 @@
+// Plans of programs with complex numbers.
+#include <array>
+
+#include "run/plan/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+constexpr Dtype kDtypes[] = {Dtype::complex64, Dtype::complex128};
+
+// Graphs whose values all have the same sizes.
+class ComplexCase : public Case {
+ public:
+  ComplexCase(Dtype dtype, Sizes sizes) : dtype_(dtype), sizes_(std::move(sizes)) {}
+
+  ValueId numbers() { return numbers(sizes_); }
+  ValueId numbers(const Sizes& sizes) {
+    const ValueId id = input(sizes);
+    make_complex(id, dtype_);
+    return id;
+  }
+  ValueId reals() {
+    const ValueId id = input(sizes_);
+    make_halves(id, real_dtype(dtype_));
+    return id;
+  }
+  ValueId compute(const std::string& target, std::vector<NamedArgument> arguments) {
+    return recorded(call(target, std::move(arguments)), dtype_);
+  }
+  ValueId compute_reals(const std::string& target, std::vector<NamedArgument> arguments) {
+    return recorded(call(target, std::move(arguments)), real_dtype(dtype_));
+  }
+
+  // Returns the kernels of the steps, which are "reference" where steps decline.
+  Names computed() {
+    check();
+    return kernels();
+  }
+
+ private:
+  ValueId recorded(ValueId id, Dtype dtype) {
+    record(id, sizes_, dtype);
+    return id;
+  }
+
+  Dtype dtype_;
+  Sizes sizes_;
+};
+
+TEST(PlanComplex, AChainIsOneStep) {
+  for (const Dtype dtype : kDtypes) {
+    ComplexCase graph(dtype, {3, 5, 40});
+    const ValueId a = graph.numbers(), b = graph.numbers(), x = graph.reals();
+    const ValueId turned = graph.compute("_conj.default", {self(a)});
+    const ValueId product = graph.compute("mul.Tensor", {self(turned), other(b)});
+    const ValueId scaled = graph.compute("mul.Tensor", {self(product), other(x)});
+    const ValueId sum =
+        graph.compute("add.Tensor", {self(scaled), other(a), named("alpha", Argument(0.5))});
+    const ValueId difference =
+        graph.compute("sub.Tensor", {self(sum), named("other", Argument(2.0))});
+    graph.output(graph.compute("neg.default", {self(difference)}));
+    EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+  }
+}
+
+TEST(PlanComplex, PartsAreReadInPlace) {
+  for (const Dtype dtype : kDtypes) {
+    ComplexCase graph(dtype, {7, 33});
+    const ValueId z = graph.numbers();
+    const ValueId real = graph.compute_reals("real.default", {self(z)});
+    const ValueId imaginary = graph.compute_reals("imag.default", {self(z)});
+    const ValueId a = graph.compute_reals("tanh.default", {self(real)});
+    const ValueId b = graph.compute_reals("tanh.default", {self(imaginary)});
+    graph.output(
+        graph.compute("complex.default", {named("real", Argument(a)), named("imag", Argument(b))}));
+    EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+  }
+}
+
+TEST(PlanComplex, OnlyThePartThatIsUsedIsComputed) {
+  for (const char* const target :
+       {"real.default", "imag.default", "abs.default", "angle.default"}) {
+    ComplexCase graph(Dtype::complex64, {4, 600});
+    const ValueId product =
+        graph.compute("mul.Tensor", {self(graph.numbers()), other(graph.numbers())});
+    const ValueId part = graph.compute_reals(target, {self(product)});
+    graph.output(graph.compute_reals("exp.default", {self(part)}));
+    EXPECT_EQ(graph.computed(), Names{"pointwise_chain"}) << target;
+  }
+}
+
+TEST(PlanComplex, SingleNodesAreSteps) {
+  for (const Dtype dtype : kDtypes)
+    for (const Sizes& sizes : {Sizes{2, 3, 5}, Sizes{1, 1}, Sizes{1200}}) {
+      const auto check = [&](const char* target, const auto& make) {
+        ComplexCase graph(dtype, sizes);
+        graph.output(make(graph, target));
+        EXPECT_EQ(graph.computed(), Names{"pointwise_chain"}) << target;
+      };
+      const auto of_one = [](ComplexCase& graph, const char* target) {
+        return graph.compute(target, {self(graph.numbers())});
+      };
+      const auto real_of_one = [](ComplexCase& graph, const char* target) {
+        return graph.compute_reals(target, {self(graph.numbers())});
+      };
+      const auto of_reals = [](ComplexCase& graph, const char* target) {
+        const bool is_polar = std::string_view(target).starts_with("polar");
+        return graph.compute(target, {named(is_polar ? "abs" : "real", Argument(graph.reals())),
+                                      named(is_polar ? "angle" : "imag", Argument(graph.reals()))});
+      };
+      const auto by_number = [](ComplexCase& graph, const char* target) {
+        return graph.compute(target, {self(graph.numbers()), named("other", Argument(4.0))});
+      };
+      for (const char* target : {"neg.default", "_conj.default", "conj_physical.default",
+                                 "exp.default", "square.default"})
+        check(target, of_one);
+      for (const char* target : {"abs.default", "angle.default"}) check(target, real_of_one);
+      for (const char* target : {"complex.default", "polar.default"}) check(target, of_reals);
+      for (const char* target : {"mul.Tensor", "div.Tensor", "add.Tensor", "rsub.Scalar"})
+        check(target, by_number);
+    }
+}
+
+TEST(PlanComplex, SumsAndProductsOfTwoNeedNoChain) {
+  for (const Dtype dtype : kDtypes)
+    for (const char* const target : {"add.Tensor", "sub.Tensor", "mul.Tensor"})
+      for (const auto& [a, b] : {std::pair<Sizes, Sizes>{{7, 300}, {7, 300}},
+                                 {{2, 3, 1100}, {3, 1}},
+                                 {{5, 4}, {2, 5, 1}},
+                                 {{1}, {1}}}) {
+        ComplexCase graph(dtype, *ops::broadcast_sizes(std::array{a, b}));
+        graph.output(graph.compute(target, {self(graph.numbers(a)), other(graph.numbers(b))}));
+        EXPECT_EQ(graph.computed(), Names{"pointwise"}) << target;
+      }
+}
+
+TEST(PlanComplex, ViewsAndQuotientsAreLeftToTheReference) {
+  ComplexCase real(Dtype::complex64, {3, 4});
+  real.output(real.compute_reals("real.default", {self(real.numbers())}));
+  EXPECT_EQ(real.computed(), Names{"reference"});
+  ComplexCase quotient(Dtype::complex64, {3, 4});
+  quotient.output(
+      quotient.compute("div.Tensor", {self(quotient.numbers()), other(quotient.numbers())}));
+  EXPECT_EQ(quotient.computed(), Names{"reference"});
+}
+
+TEST(PlanComplex, OperandsAreBroadcastAndTurned) {
+  for (const Dtype dtype : kDtypes) {
+    ComplexCase graph(dtype, {6, 4, 5});
+    const ValueId row = graph.numbers({5}), one = graph.numbers({1, 4, 1}),
+                  across = graph.numbers({5, 4, 6});
+    const ValueId turned =
+        graph.call("permute.default", {self(across), named("dims", ints({2, 1, 0}))});
+    graph.record(turned, {6, 4, 5}, dtype);
+    const ValueId sum = graph.compute("add.Tensor", {self(turned), other(row)});
+    graph.output(graph.compute("mul.Tensor", {self(sum), other(one)}));
+    EXPECT_EQ(graph.computed(), (Names{"reference", "pointwise_chain"}));
+  }
+}
+
+TEST(PlanComplex, ElementsAreChosen) {
+  ComplexCase graph(Dtype::complex64, {9, 30});
+  const ValueId z = graph.numbers();
+  const ValueId real = graph.compute_reals("real.default", {self(z)});
+  const ValueId mask = graph.call("gt.Scalar", {self(real), named("other", Argument(0.0))});
+  graph.record(mask, {9, 30}, Dtype::bool_);
+  const ValueId product = graph.compute("mul.Tensor", {self(z), other(z)});
+  graph.output(
+      graph.compute("where.self", {named("condition", Argument(mask)), self(product), other(z)}));
+  EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+}
+
+}  // namespace
+}  // namespace pt2::run
