@@ -77,12 +77,11 @@ void add_taps(const Taps& taps, const float* plane, int64_t count, float* out) {
   }
 }
 
-// Sums the columns in kVectors vectors; the last vector has `lanes` columns.
+// Adds the columns in kVectors vectors to their totals; the last vector has `lanes` columns.
 template <int kVectors>
-void sum_columns(const RowShape& shape, const float* in, int64_t lanes, double scale, float* out) {
+void add_columns(const RowShape& shape, const float* in, int64_t lanes, double* totals) {
   constexpr int64_t kRows = 32;
   HWY_ALIGN float part[kVectors * kLanes];
-  double totals[kVectors * kLanes] = {};
   const int64_t count = (kVectors - 1) * kLanes + lanes;
   for (int64_t first = 0; first < shape.rows; first += kRows) {
     V sums[kVectors];
@@ -99,7 +98,32 @@ void sum_columns(const RowShape& shape, const float* in, int64_t lanes, double s
     for (int v = 0; v < kVectors; ++v) store(sums[v], part + v * kLanes);
     for (int64_t i = 0; i < count; ++i) totals[i] += static_cast<double>(part[i]);
   }
+}
+
+// Writes the columns' sums times `scale`; otherwise as add_columns.
+template <int kVectors>
+void sum_columns(const RowShape& shape, const float* in, int64_t lanes, double scale, float* out) {
+  double totals[kVectors * kLanes] = {};
+  add_columns<kVectors>(shape, in, lanes, totals);
+  const int64_t count = (kVectors - 1) * kLanes + lanes;
   for (int64_t i = 0; i < count; ++i)
+    out[i * shape.out_stride] = static_cast<float>(totals[i] * scale);
+}
+
+// The same for rows without gaps, whose columns divide a vector: as many rows as fill the vectors
+// are added at once. Complex numbers are rows of two columns.
+void sum_narrow_columns(const RowShape& shape, const float* in, double scale, float* out) {
+  double totals[kLineBlock] = {};
+  const int64_t count = shape.rows * shape.columns, blocks = count / kLineBlock;
+  const int64_t rest = count - blocks * kLineBlock, vectors = rest / kLanes;
+  add_columns<kBlockVectors>({blocks, kLineBlock, kLineBlock, 1}, in, kLanes, totals);
+  in += blocks * kLineBlock;
+  add_columns<1>({vectors, kLanes, kLanes, 1}, in, kLanes, totals);
+  const int64_t lanes = rest - vectors * kLanes;
+  if (lanes > 0) add_columns<1>({1, lanes, lanes, 1}, in + vectors * kLanes, lanes, totals);
+  for (int64_t half = kLineBlock / 2; half >= shape.columns; half /= 2)
+    for (int64_t i = 0; i < half; ++i) totals[i] += totals[i + half];
+  for (int64_t i = 0; i < shape.columns; ++i)
     out[i * shape.out_stride] = static_cast<float>(totals[i] * scale);
 }
 
@@ -122,6 +146,10 @@ void extreme_columns(const RowShape& shape, const float* in, int64_t lanes, floa
 
 void reduce_all_columns(Reduction reduction, const RowShape& shape, const float* in, float* out) {
   const double scale = reduction == Reduction::mean ? 1 / static_cast<double>(shape.rows) : 1;
+  const bool sums = reduction == Reduction::sum || reduction == Reduction::mean;
+  if (sums && shape.in_stride == shape.columns && shape.rows * shape.columns >= kLineBlock &&
+      kLanes % shape.columns == 0)
+    return sum_narrow_columns(shape, in, scale, out);
   for (int64_t i = 0; i < shape.columns;) {
     const int64_t lanes = std::min(kLanes, shape.columns - i);
     float* result = out + i * shape.out_stride;

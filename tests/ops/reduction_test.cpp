@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -102,6 +103,74 @@ TEST(Reductions, TensorsAreReducedAsTheyLie) {
           if (dims.size() == 1) check(aten<"count_nonzero.default">, dims[0]);
         }
       }
+}
+
+// Returns the sums of a tensor over the dimensions of the bits in `reduced`.
+std::vector<Complex> summed_plainly(const Tensor& tensor, int64_t reduced) {
+  Tensor wide = Tensor::zeros(Dtype::complex128, tensor.sizes());
+  copy_elements(wide, tensor);
+  std::vector<Complex> out;
+  for (int64_t i = 0; i < wide.numel(); ++i) {
+    int64_t place = 0;
+    for (int64_t dim = 0; dim < wide.dim(); ++dim)
+      if ((reduced >> dim & 1) == 0)
+        place = place * wide.size(dim) + i / wide.stride(dim) % wide.size(dim);
+    if (static_cast<size_t>(place) >= out.size()) out.resize(static_cast<size_t>(place) + 1);
+    out[static_cast<size_t>(place)] += wide.as<Complex>()[static_cast<size_t>(i)];
+  }
+  return out;
+}
+
+// Parts of complex numbers are summed as real numbers are.
+TEST(Reductions, ComplexSumsAndMeansAreTheirDefinition) {
+  std::mt19937 random(8);
+  const std::vector<Sizes> shapes{{7}, {3, 41}, {300, 3}, {1500}, {5, 1, 290}, {4, 33, 6}};
+  for (const Dtype dtype : {Dtype::complex64, Dtype::complex128})
+    for (const Sizes& sizes : shapes) {
+      Tensor dense = Tensor::zeros(dtype, sizes);
+      Sizes pairs = sizes;
+      pairs.push_back(2);
+      copy_elements(dense, *apply(aten<"view_as_complex.default">,
+                                  {some_numbers(random, Dtype::float64, pairs, false)}));
+      const Tensor across = *apply(aten<"transpose.int">, {dense, int64_t{0}, int64_t{-1}});
+      const Tensor half = *apply(aten<"slice.Tensor">, {dense, 0, 1, 3});
+      for (const Tensor& self : {dense, with_room(dense), across, half})
+        for (int64_t set = 1; set < int64_t{1} << self.dim(); ++set)
+          for (const bool keeps : {false, true}) {
+            Sizes dims, expected_sizes;
+            for (int64_t dim = 0; dim < self.dim(); ++dim) {
+              const bool is_reduced = (set >> dim & 1) != 0;
+              if (is_reduced) dims.push_back(dim);
+              if (!is_reduced || keeps) expected_sizes.push_back(is_reduced ? 1 : self.size(dim));
+            }
+            const std::vector<Complex> sums = summed_plainly(self, set);
+            const double count =
+                static_cast<double>(self.numel()) / static_cast<double>(sums.size());
+            for (const bool divides : {false, true}) {
+              const Handle handle = divides ? aten<"mean.dim"> : aten<"sum.dim_IntList">;
+              const auto found = apply(handle, {self, dims, keeps});
+              ASSERT_TRUE(found) << found.error().text();
+              ASSERT_EQ(found->dtype(), dtype);
+              ASSERT_EQ(found->sizes(), expected_sizes);
+              Tensor wide = Tensor::zeros(Dtype::complex128, found->sizes());
+              copy_elements(wide, *found);
+              for (size_t i = 0; i < sums.size(); ++i)
+                ASSERT_LE(std::abs(wide.as<Complex>()[i] - sums[i] / (divides ? count : 1)),
+                          dtype == Dtype::complex64 ? 2e-5 : 1e-12)
+                    << "element " << i << " of " << self.type_text();
+            }
+          }
+    }
+}
+
+// PyTorch divides by a complex number, whose imaginary part 0 makes NaN of an infinite part.
+TEST(Reductions, ComplexMeansOfInfinitiesHavePartsThatAreNan) {
+  constexpr float kEnd = std::numeric_limits<float>::infinity();
+  const Tensor self =
+      *apply(aten<"view_as_complex.default">, {Tensor::of<float>({2, 2}, {kEnd, 1, 2, 3})});
+  const Tensor mean = *apply(aten<"view_as_real.default">, {*apply(aten<"mean.default">, {self})});
+  EXPECT_EQ(mean.as<float>()[0], kEnd);
+  EXPECT_TRUE(std::isnan(mean.as<float>()[1]));
 }
 
 // A product with one row takes the vector kernel, a product with two equal rows the tiled one.

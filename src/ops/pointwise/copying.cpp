@@ -208,6 +208,8 @@ std::optional<Dtype> complex_with(Dtype part) {
   return std::nullopt;
 }
 
+}  // namespace
+
 Result<Tensor> view_as_real(const Tensor& self) {
   PT2_TRY_VOID(check_complex(self));
   Sizes sizes = self.sizes();
@@ -218,6 +220,9 @@ Result<Tensor> view_as_real(const Tensor& self) {
   return Tensor::view_of(self.storage(), real_dtype(self.dtype()), std::move(sizes),
                          std::move(strides), self.storage_offset() * 2);
 }
+
+namespace {
+
 Result<Tensor> view_as_complex(const Tensor& self) {
   const auto dtype = complex_with(self.dtype());
   if (!dtype)

@@ -18,6 +18,8 @@ bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
 // Returns `self` as a row-major tensor; `self` itself if it is one.
 Result<Tensor> contiguous_tensor(const Tensor& self);
+// Returns complex numbers as pairs of their parts, which are a last dimension.
+Result<Tensor> view_as_real(const Tensor& self);
 // True if elements share memory because a dimension is expanded.
 bool has_internal_overlap(const Tensor& tensor);
 // Error if the layout is not strided, the only supported one. Devices are ignored: everything runs

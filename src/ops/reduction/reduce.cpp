@@ -1,11 +1,14 @@
 #include "ops/reduction/reduce.h"
 
 #include <algorithm>
+#include <complex>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "base/memory_account.h"
 #include "kernels/lines.h"
+#include "ops/pointwise/copying.h"
 #include "ops/reduction/dense_reduce.h"
 
 namespace pt2::ops {
@@ -72,6 +75,12 @@ void reduce_group(kernels::Reduction reduction, int64_t before, int64_t reduced,
                             out + i * after);
 }
 
+// PyTorch divides the sum by a complex number, whose imaginary part 0 makes NaN of infinite parts.
+void spread_infinities(std::span<std::complex<float>> means) {
+  for (std::complex<float>& mean : means)
+    mean = {mean.real() + mean.imag() * 0.0f, mean.imag() - mean.real() * 0.0f};
+}
+
 }  // namespace
 
 std::optional<std::vector<ReducedBlocks>> reduced_blocks(const Tensor& self, const Sizes& dims) {
@@ -94,6 +103,15 @@ std::optional<std::vector<ReducedBlocks>> reduced_blocks(const Tensor& self, con
 
 bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
                    const Sizes& dims) {
+  using kernels::Reduction;
+  if (self.dtype() == Dtype::complex64 && out.dtype() == Dtype::complex64) {
+    const auto from = view_as_real(self);
+    auto to = view_as_real(out);
+    if (!from || !to || !reduce_floats(reduction, *to, *from, dims)) return false;
+    if (reduction == Reduction::mean)
+      spread_infinities({out.data<std::complex<float>>(), static_cast<size_t>(out.numel())});
+    return true;
+  }
   if (self.dtype() != Dtype::float32 || out.dtype() != Dtype::float32 || !out.is_contiguous() ||
       self.numel() == 0 || dims.empty())
     return false;

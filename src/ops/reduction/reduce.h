@@ -31,8 +31,9 @@ void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype
     results[row] = static_cast<R>(function(rows.data() + row * length, length));
 }
 
-// Reduces a dense float32 tensor by kernels. False for another dtype, or if the kept dimensions are
-// not in memory order.
+// Reduces a dense float32 tensor by kernels, or sums the parts of a complex64 one. False for
+// another dtype, or if the kept dimensions are not in memory order. The maximum and the minimum of
+// complex numbers are not defined.
 bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
                    const Sizes& dims);
 

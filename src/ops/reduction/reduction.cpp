@@ -4,6 +4,7 @@
 
 #include "ops/compose.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduction/dense_reduce.h"
 #include "ops/reduction/reduce.h"
@@ -57,6 +58,11 @@ void sum_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
   if (reduce_floats(kernels::Reduction::sum, out, self, wrapped) ||
       fold_numbers<FoldSum>(out, self, wrapped))
     return;
+  if (self.dtype() == Dtype::complex128 && out.dtype() == self.dtype()) {
+    const auto from = view_as_real(self);
+    auto to = view_as_real(out);
+    if (from && to && fold_numbers<FoldSum>(*to, *from, wrapped)) return;
+  }
   with_compute_type(out.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, wrapped, out.dtype(), sum_row<C>);
   });

@@ -406,6 +406,36 @@ TEST(PlanLayout, ReductionsOfAnyDimensions) {
       graph.output(graph.calls(target, {self(x), named("dim", Argument(int64_t{2}))}, 2)[0]);
       ++count;
     }
+  for (const ValueId x : {image, plain, across})
+    for (const char* target : {"sum.default", "mean.default"}) {
+      graph.output(graph.call(target, {self(x)}));
+      ++count;
+    }
+  const Names names = graph.check();
+  EXPECT_EQ(std::ranges::count(names, "mean") + std::ranges::count(names, "reduction"), count);
+  EXPECT_TRUE(graph.took_others());
+}
+
+TEST(PlanLayout, ReductionsOfComplexNumbers) {
+  Case graph;
+  const ValueId plain =
+      graph.call("view_as_complex.default", {self(graph.input({2, 5, 4, 30, 2}))});
+  const ValueId across = turned(graph, plain);
+  const ValueId every = graph.call("slice.Tensor", {self(plain), named("dim", Argument(int64_t{3})),
+                                                    named("step", Argument(int64_t{2}))});
+  int count = 0;
+  const auto add = [&](const char* target, std::vector<NamedArgument> arguments) {
+    const ValueId result = graph.call(target, std::move(arguments));
+    graph.output(graph.call("view_as_real.default", {self(result)}));
+    ++count;
+  };
+  for (const ValueId x : {plain, across, every}) {
+    for (const Sizes& dims : {Sizes{1}, Sizes{-1}, Sizes{2, 3}, Sizes{3, 0}, Sizes{}})
+      for (const bool keeps : {false, true})
+        for (const char* target : {"sum.dim_IntList", "mean.dim"})
+          add(target, {self(x), named("dim", ints(dims)), named("keepdim", Argument(keeps))});
+    for (const char* target : {"sum.default", "mean.default"}) add(target, {self(x)});
+  }
   const Names names = graph.check();
   EXPECT_EQ(std::ranges::count(names, "mean") + std::ranges::count(names, "reduction"), count);
   EXPECT_TRUE(graph.took_others());

@@ -19,15 +19,16 @@ constexpr struct {
   std::string_view overload;
   std::optional<Reduction> reduction;
 } kReductions[] = {
-    {"aten::sum", "dim_IntList", Reduction::sum}, {"aten::mean", "dim", Reduction::mean},
-    {"aten::amax", "", Reduction::maximum},       {"aten::amin", "", Reduction::minimum},
-    {"aten::logsumexp", "", std::nullopt},        {"aten::max", "dim", Reduction::maximum},
+    {"aten::sum", "", Reduction::sum},        {"aten::sum", "dim_IntList", Reduction::sum},
+    {"aten::mean", "", Reduction::mean},      {"aten::mean", "dim", Reduction::mean},
+    {"aten::amax", "", Reduction::maximum},   {"aten::amin", "", Reduction::minimum},
+    {"aten::logsumexp", "", std::nullopt},    {"aten::max", "dim", Reduction::maximum},
     {"aten::min", "dim", Reduction::minimum},
 };
 
-void reduce(Frame& frame, Reduction reduction, const Tensor& from, const Sizes& dims,
+bool reduce(Frame& frame, Reduction reduction, const Tensor& from, const Sizes& dims,
             const Tensor& out) {
-  frame.launch([reduction, dims, from, out] {
+  return frame.launch([reduction, dims, from, out] {
     Tensor to = out;
     return ops::reduce_floats(reduction, to, from, dims);
   });
@@ -103,7 +104,9 @@ class ReductionStep final : public Step {
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(first().arguments[0]);
-    if (!is_float(input) || input->dim() == 0) return false;
+    const bool adds = reduction_ == Reduction::sum || reduction_ == Reduction::mean;
+    if (!is_float(input) && !(adds && has_elements(input, Dtype::complex64))) return false;
+    if (input->dim() == 0) return false;
     const Tensor lying = fills_block(*input) ? *input : to_block(frame, *input);
     const auto reduced = reduced_dims(lying.dim());
     if (!reduced) return false;
@@ -121,13 +124,11 @@ class ReductionStep final : public Step {
     }
     const Tensor turned =
         lying.with_view(std::move(sizes), std::move(strides), lying.storage_offset());
-    Tensor out = frame.make(out_sizes);
-    if (reduction_)
-      reduce(frame, *reduction_, turned, dims, out);
-    else if (turned.dim() <= kernels::kTileDims)
-      log_sum_exp(frame, turned, dims, out);
-    else
+    Tensor out = frame.make(out_sizes, {}, input->dtype());
+    if (reduction_ ? !reduce(frame, *reduction_, turned, dims, out)
+                   : turned.dim() > kernels::kTileDims)
       return false;
+    if (!reduction_) log_sum_exp(frame, turned, dims, out);
     set_result(frame, out, order, *reduced);
     return true;
   }
@@ -176,7 +177,9 @@ class ReductionStep final : public Step {
 }  // namespace
 
 StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
-  const auto keeps = planner.flag(node, "keepdim");
+  // Without this argument all dimensions are reduced.
+  const bool over_dims = Planner::argument(node, "dim") != nullptr;
+  const auto keeps = over_dims ? planner.flag(node, "keepdim") : std::optional(false);
   if (!keeps || !planner.only_first_result_used(node) ||
       (Planner::argument(node, "dtype") != nullptr && !planner.is_none(node, "dtype")))
     return nullptr;
@@ -184,8 +187,9 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     if (!is_operator(node, row.name, row.overload)) continue;
     Sizes dims;
     const Value* given = planner.constant(node, "dim");
-    if (given == nullptr) return nullptr;
-    if (const auto* list = given->get_if<Value::List>()) {
+    if (given == nullptr) {
+      if (over_dims) return nullptr;
+    } else if (const auto* list = given->get_if<Value::List>()) {
       const auto all = planner.integers(node, "dim", list->size());
       if (!all) return nullptr;
       dims = *all;
