@@ -69,7 +69,8 @@ struct Case {
 };
 
 const std::vector<std::vector<int64_t>> kFactors = {
-    {}, {2}, {3}, {4, 4}, {5, 2}, {7}, {4, 3, 5}, {31, 3}, {4, 4, 2, 5}, {11, 13}};
+    {},     {2},       {3},       {4, 4},    {5, 2},  {7},          {8},     {8, 5},
+    {8, 8}, {8, 4, 4}, {8, 3, 8}, {4, 3, 5}, {31, 3}, {4, 4, 2, 5}, {11, 13}};
 
 template <class T>
 void check_complex(double tolerance) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/compose.h"
+#include "ops/loops.h"
 #include "ops/signal/dft.h"
 
 namespace pt2::ops {
@@ -191,8 +192,8 @@ Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
 
 // Radices 2 to 31, lengths with larger prime factors, and lengths transformed as a matrix, short
 // and long.
-constexpr int64_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   12,  16,   31,   37,
-                                64, 77, 96, 121, 243, 500, 529, 720, 1009, 4096, 8192};
+constexpr int64_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   8,   12,  16,  24,   31,   37,
+                                64, 77, 96, 121, 128, 243, 500, 512, 529, 720, 1009, 4096, 8192};
 
 // Transforms `count` lines, which are interleaved or stored one after another.
 template <class T>
@@ -203,7 +204,17 @@ void compare_with_definition(int64_t n, bool forward, int64_t count, bool side_b
   for (int64_t j = 0; j < n; ++j)
     for (int64_t l = 0; l < count; ++l)
       x[static_cast<size_t>(j * stride + l * distance)] = std::complex<T>(number(j));
+  std::vector<std::complex<T>> y(x.size());
+  DiscreteFourier<T>(n, forward, count)
+      .transform({x.data(), stride, distance},
+                 {y.data(), distance == 1 ? 1 : count, distance == 1 ? n : 1}, count, 1);
   DiscreteFourier<T>(n, forward).transform({x.data(), stride, distance}, count, 1);
+  for (int64_t k = 0; k < n; ++k)
+    for (int64_t l = 0; l < count; ++l)
+      ASSERT_LT(std::abs(y[static_cast<size_t>(side_by_side ? l * n + k : k * count + l)] -
+                         x[static_cast<size_t>(k * stride + l * distance)]),
+                tolerance * static_cast<double>(n))
+          << n << " at " << k << " of line " << l;
   for (int64_t k = 0; k < n; k += n / 7 + 1)
     EXPECT_LT(std::abs(Complex(x[static_cast<size_t>(k * stride + (count - 1) * distance)]) -
                        frequency(n, k, forward, false)),
@@ -236,8 +247,8 @@ void go_there_and_back(int64_t n, int64_t count, bool whole, double tolerance) {
         << n << " at " << k;
   if (whole) return;
   std::vector<T> back(lines.size());
-  RealFourier<T>(n, false).from_spectra(spectra.data(), count, back.data(),
-                                        1 / static_cast<double>(n));
+  RealFourier<T>(n, false, count)
+      .from_spectra(spectra.data(), count, length, back.data(), 1 / static_cast<double>(n));
   for (size_t i = 0; i < lines.size(); ++i) EXPECT_NEAR(back[i], lines[i], tolerance) << n;
 }
 
@@ -248,6 +259,110 @@ TEST(RealFourier, GoesThereAndBack) {
         go_there_and_back<double>(n, count, whole, 1e-13);
         go_there_and_back<float>(n, count, whole, 1e-5);
       }
+}
+
+// Transforms row-major numbers along a dimension.
+std::vector<Complex> transformed_along(const std::vector<Complex>& x, const Tensor& like,
+                                       int64_t dim, bool forward) {
+  const int64_t n = like.size(dim), stride = like.stride(dim);
+  std::vector<Complex> out(x.size());
+  for (int64_t i = 0; i < like.numel(); ++i) {
+    const int64_t k = i / stride % n;
+    for (int64_t j = 0; j < n; ++j) {
+      const double angle =
+          2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
+      out[static_cast<size_t>(i)] +=
+          x[static_cast<size_t>(i + (j - k) * stride)] * std::polar(1.0, forward ? -angle : angle);
+    }
+  }
+  return out;
+}
+
+Tensor tensor_of_numbers(Dtype dtype, const Sizes& sizes) {
+  std::vector<Complex> numbers;
+  for (int64_t i = 0; i < *checked_numel(sizes); ++i) numbers.push_back(number(i));
+  Tensor out = Tensor::zeros(dtype, sizes);
+  copy_elements(out, Tensor::from<Complex>(Dtype::complex128, sizes, numbers));
+  return out;
+}
+std::vector<Complex> complex_numbers_in(const Tensor& tensor) {
+  Tensor wide = Tensor::zeros(Dtype::complex128, tensor.sizes());
+  copy_elements(wide, tensor);
+  return {wide.as<Complex>().begin(), wide.as<Complex>().end()};
+}
+void expect_numbers(const Tensor& found, const std::vector<Complex>& expected, double tolerance) {
+  const std::vector<Complex> x = complex_numbers_in(found);
+  ASSERT_EQ(x.size(), expected.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_LT(std::abs(x[i] - expected[i]), tolerance) << "element " << i;
+}
+// The same elements with dims 0 and 2 exchanged in memory, and in memory with gaps.
+std::vector<Tensor> with_other_strides(const Tensor& tensor) {
+  Tensor turned = Tensor::zeros(tensor.dtype(), {tensor.size(2), tensor.size(1), tensor.size(0)});
+  turned = *apply(aten<"transpose.int">, {turned, 0, 2});
+  copy_elements(turned, tensor);
+  Tensor apart =
+      Tensor::zeros(tensor.dtype(), {tensor.size(0), tensor.size(1) + 1, tensor.size(2) + 3});
+  apart = *apply(aten<"slice.Tensor">, {apart, 1, 1, tensor.size(1) + 1});
+  apart = *apply(aten<"slice.Tensor">, {apart, 2, 2, tensor.size(2) + 2});
+  copy_elements(apart, tensor);
+  return {tensor, turned, apart};
+}
+
+// With 17 and 33 lines beside each other, some are left over of full vectors.
+TEST(FourierTransforms, OfAnyDimensionsAreTheirDefinition) {
+  for (const Sizes& sizes : std::vector<Sizes>{{3, 8, 33}, {20, 16, 17}, {1, 6, 5}})
+    for (const Dtype dtype : {Dtype::complex64, Dtype::complex128}) {
+      const Tensor dense = tensor_of_numbers(dtype, sizes);
+      const double room = dtype == Dtype::complex64 ? 1e-4 : 1e-12;
+      for (const Sizes& dims : std::vector<Sizes>{{0}, {1}, {2}, {0, 2}, {2, 1}, {0, 1, 2}})
+        for (const int64_t normalization : {0, 1, 2})
+          for (const bool forward : {false, true}) {
+            std::vector<Complex> expected = complex_numbers_in(dense);
+            double count = 1;
+            for (const int64_t dim : dims) {
+              expected = transformed_along(expected, dense, dim, forward);
+              count *= static_cast<double>(dense.size(dim));
+            }
+            const double scale = std::pow(count, -0.5 * static_cast<double>(normalization));
+            for (Complex& each : expected) each *= scale;
+            for (const Tensor& self : with_other_strides(dense))
+              ASSERT_NO_FATAL_FAILURE(expect_numbers(
+                  *apply(aten<"_fft_c2c.default">, {self, dims, normalization, forward}), expected,
+                  room * std::max(1.0, count * scale)));
+          }
+    }
+}
+
+TEST(FourierTransforms, OfRealNumbersGoThereAndBack) {
+  for (const Sizes& sizes : std::vector<Sizes>{{3, 8, 64}, {20, 16, 34}, {2, 6, 5}})
+    for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      const Tensor parts =
+          *apply(aten<"view_as_real.default">, {tensor_of_numbers(Dtype::complex128, sizes)});
+      Tensor dense = Tensor::zeros(dtype, sizes);
+      copy_elements(dense, *apply(aten<"select.int">, {parts, -1, 0}));
+      const std::vector<Complex> numbers = complex_numbers_in(dense);
+      const double room = dtype == Dtype::float32 ? 1e-5 : 1e-13;
+      for (const Sizes& dims : std::vector<Sizes>{{0}, {1}, {2}, {0, 2}, {2, 1}, {0, 1, 2}}) {
+        std::vector<Complex> expected = numbers;
+        double count = 1;
+        for (const int64_t dim : dims) {
+          expected = transformed_along(expected, dense, dim, true);
+          count *= static_cast<double>(dense.size(dim));
+        }
+        for (const Tensor& self : with_other_strides(dense)) {
+          const auto whole = apply(aten<"_fft_r2c.default">, {self, dims, 0, false});
+          ASSERT_NO_FATAL_FAILURE(expect_numbers(*whole, expected, room * count));
+          const Tensor half = *apply(aten<"_fft_r2c.default">, {self, dims, 0, true});
+          // The second spectrum is longer than is read.
+          for (const Tensor& spectra : {half, *whole})
+            for (const Tensor& each : with_other_strides(spectra))
+              ASSERT_NO_FATAL_FAILURE(expect_numbers(
+                  *apply(aten<"_fft_c2r.default">, {each, dims, 2, dense.size(dims.back())}),
+                  numbers, room));
+        }
+      }
+    }
 }
 
 }  // namespace

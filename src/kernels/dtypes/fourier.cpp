@@ -69,7 +69,7 @@ struct Numbers {
 // done * radix. Number k of transform b is at k * (number of transforms) + b, before and after.
 template <class T>
 struct Pass {
-  const T* in;
+  T* in;
   T* out;
   int64_t n;
   int64_t done;
@@ -79,26 +79,14 @@ struct Pass {
   HWY_INLINE int64_t blocks() const { return n / (done * radix); }
 };
 
-// Loads x[r] and multiplies it by exp(-2 pi i k r / (done * radix)).
-template <class T, int kRadix>
-HWY_INLINE void load_turned(const Pass<T>& pass, int64_t k, int64_t b, Numbers<T> (&x)[kRadix]) {
-  const int64_t blocks = pass.blocks();
-  const T* first = pass.in + (k * kRadix * blocks + b) * kPitch<T>;
-#pragma GCC unroll 8
-  for (int r = 0; r < kRadix; ++r) x[r] = Numbers<T>::load(first + r * blocks * kPitch<T>);
-  if (k == 0) return;
-#pragma GCC unroll 8
-  for (int r = 1; r < kRadix; ++r) x[r] = x[r].times(pass.roots + 2 * k * r * blocks);
-}
-
 template <class T>
-HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[2], Numbers<T> (&y)[2]) {
+HWY_INLINE void butterfly(const Numbers<T> (&x)[2], Numbers<T> (&y)[2]) {
   y[0] = x[0] + x[1];
   y[1] = x[0] - x[1];
 }
 
 template <class T>
-HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[3], Numbers<T> (&y)[3]) {
+HWY_INLINE void butterfly(const Numbers<T> (&x)[3], Numbers<T> (&y)[3]) {
   const T kSine = static_cast<T>(0.86602540378443864676);
   const Numbers<T> sum = x[1] + x[2];
   const Numbers<T> gap = (x[1] - x[2]).scaled(kSine).turned();
@@ -109,7 +97,7 @@ HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[3], Numbers<T> (
 }
 
 template <class T>
-HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[4], Numbers<T> (&y)[4]) {
+HWY_INLINE void butterfly(const Numbers<T> (&x)[4], Numbers<T> (&y)[4]) {
   const Numbers<T> even = x[0] + x[2], odd = x[0] - x[2];
   const Numbers<T> sum = x[1] + x[3], gap = (x[1] - x[3]).turned();
   y[0] = even + sum;
@@ -119,7 +107,7 @@ HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[4], Numbers<T> (
 }
 
 template <class T>
-HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[5], Numbers<T> (&y)[5]) {
+HWY_INLINE void butterfly(const Numbers<T> (&x)[5], Numbers<T> (&y)[5]) {
   const T c1 = static_cast<T>(0.30901699437494742410), c2 = static_cast<T>(-0.80901699437494742410);
   const T s1 = static_cast<T>(0.95105651629515357212), s2 = static_cast<T>(0.58778525229247312917);
   const Numbers<T> sum1 = x[1] + x[4], sum2 = x[2] + x[3];
@@ -135,18 +123,46 @@ HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[5], Numbers<T> (
   y[4] = even1 - odd1;
 }
 
+template <class T>
+HWY_INLINE void butterfly(const Numbers<T> (&x)[8], Numbers<T> (&y)[8]) {
+  const T kRootHalf = static_cast<T>(0.70710678118654752440);
+  Numbers<T> even[4], odd[4];
+  butterfly<T>({x[0], x[2], x[4], x[6]}, even);
+  butterfly<T>({x[1], x[3], x[5], x[7]}, odd);
+  odd[1] = (odd[1] + odd[1].turned()).scaled(kRootHalf);
+  odd[2] = odd[2].turned();
+  odd[3] = (odd[3].turned() - odd[3]).scaled(kRootHalf);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    y[k] = even[k] + odd[k];
+    y[k + 4] = even[k] - odd[k];
+  }
+}
+
+// Transforms the numbers `in_step` apart, number r times exp(-2 pi i k r / (done * radix)).
+template <int kRadix, class T>
+HWY_INLINE void combine_numbers(const Pass<T>& pass, int64_t k, const T* in, int64_t in_step,
+                                T* out, int64_t out_step) {
+  Numbers<T> x[kRadix], y[kRadix];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRadix; ++r) x[r] = Numbers<T>::load(in + r * in_step * kPitch<T>);
+  if (k != 0) {
+    const int64_t turn = k * pass.blocks();
+#pragma GCC unroll 8
+    for (int r = 1; r < kRadix; ++r) x[r] = x[r].times(pass.roots + 2 * r * turn);
+  }
+  butterfly<T>(x, y);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRadix; ++r) y[r].store(out + r * out_step * kPitch<T>);
+}
+
 template <class T, int kRadix>
 void run_pass(const Pass<T>& pass) {
   const int64_t blocks = pass.blocks();
   for (int64_t k = 0; k < pass.done; ++k)
-    for (int64_t b = 0; b < blocks; ++b) {
-      Numbers<T> x[kRadix], y[kRadix];
-      load_turned<T, kRadix>(pass, k, b, x);
-      butterfly(pass, x, y);
-      T* first = pass.out + (k * blocks + b) * kPitch<T>;
-#pragma GCC unroll 8
-      for (int r = 0; r < kRadix; ++r) y[r].store(first + r * pass.done * blocks * kPitch<T>);
-    }
+    for (int64_t b = 0; b < blocks; ++b)
+      combine_numbers<kRadix>(pass, k, pass.in + (k * kRadix * blocks + b) * kPitch<T>, blocks,
+                              pass.out + (k * blocks + b) * kPitch<T>, pass.done * blocks);
 }
 
 // For odd radices: numbers j and radix - j have conjugate roots, so their sum and difference
@@ -190,6 +206,61 @@ void run_odd_pass(const Pass<T>& pass) {
     }
 }
 
+// Lane j of vector i becomes lane i of vector j. Each round moves the last bit of the lane's number
+// to the front of the vector's number, and the last bit of that to the front of the lane's.
+template <class T, int64_t kRounds = kWidth<T>>
+HWY_INLINE void turn_square([[maybe_unused]] hn::Vec<Tag<T>> (&rows)[kWidth<T>]) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kRounds > 1) {
+    constexpr int64_t kHalf = kWidth<T> / 2;
+    hn::Vec<Tag<T>> turned[kWidth<T>];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kHalf; ++i) {
+      turned[i] = hn::ConcatEven(Tag<T>(), rows[2 * i + 1], rows[2 * i]);
+      turned[i + kHalf] = hn::ConcatOdd(Tag<T>(), rows[2 * i + 1], rows[2 * i]);
+    }
+    turn_square<T, kRounds / 2>(turned);
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kWidth<T>; ++i) rows[i] = turned[i];
+  }
+#endif
+}
+
+// Loads kWidth adjacent numbers of each line, from number `first` on; missing lines are 0.
+template <class T>
+HWY_INLINE void load_square(const FourierLines<T>& lines, int64_t first, bool swapped, T* to) {
+  hn::Vec<Tag<T>> re[kWidth<T>], im[kWidth<T>];
+  for (int64_t l = 0; l < kWidth<T>; ++l) {
+    re[l] = im[l] = hn::Zero(Tag<T>());
+    if (l < lines.lines)
+      hn::LoadInterleaved2(Tag<T>(), lines.from + 2 * (l * lines.from_distance + first), re[l],
+                           im[l]);
+  }
+  turn_square<T>(re);
+  turn_square<T>(im);
+  const int64_t re_place = swapped ? kWidth<T> : 0;
+  for (int64_t j = 0; j < kWidth<T>; ++j) {
+    hn::StoreU(re[j], Tag<T>(), to + j * kPitch<T> + re_place);
+    hn::StoreU(im[j], Tag<T>(), to + j * kPitch<T> + kWidth<T> - re_place);
+  }
+}
+
+// Stores the results of number(first) and the numbers after it, kWidth in all, as adjacent numbers
+// of the lines.
+template <class T, class F>
+HWY_INLINE void store_square(const FourierLines<T>& lines, int64_t first, const F& number) {
+  hn::Vec<Tag<T>> re[kWidth<T>], im[kWidth<T>];
+  for (int64_t j = 0; j < kWidth<T>; ++j) {
+    const Numbers<T> x = number(first + j);
+    re[j] = x.re;
+    im[j] = x.im;
+  }
+  turn_square<T>(re);
+  turn_square<T>(im);
+  for (int64_t l = 0; l < lines.lines; ++l)
+    hn::StoreInterleaved2(re[l], im[l], Tag<T>(), lines.to + 2 * (l * lines.to_distance + first));
+}
+
 // Numbers of each line that are gathered into vectors at a time: they stay in the L1 cache.
 constexpr int64_t kTile = 16;
 
@@ -205,32 +276,38 @@ void gather_tile(const FourierLines<T>& lines, int64_t first, int64_t count, T* 
   }
 }
 
+// Loads the numbers of all lines in [first, end).
 template <class T>
-void load_lines(const FourierLines<T>& lines, int64_t count, bool swapped, T* to) {
+void load_lines(const FourierLines<T>& lines, int64_t first, int64_t end, bool swapped, T* to) {
   HWY_ALIGN T buffer[kTile * kPitch<T>];
   const bool side_by_side = lines.from_distance == 1 && lines.lines == kWidth<T>;
-  for (int64_t first = 0; first < count; first += kTile) {
-    const int64_t here = std::min(kTile, count - first);
+  if (lines.from_stride == 1)
+    for (; first + kWidth<T> <= end; first += kWidth<T>, to += kWidth<T> * kPitch<T>)
+      load_square(lines, first, swapped, to);
+  for (; first < end; first += kTile) {
+    const int64_t here = std::min(kTile, end - first);
     if (!side_by_side) gather_tile(lines, first, here, buffer);
-    for (int64_t j = 0; j < here; ++j) {
+    for (int64_t j = 0; j < here; ++j, to += kPitch<T>) {
       const T* pairs =
           side_by_side ? lines.from + 2 * (first + j) * lines.from_stride : buffer + j * kPitch<T>;
       Numbers<T> x;
       hn::LoadInterleaved2(Tag<T>(), pairs, x.re, x.im);
       if (swapped) std::swap(x.re, x.im);
-      x.store(to + (first + j) * kPitch<T>);
+      x.store(to);
     }
   }
 }
 
-// Stores the result of number(j) as number j of all lines.
+// Stores the result of number(j) as number j of all lines, for j in [first, end).
 template <class T, class F>
-void store_lines(const FourierLines<T>& lines, int64_t count, const F& number) {
+void store_lines(const FourierLines<T>& lines, int64_t first, int64_t end, const F& number) {
   constexpr size_t kPair = 2 * sizeof(T);
   HWY_ALIGN T buffer[kTile * kPitch<T>];
   const bool side_by_side = lines.to_distance == 1 && lines.lines == kWidth<T>;
-  for (int64_t first = 0; first < count; first += kTile) {
-    const int64_t here = std::min(kTile, count - first);
+  if (lines.to_stride == 1)
+    for (; first + kWidth<T> <= end; first += kWidth<T>) store_square(lines, first, number);
+  for (; first < end; first += kTile) {
+    const int64_t here = std::min(kTile, end - first);
     for (int64_t j = 0; j < here; ++j) {
       const Numbers<T> x = number(first + j);
       hn::StoreInterleaved2(
@@ -241,6 +318,41 @@ void store_lines(const FourierLines<T>& lines, int64_t count, const F& number) {
       T* to = lines.to + 2 * (l * lines.to_distance + first * lines.to_stride);
       for (int64_t j = 0; j < here; ++j)
         std::memcpy(to + 2 * j * lines.to_stride, buffer + j * kPitch<T> + 2 * l, kPair);
+    }
+  }
+}
+
+// The first pass of radix 8, with numbers that are loaded from the lines just before.
+template <class T>
+void run_first_pass(const FourierLines<T>& lines, const Pass<T>& pass, bool swapped) {
+  HWY_ALIGN T buffer[8 * kTile * kPitch<T>];
+  const int64_t blocks = pass.blocks();
+  for (int64_t begin = 0; begin < blocks; begin += kTile) {
+    const int64_t here = std::min(kTile, blocks - begin);
+    for (int64_t r = 0; r < 8; ++r)
+      load_lines(lines, r * blocks + begin, r * blocks + begin + here, swapped,
+                 buffer + r * kTile * kPitch<T>);
+    for (int64_t b = 0; b < here; ++b)
+      combine_numbers<8>(pass, 0, buffer + b * kPitch<T>, kTile, pass.out + (begin + b) * kPitch<T>,
+                         blocks);
+  }
+}
+
+// The last pass, with results that are stored in the lines as finish(k, number k) at once.
+template <int kRadix, class T, class F>
+void run_last_pass(const FourierLines<T>& lines, const Pass<T>& pass, const F& finish) {
+  HWY_ALIGN T buffer[kRadix * kTile * kPitch<T>];
+  for (int64_t begin = 0; begin < pass.done; begin += kTile) {
+    const int64_t here = std::min(kTile, pass.done - begin);
+    for (int64_t k = 0; k < here; ++k)
+      combine_numbers<kRadix>(pass, begin + k, pass.in + (begin + k) * kRadix * kPitch<T>, 1,
+                              buffer + k * kPitch<T>, kTile);
+    for (int64_t r = 0; r < kRadix; ++r) {
+      const int64_t first = r * pass.done + begin;
+      const T* results = buffer + r * kTile * kPitch<T>;
+      store_lines(lines, first, first + here, [&](int64_t k) HWY_ATTR {
+        return finish(k, Numbers<T>::load(results + (k - first) * kPitch<T>));
+      });
     }
   }
 }
@@ -287,50 +399,25 @@ void split_halves(const FourierLines<T>& lines, T* z) {
 }
 
 template <class T>
-T* run_passes(const FourierLines<T>& lines, T* in, T* out) {
-  Pass<T> pass{in, out, lines.n, 1, 1, lines.roots};
-  for (const int64_t radix : lines.factors) {
-    pass.radix = radix;
-    if (radix == 4)
-      run_pass<T, 4>(pass);
-    else if (radix == 2)
-      run_pass<T, 2>(pass);
-    else if (radix == 3)
-      run_pass<T, 3>(pass);
-    else if (radix == 5)
-      run_pass<T, 5>(pass);
-    else
-      run_odd_pass<T>(pass);
-    std::swap(in, out);
-    pass.in = in;
-    pass.out = out;
-    pass.done *= radix;
-  }
-  return in;
+void run_whole_pass(const Pass<T>& pass) {
+  if (pass.radix == 8) return run_pass<T, 8>(pass);
+  if (pass.radix == 4) return run_pass<T, 4>(pass);
+  if (pass.radix == 2) return run_pass<T, 2>(pass);
+  if (pass.radix == 3) return run_pass<T, 3>(pass);
+  if (pass.radix == 5) return run_pass<T, 5>(pass);
+  run_odd_pass<T>(pass);
 }
 
 template <class T>
 void transform(const FourierLines<T>& lines) {
   const int64_t n = lines.n;
-  T* other = lines.work + (n + 1) * kPitch<T>;
-  // Swapping real and imaginary parts before and after the transform gives the inverse transform.
-  const bool from_spectra = lines.real == RealLines::from_spectra;
-  load_lines(lines, from_spectra ? n + 1 : n, !lines.forward && !from_spectra, lines.work);
-  if (from_spectra) split_halves(lines, lines.work);
-  T* z = run_passes(lines, lines.work, other);
+  Pass<T> pass{lines.work, lines.work + (n + 1) * kPitch<T>, n, 1, 1, lines.roots};
   const auto scale = hn::Set(Tag<T>(), lines.scale);
   const auto scaled = [&](Numbers<T> x) HWY_ATTR {
     return Numbers<T>{hn::Mul(x.re, scale), hn::Mul(x.im, scale)};
   };
-  if (lines.real == RealLines::to_spectra) {
-    join_halves(lines, z);
-    return store_lines(lines, lines.length, [&](int64_t k) HWY_ATTR {
-      if (k <= n) return scaled(Numbers<T>::load(z + k * kPitch<T>));
-      return scaled(Numbers<T>::load(z + (2 * n - k) * kPitch<T>).conjugate());
-    });
-  }
-  store_lines(lines, n, [&](int64_t k) HWY_ATTR {
-    Numbers<T> x = scaled(Numbers<T>::load(z + k * kPitch<T>));
+  const auto finish = [&](int64_t k, Numbers<T> x) HWY_ATTR {
+    x = scaled(x);
     if (lines.shifts != nullptr) {
       Numbers<T> turn;
       hn::LoadInterleaved2(Tag<T>(), lines.turns + k * kPitch<T>, turn.re, turn.im);
@@ -339,7 +426,37 @@ void transform(const FourierLines<T>& lines) {
     }
     if (!lines.forward) std::swap(x.re, x.im);
     return x;
-  });
+  };
+  // Swapping real and imaginary parts before and after the transform gives the inverse transform.
+  const bool from_spectra = lines.real == RealLines::from_spectra;
+  const bool swapped = !lines.forward && !from_spectra;
+  // Numbers that exceed the L1 cache are read by the first pass and written by the last.
+  const bool is_long = n >= 8 * kTile;
+  const bool reads = is_long && !from_spectra && lines.factors.front() == 8;
+  if (!reads) load_lines(lines, 0, from_spectra ? n + 1 : n, swapped, lines.work);
+  if (from_spectra) split_halves(lines, lines.work);
+  for (const int64_t radix : lines.factors) {
+    pass.radix = radix;
+    const bool writes = is_long && lines.real != RealLines::to_spectra && pass.blocks() == 1;
+    if (writes && radix == 8) return run_last_pass<8>(lines, pass, finish);
+    if (writes && radix == 4) return run_last_pass<4>(lines, pass, finish);
+    if (reads && pass.done == 1)
+      run_first_pass(lines, pass, swapped);
+    else
+      run_whole_pass(pass);
+    pass.done *= radix;
+    std::swap(pass.in, pass.out);
+  }
+  T* const z = pass.in;
+  if (lines.real == RealLines::to_spectra) {
+    join_halves(lines, z);
+    return store_lines(lines, 0, lines.length, [&](int64_t k) HWY_ATTR {
+      if (k <= n) return scaled(Numbers<T>::load(z + k * kPitch<T>));
+      return scaled(Numbers<T>::load(z + (2 * n - k) * kPitch<T>).conjugate());
+    });
+  }
+  store_lines(lines, 0, n,
+              [&](int64_t k) HWY_ATTR { return finish(k, Numbers<T>::load(z + k * kPitch<T>)); });
 }
 
 void transform_floats(const FourierLines<float>& lines) { transform(lines); }

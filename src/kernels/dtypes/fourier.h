@@ -18,7 +18,7 @@ enum class RealLines : uint8_t { none, to_spectra, from_spectra };
 template <class T>
 struct FourierLines {
   int64_t n = 0;                       // the product of the factors
-  std::span<const int64_t> factors{};  // radices of the passes: 2, 3, 4, 5 or odd
+  std::span<const int64_t> factors{};  // radices of the passes: 2, 3, 4, 5, 8 or odd
   const T* roots = nullptr;            // exp(-2 pi i k / n) for k < n
   bool forward = true;
   T scale = 1;

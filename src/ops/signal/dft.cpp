@@ -45,14 +45,29 @@ Complex root_of_unity(int64_t k, int64_t n) {
 template <class T>
 Scratch<std::complex<T>> roots_of_unity(int64_t count, int64_t n) {
   Scratch<std::complex<T>> out(static_cast<size_t>(count));
-  for (int64_t k = 0; k < count; ++k)
-    out[static_cast<size_t>(k)] = std::complex<T>(root_of_unity(k, n));
+  const auto at = [&out](int64_t k) { return out[static_cast<size_t>(k)]; };
+  // The roots of an eighth of a turn give the others, with the same bits.
+  for (int64_t k = 0; k < count; ++k) {
+    std::complex<T>& root = out[static_cast<size_t>(k)];
+    if (2 * k > n) {
+      root = std::conj(at(n - k));
+    } else if (n % 2 == 0 && 4 * k > n) {
+      root = -std::conj(at(n / 2 - k));
+    } else if (n % 4 == 0 && 8 * k > n) {
+      const std::complex<T> mirrored = at(n / 4 - k);
+      root = {-mirrored.imag(), -mirrored.real()};
+    } else {
+      root = std::complex<T>(root_of_unity(k, n));
+    }
+  }
   return out;
 }
 
 // The radices of the passes; empty if a prime factor of n is too large.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> out;
+  // 16 is 4 * 4 rather than 8 * 2.
+  for (; n % 8 == 0 && n % 32 != 16; n /= 8) out.push_back(8);
   for (; n % 4 == 0; n /= 4) out.push_back(4);
   for (int64_t factor = 2; factor <= kernels::kLargestFactor; ++factor)
     for (; n % factor == 0; n /= factor) out.push_back(factor);
@@ -77,8 +92,8 @@ struct DiscreteFourier<T>::Split {
   Split(int64_t row_count, int64_t column_count, bool forward, int64_t lanes)
       : rows(row_count),
         columns(column_count),
-        by_column(row_count, forward),
-        by_row(column_count, forward),
+        by_column(row_count, forward, kNeverSplit),
+        by_row(column_count, forward, kNeverSplit),
         coarse(roots_of_unity<double>(row_count, row_count)),
         turns(static_cast<size_t>(row_count * lanes)) {
     const int64_t n = rows * columns;
@@ -113,7 +128,7 @@ struct DiscreteFourier<T>::Convolution {
 };
 
 template <class T>
-DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward)
+DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward, int64_t count)
     : n_(n), forward_(forward), lanes_(kernels::fourier_lanes<T>()), factors_(factors_of(n)) {
   if (n > 1 && factors_.empty()) {
     const auto size = static_cast<uint64_t>(n);
@@ -138,7 +153,8 @@ DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward)
     there.transform({kernel.data(), 1, padded}, 1, 1);
     return;
   }
-  if (n >= kShortestSplit) {
+  const bool is_short = n <= kLongestWhole && count >= (lanes_ + 1) / 2;
+  if (n >= kShortestSplit && !is_short && count != kNeverSplit) {
     // Makes the matrix as square as the factors of n allow.
     int64_t rows = 1;
     for (int64_t divisor = 1; divisor * divisor <= n; ++divisor)
@@ -173,24 +189,27 @@ kernels::FourierLines<T> DiscreteFourier<T>::kernel_lines(double scale, Scratch<
 }
 
 template <class T>
-void DiscreteFourier<T>::transform(Lines<T> lines, int64_t count, double scale) const {
-  if (is_whole(count)) return transform_whole(lines, count, scale);
-  for (int64_t i = 0; i < count; ++i) {
-    const Lines<T> line{lines.data + i * lines.distance, lines.stride, lines.distance};
-    convolution_ ? convolve(line, scale) : transform_split(line, scale);
-  }
+void DiscreteFourier<T>::transform(ConstLines<T> from, Lines<T> to, int64_t count,
+                                   double scale) const {
+  if (is_whole(count)) return transform_whole(from, to, count, scale);
+  for (int64_t i = 0; i < count; ++i)
+    convolution_ ? convolve(from.line(i), to.line(i), scale)
+                 : transform_split(from.line(i), to.line(i), scale);
 }
 
 template <class T>
-void DiscreteFourier<T>::transform_whole(Lines<T> lines, int64_t count, double scale) const {
+void DiscreteFourier<T>::transform_whole(ConstLines<T> from, Lines<T> to, int64_t count,
+                                         double scale) const {
   Scratch<T> work;
   kernels::FourierLines<T> block = kernel_lines(scale, work);
-  block.from_stride = block.to_stride = lines.stride;
-  block.from_distance = block.to_distance = lines.distance;
+  block.from_stride = from.stride;
+  block.from_distance = from.distance;
+  block.to_stride = to.stride;
+  block.to_distance = to.distance;
   for (int64_t i = 0; i < count; i += lanes_) {
     block.lines = std::min(lanes_, count - i);
-    block.to = pairs(lines.data + i * lines.distance);
-    block.from = block.to;
+    block.from = pairs(from.line(i).data);
+    block.to = pairs(to.line(i).data);
     kernels::transform_lines(block);
   }
 }
@@ -198,15 +217,15 @@ void DiscreteFourier<T>::transform_whole(Lines<T> lines, int64_t count, double s
 // With j = row * columns + column and k = row' + rows * column', the sum over j splits into
 // transforms of the columns, multiplications by twiddle factors, and transforms of the rows.
 template <class T>
-void DiscreteFourier<T>::transform_split(Lines<T> line, double scale) const {
+void DiscreteFourier<T>::transform_split(ConstLines<T> from, Lines<T> to, double scale) const {
   const Split& split = *split_;
   const int64_t rows = split.rows, columns = split.columns;
   Scratch<std::complex<T>> between(static_cast<size_t>(n_));
   Scratch<std::complex<T>> shifts(static_cast<size_t>(rows));
   Scratch<T> work;
   kernels::FourierLines<T> block = split.by_column.kernel_lines(1, work);
-  block.from_stride = columns * line.stride;
-  block.from_distance = line.stride;
+  block.from_stride = columns * from.stride;
+  block.from_distance = from.stride;
   block.to_stride = columns;
   block.to_distance = 1;
   block.shifts = pairs(shifts.data());
@@ -215,39 +234,39 @@ void DiscreteFourier<T>::transform_split(Lines<T> line, double scale) const {
     for (int64_t row = 0; row < rows; ++row)
       shifts[static_cast<size_t>(row)] = std::complex<T>(split.root(row * column));
     block.lines = std::min(lanes_, columns - column);
-    block.from = pairs(line.data + column * line.stride);
+    block.from = pairs(from.data + column * from.stride);
     block.to = pairs(between.data() + column);
     kernels::transform_lines(block);
   }
   block = split.by_row.kernel_lines(scale, work);
   block.from_stride = 1;
   block.from_distance = columns;
-  block.to_stride = rows * line.stride;
-  block.to_distance = line.stride;
+  block.to_stride = rows * to.stride;
+  block.to_distance = to.stride;
   for (int64_t row = 0; row < rows; row += lanes_) {
     block.lines = std::min(lanes_, rows - row);
     block.from = pairs(between.data() + row * columns);
-    block.to = pairs(line.data + row * line.stride);
+    block.to = pairs(to.data + row * to.stride);
     kernels::transform_lines(block);
   }
 }
 
 template <class T>
-void DiscreteFourier<T>::convolve(Lines<T> line, double scale) const {
+void DiscreteFourier<T>::convolve(ConstLines<T> from, Lines<T> to, double scale) const {
   const auto& [padded, there, back, chirp, kernel] = *convolution_;
   Scratch<Complex> work(static_cast<size_t>(padded));
   for (size_t j = 0; j < chirp.size(); ++j)
-    work[j] = product(Complex(line.data[static_cast<int64_t>(j) * line.stride]), chirp[j]);
+    work[j] = product(Complex(from.data[static_cast<int64_t>(j) * from.stride]), chirp[j]);
   there.transform({work.data(), 1, padded}, 1, 1);
   for (size_t j = 0; j < work.size(); ++j) work[j] = product(work[j], kernel[j]);
   back.transform({work.data(), 1, padded}, 1, scale / static_cast<double>(padded));
   for (size_t j = 0; j < chirp.size(); ++j)
-    line.data[static_cast<int64_t>(j) * line.stride] = std::complex<T>(product(work[j], chirp[j]));
+    to.data[static_cast<int64_t>(j) * to.stride] = std::complex<T>(product(work[j], chirp[j]));
 }
 
 template <class T>
-RealFourier<T>::RealFourier(int64_t n, bool forward)
-    : n_(n), inner_(n % 2 == 0 ? n / 2 : n, forward) {
+RealFourier<T>::RealFourier(int64_t n, bool forward, int64_t count)
+    : n_(n), inner_(n % 2 == 0 ? n / 2 : n, forward, count) {
   if (n % 2 == 0) roots_ = roots_of_unity<T>(n / 4 + 1, n);
 }
 
@@ -313,18 +332,18 @@ void RealFourier<T>::to_spectra(const T* lines, int64_t count, std::complex<T>* 
 }
 
 template <class T>
-void RealFourier<T>::from_spectra(const std::complex<T>* spectra, int64_t count, T* lines,
-                                  double scale) const {
+void RealFourier<T>::from_spectra(const std::complex<T>* spectra, int64_t count, int64_t length,
+                                  T* lines, double scale) const {
   using Number = std::complex<T>;
   const int64_t half = n_ / 2;
   if (n_ % 2 == 0 && inner_.is_whole(count))
-    return run_whole(kernels::RealLines::from_spectra, pairs(spectra), half + 1, count, lines, half,
+    return run_whole(kernels::RealLines::from_spectra, pairs(spectra), length, count, lines, half,
                      half, scale);
-  const int64_t length = n_ % 2 == 0 ? half : n_;
-  Scratch<Number> work(static_cast<size_t>(count * length));
+  const int64_t points = n_ % 2 == 0 ? half : n_;
+  Scratch<Number> work(static_cast<size_t>(count * points));
   for (int64_t i = 0; i < count; ++i) {
-    const Number* from = spectra + i * (half + 1);
-    Number* z = work.data() + i * length;
+    const Number* from = spectra + i * length;
+    Number* z = work.data() + i * points;
     if (n_ % 2 != 0) {
       z[0] = from[0].real();
       for (int64_t k = 1; k <= half; ++k) {
@@ -343,7 +362,7 @@ void RealFourier<T>::from_spectra(const std::complex<T>* spectra, int64_t count,
       z[k] = a + b + turned;
     }
   }
-  inner_.transform({work.data(), 1, length}, count, scale);
+  inner_.transform({work.data(), 1, points}, count, scale);
   if (n_ % 2 == 0) {
     for (int64_t j = 0; j < count * half; ++j) {
       lines[2 * j] = work[static_cast<size_t>(j)].real();

@@ -14,12 +14,17 @@ namespace pt2::ops {
 
 // Lines of complex numbers. Consecutive numbers of a line are `stride` apart; the first numbers of
 // consecutive lines are `distance` apart.
-template <class T>
-struct Lines {
-  std::complex<T>* data;
+template <class Number>
+struct NumberLines {
+  Number* data;
   int64_t stride;
   int64_t distance;
+  NumberLines line(int64_t index) const { return {data + index * distance, stride, distance}; }
 };
+template <class T>
+using Lines = NumberLines<std::complex<T>>;
+template <class T>
+using ConstLines = NumberLines<const std::complex<T>>;
 
 // Computes the sums of x[j] * exp(-2 pi i j k / n), or of x[j] * exp(2 pi i j k / n) if not
 // `forward`, times `scale`. T is float or double. Lengths with small prime factors use the kernel's
@@ -28,10 +33,14 @@ struct Lines {
 template <class T>
 class DiscreteFourier {
  public:
-  DiscreteFourier(int64_t n, bool forward);
+  // Is prepared best for `count` or more lines at a time.
+  DiscreteFourier(int64_t n, bool forward, int64_t count = 1);
   ~DiscreteFourier();
-  // Transforms in place.
-  void transform(Lines<T> lines, int64_t count, double scale) const;
+  // The results may replace the operands: `to` is `from`, or shares no memory with it.
+  void transform(ConstLines<T> from, Lines<T> to, int64_t count, double scale) const;
+  void transform(Lines<T> lines, int64_t count, double scale) const {
+    transform({lines.data, lines.stride, lines.distance}, lines, count, scale);
+  }
 
   // True if `count` lines are transformed by one kernel call for each group of `lanes` lines. Then
   // kernel_lines() prepares such a call.
@@ -42,9 +51,12 @@ class DiscreteFourier {
   struct Convolution;
   struct Split;
 
-  void transform_whole(Lines<T> lines, int64_t count, double scale) const;
-  void transform_split(Lines<T> line, double scale) const;
-  void convolve(Lines<T> line, double scale) const;
+  // For lines that are transformed whole, however long.
+  static constexpr int64_t kNeverSplit = INT64_MAX;
+
+  void transform_whole(ConstLines<T> from, Lines<T> to, int64_t count, double scale) const;
+  void transform_split(ConstLines<T> from, Lines<T> to, double scale) const;
+  void convolve(ConstLines<T> from, Lines<T> to, double scale) const;
 
   int64_t n_;
   bool forward_;
@@ -60,13 +72,14 @@ class DiscreteFourier {
 template <class T>
 class RealFourier {
  public:
-  RealFourier(int64_t n, bool forward);
+  RealFourier(int64_t n, bool forward, int64_t count = 1);
   // Writes the first `length` numbers of each spectrum: n, or n / 2 + 1.
   void to_spectra(const T* lines, int64_t count, std::complex<T>* spectra, int64_t length,
                   double scale) const;
-  // Reads the first n / 2 + 1 numbers of each spectrum. Ignores imaginary parts of elements that
-  // are real in the spectrum of a real signal.
-  void from_spectra(const std::complex<T>* spectra, int64_t count, T* lines, double scale) const;
+  // Reads the first n / 2 + 1 numbers of each spectrum; the spectra begin `length` apart. Ignores
+  // imaginary parts of elements that are real in the spectrum of a real signal.
+  void from_spectra(const std::complex<T>* spectra, int64_t count, int64_t length, T* lines,
+                    double scale) const;
 
  private:
   void run_whole(kernels::RealLines real, const T* from, int64_t from_distance, int64_t count,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -65,17 +67,75 @@ void count_lines(int64_t numbers, int64_t n) {
   MemoryAccount::count_loops({numbers, levels, 2}, 1);
 }
 
-// Transforms every line of a row-major complex tensor along `dim`.
-void transform_lines(Tensor& work, int64_t dim, bool forward, double scale) {
-  const int64_t n = work.size(dim);
-  count_lines(work.numel(), n);
-  const int64_t stride = work.stride(dim);
-  with_part_type(work.dtype(), [&]<class T>() {
-    const DiscreteFourier<T> fourier(n, forward);
-    auto* data = work.data<std::complex<T>>();
-    if (stride == 1) return fourier.transform({data, 1, n}, work.numel() / n, scale);
-    for (int64_t begin = 0; begin < work.numel(); begin += n * stride)
-      fourier.transform({data + begin, stride, 1}, stride, scale);
+// A dimension across the lines: how many lines it has, and their distances in operand and result.
+struct AcrossLines {
+  int64_t size;
+  int64_t from;
+  int64_t to;
+};
+
+// Returns the dimensions but `dim`. Dimensions that are adjacent in both tensors are one.
+std::vector<AcrossLines> dims_across(const Tensor& from, const Tensor& to, int64_t dim) {
+  std::vector<AcrossLines> all, out;
+  for (int64_t i = 0; i < to.dim(); ++i)
+    if (i != dim && to.size(i) != 1) all.push_back({to.size(i), from.stride(i), to.stride(i)});
+  std::ranges::stable_sort(all, std::greater(), &AcrossLines::to);
+  for (const AcrossLines& next : all) {
+    if (!out.empty() && out.back().from == next.from * next.size &&
+        out.back().to == next.to * next.size)
+      out.back() = {out.back().size * next.size, next.from, next.to};
+    else
+      out.push_back(next);
+  }
+  return out;
+}
+
+// Transforms the lines that begin at the data of `from`, and at `across` from there.
+template <class T>
+void transform_across(const DiscreteFourier<T>& fourier, ConstLines<T> from, Lines<T> to,
+                      std::vector<AcrossLines> across, double scale) {
+  if (across.empty()) return fourier.transform(from, to, 1, scale);
+  // Lines along the last dimension are transformed together: enough to fill a vector, and close.
+  const int64_t lanes = kernels::fourier_lanes<T>();
+  std::ranges::stable_sort(across, [lanes](const AcrossLines& a, const AcrossLines& b) {
+    const int64_t filled = std::min(a.size, lanes), more = std::min(b.size, lanes);
+    return filled != more ? filled < more : a.from + a.to > b.from + b.to;
+  });
+  AcrossLines& inner = across.back();
+  from.distance = inner.from;
+  to.distance = inner.to;
+  if (across.size() == 1) return fourier.transform(from, to, inner.size, scale);
+  const AcrossLines outer = across.front();
+  // The lines that are left over of full vectors may fill vectors along another dimension.
+  const int64_t rest = inner.size % lanes;
+  if (inner.size > lanes && rest > 0 && across[across.size() - 2].size > rest) {
+    inner.size -= rest;
+    transform_across(fourier, from, to, across, scale);
+    from = from.line(inner.size);
+    to = to.line(inner.size);
+    inner.size = rest;
+    return transform_across(fourier, from, to, across, scale);
+  }
+  across.erase(across.begin());
+  from.distance = outer.from;
+  to.distance = outer.to;
+  for (int64_t i = 0; i < outer.size; ++i)
+    transform_across(fourier, from.line(i), to.line(i), across, scale);
+}
+
+// Transforms every line of a complex tensor along `dim`. `to` is `from`, or shares no memory with
+// it.
+void transform_lines(const Tensor& from, Tensor& to, int64_t dim, bool forward, double scale) {
+  const int64_t n = to.size(dim);
+  count_lines(to.numel(), n);
+  const std::vector<AcrossLines> across = dims_across(from, to, dim);
+  int64_t count = 1;
+  for (const AcrossLines& each : across) count = std::max(count, each.size);
+  with_part_type(to.dtype(), [&]<class T>() {
+    using Number = std::complex<T>;
+    const DiscreteFourier<T> fourier(n, forward, count);
+    transform_across<T>(fourier, {from.data<Number>(), from.stride(dim), 0},
+                        {to.data<Number>(), to.stride(dim), 0}, across, scale);
   });
 }
 
@@ -87,10 +147,19 @@ Result<void> check_points(const Tensor& self, const std::vector<int64_t>& dims) 
   return {};
 }
 
-void transform_dims_of(Tensor& work, const std::vector<int64_t>& dims, double scale, bool forward) {
+// Transforms one dim or more; `to` is `from`, or shares no memory with it.
+void transform_dims_of(const Tensor& from, Tensor& to, const std::vector<int64_t>& dims,
+                       double scale, bool forward) {
   // If there are no lines, their length may be any number.
-  for (size_t i = 0; work.numel() > 0 && i < dims.size(); ++i)
-    transform_lines(work, dims[i], forward, i == 0 ? scale : 1);
+  for (size_t i = 0; to.numel() > 0 && i < dims.size(); ++i)
+    transform_lines(i == 0 ? from : to, to, dims[i], forward, i == 0 ? scale : 1);
+}
+// The complex numbers as kernels can read them; a file may place a tensor at any address.
+Tensor aligned_numbers(const Tensor& self) {
+  if (is_place_of<double>(self.raw_data()) || self.numel() == 0) return self;
+  Tensor out = Tensor::zeros(self.dtype(), self.sizes());
+  copy_elements(out, self);
+  return out;
 }
 // A row-major tensor to compute in: `out` itself if it is row-major.
 Tensor row_major_result(const Tensor& out) {
@@ -141,6 +210,11 @@ std::vector<int64_t> by_strides(const Tensor& tensor, std::vector<int64_t> dims,
   std::stable_sort(dims.begin(), dims.begin() + static_cast<int64_t>(count), farther);
   return dims;
 }
+Meta overwritten(Dtype dtype, Sizes sizes, Sizes strides) {
+  Meta meta(dtype, std::move(sizes), std::move(strides));
+  meta.is_overwritten = true;
+  return meta;
+}
 Result<Meta> c2c_meta(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
                       bool) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex)
@@ -151,17 +225,15 @@ Result<Meta> c2c_meta(const Tensor& self, const std::vector<int64_t>& dim, int64
   PT2_TRY_VOID(check_points(self, dims));
   if (dims.empty()) return Meta::like(self);
   const auto order = by_strides(self, dims, dims.size());
-  return Meta(dtype, self.sizes(), spectrum_strides(self.strides(), self.sizes(), order));
+  return overwritten(dtype, self.sizes(), spectrum_strides(self.strides(), self.sizes(), order));
 }
 Result<void> c2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& dim,
                  int64_t normalization, bool forward) {
   PT2_TRY(const auto dims, transform_dims(self, dim));
   PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
   PT2_TRY_VOID(check_points(self, dims));
-  Tensor work = row_major_result(out);
-  copy_elements(work, self);
-  transform_dims_of(work, dims, scale, forward);
-  finish_dense(out, work);
+  if (dims.empty()) copy_elements(out, self);
+  transform_dims_of(aligned_numbers(self), out, dims, scale, forward);
   return {};
 }
 
@@ -180,7 +252,7 @@ Result<Meta> r2c_meta(const Tensor& self, const std::vector<int64_t>& dim, int64
   if (onesided) last = last / 2 + 1;
   const auto order = by_strides(self, dims, dims.size() - 1);
   Sizes strides = spectrum_strides(self.strides(), sizes, order);
-  return Meta(dtype, std::move(sizes), std::move(strides));
+  return overwritten(dtype, std::move(sizes), std::move(strides));
 }
 Result<void> r2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& dim,
                  int64_t normalization, bool onesided) {
@@ -195,13 +267,13 @@ Result<void> r2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   count_lines(lines.numel(), n);
   if (work.numel() > 0)
     with_part_type(out.dtype(), [&]<class T>() {
-      const RealFourier<T> fourier(n, true);
       const int64_t count = lines.numel() / n;
+      const RealFourier<T> fourier(n, true, count);
       for (int64_t i = 0; i < count; i += kRealLines)
         fourier.to_spectra(lines.data<T>() + i * n, std::min(kRealLines, count - i),
                            work.data<std::complex<T>>() + i * length, length, scale);
     });
-  transform_dims_of(work, dims_before(dims, last), 1, true);
+  transform_dims_of(work, work, dims_before(dims, last), 1, true);
   finish_dense(target, work);
   return {};
 }
@@ -227,8 +299,7 @@ Result<Meta> c2r_meta(const Tensor& self, const std::vector<int64_t>& dim, int64
                                     : spectrum_strides(self.strides(), self.sizes(),
                                                        by_strides(self, dims, dims.size()));
   Sizes strides = spectrum_strides(before, sizes, {last});
-  return Meta(dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32, std::move(sizes),
-              std::move(strides));
+  return overwritten(part_dtype(dtype), std::move(sizes), std::move(strides));
 }
 Result<void> c2r(Tensor& out, const Tensor& self, const std::vector<int64_t>& dim,
                  int64_t normalization, int64_t last_dim_size) {
@@ -240,20 +311,25 @@ Result<void> c2r(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   const Tensor spectra = dim_last(read, last);
   const std::vector<int64_t> others = dims_before(dims, last);
   PT2_TRY_VOID(check_points(spectra, others));
-  Tensor half = Tensor::zeros(self.dtype(), spectra.sizes());
-  copy_elements(half, spectra);
-  transform_dims_of(half, others, 1, false);
+  Tensor half = aligned_numbers(self);
+  if (!others.empty()) {
+    half = Tensor::zeros(self.dtype(), spectra.sizes());
+    transform_dims_of(aligned_numbers(spectra), half, others, 1, false);
+  } else if (!self.is_contiguous() || last != self.dim() - 1) {
+    half = spectra.contiguous();
+  }
+  const int64_t distance = half.sizes().back();
   Tensor target = dim_last(out, last);
   Tensor lines = row_major_result(target);
   count_lines(lines.numel(), last_dim_size);
   if (lines.numel() > 0)
     with_part_type(out.dtype(), [&]<class T>() {
-      const RealFourier<T> fourier(last_dim_size, false);
       const int64_t count = lines.numel() / last_dim_size;
+      const RealFourier<T> fourier(last_dim_size, false, count);
       for (int64_t i = 0; i < count; i += kRealLines)
-        fourier.from_spectra(half.data<std::complex<T>>() + i * length,
-                             std::min(kRealLines, count - i), lines.data<T>() + i * last_dim_size,
-                             scale);
+        fourier.from_spectra(std::as_const(half).data<std::complex<T>>() + i * distance,
+                             std::min(kRealLines, count - i), distance,
+                             lines.data<T>() + i * last_dim_size, scale);
     });
   finish_dense(target, lines);
   return {};
