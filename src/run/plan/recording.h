@@ -52,7 +52,7 @@ class Recording {
   // microsecond for each launch.
   bool is_usable() const {
     constexpr int64_t kBytesForLaunch = int64_t{1} << 16;
-    const auto launches = static_cast<int64_t>(launches_.size());
+    const auto launches = static_cast<int64_t>(launches_.size() + dropped_);
     return usable_ && input_bytes_ + output_bytes_ <= (launches + 1) * kBytesForLaunch;
   }
 
@@ -62,6 +62,11 @@ class Recording {
   // Notes that the reference executor has run the node, which took `work`.
   void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor,
                  uint64_t work);
+  size_t launch_count() const { return launches_.size(); }
+  // Notes that a step has computed its nodes by the launches from number `first` on. They need not
+  // run again if the step reads no value that changes.
+  void note_step(const std::vector<const BoundNode*>& nodes, const std::vector<Value>& values,
+                 size_t first);
   // The work of the recorded call's nodes that each repetition counts anew.
   uint64_t repeated_work() const { return repeated_work_; }
 
@@ -102,6 +107,7 @@ class Recording {
   std::vector<bool> fixed_;  // by value id
   std::vector<Value> kept_;  // other values that launches read
   uint64_t kept_bytes_ = 0;
+  uint64_t fixed_bytes_ = 0;  // of steps' results that are the same in each call
   int64_t input_bytes_ = 0;
   int64_t output_bytes_ = 0;
   std::vector<Tensor> inputs_;
@@ -109,6 +115,7 @@ class Recording {
   std::vector<size_t> state_;       // indices of state in inputs_
   std::vector<Tensor> outputs_;
   std::vector<std::function<bool()>> launches_;
+  size_t dropped_ = 0;  // launches that need not run again
   bool repeats_nodes_ = false;
   uint64_t repeated_work_ = 0;
   uint64_t account_limit_ = Limits{}.max_tensor_bytes;

@@ -84,6 +84,8 @@ class Case {
   bool agrees() { return outcomes().agree; }
   // True if the call could be recorded.
   bool was_recorded() const { return was_recorded_; }
+  // The number of launches that the recording repeats.
+  size_t launches() const { return launches_; }
   // True if the recording was valid for other elements as well.
   bool took_others() const { return took_others_; }
 
@@ -99,8 +101,6 @@ class Case {
     fill(id, std::move(halves));
   }
 
-  void fill(ValueId id, Tensor tensor) {
-    const size_t at = place_of(id);
   // Converts an input and its recorded dtype to `dtype`, a complex one, with imaginary parts of its
   // own.
   void make_complex(ValueId id, Dtype dtype) {
@@ -117,6 +117,8 @@ class Case {
     fill(id, std::move(numbers));
   }
 
+  void fill(ValueId id, Tensor tensor) {
+    const size_t at = place_of(id);
     values_[at] = Value(std::move(tensor));
     if (!constants_[at].is_none()) constants_[at] = values_[at];
   }
@@ -152,6 +154,7 @@ class Case {
     Recording recording(maker_.graph, 1 << 12, false);
     ASSERT_TRUE(plan.run(copies(), {}, executor, workspace, &recording));
     was_recorded_ = recording.is_usable();
+    launches_ = recording.launch_count();
     for (int round = 0; was_recorded_ && round < 2; ++round) {
       ASSERT_TRUE(recording.run(given, {}).value());
       for (size_t i = 0; i < expected.size(); ++i)
@@ -179,20 +182,20 @@ class Case {
   }
   ValueId add(const Sizes& sizes, bool known, float least = -1) {
     const ValueId id = maker_.input("i" + std::to_string(values_.size()));
+    ids_.push_back(id);
     std::vector<float> numbers(static_cast<size_t>(checked_numel(sizes).value()));
     std::uniform_real_distribution<float> uniform(least, 1.0f);
     for (float& number : numbers) number = uniform(random_);
-    ids_.push_back(id);
     values_.emplace_back(floats(sizes, std::move(numbers)));
     constants_.push_back(known ? values_.back() : Value());
     return id;
   }
-  // Returns copies of the inputs, so that each run starts with the same values. Weights are shared:
-  // here no program writes to them.
-  std::vector<Value> copies() const {
   size_t place_of(ValueId id) const {
     return static_cast<size_t>(std::ranges::find(ids_, id) - ids_.begin());
   }
+  // Returns copies of the inputs, so that each run starts with the same values. Weights are shared:
+  // here no program writes to them.
+  std::vector<Value> copies() const {
     std::vector<Value> out;
     for (size_t i = 0; i < values_.size(); ++i)
       out.push_back(constants_[i].is_none() ? Value(values_[i].get_if<Tensor>()->clone())
@@ -216,21 +219,22 @@ class Case {
     }
   }
   static std::vector<double> numbers(const Tensor& tensor) {
+    if (dtype_category(tensor.dtype()) == DtypeCategory::complex) return numbers(parts_of(tensor));
     Tensor wide = Tensor::zeros(Dtype::float64, tensor.sizes());
     ops::copy_elements(wide, tensor);
     return {wide.as<double>().begin(), wide.as<double>().end()};
-    if (dtype_category(tensor.dtype()) == DtypeCategory::complex) return numbers(parts_of(tensor));
   }
 
   GraphMaker maker_;
+  std::vector<ValueId> ids_;  // of the inputs
   std::vector<Value> values_;
   std::vector<Value> constants_;
   std::vector<Argument> outputs_;
-  std::vector<ValueId> ids_;  // of the inputs
+  Names kernels_;
   std::mt19937 random_{7};
   bool was_recorded_ = false;
+  size_t launches_ = 0;
   bool took_others_ = false;
-  Names kernels_;
 };
 
 inline Argument ints(const Sizes& numbers) {

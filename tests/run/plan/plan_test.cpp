@@ -376,6 +376,25 @@ TEST(Plan, CallsThatCopyMoreThanTheyComputeAreNotRecorded) {
 }
 
 // The values that a recording keeps are not released between calls, so they may not be many.
+// Two results of 12 MB, of which the plan folds one.
+TEST(Plan, RecordingsRepeatNoStepOfWeightsAlone) {
+  Case graph;
+  const ValueId x = graph.input({50}), weight = graph.weight({1});
+  const ValueId many =
+      graph.call("expand.default", {self(weight), named("size", ints({3000, 1000}))});
+  ValueId sum = x;
+  for (const char* const target : {"sin.default", "exp.default"}) {
+    const ValueId made = graph.call(target, {self(many)});
+    const ValueId largest = graph.call("amax.default", {self(made)});
+    sum = graph.call("add.Tensor", {self(sum), other(largest)});
+  }
+  graph.output(sum);
+  graph.check();
+  EXPECT_EQ(std::ranges::count(graph.kernels(), "reference"), 0);
+  EXPECT_TRUE(graph.took_others());
+  EXPECT_EQ(graph.launches(), 1u);
+}
+
 TEST(Plan, CallsThatMakeMuchFromNothingAreNotRecorded) {
   for (const int count : {1, 3}) {
     Case graph;
