@@ -764,6 +764,16 @@ def small_matrices():
         torch.stft(random(1, 16000), 400, 100, window=window, return_complex=True))
 
 
+def complex_numbers():
+    z, w, weights = random(256, 512, dtype=COMPLEX64), random(512, dtype=COMPLEX64), random(32, 32, 12, 12, dtype=COMPLEX64)
+    yield "complex mean 0", lambda z: z.mean(0), z
+    yield "complex chain", lambda z, w: ((z.conj() * w + 2 * z) / 3).abs(), z, w
+    yield "complex bmm", torch.bmm, *(random(32, 32, 32, dtype=COMPLEX64) for _ in range(2))
+    yield "complex mv", torch.mv, z, w
+    yield "spectral convolution", lambda x: torch.fft.irfft2(F.pad(torch.einsum(  # of a Fourier neural operator
+        "bixy,ioxy->boxy", torch.fft.rfft2(x)[:, :, :12, :12], weights), (0, 21, 0, 52))), random(1, 32, 64, 64)
+
+
 def vision():
     import torchvision
 
@@ -779,7 +789,8 @@ def vision():
 
 
 KINDS = (pointwise, reductions, normalization, images, moves, products, convolutions, sequences, quantized, algebra, specials,
-         pairs, statistics, losses, gradients, places, resizing, small_matrices, vision)
+         pairs, statistics, losses, gradients, places, resizing, small_matrices, complex_numbers,
+         vision)
 
 
 def calls():
