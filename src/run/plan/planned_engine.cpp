@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/memory_account.h"
+#include "check/shapes/recorded_sizes.h"
 #include "ir/graph_place.h"
 #include "lower/decompose/decompose.h"
 #include "lower/functional/functionalize.h"
@@ -124,6 +125,8 @@ std::optional<Program> prepared(const EngineSource& source, Writes writes) {
     const Form wanted = pass == Pass::drop_idle ? Form::without_idle_nodes : info.gives;
     if (!has_form(now.graph, info.needs) || has_form(now.graph, wanted)) continue;
     if (pass == Pass::drop_idle && !weights_have_recorded_dtypes(source)) continue;
+    // The functional form views written values again as the file records them.
+    if (pass == Pass::functionalize && !check::recorded_sizes_hold(now)) continue;
     Program changed = now;
     if (!out) note_sources(changed);
     if (pass == Pass::functionalize && writes != Writes::none) {
@@ -268,7 +271,9 @@ class PlannedEngine final : public Engine {
     constexpr uint64_t kMostParts = 64;
     OperatorSet kept;
     const uint64_t count = add_formulas(*plan_, kept.all_but);
-    if (kept.all_but.empty() || !has_form(program().graph, Form::without_vmap_regions))
+    // Formulas are written for the recorded sizes.
+    if (kept.all_but.empty() || !has_form(program().graph, Form::without_vmap_regions) ||
+        !check::recorded_sizes_hold(program()))
       return false;
     Program changed = program();
     if (!lowered_) note_sources(changed);

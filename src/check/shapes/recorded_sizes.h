@@ -1,0 +1,16 @@
+// Whether transformations may rely on the sizes that a program records.
+#ifndef PT2_CHECK_SHAPES_RECORDED_SIZES_H
+#define PT2_CHECK_SHAPES_RECORDED_SIZES_H
+
+#include "pt2/ir/program.h"
+
+namespace pt2::check {
+
+// False if, in the exported example, an operator gives results of other sizes or dtypes than the
+// program records, or a nested graph records other sizes than its caller. True where nothing is
+// known, and for calls that operators refuse. Linear.
+bool recorded_sizes_hold(const Program& program);
+
+}  // namespace pt2::check
+
+#endif  // PT2_CHECK_SHAPES_RECORDED_SIZES_H
