@@ -23,9 +23,9 @@ struct PairVectors {
   hn::Vec<Tag> real, imaginary;
 
   static PairVectors load(const T* from) {
-    PairVectors out;
-    hn::LoadInterleaved2(Tag(), from, out.real, out.imaginary);
-    return out;
+    hn::Vec<Tag> real, imaginary;
+    hn::LoadInterleaved2(Tag(), from, real, imaginary);
+    return {real, imaginary};
   }
   void store(T* to) const { hn::StoreInterleaved2(real, imaginary, Tag(), to); }
 };
