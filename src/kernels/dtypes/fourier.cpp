@@ -1,7 +1,6 @@
 #include "kernels/dtypes/fourier.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -141,8 +140,8 @@ HWY_INLINE void butterfly(const Numbers<T> (&x)[8], Numbers<T> (&y)[8]) {
 
 // Transforms the numbers `in_step` apart, number r times exp(-2 pi i k r / (done * radix)).
 template <int kRadix, class T>
-HWY_INLINE void combine_numbers(const Pass<T>& pass, int64_t k, const T* in, int64_t in_step,
-                                T* out, int64_t out_step) {
+HWY_NOINLINE void combine_numbers(const Pass<T>& pass, int64_t k, const T* in, int64_t in_step,
+                                  T* out, int64_t out_step) {
   Numbers<T> x[kRadix], y[kRadix];
 #pragma GCC unroll 8
   for (int r = 0; r < kRadix; ++r) x[r] = Numbers<T>::load(in + r * in_step * kPitch<T>);
@@ -226,15 +225,17 @@ HWY_INLINE void turn_square([[maybe_unused]] hn::Vec<Tag<T>> (&rows)[kWidth<T>])
 #endif
 }
 
+// The numbers of a line that is missing.
+template <class T>
+HWY_ALIGN constexpr T kNone[kPitch<T>] = {};
+
 // Loads kWidth adjacent numbers of each line, from number `first` on; missing lines are 0.
 template <class T>
 HWY_INLINE void load_square(const FourierLines<T>& lines, int64_t first, bool swapped, T* to) {
   hn::Vec<Tag<T>> re[kWidth<T>], im[kWidth<T>];
   for (int64_t l = 0; l < kWidth<T>; ++l) {
-    re[l] = im[l] = hn::Zero(Tag<T>());
-    if (l < lines.lines)
-      hn::LoadInterleaved2(Tag<T>(), lines.from + 2 * (l * lines.from_distance + first), re[l],
-                           im[l]);
+    const T* from = lines.from + 2 * (l * lines.from_distance + first);
+    hn::LoadInterleaved2(Tag<T>(), l < lines.lines ? from : kNone<T>, re[l], im[l]);
   }
   turn_square<T>(re);
   turn_square<T>(im);
@@ -245,13 +246,12 @@ HWY_INLINE void load_square(const FourierLines<T>& lines, int64_t first, bool sw
   }
 }
 
-// Stores the results of number(first) and the numbers after it, kWidth in all, as adjacent numbers
-// of the lines.
-template <class T, class F>
-HWY_INLINE void store_square(const FourierLines<T>& lines, int64_t first, const F& number) {
+// Stores kWidth numbers, kPitch apart, as adjacent numbers of the lines, from number `first` on.
+template <class T>
+HWY_INLINE void store_square(const FourierLines<T>& lines, int64_t first, const T* numbers) {
   hn::Vec<Tag<T>> re[kWidth<T>], im[kWidth<T>];
   for (int64_t j = 0; j < kWidth<T>; ++j) {
-    const Numbers<T> x = number(first + j);
+    const Numbers<T> x = Numbers<T>::load(numbers + j * kPitch<T>);
     re[j] = x.re;
     im[j] = x.im;
   }
@@ -266,13 +266,13 @@ constexpr int64_t kTile = 16;
 
 // buffer[(j - first) * kPitch] = numbers j of all lines; missing lines are 0.
 template <class T>
-void gather_tile(const FourierLines<T>& lines, int64_t first, int64_t count, T* buffer) {
-  constexpr size_t kPair = 2 * sizeof(T);
+HWY_NOINLINE void gather_tile(const FourierLines<T>& lines, int64_t first, int64_t count,
+                              T* buffer) {
   if (lines.lines < kWidth<T>) std::fill(buffer, buffer + count * kPitch<T>, T(0));
   for (int64_t l = 0; l < lines.lines; ++l) {
     const T* from = lines.from + 2 * (l * lines.from_distance + first * lines.from_stride);
     for (int64_t j = 0; j < count; ++j)
-      std::memcpy(buffer + j * kPitch<T> + 2 * l, from + 2 * j * lines.from_stride, kPair);
+      std::copy_n(from + 2 * j * lines.from_stride, 2, buffer + j * kPitch<T> + 2 * l);
   }
 }
 
@@ -298,27 +298,37 @@ void load_lines(const FourierLines<T>& lines, int64_t first, int64_t end, bool s
   }
 }
 
+// Stores numbers, kPitch apart, as those in [first, end) of all lines; at most kTile.
+template <class T>
+HWY_NOINLINE void store_tile(const FourierLines<T>& lines, int64_t first, int64_t end,
+                             const T* numbers) {
+  HWY_ALIGN T buffer[kTile * kPitch<T>];
+  const bool side_by_side = lines.to_distance == 1 && lines.lines == kWidth<T>;
+  for (; lines.to_stride == 1 && first + kWidth<T> <= end; first += kWidth<T>) {
+    store_square(lines, first, numbers);
+    numbers += kWidth<T> * kPitch<T>;
+  }
+  for (int64_t j = first; j < end; ++j, numbers += kPitch<T>) {
+    const Numbers<T> x = Numbers<T>::load(numbers);
+    hn::StoreInterleaved2(
+        x.re, x.im, Tag<T>(),
+        side_by_side ? lines.to + 2 * j * lines.to_stride : buffer + (j - first) * kPitch<T>);
+  }
+  for (int64_t l = 0; !side_by_side && l < lines.lines; ++l) {
+    T* to = lines.to + 2 * l * lines.to_distance;
+    for (int64_t j = first; j < end; ++j)
+      std::copy_n(buffer + (j - first) * kPitch<T> + 2 * l, 2, to + 2 * j * lines.to_stride);
+  }
+}
+
 // Stores the result of number(j) as number j of all lines, for j in [first, end).
 template <class T, class F>
 void store_lines(const FourierLines<T>& lines, int64_t first, int64_t end, const F& number) {
-  constexpr size_t kPair = 2 * sizeof(T);
   HWY_ALIGN T buffer[kTile * kPitch<T>];
-  const bool side_by_side = lines.to_distance == 1 && lines.lines == kWidth<T>;
-  if (lines.to_stride == 1)
-    for (; first + kWidth<T> <= end; first += kWidth<T>) store_square(lines, first, number);
   for (; first < end; first += kTile) {
-    const int64_t here = std::min(kTile, end - first);
-    for (int64_t j = 0; j < here; ++j) {
-      const Numbers<T> x = number(first + j);
-      hn::StoreInterleaved2(
-          x.re, x.im, Tag<T>(),
-          side_by_side ? lines.to + 2 * (first + j) * lines.to_stride : buffer + j * kPitch<T>);
-    }
-    for (int64_t l = 0; !side_by_side && l < lines.lines; ++l) {
-      T* to = lines.to + 2 * (l * lines.to_distance + first * lines.to_stride);
-      for (int64_t j = 0; j < here; ++j)
-        std::memcpy(to + 2 * j * lines.to_stride, buffer + j * kPitch<T> + 2 * l, kPair);
-    }
+    const int64_t last = std::min(end, first + kTile);
+    for (int64_t j = first; j < last; ++j) number(j).store(buffer + (j - first) * kPitch<T>);
+    store_tile(lines, first, last, buffer);
   }
 }
 
@@ -412,12 +422,8 @@ template <class T>
 void transform(const FourierLines<T>& lines) {
   const int64_t n = lines.n;
   Pass<T> pass{lines.work, lines.work + (n + 1) * kPitch<T>, n, 1, 1, lines.roots};
-  const auto scale = hn::Set(Tag<T>(), lines.scale);
-  const auto scaled = [&](Numbers<T> x) HWY_ATTR {
-    return Numbers<T>{hn::Mul(x.re, scale), hn::Mul(x.im, scale)};
-  };
   const auto finish = [&](int64_t k, Numbers<T> x) HWY_ATTR {
-    x = scaled(x);
+    x = x.scaled(lines.scale);
     if (lines.shifts != nullptr) {
       Numbers<T> turn;
       hn::LoadInterleaved2(Tag<T>(), lines.turns + k * kPitch<T>, turn.re, turn.im);
@@ -440,10 +446,7 @@ void transform(const FourierLines<T>& lines) {
     const bool writes = is_long && lines.real != RealLines::to_spectra && pass.blocks() == 1;
     if (writes && radix == 8) return run_last_pass<8>(lines, pass, finish);
     if (writes && radix == 4) return run_last_pass<4>(lines, pass, finish);
-    if (reads && pass.done == 1)
-      run_first_pass(lines, pass, swapped);
-    else
-      run_whole_pass(pass);
+    reads&& pass.done == 1 ? run_first_pass(lines, pass, swapped) : run_whole_pass(pass);
     pass.done *= radix;
     std::swap(pass.in, pass.out);
   }
@@ -451,8 +454,8 @@ void transform(const FourierLines<T>& lines) {
   if (lines.real == RealLines::to_spectra) {
     join_halves(lines, z);
     return store_lines(lines, 0, lines.length, [&](int64_t k) HWY_ATTR {
-      if (k <= n) return scaled(Numbers<T>::load(z + k * kPitch<T>));
-      return scaled(Numbers<T>::load(z + (2 * n - k) * kPitch<T>).conjugate());
+      const Numbers<T> x = Numbers<T>::load(z + (k <= n ? k : 2 * n - k) * kPitch<T>);
+      return (k <= n ? x : x.conjugate()).scaled(lines.scale);
     });
   }
   store_lines(lines, 0, n,

@@ -152,18 +152,7 @@ template <class Fold, class T, class Map>
 void fold_columns(const T* values, int64_t rows, int64_t stride, int64_t columns,
                   typename Fold::Sum* out, const Map& map, Dtype dtype) {
   using Sum = typename Fold::Sum;
-  constexpr int64_t kWidth = 256, kBlock = 128, kNarrow = 32;
-  // Without gaps, several short rows are one longer row.
-  if (const int64_t at_once = kNarrow / columns;
-      stride == columns && at_once > 1 && rows >= 2 * at_once) {
-    const int64_t wide = at_once * columns, blocks = rows / at_once;
-    Sum parts[kNarrow];
-    fold_columns<Fold>(values, blocks, wide, wide, parts, map, dtype);
-    fold_columns<Fold>(values + blocks * wide, rows % at_once, columns, columns, out, map, dtype);
-    for (int64_t row = 0; row < at_once; ++row)
-      for (int64_t i = 0; i < columns; ++i) out[i] = Fold::join(out[i], parts[row * columns + i]);
-    return;
-  }
+  constexpr int64_t kWidth = 256, kBlock = 128;
   FoldedNumbers<T> numbers(dtype);
   Sum sums[kWidth];
   for (int64_t first = 0; first < columns; first += kWidth) {
