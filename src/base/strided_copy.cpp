@@ -10,11 +10,7 @@
 namespace pt2 {
 namespace {
 
-struct Dim {
-  int64_t size;
-  int64_t from;  // bytes from one element to the next
-  int64_t to;
-};
+using Dim = LayoutDim;  // strides in bytes
 
 template <size_t N>
 void copy_element(const std::byte* from, std::byte* to) {
@@ -127,27 +123,6 @@ void copy_dims(const Dim* dims, size_t outer, bool is_plane, const std::byte* fr
     copy_dims<N>(dims + 1, outer - 1, is_plane, from + i * dims[0].from, to + i * dims[0].to);
 }
 
-// Returns the dims without those of size 1, sorted from the largest stride in the target to the
-// smallest. Adjacent dims are merged if they form one dim in both memories.
-std::vector<Dim> simplified(const Sizes& sizes, int64_t element_size, const Sizes& from_strides,
-                            const Sizes& to_strides) {
-  std::vector<Dim> dims;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] != 1)
-      dims.push_back({sizes[i], from_strides[i] * element_size, to_strides[i] * element_size});
-  std::ranges::stable_sort(dims, std::ranges::greater(), &Dim::to);
-  std::vector<Dim> out;
-  for (const Dim& dim : dims) {
-    if (!out.empty() && out.back().from == dim.size * dim.from &&
-        out.back().to == dim.size * dim.to)
-      out.back() = {out.back().size * dim.size, dim.from, dim.to};
-    else
-      out.push_back(dim);
-  }
-  if (out.empty()) out.push_back({1, element_size, element_size});
-  return out;
-}
-
 template <size_t N>
 void copy(std::vector<Dim> dims, const std::byte* from, std::byte* to) {
   // Moves the dim in which the source is dense next to the last dim, in which the target is dense.
@@ -163,8 +138,12 @@ void copy(std::vector<Dim> dims, const std::byte* from, std::byte* to) {
 void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from,
                   const Sizes& from_strides, std::byte* to, const Sizes& to_strides) {
   if (std::ranges::find(sizes, 0) != sizes.end()) return;
-  std::vector<Dim> dims =
-      simplified(sizes, static_cast<int64_t>(element_size), from_strides, to_strides);
+  std::vector<Dim> dims = joined_dims(sizes, from_strides, to_strides);
+  if (dims.empty()) dims.push_back({1, 1, 1});
+  for (Dim& dim : dims) {
+    dim.from *= static_cast<int64_t>(element_size);
+    dim.to *= static_cast<int64_t>(element_size);
+  }
   switch (element_size) {
     case 1:
       return copy<1>(std::move(dims), from, to);
@@ -177,6 +156,21 @@ void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from
     default:
       return copy<16>(std::move(dims), from, to);
   }
+}
+
+std::vector<LayoutDim> joined_dims(const Sizes& sizes, const Sizes& from, const Sizes& to) {
+  std::vector<LayoutDim> dims, out;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] != 1) dims.push_back({sizes[i], from[i], to[i]});
+  std::ranges::stable_sort(dims, std::ranges::greater(), &LayoutDim::to);
+  for (const LayoutDim& dim : dims) {
+    if (!out.empty() && out.back().from == dim.size * dim.from &&
+        out.back().to == dim.size * dim.to)
+      out.back() = {out.back().size * dim.size, dim.from, dim.to};
+    else
+      out.push_back(dim);
+  }
+  return out;
 }
 
 std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "pt2/tensor.h"
 
@@ -16,6 +17,16 @@ namespace pt2 {
 // overlap. Transposed layouts are copied in blocks that fit into the cache. Linear.
 void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from,
                   const Sizes& from_strides, std::byte* to, const Sizes& to_strides);
+
+// A dimension of two memory layouts, with its stride in each.
+struct LayoutDim {
+  int64_t size;
+  int64_t from;
+  int64_t to;
+};
+// Returns the dimensions of more than one element, sorted from the largest stride in `to` to the
+// smallest. Adjacent ones that are one dimension in both layouts are joined.
+std::vector<LayoutDim> joined_dims(const Sizes& sizes, const Sizes& from, const Sizes& to);
 
 // Returns one past the largest element index that sizes and strides reach, from offset 0; 0 without
 // elements; nothing on overflow, which no Tensor has.

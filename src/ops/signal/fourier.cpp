@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <utility>
 
+#include "base/strided_copy.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -67,45 +67,22 @@ void count_lines(int64_t numbers, int64_t n) {
   MemoryAccount::count_loops({numbers, levels, 2}, 1);
 }
 
-// A dimension across the lines: how many lines it has, and their distances in operand and result.
-struct AcrossLines {
-  int64_t size;
-  int64_t from;
-  int64_t to;
-};
-
-// Returns the dimensions but `dim`. Dimensions that are adjacent in both tensors are one.
-std::vector<AcrossLines> dims_across(const Tensor& from, const Tensor& to, int64_t dim) {
-  std::vector<AcrossLines> all, out;
-  for (int64_t i = 0; i < to.dim(); ++i)
-    if (i != dim && to.size(i) != 1) all.push_back({to.size(i), from.stride(i), to.stride(i)});
-  std::ranges::stable_sort(all, std::greater(), &AcrossLines::to);
-  for (const AcrossLines& next : all) {
-    if (!out.empty() && out.back().from == next.from * next.size &&
-        out.back().to == next.to * next.size)
-      out.back() = {out.back().size * next.size, next.from, next.to};
-    else
-      out.push_back(next);
-  }
-  return out;
-}
-
 // Transforms the lines that begin at the data of `from`, and at `across` from there.
 template <class T>
 void transform_across(const DiscreteFourier<T>& fourier, ConstLines<T> from, Lines<T> to,
-                      std::vector<AcrossLines> across, double scale) {
+                      std::vector<LayoutDim> across, double scale) {
   if (across.empty()) return fourier.transform(from, to, 1, scale);
   // Lines along the last dimension are transformed together: enough to fill a vector, and close.
   const int64_t lanes = kernels::fourier_lanes<T>();
-  std::ranges::stable_sort(across, [lanes](const AcrossLines& a, const AcrossLines& b) {
+  std::ranges::stable_sort(across, [lanes](const LayoutDim& a, const LayoutDim& b) {
     const int64_t filled = std::min(a.size, lanes), more = std::min(b.size, lanes);
     return filled != more ? filled < more : a.from + a.to > b.from + b.to;
   });
-  AcrossLines& inner = across.back();
+  LayoutDim& inner = across.back();
   from.distance = inner.from;
   to.distance = inner.to;
   if (across.size() == 1) return fourier.transform(from, to, inner.size, scale);
-  const AcrossLines outer = across.front();
+  const LayoutDim outer = across.front();
   // The lines that are left over of full vectors may fill vectors along another dimension.
   const int64_t rest = inner.size % lanes;
   if (inner.size > lanes && rest > 0 && across[across.size() - 2].size > rest) {
@@ -128,9 +105,12 @@ void transform_across(const DiscreteFourier<T>& fourier, ConstLines<T> from, Lin
 void transform_lines(const Tensor& from, Tensor& to, int64_t dim, bool forward, double scale) {
   const int64_t n = to.size(dim);
   count_lines(to.numel(), n);
-  const std::vector<AcrossLines> across = dims_across(from, to, dim);
+  // The lines begin at every place but those along `dim`.
+  Sizes places = to.sizes();
+  places[static_cast<size_t>(dim)] = 1;
+  const std::vector<LayoutDim> across = joined_dims(places, from.strides(), to.strides());
   int64_t count = 1;
-  for (const AcrossLines& each : across) count = std::max(count, each.size);
+  for (const LayoutDim& each : across) count = std::max(count, each.size);
   with_part_type(to.dtype(), [&]<class T>() {
     using Number = std::complex<T>;
     const DiscreteFourier<T> fourier(n, forward, count);

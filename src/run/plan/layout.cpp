@@ -57,37 +57,18 @@ void turn_images(Frame& frame, const Tensor& from, Tensor& to, bool to_channels_
   launch_turning(frame, turning, from, to);
 }
 
-struct Dim {
-  int64_t size, from, to;
-};
-
-// Returns the dimensions of more than one element, merging those that are adjacent in both tensors.
-std::vector<Dim> joined_dims(const Tensor& from, const Tensor& to) {
-  std::vector<Dim> out;
-  for (int64_t dim = 0; dim < from.dim(); ++dim) {
-    const Dim next{from.size(dim), from.stride(dim), to.stride(dim)};
-    if (next.size == 1) continue;
-    if (!out.empty() && out.back().from == next.size * next.from &&
-        out.back().to == next.size * next.to)
-      out.back() = {out.back().size * next.size, next.from, next.to};
-    else
-      out.push_back(next);
-  }
-  return out;
-}
-
 // Copies to a row-major tensor from one that is contiguous along another dimension; false for
 // others.
 bool copy_turned(Frame& frame, const Tensor& tensor, Tensor& out) {
-  std::vector<Dim> dims = joined_dims(tensor, out);
+  std::vector<LayoutDim> dims = joined_dims(tensor.sizes(), tensor.strides(), out.strides());
   if (dims.size() < 2 || dims.size() > 3) return false;
-  const Dim last = dims.back();
+  const LayoutDim last = dims.back();
   dims.pop_back();
-  const auto dense = std::ranges::find(dims, 1, &Dim::from);
+  const auto dense = std::ranges::find(dims, 1, &LayoutDim::from);
   if (dense == dims.end()) return false;
-  const Dim rows = *dense;
+  const LayoutDim rows = *dense;
   dims.erase(dense);
-  const Dim outer = dims.empty() ? Dim{1, 0, 0} : dims[0];
+  const LayoutDim outer = dims.empty() ? LayoutDim{1, 0, 0} : dims[0];
   launch_turning(frame,
                  {.count = outer.size,
                   .rows = last.size,
