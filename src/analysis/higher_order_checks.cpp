@@ -22,24 +22,17 @@ struct Operands {
   size_t most = 0;
 };
 
-struct Passed {
-  Operands count;
-  std::vector<const Argument*> arguments{};  // the elements of lists, too
-};
-
-Passed operands_from(const Node& node, size_t first) {
-  Passed passed;
+// `most` is the number of `all` operands.
+Operands count_operands(const Node& node, size_t first, size_t all) {
+  Operands count{.most = all};
   for (size_t i = first; i < node.inputs.size(); ++i) {
     const Argument& argument = node.inputs[i].arg;
-    const auto* list = argument.get_if<ArgumentList>();
-    const std::span<const Argument> items =
-        list != nullptr ? std::span(list->items) : std::span(&argument, 1);
-    for (const Argument& item : items) passed.arguments.push_back(&item);
-    if (list != nullptr || argument.is<ValueId>() || argument.is<CustomObject>())
-      passed.count.least += items.size();
+    if (const auto* list = argument.get_if<ArgumentList>())
+      count.least += list->items.size();
+    else if (argument.is<ValueId>() || argument.is<CustomObject>())
+      ++count.least;
   }
-  passed.count.most = passed.arguments.size();
-  return passed;
+  return count;
 }
 
 // Returns a range, because writers leave out the None elements of a list.
@@ -53,14 +46,9 @@ Operands results_of(const Node& node) {
   return count;
 }
 
-// True if both may describe the same tensor. Symbols are not compared: a nested graph may have its
-// own symbols. A value without a record has no dtype.
+// True if both may describe the same tensor. A value without a record has no dtype.
 bool may_be_one(const TensorMeta& a, const TensorMeta& b) {
-  if (!a.dtype.dtype() || !b.dtype.dtype()) return true;
-  const auto may_be_equal = [](const SymInt& x, const SymInt& y) {
-    return x.is_symbolic() || y.is_symbolic() || x.literal() == y.literal();
-  };
-  return a.dtype == b.dtype && std::ranges::equal(a.sizes, b.sizes, may_be_equal);
+  return !a.dtype.dtype() || !b.dtype.dtype() || (a.dtype == b.dtype && may_have_same_sizes(a, b));
 }
 
 class HigherOrderChecks {
@@ -89,13 +77,13 @@ class HigherOrderChecks {
                     fmt::format("argument {} of {} is not a graph", i, row->name));
       return;
     }
-    const Passed operands = operands_from(node, behind);
+    const std::vector<const Argument*> operands = operands_of_graphs(*row, node);
+    const Operands count = count_operands(node, behind, operands.size());
     for (size_t i = row->first_graph; i < behind; ++i) {
       const Graph& nested = graph_.subgraph(*node.inputs[i].arg.get_if<SubgraphId>());
       const std::string where = place_.program + placed_.input_place(position, i);
-      check_count(Rule::nested_inputs, where, nested.inputs().size(), operands.count, "inputs",
-                  "operands");
-      check_inputs(*row, operands.arguments, nested, where);
+      check_count(Rule::nested_inputs, where, nested.inputs().size(), count, "inputs", "operands");
+      check_inputs(*row, operands, nested, where);
       const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
                   condition ? Operands{1, 1} : results_of(node), "outputs",

@@ -29,6 +29,23 @@ const HigherOrderRow* find_higher_order_operator(std::string_view target) {
   return target_form(target) == TargetForm::higher_order ? find_row(last_part(target)) : nullptr;
 }
 
+std::vector<const Argument*> operands_of_graphs(const HigherOrderRow& row, const Node& node) {
+  std::vector<const Argument*> out;
+  for (size_t i = size_t{row.first_graph} + row.graph_count; i < node.inputs.size(); ++i) {
+    const Argument& argument = node.inputs[i].arg;
+    const auto* list = argument.get_if<ArgumentList>();
+    for (const Argument& item : list != nullptr ? std::span(list->items) : std::span(&argument, 1))
+      out.push_back(&item);
+  }
+  return out;
+}
+
+bool may_have_same_sizes(const TensorMeta& a, const TensorMeta& b) {
+  return std::ranges::equal(a.sizes, b.sizes, [](const SymInt& x, const SymInt& y) {
+    return x.is_symbolic() || y.is_symbolic() || x.literal() == y.literal();
+  });
+}
+
 const std::string* called_operator(const Node& node) {
   const HigherOrderRow* row = find_higher_order_operator(node.target);
   if (row == nullptr || row->callee < 0) return nullptr;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pt2/ir/graph.h"
 
@@ -36,6 +37,12 @@ std::span<const HigherOrderRow> higher_order_operators();
 // Null if the target is not such an operator. Accepts "torch.ops.higher_order.cond", and the
 // spellings of releases up to 2.4: "torch.ops.cond" and "torch._higher_order_ops.cond.cond".
 const HigherOrderRow* find_higher_order_operator(std::string_view target);
+// Returns the operands of the node's graphs, the items of lists one by one. They belong to the
+// node.
+std::vector<const Argument*> operands_of_graphs(const HigherOrderRow& row, const Node& node);
+// False if the recorded sizes certainly differ. Symbols are not compared: a nested graph may have
+// its own.
+bool may_have_same_sizes(const TensorMeta& a, const TensorMeta& b);
 // Returns the operator that a higher-order operator names among its arguments; null if it names
 // none.
 const std::string* called_operator(const Node& node);

@@ -1,6 +1,5 @@
 #include "check/shapes/recorded_sizes.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "check/shapes/shape_check.h"
@@ -11,50 +10,34 @@
 namespace pt2::check {
 namespace {
 
-std::vector<const Argument*> items_from(std::span<const Argument> arguments) {
-  std::vector<const Argument*> out;
-  for (const Argument& argument : arguments) {
-    const auto* list = argument.get_if<ArgumentList>();
-    for (const Argument& item : list != nullptr ? std::span(list->items) : std::span(&argument, 1))
-      out.push_back(&item);
-  }
-  return out;
-}
-
-const TensorMeta* record_of(const Graph& graph, const Argument& argument) {
-  const auto* id = argument.get_if<ValueId>();
-  return id == nullptr ? nullptr : graph.value(*id).tensor();
-}
-
-// Symbols are not compared: a nested graph may have its own.
-bool agree(const TensorMeta* a, const TensorMeta* b) {
-  return a == nullptr || b == nullptr ||
-         std::ranges::equal(a->sizes, b->sizes, [](const SymInt& x, const SymInt& y) {
-           return x.is_symbolic() || y.is_symbolic() || x.literal() == y.literal();
-         });
+bool may_be_alike(const Graph& a, const Argument& in_a, const Graph& b, const Argument& in_b) {
+  const auto record_of = [](const Graph& graph, const Argument& argument) {
+    const auto* id = argument.get_if<ValueId>();
+    return id == nullptr ? nullptr : graph.value(*id).tensor();
+  };
+  const TensorMeta *x = record_of(a, in_a), *y = record_of(b, in_b);
+  return x == nullptr || y == nullptr || may_have_same_sizes(*x, *y);
 }
 
 // Of lists of different lengths it is unknown which items belong together.
-bool agree(const Graph& outer, const std::vector<const Argument*>& given, const Graph& inner,
-           std::span<const Argument> own) {
-  for (size_t i = 0; given.size() == own.size() && i < own.size(); ++i)
-    if (!agree(record_of(outer, *given[i]), record_of(inner, own[i]))) return false;
-  return true;
-}
-
 bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
   const HigherOrderRow* row = find_higher_order_operator(caller.target);
   if (row == nullptr || row->graph_count == 0 || row->has(HigherOrderRow::kOwnOperands) ||
       row->has(HigherOrderRow::kSlices))
     return true;
-  std::vector<Argument> operands;
-  for (size_t i = size_t{row->first_graph} + row->graph_count; i < caller.inputs.size(); ++i)
-    operands.push_back(caller.inputs[i].arg);
-  if (!agree(outer, items_from(operands), inner, inner.inputs())) return false;
-  const auto* first = caller.inputs[row->first_graph].arg.get_if<SubgraphId>();
-  const bool is_condition = row->has(HigherOrderRow::kFirstIsCondition) && first != nullptr &&
-                            &outer.subgraph(*first) == &inner;
-  return is_condition || agree(outer, items_from(caller.outputs), inner, inner.outputs());
+  const std::vector<const Argument*> operands = operands_of_graphs(*row, caller);
+  for (size_t i = 0; operands.size() == inner.inputs().size() && i < operands.size(); ++i)
+    if (!may_be_alike(outer, *operands[i], inner, inner.inputs()[i])) return false;
+  if (row->has(HigherOrderRow::kFirstIsCondition) && row->first_graph < caller.inputs.size()) {
+    const auto* first = caller.inputs[row->first_graph].arg.get_if<SubgraphId>();
+    if (first != nullptr && &outer.subgraph(*first) == &inner) return true;
+  }
+  std::vector<Argument> results;
+  for (const Argument& output : caller.outputs)
+    for_each_value(output, [&](ValueId id) { results.emplace_back(id); });
+  for (size_t i = 0; results.size() == inner.outputs().size() && i < results.size(); ++i)
+    if (!may_be_alike(outer, results[i], inner, inner.outputs()[i])) return false;
+  return true;
 }
 
 }  // namespace

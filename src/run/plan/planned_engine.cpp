@@ -272,9 +272,10 @@ class PlannedEngine final : public Engine {
     OperatorSet kept;
     const uint64_t count = add_formulas(*plan_, kept.all_but);
     // Formulas are written for the recorded sizes.
-    if (kept.all_but.empty() || !has_form(program().graph, Form::without_vmap_regions) ||
-        !check::recorded_sizes_hold(program()))
+    if (kept.all_but.empty() || !has_form(program().graph, Form::without_vmap_regions))
       return false;
+    if (!sizes_hold_) sizes_hold_ = check::recorded_sizes_hold(program());
+    if (!*sizes_hold_) return false;
     Program changed = program();
     if (!lowered_) note_sources(changed);
     Pipeline pipeline{.budget =
@@ -320,6 +321,7 @@ class PlannedEngine final : public Engine {
   int available_threads_ = kernels::available_threads();  // the function reads files
   std::unique_ptr<const Engine> reference_;
   std::vector<bool> written_;
+  std::optional<bool> sizes_hold_;  // recorded_sizes_hold, once it has been asked
   std::optional<Program> lowered_;  // the program as plans need it, if it differs from the source
   std::unique_ptr<BoundGraph> bound_;
   std::shared_ptr<const Plan> plan_;
