@@ -532,6 +532,11 @@ std::optional<Dtype> Planner::recorded_dtype(const BoundNode& node) const {
   return made == nullptr ? std::nullopt : made->dtype.dtype();
 }
 
+std::optional<Dtype> Planner::recorded_dtype(const BoundArgument& argument) const {
+  const TensorMeta* taken = record(argument);
+  return taken == nullptr ? std::nullopt : taken->dtype.dtype();
+}
+
 bool Planner::has_sizes_of(const BoundNode& node, const BoundArgument& argument) const {
   const TensorMeta *own = record(node), *other = record(argument);
   return own != nullptr && other != nullptr && own->sizes == other->sizes;

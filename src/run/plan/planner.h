@@ -120,8 +120,9 @@ class Planner {
   // Returns the recorded metadata of a tensor; null for other values.
   const TensorMeta* record(const BoundArgument& argument) const;
   const TensorMeta* record(const BoundNode& node) const;
-  // Returns the recorded dtype of the first result; nothing if it is unknown.
+  // Returns the recorded dtype of the first result, or of the argument; nothing if it is unknown.
   std::optional<Dtype> recorded_dtype(const BoundNode& node) const;
+  std::optional<Dtype> recorded_dtype(const BoundArgument& argument) const;
   // True if the program records the same sizes for the first result and for the argument.
   bool has_sizes_of(const BoundNode& node, const BoundArgument& argument) const;
   // True if the program records that the argument has fewer dimensions than the first result, or

@@ -349,10 +349,6 @@ StepPointer make_clamp(const Planner& planner, const BoundNode& node, Dtype dtyp
   return std::make_unique<TypedStep>(node, function, dtype, std::move(arguments), 0);
 }
 
-bool has_dtype(const TensorMeta* record, Dtype dtype) {
-  return record != nullptr && record->dtype.dtype() == dtype;
-}
-
 bool are_whole(Dtype dtype) {
   return element_of(dtype) && dtype_category(dtype) < DtypeCategory::floating;
 }
@@ -385,7 +381,7 @@ StepPointer make_typed(const Planner& planner, const BoundNode& node) {
       return StepPointer();
     std::vector<const BoundArgument*> arguments{&node.arguments[0]};
     if (node.arguments.size() > 1) arguments.push_back(&node.arguments[1]);
-    if (is_complex(*operand) && !has_dtype(planner.record(node.arguments[1]), *operand))
+    if (is_complex(*operand) && planner.recorded_dtype(node.arguments[1]) != operand)
       return StepPointer();
     return StepPointer(
         std::make_unique<TypedStep>(node, function, *operand, std::move(arguments), number));

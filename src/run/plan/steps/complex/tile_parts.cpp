@@ -26,8 +26,7 @@ bool TileBuilder::add_complex(const BoundNode& node) {
 }
 
 bool TileBuilder::takes_complex(const BoundNode& node) const {
-  const TensorMeta* record = planner_.record(node.arguments[0]);
-  const auto dtype = record == nullptr ? std::nullopt : record->dtype.dtype();
+  const auto dtype = planner_.recorded_dtype(node.arguments[0]);
   return dtype && is_complex(*dtype);
 }
 
@@ -161,8 +160,7 @@ TileBuilder::Parts TileBuilder::parts(const BoundArgument& argument) {
       return {number(complex->real()), number(complex->imag())};
     if (const auto real = number_of(*constant)) return {number(*real), number(0)};
   }
-  const TensorMeta* record = planner_.record(argument);
-  const auto dtype = record == nullptr ? std::nullopt : record->dtype.dtype();
+  const auto dtype = planner_.recorded_dtype(argument);
   if (!dtype) {
     takes_operands_ = false;
     return {number(0), number(0)};
