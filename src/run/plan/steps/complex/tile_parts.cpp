@@ -26,6 +26,7 @@ bool TileBuilder::add_complex(const BoundNode& node) {
 }
 
 bool TileBuilder::takes_complex(const BoundNode& node) const {
+  if (node.arguments.empty()) return false;
   const auto dtype = planner_.recorded_dtype(node.arguments[0]);
   return dtype && is_complex(*dtype);
 }
