@@ -46,9 +46,9 @@ class Frame {
   }
 
   // Runs code that reads or writes elements. If the call is recorded, each repetition runs it
-  // again. `function` holds copies of all it needs, including pointers to memory of this call. A
-  // function that returns false has met elements that it does not handle; launch() then returns
-  // false, too.
+  // again, unless the step reads no value that changes. `function` holds copies of all it needs,
+  // including pointers to memory of this call. A function that returns false has met elements that
+  // it does not handle; launch() then returns false, too.
   template <class Function>
   bool launch(const Function& function) {
     if constexpr (std::is_void_v<decltype(function())>) {

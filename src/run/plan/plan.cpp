@@ -114,12 +114,12 @@ Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr)
     return at_node(std::move(counted).error(), frame.graph(), *step.first().node);
   const uint64_t inner = MemoryAccount::inner_work();
   Recording* const recording = frame.recording();
-  const size_t launches = recording == nullptr ? 0 : recording->launch_count();
+  if (recording != nullptr) recording->begin_step(step.nodes());
   const Result<bool> done = within_memory([&] { return step.run(frame); });
   if (!done) return at_node(done.error(), frame.graph(), *step.first().node);
+  if (recording != nullptr) recording->end_step(step.nodes(), frame.values);
   if (by_kernel != nullptr) *by_kernel = *done;
   if (*done) {
-    if (recording != nullptr) recording->note_step(step.nodes(), frame.values, launches);
     PT2_TRY_VOID(frame.executor().count_work(MemoryAccount::inner_work() - inner));
     const auto* result = frame.values[static_cast<size_t>(step.result())].get_if<Tensor>();
     return frame.executor().count_work(static_cast<uint64_t>(result->numel()));

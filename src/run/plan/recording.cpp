@@ -15,7 +15,7 @@ constexpr uint64_t kMostRecordedBytes = uint64_t{64} << 20;
 // What launches may hold besides the memory of values, such as results of repeated nodes. Launches
 // share none of it.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
-// The results of steps that stay in memory because they are the same in each call.
+// Steps whose results are the same in each call keep them until these take so much memory.
 constexpr uint64_t kMostFixed = uint64_t{16} << 20;
 
 // True if the node looks at sizes alone, not at elements, and returns no tensor.
@@ -94,31 +94,36 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
   if (!views && !note_copy(node, values)) repeat(node, values, executor, work);
 }
 
-void Recording::note_step(const std::vector<const BoundNode*>& nodes,
-                          const std::vector<Value>& values, size_t first) {
-  std::vector<ValueId> made, read;
+void Recording::begin_step(const std::vector<const BoundNode*>& nodes) {
+  first_of_step_ = launches_.size();
+  step_is_fixed_ = usable_ && fixed_memory_.bytes() < kMostFixed;
+  std::vector<ValueId> made;
   for (const BoundNode* node : nodes) {
     for (const NamedArgument& input : node->node->inputs)
       for_each_value(input.arg, [&](ValueId id) {
-        if (std::ranges::find(made, id) == made.end()) read.push_back(id);
+        const bool is_inside = std::ranges::find(made, id) != made.end();
+        step_is_fixed_ = step_is_fixed_ && (is_inside || is_fixed(id));
       });
     for (const Argument& output : node->node->outputs)
       for_each_value(output, [&](ValueId id) { made.push_back(id); });
   }
-  int64_t bytes = 0;
-  for (const ValueId id : made)
-    if (const auto* tensor = values[static_cast<size_t>(id)].get_if<Tensor>())
-      bytes += tensor->nbytes();
-  if (!usable_ || static_cast<uint64_t>(bytes) > kMostFixed - fixed_bytes_ ||
-      !std::ranges::all_of(read, [&](ValueId id) { return is_fixed(id); }))
-    return;
-  fixed_bytes_ += static_cast<uint64_t>(bytes);
-  dropped_ += launches_.size() - first;
-  launches_.resize(first);
-  for (const ValueId id : made) fix(id);
-  // A step may also have given an operand another layout, in which later steps read it.
-  for (const std::vector<ValueId>* ids : {&made, &read})
-    for (const ValueId id : *ids) kept_.push_back(values[static_cast<size_t>(id)]);
+}
+
+void Recording::end_step(const std::vector<const BoundNode*>& nodes,
+                         const std::vector<Value>& values) {
+  if (!std::exchange(step_is_fixed_, false) || !usable_) return;
+  dropped_ += launches_.size() - first_of_step_;
+  launches_.resize(first_of_step_);
+  const auto keep = [&](ValueId id) { kept_.push_back(values[static_cast<size_t>(id)]); };
+  for (const BoundNode* node : nodes) {
+    // A step may also have given an operand another layout, in which later steps read it.
+    for (const NamedArgument& input : node->node->inputs) for_each_value(input.arg, keep);
+    for (const Argument& output : node->node->outputs)
+      for_each_value(output, [&](ValueId id) {
+        fix(id);
+        keep(id);
+      });
+  }
 }
 
 bool Recording::note_write(const BoundNode& node, const std::vector<Value>& values,

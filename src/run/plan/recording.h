@@ -1,9 +1,9 @@
 // The recording of a call with inputs of some sizes: its kernels in order, with their operands at
 // fixed addresses. Running it again looks up, checks and allocates nothing.
 //
-// A node that the reference executor runs is left out if it makes a view or if sizes and weights
-// alone decide its result. Otherwise it is run again (repeated_node.h). A call cannot be recorded
-// if a node changes anything but state, or draws random numbers.
+// Steps and nodes are left out if sizes and weights alone decide their results, and so are views.
+// Other nodes without a kernel are run again (repeated_node.h). A call cannot be recorded if a node
+// changes anything but state, or draws random numbers.
 #ifndef PT2_RUN_PLAN_RECORDING_H
 #define PT2_RUN_PLAN_RECORDING_H
 
@@ -30,8 +30,10 @@ class Recording {
         copies_inputs_(copies_inputs),
         fixed_(graph.value_count(), false) {}
 
-  // The memory of all values of the call, reserved for this recording.
-  MemoryPool& memory() { return memory_; }
+  // The memory of the call's values, reserved for this recording. What the current step computes of
+  // values that are the same in each call lies apart: launches that are repeated write nothing
+  // there.
+  MemoryPool& memory() { return step_is_fixed_ ? fixed_memory_ : memory_; }
 
   void add(std::function<bool()> launch) {
     constexpr uint64_t kLaunchBytes = 256;  // with what most launches capture
@@ -63,10 +65,10 @@ class Recording {
   void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor,
                  uint64_t work);
   size_t launch_count() const { return launches_.size(); }
-  // Notes that a step has computed its nodes by the launches from number `first` on. They need not
-  // run again if the step reads no value that changes.
-  void note_step(const std::vector<const BoundNode*>& nodes, const std::vector<Value>& values,
-                 size_t first);
+  // Must be called before and after a step launches its kernels. If it reads no value that changes,
+  // its results are kept and the launches between the two calls need not run again.
+  void begin_step(const std::vector<const BoundNode*>& nodes);
+  void end_step(const std::vector<const BoundNode*>& nodes, const std::vector<Value>& values);
   // The work of the recorded call's nodes that each repetition counts anew.
   uint64_t repeated_work() const { return repeated_work_; }
 
@@ -90,7 +92,7 @@ class Recording {
   // Row-major results; valid until the next run.
   std::span<const Tensor> outputs() const { return outputs_; }
   // Bytes that the recording holds.
-  uint64_t bytes() const { return memory_.bytes() + kept_bytes_; }
+  uint64_t bytes() const { return memory_.bytes() + fixed_memory_.bytes() + kept_bytes_; }
 
  private:
   // False if the node does not write, or writes to anything but state.
@@ -102,12 +104,14 @@ class Recording {
               uint64_t work);
 
   MemoryPool memory_;
+  MemoryPool fixed_memory_;  // of steps that read no value that changes
+  bool step_is_fixed_ = false;
+  size_t first_of_step_ = 0;  // the number of launches before the current step
   bool copies_inputs_;
   bool usable_ = true;
   std::vector<bool> fixed_;  // by value id
   std::vector<Value> kept_;  // other values that launches read
   uint64_t kept_bytes_ = 0;
-  uint64_t fixed_bytes_ = 0;  // of steps' results that are the same in each call
   int64_t input_bytes_ = 0;
   int64_t output_bytes_ = 0;
   std::vector<Tensor> inputs_;

@@ -375,7 +375,6 @@ TEST(Plan, CallsThatCopyMoreThanTheyComputeAreNotRecorded) {
   }
 }
 
-// The values that a recording keeps are not released between calls, so they may not be many.
 // Two results of 12 MB, of which the plan folds one.
 TEST(Plan, RecordingsRepeatNoStepOfWeightsAlone) {
   Case graph;
@@ -395,6 +394,27 @@ TEST(Plan, RecordingsRepeatNoStepOfWeightsAlone) {
   EXPECT_EQ(graph.launches(), 1u);
 }
 
+// The results of such a step would fit where a value lay that the call no longer needs.
+TEST(Plan, RepeatedLaunchesWriteToNoResultOfWeightsAlone) {
+  Case graph;
+  const ValueId x = graph.input({4, 4}), weight = graph.weight({1});
+  const ValueId released = graph.call("exp.default", {self(x)});
+  ValueId sum = graph.call("mm.default", {self(released), named("mat2", Argument(released))});
+  const ValueId many =
+      graph.call("expand.default", {self(weight), named("size", ints({3000, 1000}))});
+  for (const char* const target : {"sin.default", "exp.default"}) {
+    const ValueId made = graph.call(target, {self(many)});
+    const ValueId largest = graph.call("amax.default", {self(made)});
+    sum = graph.call("add.Tensor", {self(sum), other(largest)});
+  }
+  graph.output(sum);
+  graph.check();
+  EXPECT_EQ(std::ranges::count(graph.kernels(), "reference"), 0);
+  EXPECT_TRUE(graph.took_others());
+  EXPECT_EQ(graph.launches(), 3u);
+}
+
+// The values that a recording keeps are not released between calls, so they may not be many.
 TEST(Plan, CallsThatMakeMuchFromNothingAreNotRecorded) {
   for (const int count : {1, 3}) {
     Case graph;
@@ -408,6 +428,15 @@ TEST(Plan, CallsThatMakeMuchFromNothingAreNotRecorded) {
     graph.check();
     EXPECT_EQ(graph.was_recorded(), count == 1);
   }
+}
+
+// The write keeps the plan from folding the token.
+TEST(Plan, NodesWithoutArgumentsAreLeftToTheReference) {
+  Case graph;
+  const ValueId token = graph.call("torch.ops.prims._make_token.default", {});
+  graph.record(token, {0}, Dtype::float32);
+  graph.output(graph.call("add_.Tensor", {self(token), named("other", Argument(1.0))}));
+  EXPECT_EQ(graph.check(), (Names{"reference", "reference"}));
 }
 
 // A recording keeps values that depend only on sizes. It computes values that depend on elements
