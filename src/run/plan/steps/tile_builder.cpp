@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 
 #include "ops/convert.h"
 #include "run/plan/halves.h"
@@ -159,9 +160,8 @@ std::optional<std::vector<TileInstruction>> TileBuilder::instructions() const {
   const Parts& result = made_.back().value;
   // Each result is rounded as its node would round it. The last result is rounded when it is
   // stored.
-  for (const Made& made : made_)
-    if (made.value.real.from == TileSource::From::tile &&
-        made.value.real.index != result.real.index)
+  for (const Made& made : std::span(made_).first(made_.size() - 1))
+    if (made.value.real.from == TileSource::From::tile)
       all[made.value.real.index].rounding = rounding_of(made.dtype);
   std::vector<bool> needed(all.size());
   if (is_complex(dtype())) {
