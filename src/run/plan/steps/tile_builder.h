@@ -180,6 +180,7 @@ class TileBuilder {
     bool takes_floats = false;  // takes tensors with dimensions of the result's dtype
     bool takes_reals = false;
     bool makes_floats = false;  // for integers, too
+    bool has_complex = false;   // takes complex numbers
     bool is_of_floats = false;
     bool is_of_doubles = false;
   } node_;  // the node that is being added

@@ -22,7 +22,9 @@ bool is_zero(const TileSource& source) {
 bool TileBuilder::add_complex(const BoundNode& node) {
   auto value = complex_of_two(node);
   if (!value) value = complex_of_one(node);
-  return value && finish(node, *value);
+  // All other functions of real numbers give real ones, whatever the program records.
+  const bool joins_reals = is_operator(node, "aten::complex") || is_operator(node, "aten::polar");
+  return value && node_.has_complex != joins_reals && finish(node, *value);
 }
 
 bool TileBuilder::takes_complex(const BoundNode& node) const {
@@ -150,6 +152,7 @@ TileBuilder::Parts TileBuilder::parts(const BoundArgument& argument) {
     takes_operands_ &=
         real_dtype(dtype) == part && (part == Dtype::float32 || part == Dtype::float64);
     (part == Dtype::float64 ? node_.is_of_doubles : node_.is_of_floats) = true;
+    node_.has_complex |= is_complex(dtype);
   };
   for (const Made& made : made_)
     if (Planner::takes(argument, *made.node)) {
@@ -157,7 +160,8 @@ TileBuilder::Parts TileBuilder::parts(const BoundArgument& argument) {
       return made.value;
     }
   if (const Value* constant = planner_.constant(&argument)) {
-    if (const auto* complex = constant->get_if<std::complex<double>>())
+    if (const auto* complex = constant->get_if<std::complex<double>>()) {
+      node_.has_complex = true;
       return {number(complex->real()), number(complex->imag())};
     if (const auto real = number_of(*constant)) return {number(*real), number(0)};
   }
