@@ -6,6 +6,7 @@
 #include "base/memory_account.h"
 #include "base/strided_copy.h"
 #include "kernels/layouts.h"
+#include "run/plan/pointwise.h"
 
 namespace pt2::run {
 namespace {
@@ -195,7 +196,8 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor) {
 
 Tensor parts_of(const Tensor& numbers) {
   Sizes sizes = numbers.sizes(), strides = numbers.strides();
-  for (int64_t& stride : strides) stride *= 2;
+  // The stride of a single number is never used and may be so large that it cannot be doubled.
+  for (size_t dim = 0; dim < sizes.size(); ++dim) strides[dim] *= sizes[dim] == 1 ? 0 : 2;
   sizes.push_back(2);
   strides.push_back(1);
   return *Tensor::view_of(numbers.storage(), real_dtype(numbers.dtype()), std::move(sizes),
@@ -279,9 +281,8 @@ void launch_tiles(Frame& frame, const TileLoops& loops,
   MemoryAccount::count_loops({out.numel(), nanoseconds}, 1);
   frame.launch([loops, instructions, to = out.raw_data(),
                 element = *tile_element(real_dtype(out.dtype())),
-                is_complex = dtype_category(out.dtype()) == DtypeCategory::complex,
-                threads = frame.threads()] {
-    kernels::run_tiles({instructions, loops.sizes, loops.operands, to, element, is_complex},
+                makes_pairs = is_complex(out.dtype()), threads = frame.threads()] {
+    kernels::run_tiles({instructions, loops.sizes, loops.operands, to, element, makes_pairs},
                        threads);
   });
 }
