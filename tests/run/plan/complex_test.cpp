@@ -144,6 +144,42 @@ TEST(PlanComplex, ViewsAndQuotientsAreLeftToTheReference) {
   EXPECT_EQ(quotient.computed(), Names{"reference"});
 }
 
+TEST(PlanComplex, QuotientsOfInfinitiesAndZeros) {
+  const double parts[] = {0.0, -1.5, HUGE_VAL, NAN};
+  const double divisors[] = {0.0, -0.0, 2.0, -HUGE_VAL, NAN};
+  std::vector<std::complex<double>> numbers;
+  for (const double real : parts)
+    for (const double imaginary : parts) numbers.emplace_back(real, imaginary);
+  const auto count = static_cast<int64_t>(numbers.size());
+  const auto of_dtype = [](Dtype dtype, const Tensor& tensor) {
+    Tensor out = Tensor::zeros(dtype, tensor.sizes());
+    ops::copy_elements(out, tensor);
+    return out;
+  };
+  for (const Dtype dtype : kDtypes) {
+    ComplexCase graph(dtype, {count, 5});
+    const ValueId z = graph.numbers({count, 1}), x = graph.input({5});
+    graph.fill(z, of_dtype(dtype, Tensor::from<std::complex<double>>(Dtype::complex128, {count, 1},
+                                                                     numbers)));
+    graph.record(x, {5}, real_dtype(dtype));
+    graph.fill(x, of_dtype(real_dtype(dtype),
+                           Tensor::of<double>({5}, {divisors[0], divisors[1], divisors[2],
+                                                    divisors[3], divisors[4]})));
+    const ValueId quotient = graph.compute("div.Tensor", {self(z), other(x)});
+    graph.output(graph.compute("neg.default", {self(quotient)}));
+    EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+    for (const double divisor : divisors) {
+      ComplexCase by_number(dtype, {count});
+      const ValueId top = by_number.numbers();
+      by_number.fill(top, of_dtype(dtype, Tensor::from<std::complex<double>>(Dtype::complex128,
+                                                                             {count}, numbers)));
+      by_number.output(
+          by_number.compute("div.Tensor", {self(top), named("other", Argument(divisor))}));
+      EXPECT_EQ(by_number.computed(), Names{"pointwise_chain"}) << divisor;
+    }
+  }
+}
+
 TEST(PlanComplex, OperandsAreBroadcastAndTurned) {
   for (const Dtype dtype : kDtypes) {
     ComplexCase graph(dtype, {6, 4, 5});
@@ -167,6 +203,64 @@ TEST(PlanComplex, ElementsAreChosen) {
   const ValueId product = graph.compute("mul.Tensor", {self(z), other(z)});
   graph.output(
       graph.compute("where.self", {named("condition", Argument(mask)), self(product), other(z)}));
+  EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+}
+
+// The first part is an operand with the number of the instruction that makes the last half.
+TEST(PlanComplex, HalvesBeforeAComplexNumberAreRounded) {
+  const Sizes sizes{6, 30};
+  ComplexCase graph(Dtype::complex64, sizes);
+  const auto halves = [&] {
+    const ValueId id = graph.input(sizes);
+    graph.make_halves(id, Dtype::float16);
+    return id;
+  };
+  const auto compute_halves = [&](const std::string& target, std::vector<NamedArgument> arguments) {
+    const ValueId id = graph.call(target, std::move(arguments));
+    graph.record(id, sizes, Dtype::float16);
+    return id;
+  };
+  const ValueId x = halves(), y = halves(), z = halves(), real = graph.reals();
+  const ValueId two = compute_halves("mul.Tensor", {self(x), other(y)});
+  const ValueId three = compute_halves("mul.Tensor", {self(two), other(z)});
+  const ValueId bent = compute_halves("tanh.default", {self(three)});
+  const ValueId square = compute_halves("mul.Tensor", {self(bent), other(bent)});
+  const ValueId wide = graph.compute_reals(
+      "to.dtype", {self(square),
+                   named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))});
+  graph.output(graph.compute("complex.default",
+                             {named("real", Argument(real)), named("imag", Argument(wide))}));
+  EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+}
+
+// The program records complex results of real numbers.
+TEST(PlanComplex, RecordsThatOperatorsContradictAreNotTrusted) {
+  for (const char* const target : {"mul.Tensor", "add.Tensor", "sub.Tensor"}) {
+    ComplexCase graph(Dtype::complex64, {5, 8});
+    const ValueId made = graph.compute(target, {self(graph.reals()), other(graph.reals())});
+    graph.output(graph.compute("neg.default", {self(made)}));
+    const Names kernels = graph.computed();
+    EXPECT_EQ(std::ranges::count(kernels, "pointwise_chain"), 0) << target;
+  }
+  for (const char* const target : {"exp.default", "neg.default", "square.default"}) {
+    ComplexCase graph(Dtype::complex64, {5, 8});
+    graph.output(graph.compute(target, {self(graph.reals())}));
+    graph.check();
+  }
+}
+
+// The process would stop if such a stride were doubled.
+TEST(PlanComplex, TheStrideOfASingleRowMayBeHuge) {
+  const Sizes sizes{1, 3};
+  ComplexCase graph(Dtype::complex64, sizes);
+  const ValueId known = graph.weight(sizes);
+  graph.record(known, sizes, Dtype::complex64);
+  using Number = std::complex<float>;
+  const Tensor numbers = Tensor::of<Number>(sizes, {Number(1, 2), Number(-3, 4), Number(0, -1)});
+  graph.fill(known, *Tensor::view_of(numbers.storage(), Dtype::complex64, sizes,
+                                     {(int64_t{1} << 57) - 100, 1}, 0));
+  const ValueId product = graph.compute("mul.Tensor", {self(graph.numbers()), other(known)});
+  graph.output(graph.compute("neg.default", {self(product)}));
   EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
 }
 

@@ -113,6 +113,7 @@ class TileBuilder {
   // Returns the parts of an argument; those of a real one are the number itself and 0.
   Parts parts(const BoundArgument& argument);
   Parts product(const Parts& a, const Parts& b);
+  Parts quotient(const Parts& a, kernels::TileSource divisor);
   Parts addend(const Parts& value);
   Parts polar(const kernels::TileSource& length, const kernels::TileSource& angle);
 

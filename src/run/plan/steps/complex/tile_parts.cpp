@@ -83,7 +83,7 @@ std::optional<TileBuilder::Parts> TileBuilder::complex_of_two(const BoundNode& n
     case Binary::divide:
       // PyTorch divides complex numbers by complex ones with care for large parts.
       if (!is_zero(b.imaginary)) return std::nullopt;
-      return product(a, {emit(Binary::divide, number(1), b.real), b.imaginary});
+      return quotient(a, b.real);
     default:
       return std::nullopt;
   }
@@ -141,6 +141,25 @@ TileBuilder::Parts TileBuilder::product(const Parts& a, const Parts& b) {
           emit_of_three(Ternary::multiply_add, a.real, b.imaginary, across)};
 }
 
+// PyTorch divides by a real number as by a complex one (c10/util/complex.h operator/=). An infinite
+// part makes the other part NaN unless the divisor is 0, whose sign is lost.
+TileBuilder::Parts TileBuilder::quotient(const Parts& a, TileSource divisor) {
+  const bool may_be_nought = divisor.from != TileSource::From::number || divisor.number == 0;
+  TileSource is_nought = number(0);
+  if (may_be_nought) {
+    is_nought = emit(Binary::equal, divisor, number(0));
+    divisor = choose(is_nought, number(0), divisor);
+  }
+  const TileSource scale = emit(Binary::divide, number(1), divisor);
+  const auto part = [&](const TileSource& own, const TileSource& other, double nought) {
+    TileSource top = emit_of_three(Ternary::multiply_add, other, number(nought), own);
+    if (may_be_nought) top = choose(is_nought, own, top);
+    return multiply(top, scale);
+  };
+  const TileSource real = part(a.real, a.imaginary, 0);
+  return {real, part(a.imaginary, a.real, -0.0)};
+}
+
 TileBuilder::Parts TileBuilder::polar(const TileSource& length, const TileSource& angle) {
   const TileSource cosine = emit(Unary::cosine, angle), sine = emit(Unary::sine, angle);
   return {multiply(length, cosine), multiply(length, sine)};
@@ -163,6 +182,7 @@ TileBuilder::Parts TileBuilder::parts(const BoundArgument& argument) {
     if (const auto* complex = constant->get_if<std::complex<double>>()) {
       node_.has_complex = true;
       return {number(complex->real()), number(complex->imag())};
+    }
     if (const auto real = number_of(*constant)) return {number(*real), number(0)};
   }
   const auto dtype = planner_.recorded_dtype(argument);
