@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numbers>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -331,6 +333,31 @@ TEST(FourierTransforms, OfAnyDimensionsAreTheirDefinition) {
                   *apply(aten<"_fft_c2c.default">, {self, dims, normalization, forward}), expected,
                   room * std::max(1.0, count * scale)));
           }
+    }
+}
+
+// A file may place elements at any address. Lines along dim 1 of {2, 6, 1} are contiguous.
+TEST(FourierTransforms, ReadNumbersAtAnyAddress) {
+  for (const Dtype dtype : {Dtype::complex64, Dtype::complex128})
+    for (const Sizes& sizes : std::vector<Sizes>{{3, 4, 5}, {2, 6, 1}}) {
+      const Tensor dense = tensor_of_numbers(dtype, sizes);
+      const auto bytes = static_cast<size_t>(dense.nbytes());
+      const auto memory = std::make_shared<std::vector<std::byte>>(bytes + 1);
+      std::copy_n(dense.raw_data(), bytes, memory->data() + 1);
+      const Tensor moved = *Tensor::view_of(Storage::borrow(std::span(*memory).subspan(1), memory),
+                                            dtype, sizes, contiguous_strides(sizes), 0);
+      for (const int64_t dim : {0, 1, 2}) {
+        const auto expect_alike = [&](const auto& transform) {
+          ASSERT_NO_FATAL_FAILURE(
+              expect_numbers(*transform(moved), complex_numbers_in(*transform(dense)), 1e-12));
+        };
+        expect_alike([&](const Tensor& x) {
+          return apply(aten<"_fft_c2c.default">, {x, Sizes{dim}, 0, true});
+        });
+        expect_alike([&](const Tensor& x) {
+          return apply(aten<"_fft_c2r.default">, {x, Sizes{dim}, 0, 2 * x.size(dim) - 1});
+        });
+      }
     }
 }
 

@@ -291,12 +291,15 @@ Result<void> c2r(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   const Tensor spectra = dim_last(read, last);
   const std::vector<int64_t> others = dims_before(dims, last);
   PT2_TRY_VOID(check_points(spectra, others));
-  Tensor half = aligned_numbers(self);
-  if (!others.empty()) {
-    half = Tensor::zeros(self.dtype(), spectra.sizes());
-    transform_dims_of(aligned_numbers(spectra), half, others, 1, false);
-  } else if (!self.is_contiguous() || last != self.dim() - 1) {
-    half = spectra.contiguous();
+  // Spectra that lie as blocks are read in place, whatever else is behind their halves.
+  const bool are_blocks = others.empty() && self.is_contiguous() && last == self.dim() - 1;
+  Tensor half = aligned_numbers(are_blocks ? self : spectra);
+  if (others.empty()) {
+    half = half.contiguous();
+  } else {
+    Tensor transformed = Tensor::zeros(self.dtype(), spectra.sizes());
+    transform_dims_of(half, transformed, others, 1, false);
+    half = std::move(transformed);
   }
   const int64_t distance = half.sizes().back();
   Tensor target = dim_last(out, last);
