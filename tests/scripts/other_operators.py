@@ -2,10 +2,11 @@
 """Records calls of operators that op_db does not call. With --more, records calls of other operators that op_db does not
 make. A sparse tensor is recorded as the dense tensor that it represents.
 
-    other_operators.py OUT_DIR [--more | --unusual | --arguments | --rows]
+    other_operators.py OUT_DIR [--more | --unusual | --arguments | --limits | --rows]
 
 --rows: operators that were added to the table later. --unusual, --arguments: layouts, dtypes, sizes and numbers whose
-importance random calls showed.
+importance random calls showed. --limits: infinite and very large numbers, and dtypes that PyTorch takes or refuses only
+for some sizes.
 """
 import pathlib, sys, warnings
 
@@ -381,6 +382,52 @@ def arguments(x):
                *(y.to(dtype) for y in weights), None, True, average)
 
 
+def limits(x):
+    inf, half, wide = torch.inf, torch.float16, torch.float64
+    # Infinite complex numbers.
+    parts = [0., -1.5, inf]
+    numbers = torch.tensor([complex(a, b) for a in parts for b in parts])
+    record(aten.div.Tensor, numbers[:, None], numbers)
+    record(aten.addcdiv.default, torch.ones(1, dtype=torch.complex64), numbers[:, None], numbers)
+    record(aten._foreach_pow.ScalarList, [numbers] * 4, [-2., -1., -0.5, 3.])
+    record(aten.log1p.default, torch.tensor([complex(-2.5, -0.0), -2.5 + 0j, complex(-inf, -0.0)]))
+    record(aten.expm1.default, torch.tensor([100 + 0j, 1 + 2j]))
+    record(aten.sinc.default, numbers)
+    # Numbers whose squares overflow.
+    record(aten.linalg_vector_norm.default, torch.tensor([[1e200], [-2e200]], dtype=wide), 2, [1])
+    record(aten.linalg_vector_norm.default, torch.tensor([3e38]), 3)
+    record(aten.norm.Scalar, torch.tensor([1e300], dtype=wide), 2)
+    # Nothing to compare.
+    number = torch.tensor(1 + 2j)
+    for func in (aten.cummax, aten.cummin, aten.mode):
+        record(func.default, number, 0)
+    record(aten.kthvalue.default, number, 1)
+    for func in (aten.median, aten.nanmedian):
+        for dtype in (torch.complex64, torch.bool):
+            record(func.default, torch.zeros(0, dtype=dtype))
+    # Gradients that broadcast.
+    record(aten.select_backward.default, torch.ones(1), [3, 4], 0, 1)
+    record(aten.select_backward.default, torch.ones(3), [3, 4], 0, 1)
+    record(aten.slice_backward.default, torch.ones(1, 1), [3, 4], 0, 0, 2, 1)
+    record(aten.slice_backward.default, torch.ones(1, 2, 4), [3, 4], 0, 0, 2, 1)
+    record(aten.diagonal_backward.default, torch.tensor(2.), [3, 3], 0, 0, 1)
+    # Dtypes.
+    record(aten.kl_div.default, x, x.long())
+    for func in (aten.cdist, aten._cdist_forward):
+        record(func.default, torch.arange(26, dtype=half)[:, None], torch.zeros(1, 1, dtype=half), 2, None)
+        record(func.default, x.to(half), x.to(half), 2, None)
+    ones = torch.ones(2, 2, dtype=half)
+    record(aten._cdist_backward.default, ones, x.to(half), x.to(half), 1, ones)
+    for func in (aten.pdist, aten._pdist_forward):
+        record(func.default, x[:1].to(half))
+        record(func.default, x.to(half))
+    record(aten.range.default, 0.5, 0.2, dtype=torch.int32)
+    record(aten.range.step, 0, 1, 1, dtype=torch.bool)
+    record(aten.range.step, 5.7, 0.2, -1.5, dtype=torch.int32)
+    for func in (aten.rms_norm, aten._fused_rms_norm):
+        record(func.default, torch.tensor([[1 + 2j, 3 - 1j], [0.5, 2j]]), [2], torch.tensor([1 - 1j, 2]), 1e-5)
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
@@ -392,6 +439,8 @@ def main():
         unusual(x)
     elif "--rows" in sys.argv:
         rows(x)
+    elif "--limits" in sys.argv:
+        limits(x)
     elif "--arguments" in sys.argv:
         arguments(x)
     else:

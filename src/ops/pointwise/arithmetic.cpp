@@ -165,7 +165,7 @@ Result<Tensor> mul_number_in_place(const Tensor& self, const Scalar& other) {
 
 // --- Quotients
 
-constexpr auto kQuotient = []<class C>(C a, C b) { return a / b; };
+constexpr auto kQuotient = []<class C>(C a, C b) { return quotient(a, b); };
 
 // Rounds the quotient toward minus infinity (c10/util/generic_math.h div_floor_floating). The
 // result is exact where floor(a / b) is not, and zeros have Python's signs. `rounded` is applied to
@@ -257,6 +257,8 @@ Result<Meta> div_meta(const Tensor& self, const Tensor& other) {
   return meta;
 }
 void div(Tensor& out, const Tensor& self, const Tensor& other) {
+  if (out.dtype() == Dtype::complex64)
+    return elementwise<Complex>(out, out.dtype(), in_singles<kQuotient>, self, other);
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
     elementwise<C>(out, factor_dtype(out, other), kQuotient, self, other);
   });
@@ -339,38 +341,41 @@ Result<Meta> pow_number_meta(const Tensor& self, const Scalar& exponent) {
                           " of an integer, expected 0 or more");
   return meta;
 }
-// PyTorch computes some exponents by other functions, whose results differ for -0 and -inf
-// (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel). False for other exponents.
-template <class C>
-bool easy_power(Tensor& out, const Tensor& self, double exponent) {
-  auto apply = [&](auto function) {
-    elementwise<C>(out, out.dtype(), function, self);
-    return true;
+constexpr auto kRoot = [](auto x) { return std::sqrt(x); };
+constexpr auto kInverse = []<class C>(C x) { return quotient(C(1), x); };
+constexpr auto kInverseRoot = [](auto x) { return kInverse(std::sqrt(x)); };
+constexpr auto kSecondPower = [](auto x) { return times(x, x); };
+constexpr auto kThirdPower = [](auto x) { return times(times(x, x), x); };
+constexpr auto kInverseSquare = [](auto x) { return kInverse(times(x, x)); };
+void third_power_of_bfloat16(Tensor& out, const Tensor& self) {
+  auto function = [](float x) {
+    float square = x * x;
+    round_elements<float>(Dtype::bfloat16, 1, &square);
+    return square * x;
   };
-  if (out.dtype() != Dtype::float16) {
-    if (exponent == 0.5) return apply([](C x) { return std::sqrt(x); });
-    if (exponent == -0.5) return apply([](C x) { return C(1) / std::sqrt(x); });
-    if (exponent == -1) return apply([](C x) { return C(1) / x; });
+  elementwise<float>(out, out.dtype(), function, self);
+}
+// PyTorch computes some exponents by other functions, whose results differ for -0 and -inf
+// (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel). Null for other exponents.
+using EasyPower = void (*)(Tensor& out, const Tensor& self);
+EasyPower easy_power(Dtype dtype, double exponent) {
+  if (dtype != Dtype::float16) {
+    if (exponent == 0.5) return single_fraction_unary<kRoot>;
+    if (exponent == -0.5) return single_fraction_unary<kInverseRoot>;
+    if (exponent == -1) return single_fraction_unary<kInverse>;
   }
-  if (exponent == 2) return apply([](C x) { return times(x, x); });
-  if (exponent == 3 && out.dtype() == Dtype::bfloat16)
-    return apply([](C x) {
-      C square = times(x, x);
-      round_elements<C>(Dtype::bfloat16, 1, &square);
-      return times(square, x);
-    });
-  if (exponent == 3) return apply([](C x) { return times(times(x, x), x); });
-  if (exponent == -2) return apply([](C x) { return C(1) / times(x, x); });
-  return false;
+  if (exponent == 2) return single_fraction_unary<kSecondPower>;
+  if (exponent == 3 && dtype == Dtype::bfloat16) return third_power_of_bfloat16;
+  if (exponent == 3) return single_fraction_unary<kThirdPower>;
+  if (exponent == -2) return single_fraction_unary<kInverseSquare>;
+  return nullptr;
 }
 void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
   if (exponent.to_complex() == Complex(0)) return fill_elements(out, 1);
   if (exponent.to_complex() == Complex(1)) return copy_elements(out, self);
-  if (dtype_category(out.dtype()) >= DtypeCategory::floating && exponent.to_complex().imag() == 0) {
-    const bool done = with_fraction_compute_type(
-        out.dtype(), [&]<class C>() { return easy_power<C>(out, self, exponent.to_double()); });
-    if (done) return;
-  }
+  if (dtype_category(out.dtype()) >= DtypeCategory::floating && exponent.to_complex().imag() == 0)
+    if (const EasyPower power = easy_power(out.dtype(), exponent.to_double()))
+      return power(out, self);
   pow(out, self, number_tensor(exponent));
 }
 // The result is always row-major, unlike that of the other overloads (ATen/native/Pow.cpp
@@ -632,7 +637,7 @@ void addcdiv(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
              const Scalar& value) {
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
     const C factor = scalar_as<C>(value);
-    auto function = [=](C x, C y, C z) { return x + times(factor, y) / z; };
+    auto function = [=](C x, C y, C z) { return x + quotient(times(factor, y), z); };
     elementwise<C>(out, out.dtype(), function, self, a, b);
   });
 }

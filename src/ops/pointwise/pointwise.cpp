@@ -114,7 +114,8 @@ constexpr auto kLog2 = []<class C>(C x) {
 constexpr auto kLog1p = []<class C>(C x) {
   if constexpr (kIsComplex<C>) {
     const auto real = x.real(), imag = x.imag();
-    if (!(std::abs(x) < 0.5)) return std::log(C(1) + x);
+    // The sum of the number 1 and x would lose the sign of an imaginary zero.
+    if (!(std::abs(x) < 0.5)) return std::log(C(1 + real, imag));
     return C(std::log1p(real * (2 + real) + imag * imag) / 2, std::atan2(imag, 1 + real));
   } else {
     return std::log1p(x);
@@ -129,7 +130,7 @@ constexpr auto kExp2 = []<class C>(C x) {
 // exp(a + bi) - 1 without cancellation near 0.
 constexpr auto kExpm1 = []<class C>(C x) {
   if constexpr (kIsComplex<C>) {
-    const double half_sine = std::sin(x.imag() / 2);
+    const auto half_sine = std::sin(x.imag() / 2);
     return C(std::expm1(x.real()) * std::cos(x.imag()) - 2 * half_sine * half_sine,
              std::exp(x.real()) * std::sin(x.imag()));
   } else {
@@ -352,7 +353,7 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::erfinv(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kErfinv>>,
     op<"aten::exp(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExp>>,
     op<"aten::exp2(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kExp2>>,
-    op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExpm1>>,
+    op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kExpm1>>,
     op<"aten::floor(Tensor self) -> Tensor", rounded_as_self, rounding<kFloor>>.with({.slope = Slope::constant}),
     op<"aten::frac(Tensor self) -> Tensor", strict_float_as_self, float_unary<kFrac>>,
     op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>, isfinite_formula>,

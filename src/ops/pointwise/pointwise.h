@@ -126,6 +126,13 @@ std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
   const T scale = T(1) / (c * ratio + d);
   return {(a * ratio + b) * scale, (b * ratio - a) * scale};
 }
+template <class C>
+C quotient(C a, C b) {
+  if constexpr (kIsComplex<C>)
+    return complex_quotient(a, b);
+  else
+    return a / b;
+}
 
 // log(exp(a) + exp(b)). If both real parts are -inf, either operand may be the result
 // (ATen/native/cpu/LogAddExp.h).

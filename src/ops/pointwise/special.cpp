@@ -361,7 +361,7 @@ constexpr auto kUpperGamma = [](auto a, auto x) {
 constexpr auto kSinc = []<class C>(C x) {
   if constexpr (kIsComplex<C>) {
     const C angle = std::numbers::pi * x;
-    return x == C(0) ? C(1) : std::sin(angle) / angle;
+    return x == C(0) ? C(1) : quotient(std::sin(angle), angle);
   } else {
     // The angle overflows C, as in PyTorch.
     if (std::isinf(std::numbers::pi_v<C> * x)) return std::numeric_limits<double>::quiet_NaN();
