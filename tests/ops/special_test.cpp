@@ -202,5 +202,50 @@ TEST(SpecialFunctions, AnIntegerExponentMayBeBeyondTheDtype) {
   EXPECT_EQ(ldexp(1, 200, Dtype::float64), 0x1p200);
 }
 
+// The expected results are PyTorch's.
+TEST(Complex, QuotientsAndPowersOfInfinitiesAndZeros) {
+  const double inf = HUGE_VAL, nan = std::nan("");
+  const auto numbers = apply(aten<"view_as_complex.default">,
+                             {Tensor::of<double>({4, 2}, {inf, 1, 0, 0, inf, inf, 3, -4})});
+  const auto expect_parts = [](const Result<Tensor>& found, std::initializer_list<double> parts) {
+    const Tensor real = apply(aten<"view_as_real.default">, {found}).value();
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const double part = real.as<double>()[i], expected = std::data(parts)[i];
+      if (std::isfinite(expected))
+        EXPECT_NEAR(part, expected, 1e-15) << i;
+      else
+        EXPECT_TRUE(part == expected || (std::isnan(part) && std::isnan(expected))) << i;
+    }
+  };
+  const auto over = [&](double divisor) {
+    return apply(aten<"div.Tensor">, {numbers, Tensor::of<double>({1}, {divisor})});
+  };
+  expect_parts(over(2), {inf, nan, 0, 0, nan, nan, 1.5, -2});
+  for (const double nought : {0.0, -0.0})
+    expect_parts(over(nought), {inf, inf, nan, nan, inf, inf, inf, -inf});
+  expect_parts(over(inf), {nan, nan, 0, 0, nan, nan, 0, 0});
+  const auto to_the = [&](double exponent) {
+    return apply(aten<"pow.Tensor_Scalar">, {numbers, exponent});
+  };
+  expect_parts(to_the(-2), {nan, nan, inf, nan, nan, nan, -0.0112, 0.0384});
+  expect_parts(to_the(-1), {0, 0, inf, nan, nan, nan, 0.12, 0.16});
+  expect_parts(to_the(-0.5), {0, 0, inf, nan, nan, nan, 0.4, 0.2});
+}
+
+TEST(Extremes, OfZerosHaveTheSignOfTheFirstAndOfBfloat16OfTheSecond) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
+    Tensor zeros = Tensor::zeros(dtype, {2}), turned = Tensor::zeros(dtype, {2});
+    copy_elements(zeros, Tensor::of<double>({2}, {0.0, -0.0}));
+    copy_elements(turned, Tensor::of<double>({2}, {-0.0, 0.0}));
+    for (const Handle extreme : {Handle(aten<"fmax.default">), Handle(aten<"fmin.default">)}) {
+      Tensor wide = Tensor::zeros(Dtype::float64, {2});
+      copy_elements(wide, apply(extreme, {zeros, turned}).value());
+      const bool first = dtype != Dtype::bfloat16;
+      EXPECT_EQ(std::signbit(wide.as<double>()[0]), !first) << dtype_name(dtype);
+      EXPECT_EQ(std::signbit(wide.as<double>()[1]), first) << dtype_name(dtype);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -425,13 +425,19 @@ Result<Meta> extreme_meta(const Tensor& a, const Tensor& b) {
 // clang-format off
 constexpr auto kMaximum = []<class C>(C a, C b) { return larger(a, b); };
 constexpr auto kMinimum = []<class C>(C a, C b) { return smaller(a, b); };
-constexpr auto kFmax = []<class C>(C a, C b) { return is_nan(b) || a > b ? a : b; };
-constexpr auto kFmin = []<class C>(C a, C b) { return is_nan(b) || a < b ? a : b; };
+constexpr auto kFmax = []<class C>(C a, C b) { return is_nan(b) || a >= b ? a : b; };
+constexpr auto kFmin = []<class C>(C a, C b) { return is_nan(b) || a <= b ? a : b; };
 // clang-format on
 template <const auto& F>
 void extreme(Tensor& out, const Tensor& a, const Tensor& b) {
   with_real_compute_type(out.dtype(),
                          [&]<class C>() { ordered_elementwise<C>(out, out.dtype(), F, a, b); });
+}
+// Of equal numbers the first, which decides the sign of zero; of bfloat16 the second.
+template <const auto& F>
+void extreme_number(Tensor& out, const Tensor& a, const Tensor& b) {
+  const bool swaps = out.dtype() == Dtype::bfloat16;
+  extreme<F>(out, swaps ? b : a, swaps ? a : b);
 }
 
 // --- Float functions of two numbers
@@ -678,8 +684,8 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::minimum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>,
     op<"aten::max.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>.with({.same_as = "maximum.default"}),
     op<"aten::min.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>.with({.same_as = "minimum.default"}),
-    op<"aten::fmax(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kFmax>>,
-    op<"aten::fmin(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kFmin>>,
+    op<"aten::fmax(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme_number<kFmax>>,
+    op<"aten::fmin(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme_number<kFmin>>,
     op<"aten::atan2(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kAtan2>>,
     op<"aten::arctan2(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kAtan2>>.with({.same_as = "atan2.default"}),
     op<"aten::hypot(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kHypot>>,

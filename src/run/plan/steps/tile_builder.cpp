@@ -322,8 +322,9 @@ bool TileBuilder::add_rare(const BoundNode& node) {
   }
   if (is("aten::fmax") || is("aten::fmin")) {
     const TileSource a = operand(0), b = operand(1);
+    // Both functions return the second of equal operands, where PyTorch returns the first.
     return finish(node, emit(is("aten::fmax") ? Binary::maximum : Binary::minimum,
-                             emit(Binary::or_else, a, b), emit(Binary::or_else, b, a)));
+                             emit(Binary::or_else, b, a), emit(Binary::or_else, a, b)));
   }
   if (is("aten::threshold")) {
     const auto bound = planner_.number(node, "threshold"), value = planner_.number(node, "value");
