@@ -116,7 +116,8 @@ void logcumsumexp(Tensor& out, const Tensor& self, int64_t dim) {
 }
 
 Result<std::array<Meta, 2>> cummax_meta(const Tensor& self, int64_t dim) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
+  // In PyTorch, only numbers that are compared must be real.
+  if (self.dim() > 0 && self.numel() > 0) PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   return std::array{Meta(self.dtype(), self.sizes()), Meta(Dtype::int64, self.sizes())};
 }
@@ -125,6 +126,7 @@ Result<std::array<Meta, 2>> cummax_meta(const Tensor& self, int64_t dim) {
 // NaN.
 template <bool Largest>
 void cummax(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim) {
+  if (self.dim() == 0) return copy_elements(values, self);
   const int64_t wrapped = *wrap_dim(dim, self.dim());
   const int64_t length = length_of(self, wrapped);
   Tensor index_view = dim_last(indices, wrapped);

@@ -202,6 +202,7 @@ void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_
 // Writes one element of each sorted row, and its index.
 template <class F>
 void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& pick) {
+  if (self.dim() == 0) return copy_elements(values, self);
   const Sizes dims = *one_dim(dim, self.dim());
   int64_t length = 1;
   for (int64_t d : dims) length *= self.size(d);
@@ -221,7 +222,6 @@ void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t
 }
 
 Result<SortMetas> pick_meta(const Tensor& self, int64_t dim, bool keepdim) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
   PT2_TRY_VOID(check_not_empty(self, dims));
   const Sizes sizes = reduced_sizes(self, dims, keepdim);
@@ -237,13 +237,22 @@ Pair<C> ordered_element(Scratch<Pair<C>>& pairs, int64_t k) {
   return pairs[static_cast<size_t>(k)];
 }
 
+Result<void> check_real_number(const Tensor& self) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  return check_not_bool(self, "self");
+}
+// In PyTorch, only numbers that are compared must have a comparable dtype.
+Result<SortMetas> mode_meta(const Tensor& self, int64_t dim, bool keepdim) {
+  if (self.dim() > 0 && self.numel() > 0) PT2_TRY_VOID(check_not_complex(self, "self"));
+  return pick_meta(self, dim, keepdim);
+}
 Result<SortMetas> median_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
-  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  PT2_TRY_VOID(check_real_number(self));
   return pick_meta(self, dim, keepdim);
 }
 
 Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  if (self.dim() > 0) PT2_TRY_VOID(check_not_bool(self, "self"));
+  if (self.dim() > 0) PT2_TRY_VOID(check_real_number(self));
   PT2_TRY(SortMetas metas, pick_meta(self, dim, keepdim));
   const int64_t length = length_of(self, *wrap_dim(dim, self.dim()));
   if (k < 1 || k > length)
@@ -313,8 +322,7 @@ void median_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim
 }
 
 Result<Meta> median_meta(const Tensor& self) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  if (self.numel() > 0) PT2_TRY_VOID(check_real_number(self));
   return Meta(self.dtype(), {});
 }
 
@@ -370,7 +378,7 @@ constexpr OpDef kSortingOps[] = {
     op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<false>>>.with({.chosen_indices = 1}),
     op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, in_order<median<true>>>,
     op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<true>>>.with({.chosen_indices = 1}),
-    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, in_order<mode>>.with({.chosen_indices = 1, .work = 80}),
+    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", mode_meta, in_order<mode>>.with({.chosen_indices = 1, .work = 80}),
 };
 // clang-format on
 
