@@ -205,80 +205,25 @@ Result<Tensor> group_norm(Emitter& e, const Tensor& input, int64_t groups,
 // Half inputs are computed in float32, so float32's epsilon is their default.
 double rms_epsilon(Dtype dtype, std::optional<double> eps) {
   if (eps) return *eps;
-  return dtype == Dtype::float64 ? std::numeric_limits<double>::epsilon()
-                                 : static_cast<double>(std::numeric_limits<float>::epsilon());
+  return real_dtype(dtype) == Dtype::float64
+             ? std::numeric_limits<double>::epsilon()
+             : static_cast<double>(std::numeric_limits<float>::epsilon());
 }
 
 Result<std::array<Meta, 2>> fused_rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
                                                 const OptionalTensor& weight,
                                                 const std::optional<double>&) {
-  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
   PT2_TRY(const Sizes statistics, statistics_sizes(input, normalized_shape));
+  const bool is_complex = dtype_category(input.dtype()) == DtypeCategory::complex;
   if (weight) {
     PT2_TRY_VOID(check_sizes(*weight, normalized_shape, "weight"));
-    PT2_TRY_VOID(check_not_complex(*weight, "weight"));
+    if (!is_complex) PT2_TRY_VOID(check_not_complex(*weight, "weight"));
   }
   return std::array{
       Meta(input.dtype(), input.sizes(),
            format_strides(input.sizes(), suggest_memory_format(input))),
-      Meta(input.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32, statistics)};
-}
-
-void fused_rms_norm(Tensor& out, Tensor& rstd, const Tensor& input, const Sizes& normalized_shape,
-                    const OptionalTensor& weight, const std::optional<double>& eps) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    const Input<C> x(input);
-    const Parameters<C> parameters(weight, std::nullopt);
-    Output<C> y(out);
-    Output<double> rstds(rstd);
-    const int64_t length = product_of(normalized_shape);
-    for (int64_t row = 0; row < rstd.numel(); ++row) {
-      const C* values = x.data() + row * length;
-      const double squares = sum_terms(
-          values, length, [](C v) { return static_cast<double>(v) * static_cast<double>(v); });
-      rstds[row] =
-          1 / std::sqrt(squares / static_cast<double>(length) + rms_epsilon(input.dtype(), eps));
-      normalize_row<C>(values, length, 0, rstds[row], parameters.weight_data(), nullptr,
-                       y.data() + row * length);
-    }
-  });
-}
-
-// RMS norm of complex numbers, composed of other operators. It squares with x * x, not with the
-// squared magnitude.
-Result<Tensor> complex_rms_norm(const Tensor& input, const Sizes& normalized_shape,
-                                const OptionalTensor& weight, const std::optional<double>& eps) {
-  PT2_TRY_VOID(statistics_sizes(input, normalized_shape));
-  Value::List dims;
-  for (size_t i = 1; i <= normalized_shape.size(); ++i) dims.emplace_back(-static_cast<int64_t>(i));
-  const Dtype real = input.dtype() == Dtype::complex128 ? Dtype::float64 : Dtype::float32;
-  PT2_TRY(const Tensor squares, apply(aten<"pow.Tensor_Scalar">, {input, int64_t{2}}));
-  PT2_TRY(const Tensor mean, apply(aten<"mean.dim">, {squares, std::move(dims), true}));
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {mean, rms_epsilon(real, eps)}));
-  PT2_TRY(const Tensor rstd, apply(aten<"rsqrt.default">, {shifted}));
-  PT2_TRY(Tensor out, apply(aten<"mul.Tensor">, {input, rstd}));
-  if (weight) return apply(aten<"mul.Tensor">, {out, *weight});
-  return out;
-}
-
-Result<Tensor> rms_norm(const Tensor& input, const Sizes& normalized_shape,
-                        const OptionalTensor& weight, const std::optional<double>& eps) {
-  if (dtype_category(input.dtype()) == DtypeCategory::complex)
-    return complex_rms_norm(input, normalized_shape, weight, eps);
-  return compute<fused_rms_norm_meta, fused_rms_norm>(input, normalized_shape, weight, eps);
-}
-
-Result<Meta> rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
-                           const OptionalTensor& weight, const std::optional<double>& eps) {
-  if (dtype_category(input.dtype()) == DtypeCategory::complex) return Meta::like(input);
-  PT2_TRY(auto metas, fused_rms_norm_meta(input, normalized_shape, weight, eps));
-  return std::move(metas[0]);
-}
-
-Result<Tensor> layer_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
-                                  const OptionalTensor& weight, const OptionalTensor& bias,
-                                  double eps, bool) {
-  return e(aten<"native_layer_norm.default">, {input, normalized_shape, weight, bias, eps});
+      Meta(dtype_size(input.dtype()) < 4 ? Dtype::float32 : input.dtype(), statistics)};
 }
 
 // ATen/native/layer_norm.cpp rms_norm_composite.
@@ -304,6 +249,55 @@ Result<std::tuple<Tensor, Tensor>> fused_rms_norm_formula(Emitter& e, const Tens
   }
   return std::tuple(std::move(out), std::move(rstd));
 }
+
+Result<void> fused_rms_norm(Tensor& out, Tensor& rstd, const Tensor& input,
+                            const Sizes& normalized_shape, const OptionalTensor& weight,
+                            const std::optional<double>& eps) {
+  // Complex numbers are squared by x * x, not by the squared magnitude.
+  if (dtype_category(input.dtype()) == DtypeCategory::complex) {
+    Context context;
+    Runner runner(context);
+    PT2_TRY(const auto both, fused_rms_norm_formula(runner, input, normalized_shape, weight, eps));
+    copy_elements(out, std::get<0>(both));
+    copy_elements(rstd, std::get<1>(both));
+    return {};
+  }
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    const Parameters<C> parameters(weight, std::nullopt);
+    Output<C> y(out);
+    Output<double> rstds(rstd);
+    const int64_t length = product_of(normalized_shape);
+    for (int64_t row = 0; row < rstd.numel(); ++row) {
+      const C* values = x.data() + row * length;
+      const double squares = sum_terms(
+          values, length, [](C v) { return static_cast<double>(v) * static_cast<double>(v); });
+      rstds[row] =
+          1 / std::sqrt(squares / static_cast<double>(length) + rms_epsilon(input.dtype(), eps));
+      normalize_row<C>(values, length, 0, rstds[row], parameters.weight_data(), nullptr,
+                       y.data() + row * length);
+    }
+  });
+  return {};
+}
+
+Result<Tensor> rms_norm(const Tensor& input, const Sizes& normalized_shape,
+                        const OptionalTensor& weight, const std::optional<double>& eps) {
+  return compute<fused_rms_norm_meta, fused_rms_norm>(input, normalized_shape, weight, eps);
+}
+
+Result<Meta> rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
+                           const OptionalTensor& weight, const std::optional<double>& eps) {
+  PT2_TRY(auto metas, fused_rms_norm_meta(input, normalized_shape, weight, eps));
+  return std::move(metas[0]);
+}
+
+Result<Tensor> layer_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
+                                  const OptionalTensor& weight, const OptionalTensor& bias,
+                                  double eps, bool) {
+  return e(aten<"native_layer_norm.default">, {input, normalized_shape, weight, bias, eps});
+}
+
 Result<Tensor> rms_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
                                 const OptionalTensor& weight, const std::optional<double>& eps) {
   PT2_TRY_VOID(rms_norm_meta(input, normalized_shape, weight, eps));
