@@ -689,11 +689,14 @@ TEST(Answers, LargeDoublesBecomeBytesThroughInt64) {
 
 TEST(Answers, StatisticsOfBfloat16AreRoundedTwice) {
   const Tensor x = as(Dtype::bfloat16, Tensor::of<float>({5, 1}, {1.5, -1.25, -2.25, -2.25, 0.5}));
-  const auto results = apply_all(
-      aten<"native_batch_norm.default">,
-      {x, OptionalTensor(), OptionalTensor(), OptionalTensor(), OptionalTensor(), true, 0.1, 1e-5});
+  const Tensor mean = number(1.703125, Dtype::bfloat16).with_view({1}, {1}, 0), var = mean.clone();
+  const auto results =
+      apply_all(aten<"native_batch_norm.default">,
+                {x, OptionalTensor(), OptionalTensor(), mean, var, true, 0.1, 1e-5});
   ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ(elements(*(*results)[2].get_if<Tensor>()), Doubles{0.66015625});
+  EXPECT_EQ(elements(mean), Doubles{1.453125});
+  EXPECT_EQ(elements(var), Doubles{1.8125});
 }
 
 TEST(Answers, GroupsOfANormalizationHaveAMeanEach) {

@@ -109,20 +109,36 @@ std::vector<Moments> channel_moments(const C* x, int64_t batch, int64_t channels
   return out;
 }
 
+// PyTorch computes statistics of bfloat16 in bfloat16, those of float16 in float32.
+double stored_as(Dtype dtype, double number) {
+  if (dtype == Dtype::bfloat16) round_elements(dtype, 1, &number);
+  return number;
+}
+double variance_of(const Moments& moments, Dtype dtype, int64_t divisor) {
+  return stored_as(dtype, stored_as(dtype, moments.squares) / static_cast<double>(divisor));
+}
+
 // running = (1 - momentum) * running + momentum * statistic. The running variance uses the unbiased
 // estimate.
 void update_running(const BatchNorm& norm, const std::vector<Moments>& moments, int64_t count) {
-  auto update = [&](const OptionalTensor& running, auto&& statistic) {
+  auto update = [&](const OptionalTensor& running, auto&& share_of) {
     if (!running) return;
+    const Dtype dtype = running->dtype();
+    const double momentum = stored_as(dtype, norm.momentum);
+    const double rest = stored_as(dtype, 1 - momentum);
     std::vector<double> values = doubles(*running);
     for (size_t i = 0; i < values.size(); ++i)
-      values[i] = (1 - norm.momentum) * values[i] + norm.momentum * statistic(moments[i]);
+      values[i] = stored_as(dtype, rest * values[i]) + share_of(moments[i], dtype, momentum);
     Tensor target = *running;
     store_doubles(target, values);
   };
-  update(norm.running_mean, [](const Moments& m) { return m.mean; });
-  update(norm.running_var,
-         [count](const Moments& m) { return m.squares / static_cast<double>(count - 1); });
+  update(norm.running_mean, [](const Moments& m, Dtype dtype, double momentum) {
+    return stored_as(dtype, momentum * stored_as(dtype, m.mean));
+  });
+  // PyTorch does not round this product.
+  update(norm.running_var, [count](const Moments& m, Dtype dtype, double momentum) {
+    return momentum * variance_of(m, dtype, count - 1);
+  });
 }
 
 template <class C>
@@ -160,18 +176,11 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
         channel_moments(x.data(), input.size(0), channels, count / input.size(0));
     std::vector<double> mean;
     std::vector<double> invstd;
-    // PyTorch stores the sum of squares of bfloat16, and its quotient, in bfloat16 (the sums of
-    // float16 in float32).
-    const bool is_bfloat16 = save_mean.dtype() == Dtype::bfloat16;
-    const auto stored = [is_bfloat16](double statistic) {
-      if (is_bfloat16) round_elements(Dtype::bfloat16, 1, &statistic);
-      return statistic;
-    };
     for (const Moments& m : moments) {
       mean.push_back(m.mean);
       // A channel without variance, with eps = 0, has invstd 0 (ATen/native/Normalization.cpp
       // InvStd).
-      const double variance = stored(stored(m.squares) / static_cast<double>(count)) + norm.eps;
+      const double variance = variance_of(m, save_mean.dtype(), count) + norm.eps;
       invstd.push_back(variance == 0 ? 0 : 1 / std::sqrt(variance));
     }
     update_running(norm, moments, count);
