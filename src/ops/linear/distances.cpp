@@ -61,6 +61,17 @@ Result<void> check_order(double p) {
   return {};
 }
 
+// Values of `compute_mode` (ATen/native/Distance.cpp cdist_impl). In automatic mode, PyTorch uses
+// products if either side has more than kFewVectors vectors.
+enum ComputeMode : int64_t { kAutomatic = 0, kProducts = 1 };
+constexpr int64_t kFewVectors = 25;
+bool uses_products(double p, const std::optional<int64_t>& compute_mode, int64_t rows,
+                   int64_t columns) {
+  const int64_t mode = compute_mode.value_or(kAutomatic);
+  return p == 2 &&
+         (mode == kProducts || (mode == kAutomatic && std::max(rows, columns) > kFewVectors));
+}
+
 Result<Meta> cdist_meta(const Tensor& x1, const Tensor& x2, double p,
                         const std::optional<int64_t>& compute_mode) {
   PT2_TRY_VOID(check_order(p));
@@ -78,8 +89,13 @@ Result<Meta> cdist_meta(const Tensor& x1, const Tensor& x2, double p,
   const std::array leading{Sizes(x1.sizes().begin(), x1.sizes().end() - 2),
                            Sizes(x2.sizes().begin(), x2.sizes().end() - 2)};
   PT2_TRY(Sizes sizes, broadcast_sizes(leading));
-  sizes.push_back(x1.size(x1.dim() - 2));
-  sizes.push_back(x2.size(x2.dim() - 2));
+  const int64_t rows = x1.size(x1.dim() - 2), columns = x2.size(x2.dim() - 2);
+  sizes.push_back(rows);
+  sizes.push_back(columns);
+  // PyTorch has no distances of halves, only products of them.
+  const bool computes = std::ranges::count(sizes, 0) == 0 && x1.size(x1.dim() - 1) != 0;
+  if (computes && !uses_products(p, compute_mode, rows, columns))
+    PT2_TRY_VOID(check_float_or_double(x1, "x1 and x2"));
   return Meta(promote_types(x1.dtype(), x2.dtype()), std::move(sizes));
 }
 
@@ -88,11 +104,6 @@ Tensor with_leading(const Tensor& tensor, const Sizes& result) {
   sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
   return broadcast_to(tensor, sizes);
 }
-
-// Values of `compute_mode` (ATen/native/Distance.cpp cdist_impl). In automatic mode, PyTorch uses
-// products if either side has more than kFewVectors vectors.
-enum ComputeMode : int64_t { kAutomatic = 0, kProducts = 1 };
-constexpr int64_t kFewVectors = 25;
 
 template <class C>
 Scratch<double> squared_norms(const C* vectors, int64_t count, int64_t width) {
@@ -138,10 +149,7 @@ void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
   MemoryAccount::count_loops({out.numel(), width}, MemoryAccount::kScalarSteps);
   const int64_t rows = out.size(out.dim() - 2);
   const int64_t columns = out.size(out.dim() - 1);
-  const int64_t mode = compute_mode.value_or(kAutomatic);
-  const bool by_products =
-      p == 2 &&
-      (mode == kProducts || (mode == kAutomatic && (rows > kFewVectors || columns > kFewVectors)));
+  const bool by_products = uses_products(p, compute_mode, rows, columns);
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const Input<C> a(with_leading(x1, out.sizes()));
     const Input<C> b(with_leading(x2, out.sizes()));
@@ -167,6 +175,7 @@ Result<Meta> pdist_meta(const Tensor& self, double p) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_rank(self, 2, "self"));
   const int64_t n = self.size(0);
+  if (n > 1 && self.size(1) > 0) PT2_TRY_VOID(check_float_or_double(self, "self"));
   PT2_TRY(const int64_t twice, multiply_add(n, std::max<int64_t>(n - 1, 0)));
   return Meta(self.dtype(), {twice / 2});
 }
@@ -209,6 +218,7 @@ Result<Meta> cdist_backward_meta(const Tensor& grad_output, const Tensor& x1, co
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   const std::optional<int64_t> count = checked_numel(forward.sizes);
   if (!count || *count == 0) return Meta::like(x1);
+  PT2_TRY_VOID(check_float_or_double(x1, "x1 and x2"));
   Sizes sizes = forward.sizes;
   sizes.back() = x1.size(x1.dim() - 1);
   return Meta(x1.dtype(), std::move(sizes));

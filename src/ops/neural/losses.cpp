@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
 #include "ops/neural/loss_reduction.h"
@@ -371,6 +372,8 @@ Result<Tensor> l1_loss(Emitter& e, const Tensor& self, const Tensor& target, int
 
 Result<Tensor> kl_div(Emitter& e, const Tensor& self, const Tensor& target, int64_t reduction,
                       bool log_target) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_floating(target, "target"));
   const auto product = e(aten<"mul.Tensor">, {target, self});
   const auto loss =
       log_target ? e(aten<"mul.Tensor">,

@@ -269,13 +269,14 @@ Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim)
   return contiguous_tensor(out);  // row-major for any memory format of self
 }
 
-// --- Views: zeros, with the gradient in the elements of the view
+// --- Views: zeros, with the gradient, which may broadcast, in the elements of the view
 
 template <class View>
 Result<Tensor> scattered(const Tensor& grad, const Sizes& input_sizes, View&& view) {
   PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
   PT2_TRY(Tensor target, view(out));
-  PT2_TRY_VOID(check_sizes(grad, target.sizes(), "grad_output"));
+  PT2_TRY(const Sizes sizes, broadcast_sizes(std::array{target.sizes(), grad.sizes()}));
+  if (sizes != target.sizes()) PT2_TRY_VOID(check_sizes(grad, target.sizes(), "grad_output"));
   copy_elements(target, grad);
   return out;
 }

@@ -72,22 +72,23 @@ Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& st
                         OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
                         PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
+  const Dtype type = dtype.value_or(Dtype::float32);
+  PT2_TRY_VOID(expect_real(type));
+  PT2_TRY_VOID(expect_not_bool(type));
   // For integer dtypes start, end and step are truncated.
+  const bool is_whole = dtype_category(type) == DtypeCategory::integer;
   const auto number = [&](const Scalar& scalar) {
-    const bool is_whole = dtype && dtype_category(*dtype) < DtypeCategory::floating;
     return is_whole ? std::trunc(scalar.to_double()) : scalar.to_double();
   };
-  const double first = number(start);
-  const double last = number(end);
-  const double width = number(step);
+  const double first = number(start), last = number(end), width = number(step);
   if (!(width != 0) || !std::isfinite(first) || !std::isfinite(last) ||
-      (width > 0 ? first > last : first < last))
+      (width > 0 ? start.to_double() > end.to_double() : start.to_double() < end.to_double()))
     return operator_error("found a range from " + std::to_string(first) + " to " +
                           std::to_string(last) + " by " + std::to_string(width) +
                           ", expected finite bounds and a step that leads from one to the other");
   const double count = std::floor((last - first) / width + 1);
   if (!(count >= 0 && count < 0x1p62)) return operator_error("found a range without bounds");
-  PT2_TRY(Tensor out, allocate({dtype.value_or(Dtype::float32), {static_cast<int64_t>(count)}}));
+  PT2_TRY(Tensor out, allocate({type, {static_cast<int64_t>(count)}}));
   Output<double> values(out);
   for (int64_t i = 0; i < out.numel(); ++i) values[i] = first + static_cast<double>(i) * width;
   return out;

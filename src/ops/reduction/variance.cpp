@@ -161,6 +161,7 @@ template <class C>
 double row_norm(const C* values, int64_t count, double order) {
   if (std::isinf(order)) return extreme_magnitude(values, count, order > 0);
   if (order == 0) return sum_terms(values, count, [](const C& x) { return x == C(0) ? 0.0 : 1.0; });
+  if (count == 1) return magnitude(values[0]);  // whose power might overflow
   if (order == 1) return sum_terms(values, count, [](const C& x) { return magnitude(x); });
   if (order == 2)
     return std::sqrt(sum_terms(values, count, [](const C& x) {
