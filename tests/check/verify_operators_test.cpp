@@ -202,6 +202,25 @@ std::string findings_of_node(const std::string& inputs, const std::string& node)
   return lines(verify_text(text));
 }
 
+// Some of these constants are beyond int64, some larger than any tensor.
+TEST(VerifyOperators, ConstantSizesAreThoseOfTheOperator) {
+  const auto findings_of = [](const std::string& sizes) {
+    return findings_of_node("%x: f32[4, 3]", "%a: f32[" + sizes + "] = aten.neg.default(self=%x)");
+  };
+  for (const char* size : {"4", "\"2**2\"", "\"2 + 2\""})
+    EXPECT_EQ(findings_of(std::string(size) + ", 3").find("V609"), std::string::npos)
+        << findings_of(std::string(size) + ", 3");
+  const std::string nines(400, '9');
+  const std::vector<std::string> wrong = {"\"2**999\"", "4611686018427387904", "\"2 - 4\"",
+                                          "\"2**" + nines + "\"", "\"" + nines + "\""};
+  for (const std::string& size : wrong)
+    EXPECT_NE(findings_of(size + ", 3").find("V609"), std::string::npos) << size;
+  EXPECT_NE(
+      findings_of("\"2**999\"").find("recorded with sizes [2**999], the operator gives [4, 3]"),
+      std::string::npos)
+      << findings_of("\"2**999\"");
+}
+
 // PyTorch omits the bag numbers (size 0) only if it sums dense rows. Recorded strides do not prove
 // density, so both sizes are valid.
 TEST(VerifyOperators, NumbersOfBagsMayBeThereOrNot) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/memory_account.h"
+#include "base/printable.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
 
@@ -134,6 +135,43 @@ bool is_symbolic(const GraphValue& value) {
 }
 
 bool is_unknown(const SymInt& number) { return number.is_symbolic() && !number.hint(); }
+
+// True if the number is the same in every run: its expression has neither symbols nor functions
+// that are unknown here.
+bool is_constant_number(Expr expr) {
+  if (expr->op == ExprOp::symbol || expr->op == ExprOp::opaque) return false;
+  return std::ranges::all_of(expr->args, [](Expr arg) { return is_constant_number(arg); });
+}
+bool is_constant_number(const SymInt& number) {
+  return !number.is_symbolic() || is_constant_number(number.expr());
+}
+
+// Returns the recorded sizes as far as they are constants, with those of `computed` for the others;
+// -1 for a constant that is no size, such as 2**999. Nothing if the ranks differ and a size is no
+// constant.
+std::optional<Sizes> constant_sizes(const TensorMeta& meta, const Sizes& computed) {
+  Sizes sizes;
+  sizes.reserve(meta.sizes.size());
+  for (size_t dim = 0; dim < meta.sizes.size(); ++dim) {
+    if (is_constant_number(meta.sizes[dim])) {
+      const auto size = evaluate(meta.sizes[dim], SymbolBindings());
+      sizes.push_back(size ? *size : -1);
+    } else if (meta.sizes.size() == computed.size()) {
+      sizes.push_back(computed[dim]);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return sizes;
+}
+
+// Returns the sizes as the file has them, each shortened.
+std::string recorded_text(const TensorMeta& meta) {
+  std::string text;
+  for (const SymInt& size : meta.sizes)
+    text += (text.empty() ? "" : ", ") + bounded(print(size), 100);
+  return "[" + bounded(std::move(text)) + "]";
+}
 
 // True if the expression has the symbol, or if `left` more parts do not tell. Many nodes may read
 // one long expression.
@@ -277,6 +315,10 @@ void ShapeCheck::compare(size_t index, ValueId id, const Value& computed, const 
                          ShapeVerdict& verdict) const {
   const GraphValue& value = graph_.value(id);
   const auto recorded = record(value);
+  if (!recorded) {
+    verdict.fault = wrong_constant(index, value, computed);
+    if (verdict.fault) return;
+  }
   if (recorded && is_stand_in(node_, *recorded, computed)) return;
   const bool numbers = recorded && same_number(*recorded, computed).has_value();
   if (!recorded || (!numbers && !(recorded->is<Tensor>() && computed.is<Tensor>()))) {
@@ -326,6 +368,15 @@ bool ShapeCheck::agree(const GraphValue& value, const Sizes& recorded,
   return true;
 }
 
+// True if torch.export may record these sizes where the operator gives the computed ones.
+bool ShapeCheck::may_record(size_t index, const GraphValue& value, const Sizes& recorded,
+                            const Sizes& computed) const {
+  return agree(value, recorded, computed) ||
+         is_traced_state(signature_, index, recorded, computed) ||
+         is_traced_bag(signature_, index, recorded, computed, arguments_) ||
+         is_optional_bag(signature_, index, recorded, computed, arguments_);
+}
+
 std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue& value,
                                                  const Value& recorded,
                                                  const Value& computed) const {
@@ -344,15 +395,31 @@ std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue&
                       "'" + value.name + "' is recorded as " +
                           std::string(dtype_name(found->dtype())) + ", the operator gives " +
                           std::string(dtype_name(expected->dtype()))};
-  if (agree(value, found->sizes(), expected->sizes()) ||
-      is_traced_state(signature_, index, found->sizes(), expected->sizes()) ||
-      is_traced_bag(signature_, index, found->sizes(), expected->sizes(), arguments_) ||
-      is_optional_bag(signature_, index, found->sizes(), expected->sizes(), arguments_))
-    return std::nullopt;
+  if (may_record(index, value, found->sizes(), expected->sizes())) return std::nullopt;
   return ShapeFault{Rule::result_sizes, index,
                     "'" + value.name + "' is recorded with sizes " +
                         ops::sizes_text(found->sizes()) + ", the operator gives " +
                         ops::sizes_text(expected->sizes())};
+}
+
+// A record may be unknown although some of its numbers are constants: a size beyond int64 is no
+// size of any tensor, and next to an unknown size a constant still has to be right.
+std::optional<ShapeFault> ShapeCheck::wrong_constant(size_t index, const GraphValue& value,
+                                                     const Value& computed) const {
+  if (const auto* number = std::get_if<SymInt>(&value.meta)) {
+    if (!is_constant_number(*number) || !computed.is<int64_t>()) return std::nullopt;
+    return ShapeFault{Rule::result_number, index,
+                      "'" + value.name + "' is recorded as " + bounded(print(*number), 100) +
+                          ", the operator gives " + computed.type_text()};
+  }
+  const TensorMeta* meta = value.tensor();
+  const auto* expected = computed.get_if<Tensor>();
+  if (meta == nullptr || expected == nullptr) return std::nullopt;
+  const auto sizes = constant_sizes(*meta, expected->sizes());
+  if (!sizes || may_record(index, value, *sizes, expected->sizes())) return std::nullopt;
+  return ShapeFault{Rule::result_sizes, index,
+                    "'" + value.name + "' is recorded with sizes " + recorded_text(*meta) +
+                        ", the operator gives " + ops::sizes_text(expected->sizes())};
 }
 
 bool ShapeCheck::has_symbols() const {

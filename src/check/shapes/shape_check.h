@@ -71,6 +71,10 @@ class ShapeCheck {
   bool takes_unknown() const;
   bool is_made_here(const SymInt& size) const;
   bool agree(const GraphValue& value, const Sizes& recorded, const Sizes& computed) const;
+  bool may_record(size_t index, const GraphValue& value, const Sizes& recorded,
+                  const Sizes& computed) const;
+  std::optional<ShapeFault> wrong_constant(size_t index, const GraphValue& value,
+                                           const Value& computed) const;
   std::optional<ShapeFault> difference(size_t index, const GraphValue& value, const Value& recorded,
                                        const Value& computed) const;
 
