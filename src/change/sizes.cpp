@@ -10,6 +10,7 @@
 #include "ir/number.h"
 #include "ir/version_facts.h"
 #include "pt2/ir/edit_program.h"
+#include "pt2/ir/expr_bounds.h"
 #include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
@@ -133,6 +134,26 @@ Result<void> keep_hint_within(Program& program, Expr symbol, const SymRange& ran
   return DimFixer(program, symbol->symbol, symbol, std::move(hints)).run();
 }
 
+// Error `argument` if a guard holds for none of the sizes that are left: every call would fail.
+Result<void> check_guards(const Program& program) {
+  const SymbolRanges ranges(program.range_constraints);
+  size_t left = ExprPool::kMaxSize;  // many guards of a hostile file may read one long size
+  for (const check::SourcedGuard& each : check::sourced_guards(program)) {
+    std::vector<std::pair<SymbolId, Expr>> sizes;
+    for (size_t i = 0; i < each.sources.size(); ++i)
+      if (each.sources[i])
+        sizes.emplace_back(each.guard.sources[i].symbol->symbol, each.sources[i]);
+    if (sizes.size() != each.sources.size()) continue;
+    const auto condition = substitute(*program.expressions, each.guard.expr, sizes);
+    if (!condition) continue;
+    if ((*condition)->size > left) break;
+    left -= (*condition)->size;
+    if (decide(*program.expressions, *condition, ranges) == false)
+      return Error{ErrorCode::argument, "every call would break a guard: " + print(each.guard), ""};
+  }
+  return {};
+}
+
 Result<Expr> symbol_of(const Program& program, std::string_view input, size_t dim) {
   PT2_TRY(const ValueId id, find_input_value(program, input));
   PT2_TRY(const SymInt size, input_size(program, id, dim));
@@ -210,6 +231,7 @@ Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64
   PT2_TRY_VOID(DimFixer(changed, symbol->symbol, changed.expressions->integer(size),
                         check::hint_bindings(placed_graphs(changed)))
                    .run());
+  PT2_TRY_VOID(check_guards(changed));
   program = std::move(changed);
   return {};
 }
@@ -236,6 +258,7 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
         .range = range;
   }
   PT2_TRY_VOID(keep_hint_within(changed, symbol, range));
+  PT2_TRY_VOID(check_guards(changed));
   program = std::move(changed);
   return {};
 }

@@ -338,6 +338,26 @@ TEST(EditProgram, BoundsTheStridesOfAFreedSize) {
   EXPECT_EQ(refused.error().code, ErrorCode::limit);
 }
 
+// With a size that a guard excludes, no call would run.
+TEST(EditProgram, SizesKeepTheGuards) {
+  ProgramBuilder builder;
+  const TensorMeta meta = builder.tensor(Dtype::float32, {builder.dim("s0", {2, 64}, 4), 3});
+  const ValueId x = builder.input("x", meta);
+  builder.output(builder.call("torch.ops.aten.relu.default", {arg("self", x)}, meta));
+  Program program = std::move(builder).finish().value();
+  program.guards_code = {"(L['x'].size()[0] % 2) == 0", "L['x'].size()[0] <= 32"};
+  for (const int64_t size : {7, 34}) {
+    const auto fixed = fix_dim(program, "x", 0, size);
+    ASSERT_FALSE(fixed) << size;
+    EXPECT_EQ(fixed.error().code, ErrorCode::argument);
+    EXPECT_TRUE(fixed.error().message.starts_with("every call would break a guard: "))
+        << fixed.error().message;
+  }
+  EXPECT_EQ(set_range(program, "x", 0, {33, 64}).error().code, ErrorCode::argument);
+  EXPECT_TRUE(set_range(program, "x", 0, {3, 40}));
+  EXPECT_TRUE(fix_dim(program, "x", 0, 8));
+}
+
 TEST(EditProgram, RenamesInputsAndOutputs) {
   Program program = program_of(corpus("2.15.0/mlp.pt2"));
   ASSERT_TRUE(rename_input(program, "x", "image").has_value());

@@ -23,10 +23,11 @@ namespace pt2 {
 // for edits that are not possible; `unsupported` for edits that are not implemented.
 
 // Replaces the symbolic size of an input by a number in the whole program, including the sizes of
-// other inputs with the same symbol. Error `argument` if the range of the symbol excludes the
-// number, or the size is an expression.
+// other inputs with the same symbol. Error `argument` if the range of the symbol or a guard
+// excludes the number, or the size is an expression.
 Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64_t size);
-// Sets the range of the symbol of a size.
+// Sets the range of the symbol of a size. Error `argument` if it is not within the old one, or a
+// guard excludes all of it.
 Result<void> set_range(Program& program, std::string_view input, size_t dim, SymRange range);
 // Replaces a fixed size by a symbol with a range. The sizes of later values follow: the function
 // evaluates the shape rules of all operators with other numbers to find the dependence. Error

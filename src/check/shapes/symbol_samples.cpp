@@ -54,13 +54,6 @@ struct Conflict {
   Expr condition{};
 };
 
-// A guard, and the expression of each of its sources in the program: a size of an input, or an
-// input that is a number; empty if the program does not give it.
-struct SourcedGuard {
-  Guard guard;
-  std::vector<Expr> sources{};
-};
-
 // `input` is null if the graph does not have it.
 Expr source_expr(const GuardSource& source, const GraphValue* input, ExprPool& pool) {
   if (input == nullptr) return {};
@@ -70,26 +63,6 @@ Expr source_expr(const GuardSource& source, const GraphValue* input, ExprPool& p
   if (meta != nullptr && source.property == GuardSource::Property::size && dim < meta->sizes.size())
     size = &meta->sizes[dim];
   return size == nullptr ? Expr() : expression_of(*size, pool);
-}
-
-std::vector<SourcedGuard> sourced_guards(const Program& program) {
-  std::vector<const GraphValue*> inputs;
-  for (const ArgumentSpec& spec : program.signature.user_inputs()) {
-    const auto id = program.graph.find_value(spec.name);
-    inputs.push_back(id ? &program.graph.value(*id) : nullptr);
-  }
-  const GuardNames names(user_input_names(program));
-  std::vector<SourcedGuard> guards;
-  for (Guard& guard : parse_guards(program)) {
-    SourcedGuard& sourced = guards.emplace_back(SourcedGuard{std::move(guard)});
-    for (const GuardSource& source : sourced.guard.sources) {
-      const auto found = names.find(source);
-      const bool is_known = found && found->input < inputs.size();
-      sourced.sources.push_back(
-          source_expr(source, is_known ? inputs[found->input] : nullptr, *program.expressions));
-    }
-  }
-  return guards;
 }
 
 class Search {
@@ -273,6 +246,26 @@ class Search {
 };
 
 }  // namespace
+
+std::vector<SourcedGuard> sourced_guards(const Program& program) {
+  std::vector<const GraphValue*> inputs;
+  for (const ArgumentSpec& spec : program.signature.user_inputs()) {
+    const auto id = program.graph.find_value(spec.name);
+    inputs.push_back(id ? &program.graph.value(*id) : nullptr);
+  }
+  const GuardNames names(user_input_names(program));
+  std::vector<SourcedGuard> guards;
+  for (Guard& guard : parse_guards(program)) {
+    SourcedGuard& sourced = guards.emplace_back(SourcedGuard{std::move(guard)});
+    for (const GuardSource& source : sourced.guard.sources) {
+      const auto found = names.find(source);
+      const bool is_known = found && found->input < inputs.size();
+      sourced.sources.push_back(
+          source_expr(source, is_known ? inputs[found->input] : nullptr, *program.expressions));
+    }
+  }
+  return guards;
+}
 
 SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs) {
   SymbolBindings hints;

@@ -8,9 +8,19 @@
 
 #include "check/shapes/shape_check.h"
 #include "ir/graph_place.h"
+#include "pt2/ir/guards.h"
 #include "pt2/ir/program.h"
 
 namespace pt2::check {
+
+// A guard, and the expression of each of its sources in the program: a size of an input, or an
+// input that is a number; empty if the program does not give it.
+struct SourcedGuard {
+  Guard guard;
+  std::vector<Expr> sources{};
+};
+// Returns the guards that can be parsed.
+std::vector<SourcedGuard> sourced_guards(const Program& program);
 
 // Returns the recorded hints; symbols without a hint are not bound. Linear in the values.
 SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs);
