@@ -472,16 +472,24 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
 
 Result<void> rename_output(Program& program, std::string_view output, std::string_view name) {
   PT2_TRY_VOID(check_name(program, name));
-  const std::vector<std::string> names = user_output_names(program);
-  const std::vector<ArgumentSpec> specs = program.signature.user_outputs();
-  for (size_t i = 0; i < std::min(names.size(), specs.size()); ++i) {
-    if (names[i] != output && specs[i].name != output && std::to_string(i) != output) continue;
-    PT2_TRY(const ValueId id, find_named_value(program, specs[i].name));
-    TreeSpec spec = result_spec(program);
-    PT2_TRY_VOID(rename_key(spec, i, name));
-    if (ModuleCallSignature* root = root_signature(program)) root->out_spec = print_tree_spec(spec);
-    return rename_value(program, id, std::string(name));
+  std::vector<std::string> names = graph_output_names(program);
+  const std::vector<OutputSpec>& specs = program.signature.output_specs;
+  size_t position = 0, result = 0;  // among what callers get, and among the leaves of the result
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (names[i].empty()) continue;
+    const bool is_result = !is_gradient(specs[i].kind);
+    if (names[i] == output || specs[i].arg.name == output || std::to_string(position) == output) {
+      PT2_TRY(const ValueId id, find_named_value(program, specs[i].arg.name));
+      TreeSpec spec = result_spec(program);
+      if (is_result) PT2_TRY_VOID(rename_key(spec, result, name));
+      if (ModuleCallSignature* root = root_signature(program); root != nullptr && is_result)
+        root->out_spec = print_tree_spec(spec);
+      return rename_value(program, id, std::string(name));
+    }
+    ++position;
+    result += is_result ? 1 : 0;
   }
+  std::erase(names, "");
   return Error{ErrorCode::argument,
                fmt::format("there is no output '{}'; the program returns: {}", output,
                            fmt::join(names, ", ")),

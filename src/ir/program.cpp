@@ -134,6 +134,35 @@ std::vector<std::string> user_output_names(const Program& program) {
   return names;
 }
 
+std::vector<std::string> graph_output_names(const Program& program) {
+  const std::vector<std::string> results = user_output_names(program);
+  size_t result = 0;
+  std::vector<std::string> names;
+  for (const OutputSpec& spec : program.signature.output_specs) {
+    std::string& name = names.emplace_back();
+    switch (spec.kind) {
+      case OutputKind::user_output:
+        name = result < results.size() ? results[result] : spec.arg.name;
+        ++result;
+        break;
+      case OutputKind::loss_output:
+        name = "loss";
+        ++result;
+        break;
+      case OutputKind::gradient_to_parameter:
+      case OutputKind::gradient_to_user_input:
+        name = spec.target ? "grad." + *spec.target : spec.arg.name;
+        break;
+      case OutputKind::buffer_mutation:
+      case OutputKind::parameter_mutation:
+      case OutputKind::user_input_mutation:
+      case OutputKind::token:
+        break;
+    }
+  }
+  return names;
+}
+
 const RangeConstraint* find_range(const Program& program, Expr size) {
   for (const RangeConstraint& constraint : program.range_constraints)
     if (constraint.key != nullptr && constraint.key->expr == size) return &constraint;

@@ -116,17 +116,11 @@ CallingConvention::CallingConvention(const Program& program)
     if (auto constant = constant_value(spec.arg.value)) constants.back() = *std::move(constant);
   }
   const MutationTargets targets(signature);
-  const std::vector<std::string> names = user_output_names(program);
-  size_t named = 0;
-  for (const OutputSpec& spec : signature.output_specs) {
+  const std::vector<std::string> names = graph_output_names(program);
+  for (size_t i = 0; i < signature.output_specs.size(); ++i) {
+    const OutputSpec& spec = signature.output_specs[i];
     graph_outputs.push_back(role_of(spec, targets));
-    const GraphOutput& output = graph_outputs.back();
-    if (!output.is_callers()) continue;
-    std::string name = spec.arg.name;
-    if (output.role == Role::gradient && spec.target) name = "grad." + *spec.target;
-    if (output.role == Role::result && named < names.size()) name = names[named++];
-    if (spec.kind == OutputKind::loss_output) name = "loss";
-    outputs.push_back(describe(program, spec.arg, name));
+    if (graph_outputs.back().is_callers()) outputs.push_back(describe(program, spec.arg, names[i]));
   }
 }
 

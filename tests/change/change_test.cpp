@@ -370,6 +370,30 @@ TEST(EditProgram, RenamesInputsAndOutputs) {
   EXPECT_EQ(rename_input(program, "x", "y").error().code, ErrorCode::argument);
 }
 
+// Of a loss and of gradients callers know other names than the graph ("loss", "grad.w").
+TEST(EditProgram, RenamesALossAndGradients) {
+  for (const bool by_position : {false, true}) {
+    ProgramBuilder builder;
+    const TensorMeta vector = builder.tensor(Dtype::float32, {3});
+    const ValueId w = builder.input("w", vector);
+    builder.output(builder.call("torch.ops.aten.sum.default", {arg("self", w)},
+                                builder.tensor(Dtype::float32, {})));
+    builder.output(builder.call("torch.ops.aten.ones_like.default", {arg("self", w)}, vector));
+    Program program = std::move(builder).finish().value();
+    std::vector<OutputSpec>& specs = program.signature.output_specs;
+    specs[0].kind = OutputKind::loss_output;
+    specs[1].kind = OutputKind::gradient_to_user_input;
+    specs[1].target = "w";
+    EXPECT_EQ(graph_output_names(program), (std::vector<std::string>{"loss", "grad.w"}));
+    ASSERT_TRUE(rename_output(program, by_position ? "0" : "loss", "total").has_value());
+    ASSERT_TRUE(rename_output(program, by_position ? "1" : "grad.w", "slope").has_value());
+    EXPECT_EQ(specs[0].arg.name, "total");
+    EXPECT_EQ(specs[1].arg.name, "slope");
+    EXPECT_EQ(rename_output(program, "2", "more").error().message,
+              "there is no output '2'; the program returns: loss, grad.w");
+  }
+}
+
 TEST(EditProgram, RenamesTheKeyOfAResult) {
   Program program = program_of(corpus("2.15.0/pytree_nested.pt2"));
   ASSERT_TRUE(rename_output(program, "sum", "scores").has_value());

@@ -39,8 +39,9 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
 // Renames an input in the call (forward_arg_names) and its value. Error `unsupported` for keywords
 // and for parts of an argument.
 Result<void> rename_input(Program& program, std::string_view input, std::string_view name);
-// Renames a result: its key, if a dict holds it, and its value. `output` is the name or the
-// position ("0"). Error `unsupported` for fields of a class.
+// Renames a result: its key, if a dict holds it, and its value; of a gradient, the value. `output`
+// is the name (graph_output_names) or the position among all that callers get ("0"). Error
+// `unsupported` for fields of a class.
 Result<void> rename_output(Program& program, std::string_view output, std::string_view name);
 
 // Reduces the program to the part that computes the values `to` from the values `from`. The weights

@@ -110,6 +110,9 @@ const RangeConstraint* find_range(const Program& program, Expr size);
 // result_spec, or the names in the graph if the spec of the result does not fit.
 std::vector<std::string> user_input_names(const Program& program);
 std::vector<std::string> user_output_names(const Program& program);
+// Returns the name for people of each output of the graph: of results as user_output_names, but
+// "loss" for a loss; of gradients "grad.fc.weight"; "" for outputs that no caller gets.
+std::vector<std::string> graph_output_names(const Program& program);
 // Returns the names of the user inputs that are passed by keyword, in the order of
 // user_input_names.
 std::vector<std::string> keyword_input_names(const Program& program);
