@@ -184,6 +184,34 @@ struct LessStorageBytes {
   }
 };
 
+// The tensors of a program over one storage.
+struct StorageGroup {
+  std::vector<SavedTensor*> tensors{};
+  // The names of buffers among them. Programs do not run on one another's buffers, so buffers must
+  // have the same names.
+  std::string buffers{};
+  bool is_written = false;
+};
+
+// Returns the groups to which the program does not write, in the order of their first tensors.
+std::vector<StorageGroup> storage_groups(SavedProgram& saved, const Program& program) {
+  const std::set<std::string> written = written_targets(program);
+  const SpecsByTarget specs = specs_by_target(program.signature.input_specs);
+  std::vector<StorageGroup> groups;
+  std::map<const Storage*, size_t> places;
+  for_each_tensor(saved, [&](SavedTensor& each) {
+    if (!is_plain(each) || each.tensor.numel() == 0) return;
+    const auto [place, is_new] = places.emplace(each.tensor.storage().get(), groups.size());
+    if (is_new) groups.emplace_back();
+    StorageGroup& group = groups[place->second];
+    group.tensors.push_back(&each);
+    group.is_written = group.is_written || written.contains(each.name);
+    if (is_buffer(specs, each.name)) group.buffers += " " + each.name;
+  });
+  std::erase_if(groups, &StorageGroup::is_written);
+  return groups;
+}
+
 NamedTensors plain_tensors(SavedProgram& saved) {
   NamedTensors out;
   for_each_tensor(saved, [&](const SavedTensor& each) {
@@ -273,18 +301,21 @@ Result<ChangeLines> share_weights(PackageContents& contents) {
   for (SavedProgram& saved : programs) {
     PT2_TRY_VOID(list_tensors(saved));
     PT2_TRY(const Program program, decode_saved(saved));
-    const std::set<std::string> written = written_targets(program);
-    const SpecsByTarget specs = specs_by_target(program.signature.input_specs);
-    for_each_tensor(saved, [&](SavedTensor& each) {
-      if (!is_plain(each) || each.tensor.numel() == 0 || written.contains(each.name)) return;
-      // Programs do not run on one another's buffers, so buffers must have the same name.
-      std::string key = content_key(each);
-      if (is_buffer(specs, each.name)) key += " " + each.name;
-      const auto [found, is_new] = known[key].insert(&each);
-      if (is_new || (*found)->tensor.storage() == each.tensor.storage()) return;
-      lines.push_back(fmt::format("{}: shared with {}", each.name, (*found)->name));
-      each.tensor = (*found)->tensor;
-    });
+    for (const StorageGroup& group : storage_groups(saved, program)) {
+      // Tensors over one storage move together or not at all: they would lose their common memory.
+      std::vector<const SavedTensor*> equal;
+      std::set<const Storage*> storages;
+      for (const SavedTensor* each : group.tensors) {
+        equal.push_back(*known[content_key(*each) + group.buffers].insert(each).first);
+        storages.insert(equal.back()->tensor.storage().get());
+      }
+      if (storages.size() != 1 || *storages.begin() == group.tensors[0]->tensor.storage().get())
+        continue;
+      for (size_t i = 0; i < equal.size(); ++i) {
+        lines.push_back(fmt::format("{}: shared with {}", group.tensors[i]->name, equal[i]->name));
+        group.tensors[i]->tensor = equal[i]->tensor;
+      }
+    }
   }
   if (lines.empty()) return lines;
   contents.programs = std::move(programs);

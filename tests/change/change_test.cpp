@@ -156,6 +156,33 @@ TEST_F(Change, SharingAndStrippingChangeNoResult) {
   }
 }
 
+// In the second program two tensors lie in one storage. Only together they may move to the storage
+// of equal tensors in the first.
+TEST_F(Change, SharingKeepsTensorsInOneStorage) {
+  for (const bool first_has_view : {false, true}) {
+    PackageContents contents = package_contents(open(source_)).value();
+    const auto tensors_of = [&](size_t program) -> std::vector<SavedTensor>& {
+      return std::get<std::vector<SavedTensor>>(contents.programs.at(program).state_dict);
+    };
+    const auto make_view = [&](size_t program) {  // of the first weight, for the last one
+      Tensor& last = tensors_of(program).back().tensor;
+      last = tensors_of(program).front().tensor.with_view(last.sizes(), last.strides(), 0);
+    };
+    if (first_has_view) make_view(0);
+    contents.programs.push_back(contents.programs[0]);
+    contents.programs[1].name = "second";
+    for (SavedTensor& each : tensors_of(1)) each.tensor = each.tensor.clone();
+    make_view(1);
+    ASSERT_EQ(tensors_of(1).size(), 4u);
+    EXPECT_EQ(share_weights(contents)->size(), first_has_view ? 4u : 2u);
+    EXPECT_EQ(tensors_of(1).front().tensor.storage(), tensors_of(1).back().tensor.storage());
+    for (const size_t i : {0u, 1u, 2u, 3u})
+      EXPECT_EQ(tensors_of(1)[i].tensor.storage() == tensors_of(0)[i].tensor.storage(),
+                first_has_view || i == 1 || i == 2)
+          << i;
+  }
+}
+
 TEST_F(Change, UnusedWeightsGo) {
   const std::string source = std::string(PT2_TEST_DATA) + "/negative/weight_extra.pt2";
   PackageContents contents = package_contents(open(source)).value();

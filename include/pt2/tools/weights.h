@@ -45,7 +45,8 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
 
 // Stores one copy of parameters and constants with equal dtype, sizes and bytes, within a program
 // and, since 2.9, across programs. Buffers share a copy only across programs and only if they have
-// the same name. Tensors that a program writes to keep their own copy.
+// the same name. Tensors over one storage move together or not at all, and stay if a program writes
+// to one of them.
 Result<ChangeLines> share_weights(PackageContents& contents);
 
 struct StripOptions {
