@@ -72,10 +72,14 @@ Result<void> check_losses(const ConvertOptions& options) {
 }
 
 // Programs that share a document cannot be converted separately.
-Result<void> check_source(const Archive& archive) {
+Result<void> check_source(const Package& package) {
+  const Archive& archive = package.archive();
   const auto unsupported = [&](std::string_view what) {
     return Error{ErrorCode::unsupported, std::string(what), archive.name()};
   };
+  if (package.draft() != nullptr)
+    return unsupported(
+        "found an early draft, expected a .pt2 file; pt2 draft FILE -o NEW.pt2 writes one");
   if (archive.era() == Era::document)
     return unsupported("found a bare JSON document, expected an archive");
   for (const std::string& model : archive.models())
@@ -92,12 +96,6 @@ class PackageConverter {
       : package_(package), options_(options), out_(out) {}
 
   Result<void> run() {
-    for (const std::string& model : package_.models())
-      if (package_.draft(model) != nullptr)
-        block({.kind = BlockerKind::container,
-               .text = "an early draft, which no release loads",
-               .where = model});
-    if (!out_.blockers.empty()) return {};
     PT2_TRY(out_.contents, package_contents(package_));
     for (SavedProgram& saved : out_.contents.programs) PT2_TRY_VOID(convert_program(saved));
     const auto add = [this](Blocker blocker) { block(std::move(blocker)); };
@@ -194,7 +192,7 @@ Result<ConversionTarget> conversion_target(std::string_view text) {
 
 Result<Conversion> convert(const Package& package, const ConvertOptions& options) {
   PT2_TRY_VOID(check_losses(options));
-  PT2_TRY_VOID(check_source(package.archive()));
+  PT2_TRY_VOID(check_source(package));
   Conversion conversion{.target = options.target};
   if (conversion.target.release == nullptr) {
     PT2_TRY(const Program* first, package.program(package.models().front()));
