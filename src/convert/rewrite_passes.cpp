@@ -1,11 +1,13 @@
 // Rewritings that run passes (src/lower) for the releases that need them.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "convert/converter.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
+#include "lower/autocast.h"
 #include "lower/functional/functionalize.h"
 
 namespace pt2 {
@@ -58,9 +60,41 @@ bool has_number_region(const Program& program) {
   });
 }
 
-// Rewrites functions of torch.func that are nodes only from 2.13 on.
-void rewrite_functions(Converter& converter, Pass pass) {
-  const Release* first = find_release("2.13");
+bool has_switch(const Program& program, AutocastSwitch kind) {
+  return std::ranges::any_of(placed_graphs(program), [&](const PlacedGraph& placed) {
+    return std::ranges::any_of(placed.graph->nodes(), [&](NodeId id) {
+      return autocast_switch(placed.graph->node(id)) == kind;
+    });
+  });
+}
+
+// True if autocast of another device than the CPU may cast tensors of the program. The passes know
+// the CPU's casts alone.
+bool casts_elsewhere(const Program& program) {
+  std::set<std::string_view> regions, tensors;
+  for (const PlacedGraph& placed : placed_graphs(program)) {
+    for (const NodeId id : placed.graph->nodes()) {
+      const Node& node = placed.graph->node(id);
+      const AutocastSwitch kind = autocast_switch(node);
+      if ((kind != AutocastSwitch::calls && kind != AutocastSwitch::enters) ||
+          node.inputs.size() < 3)
+        continue;
+      const auto* device = node.inputs[0].arg.get_if<std::string>();
+      const auto* enabled = node.inputs[2].arg.get_if<bool>();
+      if (device != nullptr && enabled != nullptr && *enabled) regions.insert(*device);
+    }
+    for (const ValueId id : placed.graph->values())
+      if (const TensorMeta* meta = placed.graph->value(id).tensor())
+        tensors.insert(meta->device.type);
+  }
+  tensors.erase("cpu");
+  return std::ranges::any_of(regions,
+                             [&](std::string_view device) { return tensors.contains(device); });
+}
+
+// Rewrites nodes that exist only from release `name` on.
+void rewrite_functions(Converter& converter, Pass pass, std::string_view name) {
+  const Release* first = find_release(name);
   if (converter.target.release->number >= first->number) return;
   PassResult result = run_pass(pass, converter.program, converter.pipeline);
   for (PassFailure& failure : result.failures)
@@ -75,12 +109,12 @@ void rewrite_functions(Converter& converter, Pass pass) {
 }  // namespace
 
 Result<void> rewrite_jvp(Converter& converter) {
-  rewrite_functions(converter, Pass::forward_derivatives);
+  rewrite_functions(converter, Pass::forward_derivatives, "2.13");
   return {};
 }
 
 Result<void> rewrite_vmap(Converter& converter) {
-  rewrite_functions(converter, Pass::unvmap);
+  rewrite_functions(converter, Pass::unvmap, "2.13");
   return {};
 }
 
@@ -89,7 +123,7 @@ Result<void> rewrite_vmap(Converter& converter) {
 Result<void> rewrite_gradient_regions(Converter& converter) {
   constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
   const int release = converter.target.release->number;
-  if (release >= kFirstWithWrites) return {};
+  if (release >= kFirstWithWrites || casts_elsewhere(converter.program)) return {};
   const Pass pass =
       release < kFirstWithRegions ? Pass::inline_regions : Pass::inline_writing_regions;
   converter.changed = run_pass(pass, converter.program, converter.pipeline).changed;
@@ -101,7 +135,7 @@ Result<void> rewrite_gradient_regions(Converter& converter) {
 Result<void> rewrite_number_regions(Converter& converter) {
   constexpr int kFirstWithNumbers = 207;
   if (converter.target.release->number >= kFirstWithNumbers ||
-      !has_number_region(converter.program))
+      !has_number_region(converter.program) || casts_elsewhere(converter.program))
     return {};
   for (const Pass pass : {Pass::explicit_autocast, Pass::inline_regions}) {
     Program changed = converter.program;
@@ -110,6 +144,15 @@ Result<void> rewrite_number_regions(Converter& converter) {
     converter.program = std::move(changed);
     converter.changed = true;
   }
+  return {};
+}
+
+// What casts on another device stays in place, and check_operators reports it.
+Result<void> rewrite_autocast_regions(Converter& converter) {
+  const bool has_nodes = has_switch(converter.program, AutocastSwitch::enters);
+  const bool has_calls = has_switch(converter.program, AutocastSwitch::calls);
+  if ((has_nodes || has_calls) && !casts_elsewhere(converter.program))
+    rewrite_functions(converter, Pass::explicit_autocast, has_nodes ? "2.8" : "2.5");
   return {};
 }
 

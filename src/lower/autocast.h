@@ -20,8 +20,8 @@ std::optional<std::optional<Dtype>> autocast_region_of(const Node& node,
                                                        std::optional<Dtype> around);
 
 // Inlines the regions that cast nothing, if their graphs fit the calls and return tensors or
-// numbers.
-void inline_autocast_regions(Graph& graph);
+// numbers. True if there are any.
+bool inline_autocast_regions(Graph& graph);
 
 }  // namespace pt2
 

@@ -229,7 +229,8 @@ std::optional<Region> autocast_region_of(const Node& node, Region around) {
 PassResult explicit_autocast(Program& program, Pipeline& pipeline) {
   Caster caster(pipeline.budget, check::hint_bindings(placed_graphs(program)));
   caster.visit(program.graph, std::nullopt);
-  if (caster.result.failures.empty()) inline_autocast_regions(program.graph);
+  if (caster.result.failures.empty() && inline_autocast_regions(program.graph))
+    caster.result.changed = true;
   return std::move(caster.result);
 }
 

@@ -229,9 +229,10 @@ PassResult inline_writing_regions(Program& program, Pipeline&) {
   return result;
 }
 
-void inline_autocast_regions(Graph& graph) {
+bool inline_autocast_regions(Graph& graph) {
   PassResult result;
   inline_calls(graph, Regions::autocast, false, result);
+  return result.changed;
 }
 
 bool has_no_gradient_region(const Graph& graph) {

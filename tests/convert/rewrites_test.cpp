@@ -105,15 +105,20 @@ TEST(Convert, NamesSmallSizesBefore2_4) {
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
 }
 
-// Returns a corpus file with its program changed by `edit`.
+// Returns the package with its program changed by `edit`.
 template <class Edit>
-Package edited(const std::string& file, Edit&& edit) {
-  const Package package = corpus_file(file);
+Package edited(const Package& package, Edit&& edit) {
   Program program = **package.program();
   edit(program);
   PackageContents contents = package_contents(package).value();
   contents.programs[0].json = program_json(program);
   return saved(contents);
+}
+
+// As above, of a corpus file.
+template <class Edit>
+Package edited(const std::string& file, Edit&& edit) {
+  return edited(corpus_file(file), std::forward<Edit>(edit));
 }
 
 NodeId find_node(const Graph& graph, std::string_view target) {
@@ -674,6 +679,30 @@ TEST(Convert, NamesConstantInputs) {
   for (const InputSpec& spec : (*converted.program())->signature.input_specs)
     names.push_back(spec.arg.name);
   EXPECT_EQ(names, (std::vector<std::string>{"arg0_1", "arg1_1", "arg2_1"}));
+}
+
+// A region of CUDA's autocast casts nothing if no tensor is there. On a tensor of that device it
+// casts, and is no region that can be left out.
+TEST(Convert, RegionsOfAutocastAreNodesWhereTheCastsAreKnown) {
+  const Package on_cpu =
+      Package::open(std::string(PT2_TEST_DATA) + "/exports/autocast_absent.pt2").value();
+  const Conversion conversion =
+      convert(on_cpu, {.target = conversion_target("2.4").value()}).value();
+  EXPECT_TRUE(conversion.blockers.empty());
+  const Package converted = saved(conversion.contents);
+  EXPECT_EQ(count_nodes((*converted.program())->graph, "torch.ops.higher_order.wrap_with_autocast"),
+            0u);
+  EXPECT_EQ(count_nodes((*converted.program())->graph, "torch.ops.aten.matmul.default"), 1u);
+  EXPECT_EQ(blockers(on_cpu, "2.5"), "");
+
+  const Package on_cuda = edited(on_cpu, [](Program& program) {
+    const auto x = program.graph.find_value("x");
+    TensorMeta meta = *program.graph.value(x.value()).tensor();
+    meta.device.type = "cuda";
+    program.graph.set_value_meta(x.value(), std::move(meta));
+  });
+  for (const std::string_view target : {"2.3", "2.4"})
+    EXPECT_NE(blockers(on_cuda, target).find("wrap_with_autocast"), std::string::npos) << target;
 }
 
 }  // namespace
