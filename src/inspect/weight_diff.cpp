@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "inspect/spelling.h"
 #include "ops/convert.h"
@@ -16,16 +17,25 @@
 namespace pt2 {
 namespace {
 
-using Used = std::map<std::string, const PayloadTensor*>;
+using Named = std::map<std::string, const PayloadTensor*>;
 
-Used used_payloads(const WeightSide& side, bool semantic) {
-  Used used;
+// Returns the payloads by the names that the program gives them. Without `semantic` also those
+// under their own names that the program does not name: the file holds them all the same.
+Named compared_payloads(const WeightSide& side, bool semantic) {
+  Named out;
+  std::set<const PayloadTensor*> bound;
   const auto& specs = side.program.signature.input_specs;
-  for (size_t i = 0; i < specs.size(); ++i)
-    if (const PayloadTensor* payload = side.payloads.bound_to(specs[i]))
-      if (!semantic || !is_unused_weight(side.program, i))
-        used.emplace(specs[i].target.value_or(""), payload);
-  return used;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const PayloadTensor* payload = side.payloads.bound_to(specs[i]);
+    if (payload == nullptr) continue;
+    bound.insert(payload);
+    if (!semantic || !is_unused_weight(side.program, i))
+      out.emplace(specs[i].target.value_or(""), payload);
+  }
+  if (semantic) return out;
+  for (const PayloadTensor& payload : side.payloads.tensors())
+    if (!bound.contains(&payload)) out.emplace(payload.name, &payload);
+  return out;
 }
 
 std::string type_of(const PayloadTensor& payload) {
@@ -115,7 +125,8 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
 
 void diff_weights(const WeightSide& before, const WeightSide& after, bool semantic,
                   std::vector<Change>& changes) {
-  const Used left = used_payloads(before, semantic), right = used_payloads(after, semantic);
+  const Named left = compared_payloads(before, semantic),
+              right = compared_payloads(after, semantic);
   const auto add_one = [&](ChangeKind kind, const std::string& name, const PayloadTensor& payload) {
     Change change{.section = ChangeSection::weight, .kind = kind, .what = name, .weights = {name}};
     (kind == ChangeKind::added ? change.after : change.before) = type_of(payload);
