@@ -78,7 +78,7 @@ size_t common_end(std::string_view a, std::string_view b) {
 // be relative to another folder. A digest without a path applies to every file.
 class Sums {
  public:
-  // Reads a digest, or a file with the lines of sha256sum: "DIGEST  NAME".
+  // Reads a digest, or a file with the lines of sha256sum.
   static Result<Sums> read(const std::string& text) {
     Sums sums;
     sums.only_ = as_digest(text);
@@ -98,17 +98,15 @@ class Sums {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (line.ends_with('\r')) line.remove_suffix(1);
       if (line.empty()) continue;
-      const std::string digest = as_digest(line.substr(0, kDigits));
-      if (digest.empty())
+      Named named = parse_line(line);
+      if (named.digest.empty())
         return Error{ErrorCode::malformed,
                      "expected a SHA-256 of 64 hexadecimal digits and the name of a file",
                      fmt::format("{}:{}", text, number)};
-      line.remove_prefix(kDigits);
-      line.remove_prefix(std::min(line.find_first_not_of(" *"), line.size()));
-      if (line.empty())
-        sums.only_ = digest;
+      if (named.path.empty())
+        sums.only_ = named.digest;
       else
-        sums.by_name_.emplace(base_name(line), Named{std::string(line), digest});
+        sums.by_name_.emplace(base_name(named.path), std::move(named));
     }
     return sums;
   }
@@ -132,9 +130,25 @@ class Sums {
 
  private:
   struct Named {
-    std::string path;
-    std::string digest;
+    std::string path{};
+    std::string digest{};
   };
+
+  // Takes "DIGEST  NAME", "DIGEST *NAME" and, of sha256sum --tag and BSD's sha256, "SHA256 (NAME) =
+  // DIGEST". Returns no digest for other lines.
+  static Named parse_line(std::string_view line) {
+    constexpr std::string_view kTag = "SHA256 (", kSign = ") = ";
+    const size_t sign = line.rfind(kSign);
+    if (line.starts_with(kTag) && sign != line.npos && sign >= kTag.size())
+      return {.path = std::string(line.substr(kTag.size(), sign - kTag.size())),
+              .digest = as_digest(line.substr(sign + kSign.size()))};
+    Named named{.digest = as_digest(line.substr(0, kDigits))};
+    line.remove_prefix(std::min(kDigits, line.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" *"), line.size()));
+    named.path = line;
+    return named;
+  }
+
   std::string only_;
   std::multimap<std::string, Named> by_name_;
 };
