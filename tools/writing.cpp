@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "base/platform/files.h"
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
+#include "pt2/format/stored_json.h"
 #include "pt2/format/zip.h"
 #include "pt2/model.h"
 #include "pt2/ops/verify_operators.h"
@@ -133,6 +135,35 @@ std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
                            counted(lines.size(), "change"), changed_bytes_text(before, after));
 }
 
+// Counts the fields that no known schema has, by record and name: "Node.colour". Places do not
+// matter: a change may move the records.
+Result<std::map<std::string, size_t>> unknown_fields(std::string_view json, const Limits& limits) {
+  Diagnostics warnings;
+  PT2_TRY(const schema::ExportedProgram decoded, schema::decode_program(json, limits, warnings));
+  static_cast<void>(decoded);
+  std::map<std::string, size_t> out;
+  for (const Diagnostic& warning : warnings.all()) {
+    if (warning.rule != Rule::unknown_field) continue;
+    const std::string_view place = warning.where;
+    const size_t last = place.find_last_of(place.ends_with(']') ? '[' : '.');
+    ++out[warning.text.substr(0, warning.text.find(' ')) +
+          std::string(place.substr(std::min(last, place.size())))];
+  }
+  return out;
+}
+
+void warn_of_lost_fields(std::vector<std::string> fields, std::string_view program_name,
+                         Environment& environment) {
+  constexpr size_t kMostNames = 5;
+  if (fields.empty()) return;
+  const size_t others = fields.size() - std::min(fields.size(), kMostNames);
+  fields.resize(fields.size() - others);
+  print_warning(environment,
+                fmt::format("{} no longer has all fields of a newer schema: {}{}", program_name,
+                            printable(fmt::format("{}", fmt::join(fields, ", ")), 500),
+                            others == 0 ? "" : fmt::format(" and {} more", others)));
+}
+
 }  // namespace
 
 std::string shown_output(const std::string& output) {
@@ -248,6 +279,22 @@ Result<std::vector<Diagnostic>> new_findings(const Package& package, const Saved
   return out;
 }
 
+Result<std::vector<std::string>> lost_fields(const Package& package, const SavedProgram& written,
+                                             const Limits& limits) {
+  std::vector<std::string> lost;
+  const std::span<const Diagnostic> warnings = package.warnings().all();
+  if (std::ranges::find(warnings, Rule::unknown_field, &Diagnostic::rule) == warnings.end())
+    return lost;
+  PT2_TRY(const std::string before, stored_json(package, written.name, schema::Print::as_read));
+  PT2_TRY(const auto fields, unknown_fields(before, limits));
+  PT2_TRY(const auto kept, unknown_fields(written.json, limits));
+  for (const auto& [field, count] : fields) {
+    const auto found = kept.find(field);
+    if (found == kept.end() || found->second < count) lost.push_back(field);
+  }
+  return lost;
+}
+
 Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
                       std::string_view program_name, Environment& environment) {
   bool sound = true;
@@ -260,6 +307,8 @@ Result<bool> is_sound(const Package& package, const PackageContents& contents, c
                           program_name));
       print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
     }
+    PT2_TRY(std::vector<std::string> lost, lost_fields(package, program, limits));
+    if (sound) warn_of_lost_fields(std::move(lost), program_name, environment);
   }
   return sound;
 }

@@ -61,7 +61,13 @@ bool is_written_to(const std::string& path, std::FILE* stream);
 // nothing must be written. Earlier findings are the user's responsibility.
 Result<std::vector<Diagnostic>> new_findings(const Package& package, const SavedProgram& written,
                                              const Limits& limits);
-// True if no program of the contents has new findings; otherwise reports them for `program_name`.
+// Returns the fields that only a newer schema has and that `written` lost: "Node.colour". A program
+// keeps those of its nodes, arguments, tensors, graphs, ranges and calls of modules, but not those
+// of smaller records, such as the specs of its signature, nor those of what a change removes.
+Result<std::vector<std::string>> lost_fields(const Package& package, const SavedProgram& written,
+                                             const Limits& limits);
+// True if no program of the contents has new findings, and warns of lost fields; otherwise reports
+// them for `program_name`.
 Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
                       std::string_view program_name, Environment& environment);
 

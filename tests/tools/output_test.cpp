@@ -103,6 +103,33 @@ TEST(ChangedOutput, BreaksNoRuleThatTheInputKeeps) {
   EXPECT_TRUE(tools::new_findings(broken, program, Limits()).value().empty());
 }
 
+// Fields of a newer schema are written back where the program keeps them, and a warning names the
+// others.
+TEST(ChangedOutput, NamesTheFieldsOfANewerSchemaThatItLost) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/negative/schema_unknown_field.pt2";
+  PackageContents contents = package_contents(Package::open(path).value()).value();
+  std::string& json = contents.programs.at(0).json;
+  const std::string spec = "{\"parameter\": {";
+  ASSERT_NE(json.find(spec), std::string::npos) << json;
+  json.insert(json.find(spec) + spec.size(), "\"flavour\": 1, ");
+  const TemporaryFolder folder;
+  ASSERT_TRUE(save_package(contents, folder.file("newer.pt2")));
+  const Package package = Package::open(folder.file("newer.pt2")).value();
+  EXPECT_EQ(tools::lost_fields(package, contents.programs[0], Limits()).value(),
+            std::vector<std::string>());
+
+  const CommandResult edited = run_pt2({"edit", folder.file("newer.pt2"), "-o",
+                                        folder.file("edited.pt2"), "--rename-input", "x=image"});
+  EXPECT_EQ(edited.exit_code, 0) << edited.err;
+  EXPECT_TRUE(edited.err.ends_with(
+      "pt2: warning: the new program no longer has all fields of a newer schema: "
+      "InputToParameterSpec.flavour\n"))
+      << edited.err;
+  const std::string changed = run_pt2({"json", folder.file("edited.pt2")}).out;
+  for (const char* kept : {"\"colour\": \"red\"", "\"from_the_future\": {\"x\": [1]}"})
+    EXPECT_NE(changed.find(kept), std::string::npos) << kept;
+}
+
 // A text, a page, a report or a part must not replace its own input: the model would be lost.
 TEST(TextOutput, IsNeverTheFileThatIsRead) {
   namespace fs = std::filesystem;
