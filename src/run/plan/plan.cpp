@@ -39,17 +39,26 @@ bool takes_any_strides(const BoundNode& node) {
   return false;
 }
 
+bool has_recorded_strides(const Graph& graph, ValueId id, const Tensor& tensor) {
+  const TensorMeta* record = graph.value(id).tensor();
+  return record != nullptr &&
+         std::ranges::equal(record->strides, tensor.strides(), [](const SymInt& a, int64_t b) {
+           return !a.is_symbolic() && a.literal() == b;
+         });
+}
+
 // A kernel's result may be row-major where the program's own has another layout: elementwise
 // results have that of their operands. A view to other sizes may then not exist. This function
 // makes the viewed value row-major, for which every view exists. False if it is row-major already,
-// or may not change.
+// may not change, or has the strides that the program records: then PyTorch refuses the view, too.
 bool straighten_viewed(Frame& frame, const BoundNode& node) {
   const ops::OpDef* row = own_row(node);
   if (row == nullptr || row->facts.inverse != ops::Inverse::reshape || !node.batched.empty())
     return false;
   const auto id = Frame::value_id(node.arguments[0]);
   const Tensor* viewed = frame.tensor(node.arguments[0]);
-  if (!id || viewed == nullptr || viewed->is_contiguous() || !frame.may_rearrange(*id))
+  if (!id || viewed == nullptr || viewed->is_contiguous() || !frame.may_rearrange(*id) ||
+      has_recorded_strides(frame.graph(), *id, *viewed))
     return false;
   frame.set(*id, to_row_major(frame, *viewed), false);
   return true;
