@@ -95,7 +95,7 @@ class HigherOrderChecks {
   // Compares the records of operands and inputs, if it is certain which operand an input receives.
   void check_inputs(const HigherOrderRow& row, std::span<const Argument* const> operands,
                     const Graph& nested, const std::string& where) {
-    if (operands.size() != nested.inputs().size()) return;
+    if (operands.size() != nested.inputs().size()) return check_tensors(operands, nested, where);
     for (size_t i = 0; i < operands.size(); ++i) {
       const auto* id = nested.inputs()[i].get_if<ValueId>();
       if (id == nullptr || operands[i]->is<CustomObject>()) continue;
@@ -116,6 +116,25 @@ class HigherOrderChecks {
                                   operand != nullptr ? "none" : "one"));
       }
     }
+  }
+
+  // Settings stand among the operands, so it is unknown which operand an input receives.
+  void check_tensors(std::span<const Argument* const> operands, const Graph& nested,
+                     const std::string& where) {
+    const auto may_be_tensor = [](const Graph& graph, const Argument& argument) {
+      const auto* id = argument.get_if<ValueId>();
+      return id != nullptr && graph.value(*id).kind() == ValueKind::tensor;
+    };
+    const auto given = std::ranges::count_if(
+        operands, [&](const Argument* operand) { return may_be_tensor(graph_, *operand); });
+    const auto taken = std::ranges::count_if(nested.inputs(), [&](const Argument& input) {
+      const auto* id = input.get_if<ValueId>();
+      return id != nullptr && nested.value(*id).tensor() != nullptr;
+    });
+    if (taken > given)
+      findings_.add(Rule::nested_inputs, where,
+                    fmt::format("{} of the graph's inputs are tensors, the node has {} of them",
+                                taken, given));
   }
 
   void check_outputs(const Node& node, const Graph& nested, const std::string& where) {
