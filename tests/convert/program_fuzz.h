@@ -18,6 +18,7 @@
 #include "pt2/save.h"
 #include "pt2/tools/compare.h"
 #include "pt2/verify.h"
+#include "run/copy_of.h"
 
 namespace pt2::test {
 
@@ -52,7 +53,10 @@ class ProgramFuzz {
  private:
   struct Outcome {
     bool loaded = false;
-    Result<std::vector<Value>> results = Error{};
+    std::vector<Result<std::vector<Value>>> calls;  // up to the first that fails
+
+    bool computed() const { return loaded && calls.front().has_value(); }
+    bool failed() const { return !loaded || !calls.back().has_value(); }
   };
 
   static std::span<const std::byte> bytes_of(const std::string& text) {
@@ -78,11 +82,11 @@ class ProgramFuzz {
     const auto shared = std::make_shared<const Package>(*package);
     const Outcome reference = outcome(shared, EngineKind::reference);
     const Outcome planned = outcome(shared, EngineKind::planned);
-    if (reference.results) ++computed_;
+    if (reference.computed()) ++computed_;
     // The passes before a plan rely on recorded metadata. If it contradicts the operators, the plan
     // may fail but must not give other results.
-    const bool may_fail = reference.results && contradicts_operators(findings);
-    if (planned.results || !may_fail) {
+    const bool may_fail = reference.computed() && contradicts_operators(findings);
+    if (!planned.failed() || !may_fail) {
       std::string fault = compared(planned, reference, "planned and reference engine");
       if (!fault.empty()) return fault;
     }
@@ -104,27 +108,45 @@ class ProgramFuzz {
 
   static Outcome outcome(const std::shared_ptr<const Package>& package, EngineKind engine) {
     const auto model = Model::from_package(package, {.limits = program_limits(), .engine = engine});
-    if (!model) return {false, model.error()};
+    if (!model) return {};
     Session session(*model, {.threads = 1});
-    Result<std::vector<Value>> results = Error{};
-    // The second call finds the state that the first one leaves.
-    for (int call = 0; call < 2; ++call) {
-      std::vector<Value> inputs = inputs_of(*model);
-      results = session.run(std::span(inputs));
-      if (!results) break;
+    Outcome out{true, {}};
+    // A call finds the state that the one before leaves. The planned engine records the second call
+    // with inputs of the same sizes and repeats the recording from the third on. The last call has
+    // other sizes where they are dynamic.
+    constexpr int kCalls = 4;
+    for (int call = 0; call < kCalls && (call == 0 || !out.failed()); ++call) {
+      std::vector<Value> inputs = inputs_of(*model, {call, call + 1 == kCalls});
+      auto results = session.run(std::span(inputs));
+      // Results may share memory with the state.
+      if (results) std::ranges::transform(*results, results->begin(), copy_of);
+      out.calls.push_back(std::move(results));
     }
-    return {true, std::move(results)};
+    return out;
   }
 
-  static std::vector<Value> inputs_of(const Model& model) {
+  // What differs between the inputs of two calls.
+  struct Variation {
+    int first = 0;  // the first element of each tensor
+    bool larger = false;
+
+    int64_t size(const SymInt& recorded, int64_t otherwise) const {
+      const int64_t size = recorded.hint().value_or(otherwise);
+      return larger && recorded.is_symbolic() && size < 64 ? size + 1 : size;
+    }
+  };
+
+  static std::vector<Value> inputs_of(const Model& model, const Variation& variation) {
     std::vector<Value> values;
     const Program& program = model.program();
     for (const InputSpec& spec : program.signature.input_specs)
-      if (spec.kind == InputKind::user_input) values.push_back(input_of(program, spec.arg));
+      if (spec.kind == InputKind::user_input)
+        values.push_back(input_of(program, spec.arg, variation));
     return values;
   }
 
-  static Value input_of(const Program& program, const ArgumentSpec& spec) {
+  static Value input_of(const Program& program, const ArgumentSpec& spec,
+                        const Variation& variation) {
     if (spec.is_constant()) {
       auto value = constant_value(spec.value);
       return value ? std::move(*value) : Value();
@@ -132,25 +154,25 @@ class ProgramFuzz {
     const auto id = program.graph.find_value(spec.name);
     if (!id) return {};
     const GraphValue& record = program.graph.value(*id);
-    if (const TensorMeta* meta = record.tensor()) return tensor_of(*meta);
-    if (const auto* number = std::get_if<SymInt>(&record.meta)) return number->hint().value_or(2);
+    if (const TensorMeta* meta = record.tensor()) return tensor_of(*meta, variation);
+    if (const auto* number = std::get_if<SymInt>(&record.meta)) return variation.size(*number, 2);
     if (const auto* number = std::get_if<SymFloat>(&record.meta))
       return number->hint().value_or(0.5);
     if (const auto* flag = std::get_if<SymBool>(&record.meta)) return flag->hint().value_or(true);
     return {};
   }
 
-  static Value tensor_of(const TensorMeta& meta) {
+  static Value tensor_of(const TensorMeta& meta, const Variation& variation) {
     Sizes sizes;
     int64_t elements = 1;
     for (const SymInt& size : meta.sizes) {
-      sizes.push_back(std::clamp<int64_t>(size.hint().value_or(3), 0, 64));
+      sizes.push_back(std::clamp<int64_t>(variation.size(size, 3), 0, 64));
       elements *= std::max<int64_t>(sizes.back(), 1);
       if (elements > 100'000) return {};
     }
     Tensor numbers = Tensor::zeros(Dtype::float64, sizes);
     for (int64_t i = 0; i < numbers.numel(); ++i)
-      numbers.data<double>()[i] = static_cast<double>(i % 3);
+      numbers.data<double>()[i] = static_cast<double>((variation.first + i) % 3);
     Tensor out = Tensor::zeros(meta.dtype.dtype().value_or(Dtype::float32), sizes);
     ops::copy_elements(out, numbers);
     return out;
@@ -162,18 +184,23 @@ class ProgramFuzz {
 
   static std::string compared(const Outcome& found, const Outcome& expected, const char* what) {
     if (found.loaded != expected.loaded) return fmt::format("{}: one of them loads", what);
-    if (found.results.has_value() != expected.results.has_value()) {
-      const Error& error = (found.results ? expected : found).results.error();
-      return is_bound(error) ? "" : fmt::format("{}: one fails: {}", what, error.text());
-    }
-    if (!found.results) return "";
-    if (found.results->size() != expected.results->size())
-      return fmt::format("{}: other counts of results", what);
-    for (size_t i = 0; i < found.results->size(); ++i) {
-      const Comparison difference = compare((*found.results)[i], (*expected.results)[i],
-                                            {.relative = 1e-2, .absolute = 1e-2});
-      if (!difference.equal())
-        return fmt::format("{}: result {}: {}", what, i, difference.difference);
+    for (size_t i = 0; i < std::min(found.calls.size(), expected.calls.size()); ++i) {
+      const auto& results = found.calls[i];
+      const auto& others = expected.calls[i];
+      if (results.has_value() != others.has_value()) {
+        const Error& error = (results ? others : results).error();
+        if (is_bound(error)) return "";
+        return fmt::format("{}, call {}: one fails: {}", what, i, error.text());
+      }
+      if (!results) return "";
+      if (results->size() != others->size())
+        return fmt::format("{}, call {}: other counts of results", what, i);
+      for (size_t k = 0; k < results->size(); ++k) {
+        const Comparison difference =
+            compare((*results)[k], (*others)[k], {.relative = 1e-2, .absolute = 1e-2});
+        if (!difference.equal())
+          return fmt::format("{}, call {}: result {}: {}", what, i, k, difference.difference);
+      }
     }
     return "";
   }
@@ -220,7 +247,7 @@ class ProgramFuzz {
       contents->programs[0].json = program_json(done->program);
       std::string file;
       std::string fault = written(*contents, findings, file);
-      if (fault.empty() && !findings.has_errors() && before.results) {
+      if (fault.empty() && !findings.has_errors() && before.computed()) {
         const auto again = open(file);
         if (!again) continue;
         const Outcome after =

@@ -42,9 +42,11 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
 // session.
 Result<RecordedCall> record_answers(Session& session, const RecordedCall& call);
 
-// Compares `session` with `reference`: replay() of what record_answers() gives for `reference`.
-// Both calls together may hold the memory that one call may hold. Errors: those of `reference`, and
-// `limit` of either.
+// Compares `session` with `reference`: replay() of what record_answers() gives for `reference`. An
+// engine may compute calls with inputs of known sizes otherwise, so `session` runs the call three
+// times, from the same state. All calls together may hold the memory that one call may hold, and
+// compute as much as one call of each session. Errors: those of `reference`, and `limit` of either;
+// a repetition beyond the limits is left out.
 Result<CallReport> replay_beside(Session& session, Session& reference, const RecordedCall& call,
                                  const CompareOptions& options = {});
 
