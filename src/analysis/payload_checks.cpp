@@ -86,13 +86,16 @@ class PayloadChecks {
                   size_t index) {
     const auto id = program_.graph.find_value(spec.arg.name);
     const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
-    // Number 0: schema 1 records nothing about constants.
-    if (meta == nullptr || meta->dtype.number == 0) return;
+    constexpr int64_t kUnknown = 0;  // ScalarType.UNKNOWN
+    const bool is_recorded = meta != nullptr && meta->dtype.number != kUnknown;
+    // Schema 1 records nothing about constants.
+    if (meta == nullptr || (!is_recorded && program_.schema_version.major <= 1)) return;
     const auto dtype = meta->dtype.dtype();
-    if (dtype && !payload.dtype.empty() && payload.dtype != dtype_name(*dtype)) {
+    if ((dtype || !is_recorded) && !payload.dtype.empty() &&
+        (!dtype || payload.dtype != dtype_name(*dtype))) {
       add(Rule::payload_meta_differs, index,
           fmt::format("{} has dtype {} in its payload, {} in the graph", what, payload.dtype,
-                      dtype_name(*dtype)));
+                      dtype ? dtype_name(*dtype) : "UNKNOWN"));
     }
     if (!fit_sizes(payload.sizes, *meta)) {
       add(Rule::payload_meta_differs, index,
