@@ -11,7 +11,7 @@ namespace pt2::tools {
 namespace {
 
 // clang-format off
-constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"compare", "diff"},      {"cmp", "diff"},          {"print", "dis"},
     {"disassemble", "dis"},   {"text", "dis"},          {"assemble", "as"},
     {"show", "info"},         {"summary", "info"},      {"inspect", "info"},
@@ -84,8 +84,8 @@ bool matches(std::string_view name, std::string_view pattern) {
 
 std::string_view verb_that_means(std::string_view word) {
   const auto* found =
-      std::ranges::find(kWords, word, &std::pair<std::string_view, std::string_view>::first);
-  return found == std::end(kWords) ? std::string_view() : found->second;
+      std::ranges::find(kOtherNames, word, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kOtherNames) ? std::string_view() : found->second;
 }
 
 }  // namespace pt2::tools
