@@ -35,6 +35,13 @@ bool copies_elements(const BoundNode& node) {
          (row != nullptr && row->facts.sharing == ops::Sharing::where_strides_allow);
 }
 
+// True if the node may return a view, and elements do not decide which part of an argument it shows
+// (narrow.Tensor).
+bool may_view(const BoundNode& node) {
+  return node.higher_order == nullptr && !node.node->outputs.empty() &&
+         node.op.def->facts.undecomposed != ops::Undecomposed::reads_elements;
+}
+
 // True for row-major tensors with elements. Empty tensors may have sizes that no row-major copy
 // has.
 bool is_recordable(const Value& value) {
@@ -85,7 +92,7 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
     });
     return;
   }
-  bool views = node.higher_order == nullptr && !node.node->outputs.empty();
+  bool views = may_view(node);
   for_each_output([&](ValueId id) {
     const auto* tensor = value_of(id).get_if<Tensor>();
     views = views && tensor != nullptr && tensor->defined() &&
