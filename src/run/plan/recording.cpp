@@ -159,11 +159,11 @@ bool Recording::note_write(const BoundNode& node, const std::vector<Value>& valu
 }
 
 bool Recording::note_copy(const BoundNode& node, const std::vector<Value>& values) {
-  const auto* from_id =
-      node.node->inputs.empty() ? nullptr : node.node->inputs[0].arg.get_if<ValueId>();
+  if (!copies_elements(node)) return false;
+  const auto from_id = Frame::value_id(node.arguments[0]);
   const auto* to_id =
       node.node->outputs.empty() ? nullptr : node.node->outputs[0].get_if<ValueId>();
-  if (!copies_elements(node) || from_id == nullptr || to_id == nullptr) return false;
+  if (!from_id || to_id == nullptr) return false;
   const auto* from = values[static_cast<size_t>(*from_id)].get_if<Tensor>();
   const auto* to = values[static_cast<size_t>(*to_id)].get_if<Tensor>();
   if (from == nullptr || to == nullptr || !to->is_contiguous() || from->numel() != to->numel() ||
