@@ -1,6 +1,7 @@
 #include "run/plan/repeated_node.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "run/plan/layout.h"
@@ -70,7 +71,9 @@ bool put(const Value& from, const Value& to) {
   return std::visit(
       [&](const auto& known) {
         using T = std::decay_t<decltype(known)>;
-        if constexpr (std::equality_comparable<T> && !std::same_as<T, Value::List>)
+        if constexpr (std::same_as<T, double>)  // 0 and -0 are different numbers, too
+          return std::bit_cast<uint64_t>(*from.get_if<T>()) == std::bit_cast<uint64_t>(known);
+        else if constexpr (std::equality_comparable<T> && !std::same_as<T, Value::List>)
           return *from.get_if<T>() == known;
         else
           return false;

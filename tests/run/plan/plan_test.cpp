@@ -465,6 +465,48 @@ TEST(Plan, CallsAreRecordedUnlessTheyDraw) {
   EXPECT_FALSE(random.was_recorded());
 }
 
+// The view of another call may begin elsewhere.
+TEST(Plan, CallsWithViewsThatElementsPlaceAreNotRecorded) {
+  Case graph;
+  const ValueId x = graph.input({6, 2}), place = graph.input({});
+  graph.fill(place, floats({}, {4}));
+  const ValueId start = graph.call(
+      "to.dtype",
+      {self(place), named("dtype", Argument(ScalarType{dtype_info(Dtype::int64).schema_number}))});
+  const ValueId rows = graph.call(
+      "narrow.Tensor", {self(x), named("dim", Argument(int64_t{0})),
+                        named("start", Argument(start)), named("length", Argument(int64_t{2}))});
+  graph.output(graph.call("exp.default", {self(rows)}));
+  graph.check();
+  EXPECT_FALSE(graph.was_recorded());
+}
+
+// A file may have the arguments in any order.
+TEST(Plan, RecordedCopiesAreThoseOfTheNamedArgument) {
+  Case graph;
+  const ValueId x = graph.input({2, 3}), y = graph.input({6});
+  const ValueId turned = graph.call("permute.default", {self(x), named("dims", ints({1, 0}))});
+  const ValueId line = graph.call("reshape_as.default", {other(y), self(turned)});
+  graph.output(graph.call("add.Tensor", {self(line), other(y)}));
+  graph.check();
+  EXPECT_TRUE(graph.was_recorded() && graph.took_others());
+}
+
+// The number is part of later steps: 0 in the recorded call, -0 in the other one.
+TEST(Plan, RecordingsRefuseZerosOfTheOtherSign) {
+  Case graph;
+  const ValueId x = graph.input({}), y = graph.input({3});
+  graph.fill(x, floats({}, {1}));
+  const ValueId less = graph.call("sub.Tensor", {self(x), named("other", Argument(0.75))});
+  const ValueId zero = graph.call("trunc.default", {self(less)});
+  const ValueId number = graph.call("item.default", {self(zero)});
+  graph.record_number(number);
+  graph.output(graph.call("copysign.Scalar", {self(y), other(number)}));
+  graph.check();
+  EXPECT_TRUE(graph.was_recorded());
+  EXPECT_FALSE(graph.took_others());
+}
+
 TEST(Plan, VolumesAreConvolvedSliceBySlice) {
   struct Shape {
     Sizes stride, padding, dilation;
