@@ -428,17 +428,18 @@ class PlannedSession final : public EngineSession {
         if (plan_->changing[i]) given_.push_back(&inputs[i]);
       calls = workspace.recordings.find(given_);
     }
-    // A call that may not compute as much as the recorded one runs in full, up to its limit.
-    if (calls != nullptr && calls->recording != nullptr && calls->work > call.limits.max_work)
-      calls = nullptr;
+    ops::Context context = context_of(call);
     if (calls != nullptr && calls->recording != nullptr) {
-      PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation));
-      count_call(calls->work);
-      if (ran) return copies_of(calls->recording->outputs(), workspace.memory);
-      calls->note_refusal();
+      Executor counting(context, call.limits, call.cancellation);
+      // A call that may not compute as much as the recorded one runs in full, up to its limit.
+      if (counting.count_work(calls->work)) {
+        PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation, &counting));
+        count_call(counting.work());
+        if (ran) return copies_of(calls->recording->outputs(), workspace.memory);
+        calls->note_refusal();
+      }
       calls = nullptr;
     }
-    ops::Context context = context_of(call);
     Executor executor(context, call.limits, call.cancellation);
     if (calls == nullptr || calls->refused || calls->is_large() || calls->calls < 2) {
       auto results = plan_->run(std::move(inputs), call, executor, workspace);
@@ -455,7 +456,7 @@ class PlannedSession final : public EngineSession {
         plan_->run(std::move(inputs), call, executor, workspace, recording.get());
     count_call(executor.work());
     PT2_TRY(std::vector<Value> results, std::move(computed));
-    calls->work = executor.work();
+    calls->work = executor.work() - recording->repeated_work();
     recording->write_back(state);
     calls->refused = !recording->is_usable();
     if (calls->refused) {

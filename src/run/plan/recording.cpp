@@ -189,11 +189,10 @@ void Recording::repeat(const BoundNode& node, const std::vector<Value>& values,
   if (!usable_) return;
   repeats_nodes_ = true;
   repeated_work_ += work;
+  limits_ = executor.limits();
   account_limit_ =
       MemoryAccount::current() == nullptr ? account_limit_ : MemoryAccount::current()->limit();
-  add([node = *std::move(repeated), caller = caller_] {
-    return node.run(caller->cancellation, caller->counting);
-  });
+  add([node = *std::move(repeated), counting = counting_] { return node.run(**counting); });
 }
 
 Tensor Recording::add_input(const Tensor& tensor, bool is_state) {
@@ -242,8 +241,10 @@ Result<bool> Recording::run(std::span<const Value* const> inputs, const Cancella
                             Executor* counting) const {
   PT2_TRY_VOID(cancellation.check());
   std::optional<MemoryAccount::Scope> account;
+  ops::Context context;
+  std::optional<Executor> own;
   if (repeats_nodes_) {
-    *caller_ = {cancellation, counting};
+    *counting_ = counting != nullptr ? counting : &own.emplace(context, limits_, cancellation);
     if (MemoryAccount::current() == nullptr)
       account.emplace(std::make_shared<MemoryAccount>(account_limit_));
   }

@@ -84,8 +84,8 @@ class Recording {
   void add_output(const Value& value);
 
   // Computes with the elements of other inputs of the same sizes. False if the kernels do not
-  // handle these elements: the call must then run in full. Error `cancelled`. `counting`, unless
-  // null, counts the work and rounds of repeated nodes.
+  // handle these elements: the call must then run in full. Error `cancelled`. `counting` counts the
+  // work and rounds of repeated nodes. If it is null, they have the limits of the recorded call.
   Result<bool> run(std::span<const Value* const> inputs, const Cancellation& cancellation,
                    Executor* counting = nullptr) const;
 
@@ -122,13 +122,10 @@ class Recording {
   size_t dropped_ = 0;  // launches that need not run again
   bool repeats_nodes_ = false;
   uint64_t repeated_work_ = 0;
+  Limits limits_;  // of the recorded call
   uint64_t account_limit_ = Limits{}.max_tensor_bytes;
-  // What the running call gives its repeated nodes.
-  struct Caller {
-    Cancellation cancellation;
-    Executor* counting = nullptr;
-  };
-  std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
+  // Counts for the running call's repeated nodes.
+  std::shared_ptr<Executor*> counting_ = std::make_shared<Executor*>(nullptr);
 };
 
 // For calls with inputs of the same sizes: their number, and the recording of one of them.
@@ -138,7 +135,7 @@ struct RecordedCalls {
   uint64_t last_call = 0;
   uint64_t refusals = 0;  // by the recording
   bool refused = false;
-  // The work of one such call (Limits::max_work); that of a nested graph is without repeated nodes.
+  // The work of one such call (Limits::max_work) without repeated nodes.
   uint64_t work = 0;
   uint64_t bytes = 0;  // most memory that the last full call used at once
   std::unique_ptr<const Recording> recording;

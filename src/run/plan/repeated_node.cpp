@@ -109,7 +109,6 @@ std::optional<RepeatedNode> RepeatedNode::of(const BoundNode& node,
   const bool writes = may_write_again(node);
   RepeatedNode out;
   out.node_ = &node;
-  out.limits_ = executor.limits();
   out.nested_ = executor.nested();
   auto arguments = Executor::arguments_of(node, values);
   if (!arguments) return std::nullopt;
@@ -124,14 +123,15 @@ std::optional<RepeatedNode> RepeatedNode::of(const BoundNode& node,
   return out;
 }
 
-bool RepeatedNode::run(const Cancellation& cancellation, Executor* counting) const {
+bool RepeatedNode::run(Executor& counting) const {
   ops::Context context;
-  context.max_tensor_bytes = limits_.max_tensor_bytes;
-  Executor executor(context, counting == nullptr ? limits_ : counting->limits(), cancellation);
+  context.max_tensor_bytes = counting.limits().max_tensor_bytes;
+  Executor executor(context, counting.limits(), counting.cancellation());
   executor.run_nested_by(nested_);
-  if (counting != nullptr) executor.count_from(*counting);
+  executor.count_from(counting);
+  if (!executor.count_work(Executor::kNodeWork)) return false;
   const auto results = executor.compute_with(*node_, arguments_);
-  if (counting != nullptr) counting->count_from(executor);
+  counting.count_from(executor);
   if (!results || results->size() < results_.size()) return false;
   for (size_t i = 0; i < results_.size(); ++i)
     if (!put((*results)[i], results_[i])) return false;

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "run/cancellation.h"
 #include "run/reference/executor.h"
 
 namespace pt2::run {
@@ -21,15 +20,14 @@ bool may_write_again(const BoundNode& node);
 class RepeatedNode {
  public:
   // Takes a node that may_repeat() or may_write_again(). `values` has its arguments and results.
-  // Nothing (nullopt) if a result cannot be copied to its recorded place. The executor's limits
-  // hold for later calls, too.
+  // Nothing (nullopt) if a result cannot be copied to its recorded place.
   static std::optional<RepeatedNode> of(const BoundNode& node, const std::vector<Value>& values,
                                         const Executor& executor);
 
   // Writes the results to their recorded places, unless the node writes there itself. False if
   // tensors have other sizes or if other values differ, for which later launches were not made.
-  // False also for errors. `counting`, unless null, counts the node's work and rounds.
-  bool run(const Cancellation& cancellation, Executor* counting) const;
+  // False also for errors. `counting` counts the node's work and rounds, up to its limits.
+  bool run(Executor& counting) const;
 
   // Bytes of the results.
   uint64_t bytes() const;
@@ -38,7 +36,6 @@ class RepeatedNode {
   const BoundNode* node_ = nullptr;
   std::vector<Value> arguments_;  // of the operator
   std::vector<Value> results_;    // one for each output of the node
-  Limits limits_;
   std::shared_ptr<const NestedGraphs> nested_;
 };
 
