@@ -52,12 +52,17 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   // Steps check for cancellation, but a body may have no steps.
   PT2_TRY_VOID(executor.check_cancellation());
   if (inputs.size() != plan.given.size()) return executor.run(graph, std::move(inputs));
-  // Known inputs are the same in every round, so only the others are looked up.
+  // Known inputs are the same in every round, so only the others are looked up. The call may bring
+  // a copy of a known one in another layout, which a recording would outlive.
   std::vector<const Value*> given;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (plan.given[i]) given.push_back(&inputs[i]);
-  RecordedCalls* calls =
-      workspace_.nested_recordings(plan_.identity, plan).find(given, kMostCopied);
+    if (plan.given[i])
+      given.push_back(&inputs[i]);
+    else if (!plan.known[i].is_none())
+      inputs[i] = plan.known[i];
+  RecordedCalls* calls = nullptr;
+  if (!plan.looks_at_strides)
+    calls = workspace_.nested_recordings(plan_.identity, plan).find(given, kMostCopied);
   if (calls != nullptr && calls->recording != nullptr) {
     PT2_TRY_VOID(executor.count_work(calls->work));
     PT2_TRY(const bool ran, calls->recording->run(given, executor.cancellation(), &executor));

@@ -200,7 +200,7 @@ class PlannedEngine final : public Engine {
   int available_threads() const { return available_threads_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
   // True if calls differ only in their inputs and perhaps in state.
-  bool may_record() const { return may_record_; }
+  bool may_record() const { return may_record_ && !plan_->looks_at_strides; }
   bool has_state() const { return has_state_; }
 
   // Returns a plan that assumes nothing about the weights marked in `replaced`. Error `limit` if

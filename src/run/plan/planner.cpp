@@ -627,8 +627,9 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     const bool is_value = graph.graph->inputs()[i].is<ValueId>();
     plan.given.push_back(is_value && weights[i].is_none());
     plan.changing.push_back(is_value && (weights[i].is_none() || !known[i]));
+    plan.known.push_back(known[i] ? weights[i] : Value());
   }
-  const bool keeps_strides = std::ranges::any_of(graph.nodes, [](const BoundNode& node) {
+  plan.looks_at_strides = std::ranges::any_of(graph.nodes, [](const BoundNode& node) {
     return node.op && node.op.def->facts.looks_at_strides;
   });
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
@@ -640,7 +641,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
       constants[static_cast<size_t>(*id)] = weights[i];
   // The first folding skips nodes that dequantize weights. The second one skips only those whose
   // quantized weights a product reads directly.
-  const bool plans = is_plain && !keeps_strides;
+  const bool plans = is_plain && !plan.looks_at_strides;
   const WeightBytes bytes = count_bytes(weights);
   NodeSet folded;
   fold_constants(

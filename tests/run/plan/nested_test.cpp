@@ -111,6 +111,109 @@ TEST(PlanNested, RoundsAreLimited) {
   }
 }
 
+// In repeated calls, too, all loops together have the limit of one call.
+TEST(PlanNested, RoundsOfRepeatedCallsAreLimited) {
+  GraphMaker maker;
+  const ValueId count = maker.input("count"), x = maker.input("x"), weight = maker.input("weight"),
+                limit = maker.input("limit");
+  ValueId last = x;
+  for (int loop = 0; loop < 2; ++loop) {
+    const SubgraphId condition = maker.graph.add_subgraph(is_below());
+    const SubgraphId body = maker.graph.add_subgraph(turned());
+    last = maker.calls("torch.ops.higher_order.while_loop",
+                       {named("", condition), named("", body), named("", tensors({count, last})),
+                        named("", tensors({weight, limit}))},
+                       2)[1];
+  }
+  maker.graph.set_outputs({Argument(last)});
+  const Loop loop;
+  const auto bound = bind_graph(maker.graph).value();
+  const auto plan = make_plan(*bound, loop.weights, {true, true, true, true});
+  Limits limits;
+  limits.max_loop_rounds = 10;
+  ops::Context context;
+  Executor executor(context, limits);
+  Workspace workspace(1);
+  Recording recording(maker.graph, 0, false);
+  ASSERT_TRUE(plan->run(loop.inputs(1, 3, 2), {}, executor, workspace, &recording));
+  ASSERT_TRUE(recording.is_usable());
+  for (const float rounds : {4.0f, 8.0f, 5.0f}) {
+    const std::vector<Value> inputs = loop.inputs(1, rounds, 2);
+    const std::vector<const Value*> given{&inputs[0], &inputs[1], &inputs[3]};
+    EXPECT_EQ(recording.run(given, {}).value(), rounds < 8) << rounds;
+  }
+}
+
+// Elements of all rounds share a storage, of which as_strided sees any part.
+TEST(PlanNested, RoundsThatSeeTheWholeStorageAreNotRecorded) {
+  GraphMaker body;
+  body.graph.set_outputs(
+      {Argument(body.call("torch.ops.aten.as_strided.default",
+                          {named("self", body.input("element")), named("size", ints({3})),
+                           named("stride", ints({1})), named("storage_offset", int64_t{1})}))});
+  GraphMaker maker;
+  const ValueId xs = maker.input("xs");
+  const SubgraphId nested = maker.graph.add_subgraph(std::move(body.graph));
+  const auto results =
+      maker.calls("torch.ops.higher_order.map_impl",
+                  {named("", nested), named("", tensors({xs})), named("", tensors({}))}, 1);
+  maker.graph.set_outputs({Argument(results[0])});
+  const auto bound = bind_graph(maker.graph).value();
+  const auto plan = make_plan(*bound, std::vector<Value>(1), {true});
+  ASSERT_EQ(plan->nested.size(), 1U);
+  const std::vector<Value> inputs{Value(floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}))};
+  Workspace workspace(1);
+  ops::Context context;
+  Executor executor(context);
+  const auto found = plan->run(inputs, {}, executor, workspace).value();
+  EXPECT_EQ(elements(found[0]), (std::vector<float>{2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4}));
+}
+
+// A step may copy a weight to another layout. The copy does not outlive its call, but recorded
+// rounds do.
+TEST(PlanNested, RecordedRoundsReadTheWeightItself) {
+  GraphMaker body;
+  const ValueId element = body.input("element"), factor = body.input("factor");
+  body.graph.set_outputs({Argument(
+      body.call("torch.ops.aten.mul.Tensor", {named("self", element), named("other", factor)}))});
+  GraphMaker maker;
+  const ValueId x = maker.input("x"), kernel = maker.input("kernel"), image = maker.input("image"),
+                xs = maker.input("xs");
+  const ValueId channels_last =
+      maker.call("torch.ops.aten.conv2d.default", {named("input", x), named("weight", kernel)});
+  const ValueId joined =
+      maker.call("torch.ops.aten.cat.default",
+                 {named("tensors", tensors({channels_last, image})), named("dim", int64_t{1})});
+  const SubgraphId nested = maker.graph.add_subgraph(std::move(body.graph));
+  const auto products =
+      maker.calls("torch.ops.higher_order.map_impl",
+                  {named("", nested), named("", tensors({xs})), named("", tensors({image}))}, 1);
+  maker.graph.set_outputs({Argument(products[0]), Argument(joined)});
+  std::vector<float> many(32);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i);
+  const std::vector<Value> inputs{Value(floats({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})),
+                                  Value(floats({2, 2, 1, 1}, {1, 2, 3, 4})),
+                                  Value(floats({1, 2, 2, 2}, {8, 7, 6, 5, 4, 3, 2, 1})),
+                                  Value(floats({4, 1, 2, 2, 2}, many))};
+  const std::vector<Value> weights{Value(), inputs[1], inputs[2], Value()};
+  const auto bound = bind_graph(maker.graph).value();
+  const auto plan = make_plan(*bound, weights, {true, true, true, true});
+  const auto expected = execute(maker.graph, inputs).value();
+  Workspace workspace(1);
+  std::vector<Tensor> taken;
+  for (int call = 0; call < 2; ++call) {
+    ops::Context context;
+    Executor executor(context);
+    const auto found = plan->run(inputs, {}, executor, workspace).value();
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(elements(found[i]), elements(expected[i]));
+    // Takes the memory that the call no longer needs.
+    for (int i = 0; i < 16; ++i) {
+      taken.push_back(workspace.memory.tensor(Dtype::float32, {8}));
+      std::fill_n(taken.back().data<float>(), 8, -1.0f);
+    }
+  }
+}
+
 // The memory that a program's recorded rounds hold is bounded, however many bodies it has.
 TEST(PlanNested, RoundsThatAreKeptHoldLittle) {
   Workspace workspace(1);
