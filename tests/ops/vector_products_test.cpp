@@ -1,4 +1,5 @@
-// Matrix-vector products with any strides, compared with plain loops; products with packed weights.
+// Matrix-vector products with any strides, compared with plain loops; products with packed weights;
+// products of several operands in a given order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -252,6 +253,21 @@ TEST(Bilinear, OfComplexNumbersAndLargeIntegersIsExact) {
   EXPECT_EQ(elements_of<int64_t>(sum(Tensor::of<int64_t>({1, 1}, {large}),
                                      Tensor::of<int64_t>({1, 1, 1}, {1}), one)),
             std::vector<int64_t>{large});
+}
+
+TEST(Einsum, MultipliesInTheOrderOfItsPath) {
+  const Tensor large = Tensor::of<float>({1}, {0x1p100F}),
+               small = Tensor::of<float>({1}, {0x1p-100F});
+  const auto product = [&](const Sizes& path) {
+    return apply(aten<"einsum.default">,
+                 {std::string("i,i,i->i"), Tensors{large, large, small}, path});
+  };
+  // Left to right the first product overflows.
+  EXPECT_EQ(elements_of<double>(product({0, 1, 0, 1}).value()), std::vector{kInfinity});
+  EXPECT_EQ(elements_of<double>(product({2, 1, 1, 0}).value()), std::vector{0x1p100});
+  for (const Sizes& path : {Sizes{}, Sizes{0, 1}, Sizes{0, 3, 0, 1}, Sizes{1, 1, 0, 1},
+                            Sizes{-1, 0, 0, 1}, Sizes{0, 1, 0, 2}})
+    EXPECT_FALSE(product(path));
 }
 
 }  // namespace

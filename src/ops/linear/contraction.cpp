@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "ops/compose.h"
 #include "ops/linear/matmul.h"
@@ -249,9 +250,50 @@ Result<void> check_label_sizes(const Tensors& aligned) {
   return {};
 }
 
+Result<void> check_path(const Sizes& path, size_t operands) {
+  const size_t expected = operands == 1 ? 1 : 2 * (operands - 1);
+  if (path.size() != expected)
+    return operator_error("path: found " + std::to_string(path.size()) + " numbers, expected " +
+                          std::to_string(expected));
+  auto left = static_cast<int64_t>(operands);
+  for (size_t i = 0; i + 1 < path.size(); i += 2, --left) {
+    const auto [first, second] = std::minmax({path[i], path[i + 1]});
+    if (first < 0 || second >= left || first == second)
+      return operator_error("path: found operands " + std::to_string(path[i]) + " and " +
+                            std::to_string(path[i + 1]) + ", expected two different ones of " +
+                            std::to_string(left));
+  }
+  return {};
+}
+
+// Multiplies two operands at a time until one is left: from left to right, or those that `path`
+// names by their positions among the ones that are left. There a product becomes the last operand
+// (ATen/native/Linear.cpp einsum).
+Result<Tensor> contract(Emitter& e, Tensors operands, const Positions& positions,
+                        const std::optional<Sizes>& path) {
+  for (size_t at = 0; operands.size() > 1; at += 2) {
+    int64_t first = 0;
+    int64_t second = 1;
+    if (path) std::tie(first, second) = std::minmax({(*path)[at], (*path)[at + 1]});
+    const Tensor left = operands[static_cast<size_t>(first)];
+    const Tensor right = operands[static_cast<size_t>(second)];
+    operands.erase(operands.begin() + second);
+    operands.erase(operands.begin() + first);
+    // Sums over a label as soon as no other operand has it.
+    std::vector<bool> summed(static_cast<size_t>(positions.rank), false);
+    for (int64_t dim = positions.output_rank; dim < positions.rank; ++dim)
+      summed[static_cast<size_t>(dim)] = std::ranges::all_of(
+          operands, [dim](const Tensor& other) { return other.size(dim) == 1; });
+    PT2_TRY(Tensor product, multiply_pair(e, left, right, summed));
+    operands.insert(path ? operands.end() : operands.begin(), std::move(product));
+  }
+  return operands[0];
+}
+
 Result<Tensor> einsum(Emitter& e, const std::string& text, const Tensors& tensors,
-                      const std::optional<Sizes>&) {
+                      const std::optional<Sizes>& path) {
   if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
+  if (path) PT2_TRY_VOID(check_path(*path, tensors.size()));
   PT2_TRY(const Equation equation, parse_equation(text, tensors));
   PT2_TRY(const Positions positions, label_positions(equation));
   Tensors aligned;
@@ -261,20 +303,11 @@ Result<Tensor> einsum(Emitter& e, const std::string& text, const Tensors& tensor
     aligned.push_back(std::move(tensor));
   }
   PT2_TRY_VOID(check_label_sizes(aligned));
-  Tensor result = aligned[0];
-  for (size_t i = 1; i < aligned.size(); ++i) {
-    // Sums over a label as soon as no later operand has it.
-    std::vector<bool> summed(static_cast<size_t>(positions.rank), false);
-    for (int64_t dim = positions.output_rank; dim < positions.rank; ++dim)
-      summed[static_cast<size_t>(dim)] =
-          std::all_of(aligned.begin() + static_cast<int64_t>(i) + 1, aligned.end(),
-                      [dim](const Tensor& later) { return later.size(dim) == 1; });
-    PT2_TRY(result, multiply_pair(e, result, aligned[i], summed));
-  }
+  PT2_TRY(const Tensor result, contract(e, std::move(aligned), positions, path));
   Sizes left;
   for (int64_t dim = positions.output_rank; dim < positions.rank; ++dim) left.push_back(dim);
   if (left.empty()) return result;
-  if (product_of(result, left) == 1 && aligned.size() > 1)
+  if (product_of(result, left) == 1 && tensors.size() > 1)
     return e(aten<"squeeze.dims">, {result, left});
   return e(aten<"sum.dim_IntList">, {result, left});
 }
