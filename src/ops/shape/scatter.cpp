@@ -196,23 +196,37 @@ Result<Reduction> parse_reduction(std::string_view text) {
                         "', expected sum, prod, mean, amax or amin");
 }
 
-template <class C>
-C combine(Reduction reduction, C a, C b) {
-  using U = std::conditional_t<std::is_same_v<C, int64_t>, uint64_t, C>;
+// Calls f<reduction>(), so that the loop over elements does not ask which reduction it is. Means
+// are divided after they were summed.
+template <class F>
+decltype(auto) with_reduction(Reduction reduction, F&& f) {
   switch (reduction) {
     case Reduction::sum:
     case Reduction::mean:
-      return static_cast<C>(static_cast<U>(a) + static_cast<U>(b));
+      break;
     case Reduction::product:
-      return static_cast<C>(static_cast<U>(a) * static_cast<U>(b));
+      return f.template operator()<Reduction::product>();
     case Reduction::maximum:
-      if constexpr (!std::is_same_v<C, Complex>) return a != a || a > b ? a : b;
-      return a;
+      return f.template operator()<Reduction::maximum>();
     case Reduction::minimum:
-      if constexpr (!std::is_same_v<C, Complex>) return a != a || a < b ? a : b;
-      return a;
+      return f.template operator()<Reduction::minimum>();
   }
-  return a;
+  return f.template operator()<Reduction::sum>();
+}
+
+template <Reduction kReduction, class C>
+C combine(C a, C b) {
+  using U = std::conditional_t<std::is_same_v<C, int64_t>, uint64_t, C>;
+  if constexpr (kReduction == Reduction::product)
+    return static_cast<C>(static_cast<U>(a) * static_cast<U>(b));
+  else if constexpr (kReduction == Reduction::sum)
+    return static_cast<C>(static_cast<U>(a) + static_cast<U>(b));
+  else if constexpr (std::is_same_v<C, Complex>)
+    return a;  // refused before
+  else if constexpr (kReduction == Reduction::maximum)
+    return a != a || a > b ? a : b;
+  else
+    return a != a || a < b ? a : b;
 }
 
 template <class C>
@@ -260,14 +274,11 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
       PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t, int64_t offset, int64_t count) {
         std::fill_n(total + offset, count, neutral<C>(reduction));
       }));
-    const bool adds = reduction == Reduction::sum || reduction == Reduction::mean;
-    PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
-      C* place = total + offset;
-      if (adds)
-        for (int64_t j = 0; j < count; ++j)
-          place[j] = combine(Reduction::sum, place[j], value[i + j]);
-      else
-        for (int64_t j = 0; j < count; ++j) place[j] = combine(reduction, place[j], value[i + j]);
+    PT2_TRY_VOID(with_reduction(reduction, [&]<Reduction kReduction>() {
+      return for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+        C* place = total + offset;
+        for (int64_t j = 0; j < count; ++j) place[j] = combine<kReduction>(place[j], value[i + j]);
+      });
     }));
     if (reduction == Reduction::mean) {
       // The sum must wrap around in the dtype of the result before the division.
