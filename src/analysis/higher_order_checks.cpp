@@ -121,12 +121,10 @@ class HigherOrderChecks {
   // Settings stand among the operands, so it is unknown which operand an input receives.
   void check_tensors(std::span<const Argument* const> operands, const Graph& nested,
                      const std::string& where) {
-    const auto may_be_tensor = [](const Graph& graph, const Argument& argument) {
-      const auto* id = argument.get_if<ValueId>();
-      return id != nullptr && graph.value(*id).kind() == ValueKind::tensor;
-    };
-    const auto given = std::ranges::count_if(
-        operands, [&](const Argument* operand) { return may_be_tensor(graph_, *operand); });
+    const auto given = std::ranges::count_if(operands, [&](const Argument* operand) {
+      const auto* id = operand->get_if<ValueId>();
+      return id != nullptr && graph_.value(*id).kind() == ValueKind::tensor;
+    });
     const auto taken = std::ranges::count_if(nested.inputs(), [&](const Argument& input) {
       const auto* id = input.get_if<ValueId>();
       return id != nullptr && nested.value(*id).tensor() != nullptr;

@@ -86,16 +86,17 @@ class PayloadChecks {
                   size_t index) {
     const auto id = program_.graph.find_value(spec.arg.name);
     const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
-    constexpr int64_t kUnknown = 0;  // ScalarType.UNKNOWN
-    const bool is_recorded = meta != nullptr && meta->dtype.number != kUnknown;
+    if (meta == nullptr) return;
+    const bool is_unknown = meta->dtype.number == 0;  // ScalarType.UNKNOWN
     // Schema 1 records nothing about constants.
-    if (meta == nullptr || (!is_recorded && program_.schema_version.major <= 1)) return;
+    if (is_unknown && program_.schema_version.major <= 1) return;
+    // A number that no known dtype has may be the payload's: a newer schema has more of them.
     const auto dtype = meta->dtype.dtype();
-    if ((dtype || !is_recorded) && !payload.dtype.empty() &&
-        (!dtype || payload.dtype != dtype_name(*dtype))) {
+    const std::string_view recorded = is_unknown ? "UNKNOWN" : dtype ? dtype_name(*dtype) : "";
+    if (!recorded.empty() && !payload.dtype.empty() && payload.dtype != recorded) {
       add(Rule::payload_meta_differs, index,
           fmt::format("{} has dtype {} in its payload, {} in the graph", what, payload.dtype,
-                      dtype ? dtype_name(*dtype) : "UNKNOWN"));
+                      recorded));
     }
     if (!fit_sizes(payload.sizes, *meta)) {
       add(Rule::payload_meta_differs, index,
