@@ -375,19 +375,22 @@ TEST(Plan, CallsThatCopyMoreThanTheyComputeAreNotRecorded) {
   }
 }
 
-// Two results of 12 MB, of which the plan folds one.
-TEST(Plan, RecordingsRepeatNoStepOfWeightsAlone) {
-  Case graph;
-  const ValueId x = graph.input({50}), weight = graph.weight({1});
+// Adds the largest elements of two results that depend on a weight alone. They have 12 MB each; the
+// plan folds one.
+ValueId add_large_values(Case& graph, ValueId sum) {
   const ValueId many =
-      graph.call("expand.default", {self(weight), named("size", ints({3000, 1000}))});
-  ValueId sum = x;
+      graph.call("expand.default", {self(graph.weight({1})), named("size", ints({3000, 1000}))});
   for (const char* const target : {"sin.default", "exp.default"}) {
     const ValueId made = graph.call(target, {self(many)});
     const ValueId largest = graph.call("amax.default", {self(made)});
     sum = graph.call("add.Tensor", {self(sum), other(largest)});
   }
-  graph.output(sum);
+  return sum;
+}
+
+TEST(Plan, RecordingsRepeatNoStepOfWeightsAlone) {
+  Case graph;
+  graph.output(add_large_values(graph, graph.input({50})));
   graph.check();
   EXPECT_EQ(std::ranges::count(graph.kernels(), "reference"), 0);
   EXPECT_TRUE(graph.took_others());
@@ -397,17 +400,10 @@ TEST(Plan, RecordingsRepeatNoStepOfWeightsAlone) {
 // The results of such a step would fit where a value lay that the call no longer needs.
 TEST(Plan, RepeatedLaunchesWriteToNoResultOfWeightsAlone) {
   Case graph;
-  const ValueId x = graph.input({4, 4}), weight = graph.weight({1});
+  const ValueId x = graph.input({4, 4});
   const ValueId released = graph.call("exp.default", {self(x)});
-  ValueId sum = graph.call("mm.default", {self(released), named("mat2", Argument(released))});
-  const ValueId many =
-      graph.call("expand.default", {self(weight), named("size", ints({3000, 1000}))});
-  for (const char* const target : {"sin.default", "exp.default"}) {
-    const ValueId made = graph.call(target, {self(many)});
-    const ValueId largest = graph.call("amax.default", {self(made)});
-    sum = graph.call("add.Tensor", {self(sum), other(largest)});
-  }
-  graph.output(sum);
+  graph.output(add_large_values(
+      graph, graph.call("mm.default", {self(released), named("mat2", Argument(released))})));
   graph.check();
   EXPECT_EQ(std::ranges::count(graph.kernels(), "reference"), 0);
   EXPECT_TRUE(graph.took_others());
