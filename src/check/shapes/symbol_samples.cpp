@@ -103,7 +103,7 @@ class Search {
       std::seed_seq seed(lasting_names_[i].begin(), lasting_names_[i].end());
       random_[i].seed(seed);
       random_[i].discard(round * kDrawsOfARound);
-      draw(symbol, round % kStyles);
+      draw(symbol, round == kNeighbours ? kStyles : round % kStyles);
     }
     return bindings_;
   }
@@ -125,6 +125,9 @@ class Search {
 
  private:
   static constexpr uint32_t kStyles = 4;
+  // The round that draws neighbours of the hints: no divisor has both as multiples, so that a
+  // quotient rounded up and one rounded down differ.
+  static constexpr uint32_t kNeighbours = 3;
   static constexpr size_t kMaxRepairs = 64;
   static constexpr size_t kDrawsOfARound = 3 * kMaxRepairs;
   // Budget in judgements: twice what the assignments of a survey need, plus a constant for small
@@ -150,6 +153,8 @@ class Search {
     if (style == 1) value = (low + 23) / 24 * 24 + 24 * below(symbol, 8);
     if (style == 2 && std::abs(example) < kFar) value = example * (1 + below(symbol, 6));
     if (style == 3 && std::abs(example) < kFar) value = example + below(symbol, 8);
+    if (style == kStyles && std::abs(example) < kFar)
+      value = range.max && *range.max <= example ? example - 1 : example + 1;
     value = std::min(value, range.max.value_or(kFar));
     bindings_.bind(symbol, std::max(value, range.min.value_or(0)));
   }
