@@ -516,17 +516,19 @@ Result<Tensor> narrow_formula(Emitter& e, const Tensor& self, int64_t dim, int64
   const int64_t first = start < 0 ? start + self.size(at) : start;
   return e(aten<"slice.Tensor">, {self, at, first, first + length});
 }
+// ATen/native/TensorShape.cpp chunk.
 Result<Tensors> chunk(Emitter& e, const Tensor& self, int64_t chunks, int64_t dim) {
   if (chunks <= 0)
     return operator_error("found " + std::to_string(chunks) + " chunks, expected 1 or more");
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   const int64_t size = self.size(at);
-  if (size == 0) PT2_TRY_VOID(check_pieces(chunks, self.dim()));
-  Sizes sizes(static_cast<size_t>(size == 0 ? chunks : 0), 0);
-  const int64_t length = size / chunks + (size % chunks != 0 ? 1 : 0);
-  if (size > 0) PT2_TRY_VOID(check_pieces(size / length, self.dim()));
-  for (int64_t rest = size; rest > 0; rest -= length) sizes.push_back(std::min(rest, length));
-  return e.pieces(aten<"split_with_sizes.default">, {self, sizes, at});
+  // The length of the pieces suffices for a size that is not fixed. It would not say how many
+  // pieces no elements give.
+  if (size > 0)
+    return e.pieces(aten<"split.Tensor">, {self, size / chunks + (size % chunks != 0 ? 1 : 0), at});
+  PT2_TRY_VOID(check_pieces(chunks, self.dim()));
+  return e.pieces(aten<"split_with_sizes.default">,
+                  {self, Sizes(static_cast<size_t>(chunks), 0), at});
 }
 // The first size % sections pieces have one element more.
 Result<Tensors> tensor_split(Emitter& e, const Tensor& self, int64_t sections, int64_t dim) {
