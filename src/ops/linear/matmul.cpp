@@ -455,9 +455,11 @@ Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
 // The rows of all matrices of a batch as one matrix.
 Result<Tensor> as_matrix(Emitter& e, const Tensor& tensor) {
   if (tensor.dim() == 2) return tensor;
-  const int64_t columns = tensor.size(tensor.dim() - 1);
-  return e(aten<"reshape.default">,
-           {tensor, Sizes{columns == 0 ? 0 : tensor.numel() / columns, columns}});
+  int64_t rows = 1;
+  for (int64_t dim = 0; dim + 1 < tensor.dim(); ++dim) {
+    PT2_TRY(rows, multiply_add(rows, tensor.size(dim)));
+  }
+  return e(aten<"reshape.default">, {tensor, Sizes{rows, tensor.size(tensor.dim() - 1)}});
 }
 
 Result<Tensor> linear_formula(Emitter& e, const Tensor& input, const Tensor& weight,
