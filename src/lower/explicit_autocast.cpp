@@ -2,14 +2,19 @@
 // its trace, which casts nothing. The recorded dtypes are corrected for casts and for the nodes
 // that follow.
 #include <algorithm>
+#include <map>
 #include <unordered_set>
+#include <utility>
 
+#include "check/shapes/abstract_value.h"
 #include "check/shapes/proven_dtypes.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "lower/arguments.h"
 #include "lower/autocast.h"
+#include "lower/decompose/decompose.h"
+#include "lower/decompose/rewriter.h"
 #include "lower/forms.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
@@ -22,7 +27,11 @@ using Region = std::optional<Dtype>;
 
 class Caster {
  public:
-  Caster(NodeBudget& budget, SymbolBindings hints) : budget_(budget), hints_(std::move(hints)) {}
+  Caster(const Program& program, Pipeline& pipeline)
+      : program_(program),
+        budget_(pipeline.budget),
+        writer_(*program.expressions, pipeline.spelling),
+        hints_(check::hint_bindings(placed_graphs(program))) {}
 
   void visit(Graph& graph, Region around) {
     Changed changed;
@@ -57,6 +66,7 @@ class Caster {
           if (result.failures.empty()) visit_nested(graph, id, nested, inside, changed);
         });
       if (kind == AutocastSwitch::calls) switch_off(graph, id);
+      if (kind == AutocastSwitch::none && inside && replace(graph, id, *inside, changed)) continue;
       const bool is_cast = kind == AutocastSwitch::none && inside && cast(graph, id, inside);
       if (!result.failures.empty()) return;
       if (is_cast || takes(graph, id, changed)) record_results(graph, id, changed);
@@ -156,6 +166,47 @@ class Caster {
     result.changed = true;
   }
 
+  // Replaces a composed operator by its steps and their casts, if these give results of other
+  // dtypes. True if it is replaced.
+  bool replace(Graph& graph, NodeId id, Dtype region, Changed& changed) {
+    const ops::Operator op = ops::find_operator(graph.node(id).target);
+    if (!op || !ops::is_cast_in_steps(op)) return false;
+    auto operands =
+        check::abstract_arguments(graph, graph.node(id), op.signature(), check::by_record(hints_));
+    if (!operands)
+      operands = check::abstract_arguments(graph, graph.node(id), op.signature(),
+                                           check::abstract_value_of_ones);
+    if (!operands || !ops::casts_change_dtypes(op, region, *operands)) return false;
+    if (choices_.empty()) choices_ = symbol_choices(program_);
+    std::vector<std::pair<ValueId, ScalarType>> recorded;
+    for (const Argument& output : graph.node(id).outputs)
+      for_each_value(output, [&](ValueId value) {
+        if (const TensorMeta* meta = graph.value(value).tensor())
+          recorded.emplace_back(value, meta->dtype);
+      });
+    const auto expands = [](const ops::Operator&) { return false; };
+    auto done = NodeRewriter(graph, id, op, budget_, writer_, state_of(graph), region)
+                    .run(choices_, expands);
+    if (!done) {
+      fail(graph, id, done.error().message, done.error().code);
+      return false;
+    }
+    for (const auto& [value, dtype] : recorded)
+      if (graph.value(value).tensor()->dtype != dtype) changed.insert(value);
+    result.changed = true;
+    return true;
+  }
+
+  GraphState& state_of(const Graph& graph) {
+    auto [entry, is_new] = states_.try_emplace(&graph);
+    GraphState& state = entry->second;
+    if (!is_new) return state;
+    state.is_nested = &graph != &program_.graph;
+    for (const NodeId id : graph.nodes())
+      if (const auto& name = graph.node(id).name) state.node_names.emplace(*name, 1);
+    return state;
+  }
+
   // Inserts the casts of the node's operands. True if there are any.
   bool cast(Graph& graph, NodeId id, Region region) {
     const ops::Operator op = ops::find_operator(graph.node(id).target);
@@ -201,8 +252,12 @@ class Caster {
     return is_changed;
   }
 
+  const Program& program_;
   NodeBudget& budget_;
+  const NumberWriter writer_;
   const SymbolBindings hints_;
+  std::vector<SymbolBindings> choices_;  // of the program, once a composed operator is replaced
+  std::map<const Graph*, GraphState> states_;
 };
 
 }  // namespace
@@ -227,7 +282,7 @@ std::optional<Region> autocast_region_of(const Node& node, Region around) {
 
 // After a failure some casts may already be nodes, but the program stays equivalent.
 PassResult explicit_autocast(Program& program, Pipeline& pipeline) {
-  Caster caster(pipeline.budget, check::hint_bindings(placed_graphs(program)));
+  Caster caster(program, pipeline);
   caster.visit(program.graph, std::nullopt);
   if (caster.result.failures.empty() && inline_autocast_regions(program.graph))
     caster.result.changed = true;

@@ -373,10 +373,10 @@ TEST(Facts, AutocastTreatsWhatPyTorchsDoes) {
   const auto listed = lines_of("autocast_cpu.txt");
   // Not listed, but they pass all their operands to listed operators.
   const std::set<std::string, std::less<>> composites = {
-      "aten::chain_matmul",  "aten::einsum",        "aten::linalg_multi_dot",
-      "aten::nll_loss_nd",   "aten::rnn_relu.data", "aten::rnn_relu.input",
-      "aten::rnn_relu_cell", "aten::rnn_tanh.data", "aten::rnn_tanh.input",
-      "aten::rnn_tanh_cell", "aten::tensordot"};
+      "aten::affine_grid_generator", "aten::chain_matmul",  "aten::einsum",
+      "aten::linalg_multi_dot",      "aten::nll_loss_nd",   "aten::rnn_relu.data",
+      "aten::rnn_relu.input",        "aten::rnn_relu_cell", "aten::rnn_tanh.data",
+      "aten::rnn_tanh.input",        "aten::rnn_tanh_cell", "aten::tensordot"};
   EXPECT_GT(listed.size(), 100u);
   for (const auto& family : families())
     for (const OpDef& def : family.rows) {

@@ -356,5 +356,35 @@ TEST(Regions, AutocastHoldsForItsRegionOnly) {
   EXPECT_EQ(elements((*outputs)[2]), (std::vector<float>{2.002f}));
 }
 
+// PyTorch casts the operands of tensordot, of which inner consists; mul.Tensor, of which outer
+// consists, is in no list.
+TEST(Regions, AutocastCastsTheStepsOfComposedOperators) {
+  const auto result_of = [](std::string target, std::string second) -> Result<Tensor> {
+    GraphMaker body;
+    const ValueId a = body.input("a");
+    body.graph.set_outputs({Argument(
+        body.call(std::move(target), {named("self", a), named(second, body.input("b"))}))});
+    GraphMaker maker;
+    const ValueId x = maker.input("x"), y = maker.input("y");
+    const ValueId out = maker.tensor("out");
+    const SubgraphId nested = maker.graph.add_subgraph(std::move(body.graph));
+    maker.graph.add_node(
+        {.target = "torch.ops.higher_order.wrap_with_autocast",
+         .inputs = {named("", std::string("cpu")), named("", None{}), named("", true),
+                    named("", true), named("", nested), named("", x), named("", y)},
+         .outputs = {Argument(out)}});
+    maker.graph.set_outputs({Argument(out)});
+    PT2_TRY(const auto outputs,
+            execute(maker.graph, {Value(floats({1}, {1.001f})), Value(floats({1}, {2}))}));
+    return *outputs[0].get_if<Tensor>();
+  };
+  const auto inner = result_of("torch.ops.aten.inner.default", "other");
+  ASSERT_TRUE(inner) << inner.error().text();
+  EXPECT_EQ(inner->dtype(), Dtype::bfloat16);
+  const auto outer = result_of("torch.ops.aten.outer.default", "vec2");
+  ASSERT_TRUE(outer) << outer.error().text();
+  EXPECT_EQ(outer->dtype(), Dtype::float32);
+}
+
 }  // namespace
 }  // namespace pt2::run

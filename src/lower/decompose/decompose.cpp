@@ -62,10 +62,10 @@ class Decomposer {
         program_(program),
         pipeline_(pipeline),
         writer_(*program.expressions, pipeline.spelling),
-        expands_([this](const Operator& op) { return !set_.has(written_target(op), op); }) {}
+        expands_([this](const Operator& op) { return !set_.has(written_target(op), op); }),
+        choices_(symbol_choices(program)) {}
 
   PassResult run() {
-    choose_symbols();
     visit(program_.graph);
     return std::move(result_);
   }
@@ -75,26 +75,6 @@ class Decomposer {
     auto [entry, is_new] = operators_.try_emplace(target);
     if (is_new) entry->second = ops::find_operator(target);
     return entry->second;
-  }
-
-  // The first assignment holds the sizes of the exported example.
-  void choose_symbols() {
-    const std::vector<PlacedGraph> graphs = placed_graphs(program_);
-    check::ProgramShapes shapes(program_, graphs);
-    choices_.push_back(shapes.hints());
-    if (program_.expressions->symbol_count() == 0) return;
-    for (size_t g = 0; g < graphs.size(); ++g) {
-      size_t position = 0;
-      for (const NodeId id : graphs[g].graph->nodes()) {
-        const Node& node = graphs[g].graph->node(id);
-        if (const Operator& op = find(node.target)) shapes.add(g, position, node, op);
-        ++position;
-      }
-    }
-    for (SymbolBindings& each : shapes.assignments(kChoices)) choices_.push_back(std::move(each));
-    if (choices_.size() <= kChoices)
-      for (SymbolBindings& each : check::ranged_bindings(program_, shapes.hints(), 2 * kChoices))
-        choices_.push_back(std::move(each));
   }
 
   void visit(Graph& graph) {
@@ -174,7 +154,7 @@ class Decomposer {
   const NumberWriter writer_;
   const Recorder::Expands expands_;
   TextMap<std::string, Operator> operators_;
-  std::vector<SymbolBindings> choices_;
+  const std::vector<SymbolBindings> choices_;
   PassResult result_;
 };
 
@@ -207,6 +187,29 @@ Result<OperatorSet> operator_set(std::span<const std::string> names) {
     set.targets.insert(*found);
   }
   return set;
+}
+
+std::vector<SymbolBindings> symbol_choices(const Program& program) {
+  const std::vector<PlacedGraph> graphs = placed_graphs(program);
+  check::ProgramShapes shapes(program, graphs);
+  std::vector<SymbolBindings> choices{shapes.hints()};
+  if (program.expressions->symbol_count() == 0) return choices;
+  TextMap<std::string, Operator> operators;
+  for (size_t g = 0; g < graphs.size(); ++g) {
+    size_t position = 0;
+    for (const NodeId id : graphs[g].graph->nodes()) {
+      const Node& node = graphs[g].graph->node(id);
+      auto [entry, is_new] = operators.try_emplace(node.target);
+      if (is_new) entry->second = ops::find_operator(node.target);
+      if (entry->second) shapes.add(g, position, node, entry->second);
+      ++position;
+    }
+  }
+  for (SymbolBindings& each : shapes.assignments(kChoices)) choices.push_back(std::move(each));
+  if (choices.size() <= kChoices)
+    for (SymbolBindings& each : check::ranged_bindings(program, shapes.hints(), 2 * kChoices))
+      choices.push_back(std::move(each));
+  return choices;
 }
 
 PassResult decompose_to(const OperatorSet& set, Program& program, Pipeline& pipeline) {

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "lower/pass.h"
 #include "ops/table.h"
@@ -26,6 +27,10 @@ struct OperatorSet {
 // Accepts "core", and operators as "aten.linear", "aten.linear.default" or full targets. Error
 // `argument` for a name that matches no operator of the table.
 Result<OperatorSet> operator_set(std::span<const std::string> names);
+
+// Returns assignments of the program's symbols to trace formulas under. The first holds the sizes
+// of the exported example.
+std::vector<SymbolBindings> symbol_choices(const Program& program);
 
 // Decomposes every operator that is not in the set. An operator that cannot be decomposed stays and
 // adds a failure.

@@ -12,6 +12,7 @@
 #include "lower/arguments.h"
 #include "ops/bind.h"
 #include "ops/compose.h"
+#include "ops/forms/autocast.h"
 
 namespace pt2 {
 namespace {
@@ -135,7 +136,12 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
         if (tensor != nullptr && meta != nullptr) lay(*tensor, argument, choice);
         recorder.number(value, meta != nullptr && meta->requires_grad);
       });
-  PT2_TRY(trace.results, recorder.expand(op_, trace.arguments));
+  if (region_) {
+    ops::CastingEmitter emitter(*region_, recorder);
+    PT2_TRY(trace.results, op_.def->write_boxed(*op_.def, emitter, trace.arguments));
+  } else {
+    PT2_TRY(trace.results, recorder.expand(op_, trace.arguments));
+  }
   if (op_.form == ops::Operator::Form::in_place) {
     PT2_TRY(Tensor written,
             recorder(ops::aten<"copy_.default">, {trace.arguments[0], trace.results[0]}));
@@ -613,7 +619,7 @@ Result<void> NodeRewriter::check_results() const {
                         same = same && output.is<None>();
                       } else {
                         same = same && tensor != nullptr && term_of(*tensor) != 0 &&
-                               meta->dtype.dtype() == tensor->dtype() &&
+                               (region_ || meta->dtype.dtype() == tensor->dtype()) &&
                                (may_differ || meta->sizes.size() == tensor->sizes().size());
                       }
                     });
@@ -659,7 +665,8 @@ void NodeRewriter::replace_result(ValueId result, TermNumber term) {
   graph_.set_node_outputs(made_by, std::move(outputs));
   if (names_it) graph_.set_node_name(made_by, graph_.value(result).name);
   const TensorMeta& computed = *graph_.value(value).tensor();
-  if (graph_.value(result).tensor()->sizes.size() != computed.sizes.size())
+  const TensorMeta& recorded = *graph_.value(result).tensor();
+  if (recorded.sizes.size() != computed.sizes.size() || !(recorded.dtype == computed.dtype))
     graph_.set_value_meta(result, computed);
   graph_.replace_all_uses(value, result);
   graph_.erase_value(value).value();

@@ -14,6 +14,7 @@
 #include "lower/decompose/recorder.h"
 #include "lower/node_budget.h"
 #include "lower/written_memory.h"
+#include "pt2/dtype.h"
 #include "pt2/ir/graph.h"
 
 namespace pt2 {
@@ -41,16 +42,19 @@ class NodeRewriter {
  public:
   // The formula is traced under each of `choices`, which assign values to the program's symbols.
   // All traces must make the same calls. Every number in the traces must be an expression of the
-  // numbers that the node receives.
+  // numbers that the node receives. In a `region` of torch.autocast its casts become calls, and
+  // the results may have other dtypes than the file records.
   NodeRewriter(Graph& graph, NodeId id, const ops::Operator& op, NodeBudget& budget,
-               const NumberWriter& writer, GraphState& state)
+               const NumberWriter& writer, GraphState& state,
+               std::optional<Dtype> region = std::nullopt)
       : graph_(graph),
         id_(id),
         node_(graph.node(id)),
         op_(op),
         budget_(budget),
         writer_(writer),
-        state_(state) {}
+        state_(state),
+        region_(region) {}
 
   // On failure the graph is unchanged.
   Result<void> run(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
@@ -113,6 +117,7 @@ class NodeRewriter {
   NodeBudget& budget_;
   const NumberWriter& writer_;
   GraphState& state_;
+  const std::optional<Dtype> region_;
 
   Lying lying_ = Lying::as_recorded;
   bool strides_vary_ = false;  // see Emitter::strides_vary

@@ -539,7 +539,7 @@ constexpr OpDef kGridSamplingOps[] = {
     op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
        grid_sampler_backward<3>>,
     op<"aten::_grid_sampler_2d_cpu_fallback_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> (Tensor, Tensor)", fallback_backward>,
-    op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>.with({.slope = Slope::linear, .linear_in = "theta"}),
+    op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>.with({.autocast = AutocastRule::lower_precision, .slope = Slope::linear, .linear_in = "theta"}),
     op<"aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor", affine_grid_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
 };
 // clang-format on

@@ -24,17 +24,8 @@ Result<void> open_region(Executor& executor, const std::vector<Value>& arguments
 
 Result<void> apply_autocast(std::optional<Dtype> region, const ops::Operator& op,
                             std::vector<Value>& arguments) {
-  std::vector<Dtype> dtypes;
-  PT2_TRY_VOID(ops::for_each_autocast(arguments, [&](const Tensor& tensor) -> Result<void> {
-    dtypes.push_back(tensor.dtype());
-    return {};
-  }));
-  PT2_TRY(const std::optional<Dtype> wanted, ops::autocast_dtype(op, region, dtypes));
-  if (!wanted) return {};
-  return ops::for_each_autocast(arguments, [&](Tensor& tensor) -> Result<void> {
-    if (tensor.dtype() == *wanted) return {};
-    PT2_TRY(tensor, ops::copy_as(tensor, *wanted, std::nullopt));
-    return {};
+  return ops::cast_arguments(region, op, arguments, [](const Tensor& tensor, Dtype dtype) {
+    return ops::copy_as(tensor, dtype, std::nullopt);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "ir/values/constant_value.h"
 #include "ir/values/record.h"
 #include "ops/bind.h"
+#include "ops/forms/autocast.h"
 #include "ops/shape/pieces.h"
 #include "pt2/ir/type_text.h"
 #include "run/reference/vmap.h"
@@ -181,10 +182,18 @@ Result<std::vector<Value>> Executor::arguments_of(const BoundNode& node,
 }
 
 Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
-  if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
+  const std::optional<Dtype> region = autocasts_.empty() ? std::nullopt : autocasts_.back();
+  if (region) PT2_TRY_VOID(apply_autocast(region, op, arguments));
   if (op.custom != nullptr) return ops::call_custom(*op.custom, arguments);
   const uint64_t inner = MemoryAccount::inner_work();
-  PT2_TRY(std::vector<Value> results, ops::call(op, context_, arguments));
+  const auto run = [&]() -> Result<std::vector<Value>> {
+    if (!region || !ops::casts_change_dtypes(op, *region, arguments))
+      return ops::call(op, context_, arguments);
+    ops::Runner runner(context_);
+    ops::CastingEmitter emitter(*region, runner);
+    return op.def->write_boxed(*op.def, emitter, arguments);
+  };
+  PT2_TRY(std::vector<Value> results, run());
   PT2_TRY_VOID(count_work(MemoryAccount::inner_work() - inner));
   return results;
 }
