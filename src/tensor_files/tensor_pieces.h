@@ -19,15 +19,16 @@ namespace pt2 {
 // more memory than there is; other errors are those of `visit`, which returns Result<void>.
 template <class Visit>
 Result<void> for_each_piece(const Tensor& tensor, const Visit& visit) {
-  constexpr int64_t kBytes = int64_t{16} << 20;
+  constexpr int64_t kPieceBytes = int64_t{16} << 20;
   const auto numel = static_cast<uint64_t>(tensor.numel());
   const auto size = static_cast<uint64_t>(dtype_size(tensor.dtype()));
-  if (numel <= kBytes / size || tensor.is_contiguous() || numel > tensor.storage()->size() / size) {
+  if (numel <= kPieceBytes / size || tensor.is_contiguous() ||
+      numel > tensor.storage()->size() / size) {
     PT2_TRY(const Tensor piece, tensor.try_contiguous());
     return visit(piece);
   }
   const int64_t rows = tensor.size(0);
-  const int64_t at_once = std::max<int64_t>(kBytes / (tensor.nbytes() / rows), 1);
+  const int64_t at_once = std::max<int64_t>(kPieceBytes / (tensor.nbytes() / rows), 1);
   for (int64_t row = 0; row < rows; row += at_once) {
     Sizes sizes = tensor.sizes(), strides = tensor.strides();
     const int64_t offset = tensor.storage_offset() + row * tensor.stride(0);
