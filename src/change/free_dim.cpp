@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -66,18 +68,22 @@ class DimFreer {
         trials_.push_back(candidate);
   }
 
-  Result<void> run(ValueId input, size_t dim) {
+  using Place = std::pair<ValueId, size_t>;  // an input, and its dim
+
+  Result<void> run(std::span<const Place> places) {
     if (trials_.size() < kTrials)
       return Error{ErrorCode::argument,
                    "found a range of fewer than three sizes, expected LOW..HIGH with three or more",
                    ""};
-    TensorMeta meta = *graph_.value(input).tensor();
-    const std::vector<SymInt> old = meta.sizes;
-    PT2_TRY(meta.sizes[dim], spelled_size(program_, symbol_, old_size_));
-    PT2_TRY_VOID(follow_strides(meta, old));
-    graph_.set_value_meta(input, meta);
     depends_.assign(graph_.value_count(), false);
-    depends_[static_cast<size_t>(input)] = true;
+    for (const auto& [input, dim] : places) {
+      TensorMeta meta = *graph_.value(input).tensor();
+      const std::vector<SymInt> old = meta.sizes;
+      PT2_TRY(meta.sizes[dim], spelled_size(program_, symbol_, old_size_));
+      PT2_TRY_VOID(follow_strides(meta, old));
+      graph_.set_value_meta(input, meta);
+      depends_[static_cast<size_t>(input)] = true;
+    }
     for (const NodeId id : graph_.nodes()) PT2_TRY_VOID(follow(id));
     return {};
   }
@@ -362,25 +368,47 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   PT2_TRY(const ValueId id, find_input_value(program, input));
   PT2_TRY(const SymInt size, input_size(program, id, dim));
   if (size.is_symbolic()) return set_range(program, input, dim, range);
+  const InputDim one{input, dim};
+  return free_dims(program, {&one, 1}, symbol, range);
+}
+
+Result<void> free_dims(Program& program, std::span<const InputDim> dims, std::string_view symbol,
+                       SymRange range) {
+  std::vector<DimFreer::Place> places;
+  std::optional<int64_t> old_size;
+  for (const auto& [input, dim] : dims) {
+    PT2_TRY(const ValueId id, find_input_value(program, input));
+    PT2_TRY(const SymInt size, input_size(program, id, dim));
+    if (size.is_symbolic() || (old_size && size.literal() != *old_size))
+      return Error{
+          ErrorCode::argument,
+          fmt::format("size {} of {} is {}, expected {}", dim, input, print(size),
+                      old_size ? fmt::format("{}, as the other sizes", *old_size) : "a fixed size"),
+          ""};
+    old_size = size.literal();
+    places.emplace_back(id, dim);
+  }
+  if (!old_size) return {};
   const Error wrong_name(ErrorCode::argument,
                          fmt::format("'{}' cannot be the name of a new symbol: expected an "
                                      "identifier that the program does not use",
                                      symbol));
   if (!is_identifier(symbol) || is_taken(program, symbol)) return wrong_name;
   PT2_TRY_VOID(check_not_empty(range));
-  if (!range.contains(size.literal()))
+  if (!range.contains(*old_size))
     return Error{ErrorCode::argument,
                  fmt::format("found the range {}, expected one with {}: the program was exported "
                              "with this size",
-                             print(range), size.literal()),
+                             print(range), *old_size),
                  ""};
   Program changed = program;
   // PyTorch creates the symbols of sizes with these assumptions, also if they may be 0.
   const Expr made = changed.expressions->symbol(symbol, "positive=True, integer=True");
   PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol));
   if (free_symbols(key->expr).empty()) return wrong_name;  // E, I, pi and oo are numbers
-  PT2_TRY_VOID(DimFreer(changed, made, size.literal(), range).run(id, dim));
+  PT2_TRY_VOID(DimFreer(changed, made, *old_size, range).run(places));
   changed.range_constraints.push_back({.key = key, .range = range});
+  drop_guards_of_one_size(changed, made, *old_size, range);
   program = std::move(changed);
   return {};
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
@@ -134,11 +135,17 @@ Result<void> keep_hint_within(Program& program, Expr symbol, const SymRange& ran
   return DimFixer(program, symbol->symbol, symbol, std::move(hints)).run();
 }
 
-// Error `argument` if a guard holds for none of the sizes that are left: every call would fail.
-Result<void> check_guards(const Program& program) {
-  const SymbolRanges ranges(program.range_constraints);
+// A guard as a condition on the symbols of the program's sizes.
+struct SizeGuard {
+  Guard guard;
+  Expr condition{};
+};
+
+// Returns the guards that are about sizes of the program alone.
+std::vector<SizeGuard> size_guards(const Program& program) {
+  std::vector<SizeGuard> guards;
   size_t left = ExprPool::kMaxSize;  // many guards of a hostile file may read one long size
-  for (const check::SourcedGuard& each : check::sourced_guards(program)) {
+  for (check::SourcedGuard& each : check::sourced_guards(program)) {
     std::vector<std::pair<SymbolId, Expr>> sizes;
     for (size_t i = 0; i < each.sources.size(); ++i)
       if (each.sources[i])
@@ -148,9 +155,17 @@ Result<void> check_guards(const Program& program) {
     if (!condition) continue;
     if ((*condition)->size > left) break;
     left -= (*condition)->size;
-    if (decide(*program.expressions, *condition, ranges) == false)
-      return Error{ErrorCode::argument, "every call would break a guard: " + print(each.guard), ""};
+    guards.push_back({std::move(each.guard), *condition});
   }
+  return guards;
+}
+
+// Error `argument` if a guard holds for none of the sizes that are left: every call would fail.
+Result<void> check_guards(const Program& program) {
+  const SymbolRanges ranges(program.range_constraints);
+  for (const SizeGuard& each : size_guards(program))
+    if (decide(*program.expressions, each.condition, ranges) == false)
+      return Error{ErrorCode::argument, "every call would break a guard: " + print(each.guard), ""};
   return {};
 }
 
@@ -213,6 +228,22 @@ Result<SymInt> input_size(const Program& program, ValueId input, size_t dim) {
   const TensorMeta* meta = value.tensor();
   if (meta != nullptr && dim < meta->sizes.size()) return meta->sizes[dim];
   return Error{ErrorCode::argument, fmt::format("input '{}' has no dim {}", value.name, dim), ""};
+}
+
+void drop_guards_of_one_size(Program& program, Expr symbol, int64_t size, const SymRange& range) {
+  std::vector<SymbolRanges> others;
+  for (const SymRange& part : {SymRange{range.min, size - (size > INT64_MIN)},
+                               SymRange{size + (size < INT64_MAX), range.max}})
+    if (!part.is_empty()) others.emplace_back(program.range_constraints).set(symbol->symbol, part);
+  std::set<std::string> dropped;
+  for (SizeGuard& each : size_guards(program))
+    if (std::ranges::count(free_symbols(each.condition), symbol->symbol) > 0 &&
+        std::ranges::all_of(others, [&](const SymbolRanges& ranges) {
+          return decide(*program.expressions, each.condition, ranges) == false;
+        }))
+      dropped.insert(std::move(each.guard.text));
+  std::erase_if(program.guards_code,
+                [&](const std::string& guard) { return dropped.contains(guard); });
 }
 
 Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64_t size) {

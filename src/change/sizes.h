@@ -18,6 +18,9 @@ Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> 
 Result<ValueId> find_input_value(const Program& program, std::string_view input);
 // Returns the value of this name, with or without "%".
 Result<ValueId> find_named_value(const Program& program, std::string_view name);
+// Drops the guards that hold for no other size than `size` within the range of the symbol. The
+// export writes them where it makes a constant of a size that was to vary (Dim.AUTO).
+void drop_guards_of_one_size(Program& program, Expr symbol, int64_t size, const SymRange& range);
 // Returns a size of a tensor input. Error `argument`.
 Result<SymInt> input_size(const Program& program, ValueId input, size_t dim);
 

@@ -365,6 +365,37 @@ TEST(EditProgram, BoundsTheStridesOfAFreedSize) {
   EXPECT_EQ(refused.error().code, ErrorCode::limit);
 }
 
+// Dim.AUTO makes a constant of a size that the program does not let vary, and guards it.
+TEST(EditProgram, FreesASizeOfItsOwnGuard) {
+  Program program = program_of(corpus("2.15.0/mlp.pt2"));
+  const std::string own = "L['x'].size()[0] == 2", other = "L['x'].size()[1] == 8",
+                    wider = "L['x'].size()[0] <= 32";
+  program.guards_code = {own, other, wider};
+  ASSERT_TRUE(free_dim(program, "x", 0, "batch", {1, 64}).has_value());
+  EXPECT_EQ(program.guards_code, (std::vector<std::string>{other, wider}));
+  expect_sound(program);
+}
+
+// Neither batch can be freed alone: the product takes equal ones.
+TEST(EditProgram, FreesSizesOfSeveralInputsTogether) {
+  ProgramBuilder builder;
+  const TensorMeta meta = builder.tensor(Dtype::float32, {2, 3});
+  const ValueId x = builder.input("x", meta), y = builder.input("y", meta);
+  builder.output(
+      builder.call("torch.ops.aten.mul.Tensor", {arg("self", x), arg("other", y)}, meta));
+  Program program = std::move(builder).finish().value();
+  EXPECT_EQ(free_dim(program, "x", 0, "batch", {1, 64}).error().code, ErrorCode::unsupported);
+  const InputDim unequal[] = {{"x", 0}, {"y", 1}}, batches[] = {{"x", 0}, {"y", 0}};
+  EXPECT_EQ(free_dims(program, unequal, "batch", {1, 64}).error().message,
+            "size 1 of y is 3, expected 2, as the other sizes");
+  ASSERT_TRUE(free_dims(program, batches, "batch", {1, 64}).has_value());
+  for (const ValueId id : program.graph.values())
+    EXPECT_EQ(type_of(program, program.graph.value(id).name), "batch 3 ");
+  expect_sound(program);
+  EXPECT_EQ(free_dims(program, batches, "rows", {1, 64}).error().message,
+            "size 0 of x is batch, expected a fixed size");
+}
+
 // With a size that a guard excludes, no call would run.
 TEST(EditProgram, SizesKeepTheGuards) {
   ProgramBuilder builder;

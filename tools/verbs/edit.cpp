@@ -46,31 +46,52 @@ std::optional<SymRange> parse_range(std::string_view text) {
   return range;
 }
 
-// Applies "x.0=4", "x.0=batch:1..64" or "x.0=1..64".
+// Parses "x.0" or "x.0,y.0"; returns nothing if it is not of this form.
+std::vector<InputDim> parse_dims(std::string_view text) {
+  std::vector<InputDim> dims;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    const std::string_view place = text.substr(start, end - start);
+    const size_t dot = place.rfind('.');
+    const auto dim = dot == place.npos ? std::nullopt : parse_int(place.substr(dot + 1));
+    if (!dim || *dim < 0) return {};
+    dims.push_back({place.substr(0, dot), static_cast<size_t>(*dim)});
+    start = end + 1;
+  }
+  return dims;
+}
+
+// Applies "x.0=4", "x.0=batch:1..64" or "x.0=1..64", or the same to several sizes: "x.0,y.0=4".
 Result<std::string> edit_dim(Program& program, const std::string& text) {
   const Error fault = wrong("--dim", text, "INPUT.DIM=SIZE or INPUT.DIM=NAME:LOW..HIGH");
-  const size_t sign = text.find('='), dot = text.rfind('.', sign);
-  if (sign == text.npos || dot == text.npos) return fault;
-  const std::string input = text.substr(0, dot);
-  const auto dim = parse_int(std::string_view(text).substr(dot + 1, sign - dot - 1));
+  const size_t sign = text.find('=');
+  if (sign == text.npos) return fault;
+  const std::vector<InputDim> dims = parse_dims(std::string_view(text).substr(0, sign));
+  if (dims.empty()) return fault;
+  std::vector<std::string> names;
+  for (const auto& [input, dim] : dims) names.push_back(fmt::format("size {} of {}", dim, input));
+  const std::string subject =
+      fmt::format("{} {}", fmt::join(names, ", "), dims.size() == 1 ? "is" : "are");
   const std::string value = text.substr(sign + 1);
-  if (!dim || *dim < 0) return fault;
-  const auto place = static_cast<size_t>(*dim);
   if (const auto size = parse_int(value)) {
-    PT2_TRY_VOID(fix_dim(program, input, place, *size));
-    return fmt::format("size {} of {} is {}", place, input, *size);
+    for (const auto& [input, dim] : dims) PT2_TRY_VOID(fix_dim(program, input, dim, *size));
+    return fmt::format("{} {}", subject, *size);
   }
   const size_t colon = value.find(':');
   const std::string symbol = colon == value.npos ? "" : value.substr(0, colon);
   const auto range = parse_range(colon == value.npos ? value : value.substr(colon + 1));
   if (!range) return fault;
-  PT2_TRY_VOID(symbol.empty() ? set_range(program, input, place, *range)
-                              : free_dim(program, input, place, symbol, *range));
+  if (symbol.empty()) {
+    for (const auto& [input, dim] : dims) PT2_TRY_VOID(set_range(program, input, dim, *range));
+  } else if (dims.size() == 1) {
+    PT2_TRY_VOID(free_dim(program, dims[0].input, dims[0].dim, symbol, *range));
+  } else {
+    PT2_TRY_VOID(free_dims(program, dims, symbol, *range));
+  }
   // A size that is a symbol already keeps the symbol's name.
-  PT2_TRY(const ValueId id, find_input_value(program, input));
-  PT2_TRY(const SymInt size, input_size(program, id, place));
-  return fmt::format("size {} of {} is {} within {}", place, input, pt2::print(size),
-                     pt2::print(*range));
+  PT2_TRY(const ValueId id, find_input_value(program, dims[0].input));
+  PT2_TRY(const SymInt size, input_size(program, id, dims[0].dim));
+  return fmt::format("{} {} within {}", subject, pt2::print(size), pt2::print(*range));
 }
 
 using Rename = Result<void> (*)(Program&, std::string_view, std::string_view);
@@ -201,7 +222,7 @@ Action setup_edit(CommandLine& line) {
   };
   add("--dim", options->dims,
       "x.0=4 fixes size 0 of input x; x.0=batch:1..64 makes a symbol of\nit; x.0=1..64 narrows the "
-      "range of its symbol",
+      "range of its symbol; x.0,y.0=batch:1..64\nmakes one symbol of both",
       "EDIT");
   add("--set", options->arguments,
       "add.other=3 changes an argument of the node that computes 'add'", "EDIT");

@@ -35,6 +35,15 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
 // size as a number.
 Result<void> free_dim(Program& program, std::string_view input, size_t dim, std::string_view symbol,
                       SymRange range);
+// A size of an input.
+struct InputDim {
+  std::string_view input;
+  size_t dim = 0;
+};
+// As free_dim, with one symbol for several sizes that are equal in every call, such as the batch of
+// all inputs.
+Result<void> free_dims(Program& program, std::span<const InputDim> dims, std::string_view symbol,
+                       SymRange range);
 
 // Renames an input in the call (forward_arg_names) and its value. Error `unsupported` for keywords
 // and for parts of an argument.
