@@ -14,6 +14,30 @@ using tensor_files::NpyHeader;
 
 constexpr std::string_view kSuffix = ".npy";
 
+// PyTorch's zip files, which people pass as a file of tensors; recognised by an entry.
+struct PytorchZip {
+  std::string_view suffix;
+  std::string_view text;
+};
+constexpr std::string_view kPt2 =
+    "the file is a .pt2; 'pt2 weights export' writes its weights as .safetensors";
+constexpr PytorchZip kPytorchZips[] = {
+    {"/archive_format", kPt2},
+    {"serialized_exported_program.json", kPt2},
+    {"/data.pkl",
+     "the file is a torch.save checkpoint; safetensors.torch.save_file writes its tensors"},
+};
+
+// Says what a zip file that is no .npz is.
+Error foreign_zip_error(const ZipReader& zip, const Entry& entry) {
+  for (const PytorchZip& known : kPytorchZips)
+    if (std::ranges::any_of(zip.entries(),
+                            [&](const Entry& each) { return each.name.ends_with(known.suffix); }))
+      return Error{ErrorCode::malformed, std::string(known.text), ""};
+  return Error{ErrorCode::unsupported, "found an entry that is not a .npy array",
+               printable(entry.name)};
+}
+
 void swap_bytes(std::span<std::byte> bytes, size_t unit) {
   for (size_t start = 0; start + unit <= bytes.size(); start += unit)
     std::ranges::reverse(bytes.subspan(start, unit));
@@ -66,9 +90,7 @@ Result<NamedTensors> read_npz(const Record& record, const Limits& limits) {
   PT2_TRY(const ZipReader zip, ZipReader::open(record, limits, oddities));
   NamedTensors tensors;
   for (const Entry& entry : zip.entries()) {
-    if (!entry.name.ends_with(kSuffix))
-      return Error{ErrorCode::unsupported, "found an entry that is not a .npy array",
-                   printable(entry.name)};
+    if (!entry.name.ends_with(kSuffix)) return foreign_zip_error(zip, entry);
     PT2_TRY(const Record array, zip.read(entry));
     Result<Tensor> tensor = read_npy(array);
     if (!tensor) return at(std::move(tensor).error(), printable(entry.name));

@@ -1,7 +1,10 @@
 #include "pt2/tensor_file.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "pt2/format/archive.h"
 #include "pt2/format/npy.h"
 #include "pt2/format/safetensors.h"
 
@@ -34,8 +37,13 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
     return tensors;
   }
   if (text.starts_with("PK")) return read_npz(record, limits);
-  if (!is_safetensors(text))
-    return Error{ErrorCode::malformed, "the file is none of .npy, .npz and .safetensors", ""};
+  if (!is_safetensors(text)) {
+    const std::string_view what = recognise_foreign_file(record.bytes);
+    return Error{ErrorCode::malformed,
+                 fmt::format("the file is none of .npy, .npz and .safetensors{}{}",
+                             what.empty() ? "" : ": it is ", what),
+                 ""};
+  }
   PT2_TRY(Safetensors file, read_safetensors(record));
   return std::move(file.tensors);
 }

@@ -165,13 +165,19 @@ TEST(Npz, WhatIsWrittenIsReadAgain) {
 }
 
 TEST(Npz, OtherEntriesAreRefused) {
-  StringSink sink;
-  ZipWriter zip(sink, ZipStyle::python);
-  ASSERT_TRUE(zip.add("readme.txt", std::string_view("hello")));
-  ASSERT_TRUE(zip.finish());
-  const Result<NamedTensors> tensors = read_npz(make_record(sink.take()));
-  ASSERT_FALSE(tensors);
-  EXPECT_EQ(tensors.error().text(), "readme.txt: found an entry that is not a .npy array");
+  const auto refusal_of = [](std::string_view entry) {
+    StringSink sink;
+    ZipWriter zip(sink, ZipStyle::python);
+    EXPECT_TRUE(zip.add(entry, std::string_view("hello")));
+    EXPECT_TRUE(zip.finish());
+    return read_npz(make_record(sink.take())).error().text();
+  };
+  EXPECT_EQ(refusal_of("readme.txt"), "readme.txt: found an entry that is not a .npy array");
+  EXPECT_EQ(refusal_of("model/data.pkl"),
+            "the file is a torch.save checkpoint; safetensors.torch.save_file writes its tensors");
+  for (const char* entry : {"model/archive_format", "serialized_exported_program.json"})
+    EXPECT_EQ(refusal_of(entry),
+              "the file is a .pt2; 'pt2 weights export' writes its weights as .safetensors");
 }
 
 TEST(TensorFile, RecognisesFormatsByTheirBytes) {
@@ -182,7 +188,7 @@ TEST(TensorFile, RecognisesFormatsByTheirBytes) {
   EXPECT_EQ(read_tensor_file(data_file("object.npy")).error().where, data_file("object.npy"));
   EXPECT_EQ(read_tensors(make_record("")).error().message, "the file is empty");
   EXPECT_EQ(read_tensors(make_record("x,y\n1,2\n3,4\n")).error().message,
-            "the file is none of .npy, .npz and .safetensors");
+            "the file is none of .npy, .npz and .safetensors: it is text");
 }
 
 TEST(TensorFile, WritesTheFormatOfTheName) {
