@@ -28,6 +28,7 @@ namespace pt2::tools {
 namespace {
 
 constexpr size_t kShownOperators = 6;
+constexpr size_t kShownGuards = 12;
 
 struct InfoArguments {
   Source source;
@@ -204,7 +205,10 @@ std::string named_types_text(const Environment& environment, std::string_view ti
 std::string guards_text(const Environment& environment, const Program& program) {
   const std::vector<std::string> guards = solved_guards(program);
   std::string out = guards.empty() ? "" : coloured(environment, Colour::bold, "guards") + "\n";
-  for (const std::string& guard : guards) out += fmt::format("  {}\n", printable(guard));
+  for (size_t i = 0; i < guards.size() && i < kShownGuards; ++i)
+    out += fmt::format("  {}\n", printable(guards[i]));
+  if (guards.size() > kShownGuards)
+    out += fmt::format("  and {} more: 'pt2 check'\n", guards.size() - kShownGuards);
   return out;
 }
 
