@@ -225,8 +225,11 @@ std::string compare_values(const Tensor& found, const Tensor& expected,
     if (is_close(a[i].real(), b[i].real(), tolerance) &&
         is_close(a[i].imag(), b[i].imag(), tolerance))
       continue;
-    // Complex numbers also agree if their distance is within the tolerance.
-    if (std::abs(a[i] - b[i]) <= tolerance.absolute + tolerance.relative * std::abs(b[i])) continue;
+    // Finite complex numbers also agree if their distance is within the tolerance.
+    const double size = std::abs(b[i]);
+    if (std::isfinite(size) &&
+        std::abs(a[i] - b[i]) <= tolerance.absolute + tolerance.relative * size)
+      continue;
     return "element " + std::to_string(i) + ": found " + number_text(a[i]) + ", expected " +
            number_text(b[i]);
   }
