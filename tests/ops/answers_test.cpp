@@ -430,13 +430,15 @@ TEST(Answers, GradientsOfGridsExponentialsAndTwiceDifferentiableGelus) {
 }
 
 TEST(Answers, QuotientsOfHalvesAreRoundedBeforeTheyAreCut) {
-  const auto quotient = [](double a, double b, const char* mode) {
-    const Tensor x = as(Dtype::bfloat16, row<double>({a})),
-                 y = as(Dtype::bfloat16, row<double>({b}));
+  const auto quotient = [](double a, std::initializer_list<double> b, const char* mode) {
+    const Tensor x = as(Dtype::bfloat16, row<double>({a})), y = as(Dtype::bfloat16, row(b));
     return elements(apply(aten<"div.Tensor_mode">, {x, y, std::string(mode)}));
   };
-  EXPECT_EQ(quotient(-6.3125, 0.6328125, "trunc"), Doubles{-10});
-  EXPECT_EQ(quotient(-22.5, -0.083984375, "floor"), Doubles{266});
+  EXPECT_EQ(quotient(-6.3125, {0.6328125, 0.6328125}, "trunc"), (Doubles{-10, -10}));
+  EXPECT_EQ(quotient(-22.5, {-0.083984375, -0.083984375}, "floor"), (Doubles{266, 266}));
+  // PyTorch divides by a single element as by a number.
+  EXPECT_EQ(quotient(-6.3125, {0.6328125}, "trunc"), Doubles{-9});
+  EXPECT_EQ(quotient(-22.5, {-0.083984375}, "floor"), Doubles{268});
   // With a scalar divisor the quotient stays in float32 until it is truncated.
   EXPECT_EQ(elements(apply(aten<"div.Scalar_mode">,
                            {as(Dtype::float16, row<double>({27})), 0.37, std::string("trunc")})),

@@ -2,11 +2,11 @@
 """Records calls of operators that op_db does not call. With --more, records calls of other operators that op_db does not
 make. A sparse tensor is recorded as the dense tensor that it represents.
 
-    other_operators.py OUT_DIR [--more | --unusual | --arguments | --limits | --rows]
+    other_operators.py OUT_DIR [--more | --unusual | --arguments | --limits | --conversions | --rows]
 
 --rows: operators that were added to the table later. --unusual, --arguments: layouts, dtypes, sizes and numbers whose
 importance random calls showed. --limits: infinite and very large numbers, and dtypes that PyTorch takes or refuses only
-for some sizes.
+for some sizes. --conversions: operands of different dtypes.
 """
 import pathlib, sys, warnings
 
@@ -428,6 +428,32 @@ def limits(x):
         record(func.default, torch.tensor([[1 + 2j, 3 - 1j], [0.5, 2j]]), [2], torch.tensor([1 - 1j, 2]), 1e-5)
 
 
+def conversions():
+    half, wide = torch.float16, torch.float64
+    # A number among elements of another precision, and elements that are rounded before they are compared.
+    for tensor in (torch.tensor([0.1, 0.5], dtype=wide), torch.tensor(0.1, dtype=half), torch.tensor([300., 0.1])):
+        record(aten.isin.Tensor_Scalar, tensor, 0.1)
+        record(aten.isin.Scalar_Tensor, 0.1, tensor)
+    record(aten.isin.Tensor_Scalar, torch.tensor([2, 44], dtype=torch.int8), 300)
+    record(aten.isin.Tensor_Scalar, torch.tensor([1, 44]), True)
+    record(aten.bucketize.Tensor, torch.tensor([2048.], dtype=half), torch.tensor([2049]), right=True)
+    record(aten.bucketize.Tensor, torch.tensor(300), torch.tensor([1, 44, 100], dtype=torch.int8))
+    record(aten.searchsorted.Tensor, torch.tensor([2049]), torch.tensor([2048.], dtype=half), right=True)
+    # A 0-dim block does not decide the dtype.
+    record(aten.block_diag.default, [torch.ones(1, 2, dtype=torch.uint8), torch.tensor(3)])
+    # Products and quotients of halves: the first operand is rounded, a second one of one element is not.
+    large, number = torch.tensor([65535, 3]), torch.tensor(0.5, dtype=half)
+    halves, one = torch.tensor([0.5, 0.25], dtype=half), torch.tensor([65535])
+    for func in (aten.mul.Tensor, aten.div.Tensor, aten.floor_divide.default):
+        record(func, large, number)
+        record(func, halves, one)
+    whole = torch.tensor([144.], dtype=half).expand(2)  # 130.96 of these is 131 in half
+    for mode in ("trunc", "floor"):
+        record(aten.div.Tensor_mode, large, number, rounding_mode=mode)
+        record(aten.div.Tensor_mode, whole, torch.tensor([1.1], dtype=half), rounding_mode=mode)
+        record(aten.div.Tensor_mode, whole, torch.tensor([1.1, 1.1], dtype=half), rounding_mode=mode)
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
@@ -441,6 +467,8 @@ def main():
         rows(x)
     elif "--limits" in sys.argv:
         limits(x)
+    elif "--conversions" in sys.argv:
+        conversions()
     elif "--arguments" in sys.argv:
         arguments(x)
     else:

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "ops/compose.h"
+#include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/unsigned_order.h"
 
@@ -115,10 +116,14 @@ void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
 }
 
 // Operands are converted to the result's dtype first. Exception: products and quotients of half
-// floats take a 0-dim second operand unrounded (ATen/native/cpu/BinaryOpsKernel.cpp mul_kernel,
-// div_true_kernel).
+// floats take a second operand of one element unrounded (ATen/native/cpu/BinaryOpsKernel.cpp
+// mul_kernel, div_true_kernel).
 Dtype factor_dtype(const Tensor& out, const Tensor& other) {
-  return other.dim() == 0 ? wide_dtype(out.dtype()) : out.dtype();
+  return other.numel() == 1 ? wide_dtype(out.dtype()) : out.dtype();
+}
+// Returns the first operand as it is converted for factor_dtype(): always rounded.
+Tensor first_factor(const Tensor& self, Dtype dtype) {
+  return self.dtype() == dtype || !is_half(dtype) ? self : to_dense(self, dtype, dtype);
 }
 // Multiplies complex64 by complex64 in float32, as c10::complex does. Most complex programs compute
 // in complex64 (rotary embeddings, convolutions by Fourier transforms). False if a dtype is another
@@ -152,7 +157,8 @@ bool multiply_complex_floats(Tensor& out, const Tensor& self, const Tensor& othe
 void mul(Tensor& out, const Tensor& self, const Tensor& other) {
   if (multiply_complex_floats(out, self, other)) return;
   binary(
-      out, factor_dtype(out, other), []<class C>(C a, C b) { return times(a, b); }, self, other);
+      out, factor_dtype(out, other), []<class C>(C a, C b) { return times(a, b); },
+      first_factor(self, out.dtype()), other);
 }
 
 // Unlike mul.Scalar, mul_.Scalar converts the number to self's dtype (ATen/native/BinaryOps.cpp
@@ -221,8 +227,8 @@ Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
   float_binary(out, out.dtype(), Function, a, b);
   return {};
 }
-// With a 0-dim divisor, half floats are divided in float. With other divisors every step is rounded
-// to half (ATen/native/cpu/BinaryOpsKernel.cpp div_trunc_kernel, div_floor_kernel).
+// With a divisor of one element, half floats are divided in float. With other divisors every step
+// is rounded to half (ATen/native/cpu/BinaryOpsKernel.cpp div_trunc_kernel, div_floor_kernel).
 template <const auto& Function, const auto& IntegerFunction>
 Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
   if (dtype_category(out.dtype()) == DtypeCategory::integer)
@@ -230,7 +236,8 @@ Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
   const Dtype common = factor_dtype(out, b);
   const auto divide = [&](const auto& rounded) {
     float_binary(
-        out, common, [&]<class C>(C x, C y) { return Function(x, y, rounded); }, a, b);
+        out, common, [&]<class C>(C x, C y) { return Function(x, y, rounded); },
+        first_factor(a, out.dtype()), b);
   };
   if (is_half(common))
     divide([common](auto step) {
@@ -260,7 +267,8 @@ void div(Tensor& out, const Tensor& self, const Tensor& other) {
   if (out.dtype() == Dtype::complex64)
     return elementwise<Complex>(out, out.dtype(), in_singles<kQuotient>, self, other);
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
-    elementwise<C>(out, factor_dtype(out, other), kQuotient, self, other);
+    elementwise<C>(out, factor_dtype(out, other), kQuotient, first_factor(self, out.dtype()),
+                   other);
   });
 }
 

@@ -174,6 +174,18 @@ TEST_P(PlanHalf, QuotientsOfNumbersAreCutAsFloats) {
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain"}));
 }
 
+// Rounded to halves, this quotient is a whole number, and a larger one.
+TEST_P(PlanHalf, QuotientsByOneElementAreCutAsFloats) {
+  HalfCase halves(GetParam());
+  halves.graph.tolerance = 1e-5;
+  const Sizes sizes{3, 7};
+  const ValueId x = halves.filled(sizes, 144), y = halves.filled({1}, 1.1);
+  halves.output(halves.call(
+      "div.Tensor_mode",
+      {self(x), other(y), named("rounding_mode", Argument(std::string("trunc")))}, sizes));
+  EXPECT_EQ(halves.check(), (Names{"pointwise_chain"}));
+}
+
 TEST_P(PlanHalf, PowersOfInfinitiesAndBoundsAreThoseOfTheReference) {
   HalfCase halves(GetParam());
   const Sizes sizes{3, 7};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <span>
 
 #include "ops/convert.h"
@@ -32,6 +33,16 @@ bool is_real(Dtype dtype) {
 TileSource as_element(Dtype dtype, TileSource source) {
   if (source.from == TileSource::From::number) ops::round_elements(dtype, 1, &source.number);
   return source;
+}
+
+// Returns whether a tensor has one element; nothing if symbols decide that.
+std::optional<bool> has_one_element(const TensorMeta& tensor) {
+  bool is_known = true;
+  for (const SymInt& size : tensor.sizes) {
+    if (!size.is_symbolic() && size.literal() != 1) return false;
+    is_known = is_known && !size.is_symbolic();
+  }
+  return is_known ? std::optional(true) : std::nullopt;
 }
 
 // True if a cast from one dtype to the other may go through a floating-point number.
@@ -307,11 +318,12 @@ bool TileBuilder::add_rare(const BoundNode& node) {
     const Value* mode = planner_.constant(node, "rounding_mode");
     const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
     if (text == nullptr || *text != "trunc") return false;
-    // The quotient by a number or by a 0-dim divisor stays a float, unrounded.
+    // The quotient by a number or by a divisor of one element stays a float, unrounded.
     const TensorMeta* divisor = planner_.record(node.arguments[1]);
+    const auto by_number = divisor == nullptr ? std::optional(true) : has_one_element(*divisor);
+    if (!by_number && is_half(node_.dtype)) return false;
     const TileSource quotient = emit(Binary::divide, operand(0), operand(1));
-    const bool rounds = divisor != nullptr && !divisor->sizes.empty();
-    return finish(node, emit(Unary::truncate, rounds ? rounded(quotient) : quotient));
+    return finish(node, emit(Unary::truncate, by_number == false ? rounded(quotient) : quotient));
   }
   if (is("aten::addcdiv")) {
     const auto value = planner_.number(node, "value");
