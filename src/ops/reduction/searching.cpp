@@ -84,8 +84,8 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
           allocate(Meta(search.out_int32 ? Dtype::int32 : Dtype::int64, values.sizes())));
   const Dtype common = Promotion().add(sorted).add(values).result();
   with_real_compute_type(common, [&]<class C>() {
-    const Input<C> boundaries(sorted);
-    const Input<C> wanted(values);
+    const Input<C> boundaries(sorted, common);
+    const Input<C> wanted(values, common);
     Output<int64_t> found(out);
     const int64_t per_row =
         shared || values.dim() == 0 ? values.numel() : values.size(values.dim() - 1);
@@ -147,26 +147,20 @@ Result<Tensor> isin(const Tensor& elements, const Tensor& test_elements, bool, b
   return out;
 }
 
-Dtype scalar_dtype(const Scalar& scalar) {
-  switch (scalar.category()) {
-    case DtypeCategory::boolean:
-      return Dtype::bool_;
-    case DtypeCategory::integer:
-      return Dtype::int64;
-    default:
-      return Dtype::float32;
-  }
+// Promotes the number as searchsorted does, except that a bool stays one: isin refuses it.
+Tensor sought_member(const Scalar& number, const Tensor& tensor) {
+  return number.category() == DtypeCategory::boolean ? scalar_tensor(number, Dtype::bool_)
+                                                     : sought(number, tensor);
 }
 
 Result<Tensor> isin_tensor_scalar(const Tensor& elements, const Scalar& test_element,
                                   bool assume_unique, bool invert) {
-  return isin(elements, scalar_tensor(test_element, scalar_dtype(test_element)), assume_unique,
-              invert);
+  return isin(elements, sought_member(test_element, elements), assume_unique, invert);
 }
 
 Result<Tensor> isin_scalar_tensor(const Scalar& element, const Tensor& test_elements,
                                   bool assume_unique, bool invert) {
-  return isin(scalar_tensor(element, scalar_dtype(element)), test_elements, assume_unique, invert);
+  return isin(sought_member(element, test_elements), test_elements, assume_unique, invert);
 }
 
 Result<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64_t minlength) {
