@@ -28,7 +28,7 @@ Result<Tensor> block_diag(const Tensors& tensors) {
     Sizes sizes(static_cast<size_t>(2 - tensor.dim()), 1);
     sizes.insert(sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
     PT2_TRY(Tensor block, reshape(tensor, sizes));
-    promotion.add(block);
+    promotion.add(tensor);  // a block has dims, with which a 0-dim tensor would promote others
     PT2_TRY(rows, multiply_add(1, rows, block.size(0)));
     PT2_TRY(columns, multiply_add(1, columns, block.size(1)));
     blocks.push_back(std::move(block));
