@@ -255,6 +255,19 @@ TEST(Bilinear, OfComplexNumbersAndLargeIntegersIsExact) {
             std::vector<int64_t>{large});
 }
 
+TEST(Einsum, LaysOutItsResultAsPyTorchDoes) {
+  const auto product = [](const std::string& equation, const Sizes& left, const Sizes& right) {
+    const Tensors operands{Tensor::zeros(Dtype::float32, left),
+                           Tensor::zeros(Dtype::float32, right)};
+    return apply(aten<"einsum.default">, {equation, operands})->strides();
+  };
+  EXPECT_EQ(product("ab,bc->ac", {2, 3}, {3, 4}), (Sizes{4, 1}));
+  EXPECT_EQ(product("ab,bc->ca", {2, 3}, {3, 4}), (Sizes{2, 1}));
+  EXPECT_EQ(product("bnd,bmd->bmn", {2, 3, 5}, {2, 4, 5}), (Sizes{12, 3, 1}));
+  EXPECT_EQ(product("abc,cd->adb", {2, 3, 4}, {4, 5}), (Sizes{15, 1, 5}));
+  EXPECT_EQ(product("oc,nchw->nohw", {6, 3}, {2, 3, 4, 5}), (Sizes{20, 40, 5, 1}));
+}
+
 TEST(Einsum, MultipliesInTheOrderOfItsPath) {
   const Tensor large = Tensor::of<float>({1}, {0x1p100F}),
                small = Tensor::of<float>({1}, {0x1p-100F});

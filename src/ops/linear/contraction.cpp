@@ -55,6 +55,11 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
   }
   // Sums of small integers are int64, so the operands may differ in dtype.
   if (!contracts) return e(aten<"mul.Tensor">, {left, right});
+  // The product is in the order of the result if the operand whose dims come first is on the left.
+  if (!left_only.empty() && !right_only.empty() && right_only.back() < left_only.front()) {
+    std::swap(left, right);
+    std::swap(left_only, right_only);
+  }
   auto matrices = [&](const Tensor& tensor, const Sizes& rows,
                       const Sizes& columns) -> Result<Tensor> {
     Sizes order = batch;
