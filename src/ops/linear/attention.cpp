@@ -588,14 +588,15 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
     PT2_TRY(mask, wide(*attn_mask));
   }
   const int64_t depth = query.size(query.dim() - 1);
-  const double factor = std::sqrt(scale.value_or(1 / std::sqrt(static_cast<double>(depth))));
+  const double whole = scale.value_or(1 / std::sqrt(static_cast<double>(depth)));
+  const double factor = std::sqrt(std::fabs(whole));
   Sizes order;
   for (int64_t dim = 0; dim < keys.dim(); ++dim) order.push_back(dim);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   const auto turned = e(aten<"permute.default">, {keys, order});
   PT2_TRY(const Tensor scores,
-          e(aten<"matmul.default">,
-            {e(aten<"mul.Scalar">, {queries, factor}), e(aten<"mul.Scalar">, {turned, factor})}));
+          e(aten<"matmul.default">, {e(aten<"mul.Scalar">, {queries, std::copysign(factor, whole)}),
+                                     e(aten<"mul.Scalar">, {turned, factor})}));
   PT2_TRY(Tensor weights, attention_weights(e, scores, mask, is_causal));
   if (dropout_p > 0) {
     PT2_TRY(weights, e(aten<"native_dropout.default">, {weights, dropout_p, true}));
