@@ -247,6 +247,13 @@ Result<std::tuple<Tensor, Tensor>> fused_rms_norm_formula(Emitter& e, const Tens
   if (out.dtype() != input.dtype()) {
     PT2_TRY(out, e(aten<"_to_copy.default">, {out, input.dtype()}));
   }
+  // The dims of the products lie in the input's order; views of the result may rely on its format.
+  const MemoryFormat format = suggest_memory_format(input);
+  const bool has_format =
+      format == MemoryFormat::contiguous ? out.is_contiguous() : dense_memory_format(out) == format;
+  if (!has_format) {
+    PT2_TRY(out, e(aten<"clone.default">, {out, format}));
+  }
   return std::tuple(std::move(out), std::move(rstd));
 }
 
