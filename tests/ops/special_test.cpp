@@ -92,6 +92,12 @@ TEST(SpecialFunctions, Polygamma) {
   EXPECT_EQ(third(1e-100), HUGE_VAL);
   EXPECT_EQ(third(1e200), 0);
   EXPECT_TRUE(std::isnan(third(HUGE_VAL)));  // PyTorch's series gives NaN as well
+  EXPECT_EQ(of_one(aten<"polygamma.default">, HUGE_VAL, Dtype::float32, 1), 0);
+}
+
+TEST(SpecialFunctions, MultivariateLogGammaIsRowMajor) {
+  const Tensor turned = Tensor::zeros(Dtype::float32, {3, 4}).with_view({4, 3}, {1, 4}, 0);
+  EXPECT_EQ(apply(aten<"mvlgamma.default">, {turned, 2})->strides(), (Sizes{3, 1}));
 }
 
 TEST(SpecialFunctions, ModifiedBesselFunctions) {

@@ -1,6 +1,7 @@
 // Special functions, and exact functions of integers.
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -412,6 +413,7 @@ Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
         out, out.dtype(),
         [=](C x) {
           if (n == 1 && x <= 0 && x == std::trunc(x)) return trigamma_at_pole(x);
+          if (n == 1 && x == std::numeric_limits<C>::infinity()) return C(0);
           return static_cast<C>(factor * zeta_of(order, static_cast<double>(x)));
         },
         self);
@@ -427,7 +429,9 @@ Result<Tensor> polygamma_in_place(Emitter& e, const Tensor& self, int64_t n) {
 Result<Meta> mvlgamma_meta(const Tensor& self, int64_t p) {
   if (p < 1 || p > 1 << 20)
     return operator_error("p: found " + std::to_string(p) + ", expected 1 to 1048576");
-  return real_fraction_of_self(self);
+  PT2_TRY(Meta meta, real_fraction_of_self(self));
+  meta.strides = {};  // PyTorch sums over a further dim, which gives rows
+  return meta;
 }
 void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {
   constexpr int64_t kWorkOfLogarithm = 16;
