@@ -81,5 +81,18 @@ TEST(Distributions, ParametersWithoutDistributionEnd) {
   EXPECT_TRUE(std::isnan(drawn->as<double>()[0]));
 }
 
+// Nothing is drawn and nothing scaled, so integers are dropped as well.
+TEST(Dropout, OfEverythingTakesEveryDtype) {
+  for (const Dtype dtype : {Dtype::bool_, Dtype::int64, Dtype::float16}) {
+    for (const Handle handle : {aten<"dropout.default">, aten<"alpha_dropout.default">}) {
+      const auto dropped = apply(handle, {numbers(dtype, {1, 0, 3}), 1.0, true});
+      ASSERT_TRUE(dropped) << dropped.error().text();
+      EXPECT_EQ(dropped->dtype(), dtype);
+    }
+    expect_drawn(aten<"dropout.default">, {numbers(dtype, {1, 0, 3}), 1.0, true}, {0, 0, 0});
+  }
+  EXPECT_FALSE(apply(aten<"dropout.default">, {numbers(Dtype::int64, {1}), 0.5, true}));
+}
+
 }  // namespace
 }  // namespace pt2::ops

@@ -48,8 +48,8 @@ Result<Tensor> apply_mask(const Tensor& input, const Tensor& mask, double factor
 }
 
 Result<Tensor> drop(Context& context, const Tensor& input, const Sizes& mask_sizes, double p) {
-  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
   if (p == 1) return apply_mask(input, Tensor::zeros(Dtype::float32, {}), 1);
+  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
   PT2_TRY(const Tensor mask, draw_mask(context, input, mask_sizes, 1 - p, Dtype::float32));
   return apply_mask(input, mask, 1 / (1 - p));
 }
@@ -82,8 +82,8 @@ template <bool Channels>
 Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bool train) {
   PT2_TRY_VOID(check_dropout(p));
   if (p == 0 || !train || input.numel() == 0) return input;
-  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
   if (p == 1) return apply_mask(input, Tensor::zeros(Dtype::float32, {}), 1);
+  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
   Sizes sizes = input.sizes();
   if (Channels) {
     PT2_TRY(sizes, channel_sizes(input));
