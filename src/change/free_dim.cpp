@@ -25,8 +25,9 @@ namespace {
 constexpr size_t kTrials = 3;
 
 // The number of smallest sizes of the range for which each operator is checked again: all sizes of
-// a short range. Of a longer range the largest size is checked too. Operators mostly refuse sizes
-// at the ends: sizes that divide nothing or are too small.
+// a short range. Operators mostly refuse sizes at the ends: sizes that divide nothing or are too
+// small. Of a longer range the largest size is checked too, and doubled sizes up to it: slices end
+// at a size of their own, and a range without end has no largest size to check.
 constexpr int64_t kSmallest = 128;
 
 // The most integers of one call that are tried as the size to follow, each under all trials: a list
@@ -43,6 +44,10 @@ std::vector<int64_t> sizes_to_ask(const SymRange& range) {
   const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
   const int64_t high = range.max.value_or(INT64_MAX);
   for (int64_t i = 0; i < kSmallest && i <= high - low; ++i) sizes.push_back(low + i);
+  for (int64_t i = kSmallest; i <= high - low; i *= 2) {
+    sizes.push_back(low + i);
+    if (i > INT64_MAX / 2) break;
+  }
   if (range.max && high - low >= kSmallest) sizes.push_back(high);
   return sizes;
 }

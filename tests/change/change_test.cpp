@@ -315,6 +315,29 @@ TEST(EditProgram, FreesOnlyWhatOperatorsTakeInTheWholeRange) {
   expect_sound(freed);
 }
 
+// x[:224] of 224 rows: the trials with 224, 2 and 3 rows give as many rows, but no more than 224.
+TEST(EditProgram, FreesNoSizeBeyondTheEndOfASlice) {
+  ProgramBuilder builder;
+  const TensorMeta meta = builder.tensor(Dtype::float32, {224, 3});
+  const ValueId x = builder.input("x", meta);
+  builder.output(builder.call("torch.ops.aten.slice.Tensor",
+                              {arg("self", x), arg("dim", 0), arg("start", 0), arg("end", 224)},
+                              meta));
+  const Program program = std::move(builder).finish().value();
+  // An operator refuses no size of 2^40 rows because memory holds none.
+  for (const std::optional<int64_t> high :
+       {std::optional<int64_t>(), std::optional(int64_t{1} << 40)}) {
+    Program freed = program;
+    const auto refused = free_dim(freed, "x", 0, "n", {0, high});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+    EXPECT_NE(refused.error().message.find("with n = 256: "), std::string::npos)
+        << refused.error().message;
+  }
+  Program freed = program;
+  EXPECT_TRUE(free_dim(freed, "x", 0, "n", {0, 224}));
+}
+
 // expand accepts -1 only at the last place. Each trial costs time in proportion to the list, so the
 // number of trials is bounded.
 TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
