@@ -211,7 +211,8 @@ void write_node(JsonWriter& json, const TreeSpec& spec) {
 void collect_leaf_paths(const TreeSpec& spec, const std::string& path,
                         std::vector<std::string>& paths) {
   if (path.size() > kMaxPathBytes)
-    return collect_leaf_paths(spec, path.substr(0, 64) + "...", paths);
+    return collect_leaf_paths(spec, path.substr(0, valid_utf8_prefix(path.substr(0, 64))) + "...",
+                              paths);
   if (spec.is_leaf()) paths.push_back(path);
   for (size_t i = 0; i < spec.children.size(); ++i)
     collect_leaf_paths(spec.children[i], path + child_path(spec, i), paths);
@@ -302,7 +303,11 @@ std::string child_path(const TreeSpec& spec, size_t child) {
   if (spec.keys.empty()) return fmt::format("[{}]", child);
   const TreeKey& key = spec.keys[child];
   if (!key.is_text) return fmt::format("[{}]", key.text);
-  return is_word(key.text) ? "." + key.text : fmt::format("[{}]", print_json_string(key.text));
+  if (is_word(key.text)) return "." + key.text;
+  // Letters beyond ASCII stay as they are: callers type these names, and a .npz takes no backslash.
+  std::string path = "[";
+  append_json_string(path, key.text, false);
+  return path + "]";
 }
 
 std::vector<std::string> leaf_paths(const TreeSpec& spec, std::string_view root) {

@@ -44,7 +44,7 @@ const Written kWritten[] = {
     {TreeKind::dict,
      document(node("builtins.dict", R"("[\"b\", \"a b\", 7, \"\\u00e9\\\"\\n\"]")",
                    {kLeaf, kLeaf, kLeaf, kLeaf})),
-     {".b", "[\"a b\"]", "[7]", "[\"\\u00e9\\\"\\n\"]"}},
+     {".b", "[\"a b\"]", "[7]", "[\"\u00e9\\\"\\n\"]"}},
     {TreeKind::ordered_dict,
      document(node("collections.OrderedDict", R"("[\"z\", \"y\"]")", {kLeaf, kLeaf})),
      {".z", ".y"}},
