@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -21,14 +22,25 @@
 namespace pt2 {
 namespace {
 
+// Names that the code which torch.fx generates of a program uses itself (torch/fx/graph.py,
+// _custom_builtins and CodeGen). A value with such a name would hide what they stand for.
+constexpr std::string_view kNamesOfGeneratedCode[] = {"self", "torch",    "device",    "inf",
+                                                      "nan",  "NoneType", "fx_pytree", "pytree"};
+
+Error taken(std::string_view name, std::string_view what) {
+  return {ErrorCode::argument, fmt::format("the name '{}' is taken: {}", name, what), ""};
+}
+
 Result<void> check_name(const Program& program, std::string_view name) {
   if (!is_identifier(name))
     return Error{ErrorCode::argument,
                  fmt::format("found the name '{}', expected a Python identifier", name), ""};
-  if (program.graph.find_value(name))
-    return Error{ErrorCode::argument,
-                 fmt::format("the name '{}' is taken: the program has a value of this name", name),
-                 ""};
+  if (std::ranges::find(kNamesOfGeneratedCode, name) != std::end(kNamesOfGeneratedCode))
+    return taken(name, "PyTorch's code for a program uses it");
+  if (program.graph.find_value(name)) return taken(name, "the program has a value of this name");
+  for (const InputSpec& spec : program.signature.input_specs)
+    if (spec.arg.is_constant() && spec.arg.name == name)
+      return taken(name, "a constant among the inputs has it");
   return {};
 }
 
@@ -430,8 +442,7 @@ Result<void> rename_key(TreeSpec& spec, size_t leaf, std::string_view name) {
                    fmt::format("the result is a field of a {}, which cannot be renamed", spec.type),
                    ""};
     if (std::ranges::find(spec.keys, TreeKey(std::string(name))) != spec.keys.end())
-      return Error{ErrorCode::argument,
-                   fmt::format("the name '{}' is taken: the result has this key", name), ""};
+      return taken(name, "the result has this key");
     spec.keys[i] = TreeKey(std::string(name));
     spec.context = make_dict_spec(spec.keys, spec.children).context;
     return {};
@@ -446,7 +457,11 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
   PT2_TRY_VOID(check_name(program, name));
   const std::vector<CallArgument> arguments = call_arguments(program);
   ModuleCallSignature* root = root_signature(program);
+  const auto is_it = [&](const CallArgument& argument) {
+    return argument.name == input || argument.name == program.graph.value(id).name;
+  };
   for (const CallArgument& argument : arguments) {
+    if (argument.name == name && !is_it(argument)) return taken(name, "an argument has it");
     const std::vector<std::string> parts = leaf_paths(argument.spec, argument.name);
     if (!argument.spec.is_leaf() && std::ranges::find(parts, input) != parts.end())
       return Error{ErrorCode::unsupported,
@@ -456,9 +471,7 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
                    ""};
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_it =
-        arguments[i].name == input || arguments[i].name == program.graph.value(id).name;
-    if (!is_it || !arguments[i].spec.is_leaf()) continue;
+    if (!is_it(arguments[i]) || !arguments[i].spec.is_leaf()) continue;
     if (arguments[i].is_keyword)
       return Error{ErrorCode::unsupported,
                    fmt::format("input '{}' is a keyword argument, which cannot be renamed", input),

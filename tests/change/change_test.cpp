@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "pt2/ir/builder.h"
 #include "pt2/ir/edit_program.h"
@@ -449,6 +450,22 @@ TEST(EditProgram, RenamesInputsAndOutputs) {
   EXPECT_EQ(rename_input(program, "image", "a b").error().code, ErrorCode::argument);
   EXPECT_EQ(rename_input(program, "image", "scores").error().code, ErrorCode::argument);
   EXPECT_EQ(rename_input(program, "x", "y").error().code, ErrorCode::argument);
+}
+
+// PyTorch generates a function from the program. It has the arguments of forward, also those that
+// are no values, and its code uses some names itself.
+TEST(EditProgram, GivesNoNameThatAnArgumentOrGeneratedCodeHas) {
+  Program constants = program_of(corpus("2.15.0/constant_inputs.pt2"));
+  for (const char* name : {"i", "self", "torch", "pytree"}) {
+    EXPECT_EQ(rename_input(constants, "x", name).error().code, ErrorCode::argument) << name;
+    EXPECT_EQ(rename_output(constants, "add", name).error().code, ErrorCode::argument) << name;
+  }
+  Program program = program_of(corpus("2.15.0/odd_inputs.pt2"));
+  for (ModuleCallEntry& entry : program.module_call_graph)
+    if (entry.fqn.empty()) (*entry.signature->forward_arg_names)[1] = "other";
+  EXPECT_EQ(rename_input(program, "scalar", "other").error().message,
+            "the name 'other' is taken: an argument has it");
+  EXPECT_TRUE(rename_input(program, "scalar", "one").has_value());
 }
 
 // Of a loss and of gradients callers know other names than the graph ("loss", "grad.w").
