@@ -8,6 +8,7 @@
 #include "ir/higher_order.h"
 #include "ir/target.h"
 #include "ops/table.h"
+#include "pt2/ir/edit.h"
 
 namespace pt2 {
 namespace {
@@ -441,6 +442,7 @@ Result<void> rewrite_storage_offsets(Converter& converter) {
 
 Result<void> rewrite_names(Converter& converter) {
   Program& program = converter.program;
+  converter.changed = leave_names_to_constants(program);
   if (converter.to < 816)
     for_each_node(converter, [&](Graph& graph, NodeId id) {
       if (!graph.node(id).name) return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hash/text_hash.h"
 #include "ir/leaves.h"
 
 namespace pt2 {
@@ -12,6 +13,27 @@ namespace {
 
 void rename_spec(ArgumentSpec& spec, std::string_view old_name, const std::string& new_name) {
   if (!spec.is_constant() && spec.name == old_name) spec.name = new_name;
+}
+
+// Calls `visit(std::string&)` for each name of a value of the graph in the signature and in
+// module_call_graph.
+template <class Visit>
+void for_each_value_name(Program& program, Visit&& visit) {
+  const auto visit_spec = [&](ArgumentSpec& spec) {
+    if (!spec.is_constant()) visit(spec.name);
+  };
+  for (InputSpec& spec : program.signature.input_specs) visit_spec(spec.arg);
+  for (OutputSpec& spec : program.signature.output_specs) {
+    visit_spec(spec.arg);
+    const bool targets_input = spec.kind == OutputKind::user_input_mutation ||
+                               spec.kind == OutputKind::gradient_to_user_input;
+    if (targets_input && spec.target) visit(*spec.target);
+  }
+  for (ModuleCallEntry& entry : program.module_call_graph) {
+    if (!entry.signature) continue;
+    for (ArgumentSpec& spec : entry.signature->inputs) visit_spec(spec);
+    for (ArgumentSpec& spec : entry.signature->outputs) visit_spec(spec);
+  }
 }
 
 class Extraction {
@@ -121,18 +143,30 @@ class Extraction {
 Result<void> rename_value(Program& program, ValueId id, std::string name) {
   const std::string old_name = program.graph.value(id).name;
   PT2_TRY_VOID(program.graph.rename_value(id, name));
-  program.signature.replace_all_uses(old_name, name);
-  for (OutputSpec& spec : program.signature.output_specs) {
-    const bool targets_input = spec.kind == OutputKind::user_input_mutation ||
-                               spec.kind == OutputKind::gradient_to_user_input;
-    if (targets_input && spec.target == old_name) spec.target = name;
-  }
-  for (ModuleCallEntry& entry : program.module_call_graph) {
-    if (!entry.signature) continue;
-    for (ArgumentSpec& spec : entry.signature->inputs) rename_spec(spec, old_name, name);
-    for (ArgumentSpec& spec : entry.signature->outputs) rename_spec(spec, old_name, name);
-  }
+  for_each_value_name(program, [&](std::string& each) {
+    if (each == old_name) each = name;
+  });
   return {};
+}
+
+bool leave_names_to_constants(Program& program) {
+  TextSet<std::string_view> constants;
+  for (const InputSpec& spec : program.signature.input_specs)
+    if (spec.arg.is_constant()) constants.insert(spec.arg.name);
+  TextMap<std::string, std::string> new_names;
+  for (const InputSpec& spec : program.signature.input_specs) {
+    const auto id = spec.arg.is_constant() ? program.graph.find_value(spec.arg.name) : std::nullopt;
+    if (!id) continue;
+    std::string& name = new_names[spec.arg.name];
+    do name = program.graph.unused_name(spec.arg.name);
+    while (constants.contains(name));
+    program.graph.rename_value(*id, name).value();
+  }
+  if (new_names.empty()) return false;
+  for_each_value_name(program, [&](std::string& name) {
+    if (const auto found = new_names.find(name); found != new_names.end()) name = found->second;
+  });
+  return true;
 }
 
 Result<void> erase_node(Program& program, NodeId id) {

@@ -11,6 +11,7 @@
 #include "package/corpus.h"
 #include "pt2/conversion.h"
 #include "pt2/format/schema_json.h"
+#include "pt2/ir/edit.h"
 #include "pt2/model.h"
 #include "pt2/tools/replay.h"
 
@@ -502,6 +503,24 @@ TEST(Convert, AssertsNoGuardThatCouldDivideByAnything) {
   ASSERT_TRUE(done);
   ASSERT_EQ(done->blockers.size(), 1u);
   EXPECT_EQ(done->blockers[0].kind, BlockerKind::guard);
+}
+
+// PyTorch makes a node of each input, constants included, and two nodes cannot have one name.
+TEST(Convert, LeavesConstantsAmongTheInputsTheirNames) {
+  const Package package = edited("2.15.0/constant_inputs", [](Program& program) {
+    rename_value(program, *program.graph.find_value("mul"), "i").value();
+    rename_value(program, *program.graph.find_value("add"), "f").value();
+  });
+  const auto done = convert(package, {.target = conversion_target("2.6").value()});
+  ASSERT_TRUE(done) << done.error().text();
+  ASSERT_TRUE(done->blockers.empty());
+  const Package written = saved(done->contents);
+  const Program& program = **written.program();
+  EXPECT_FALSE(program.graph.find_value("i"));
+  EXPECT_FALSE(program.graph.find_value("f"));
+  EXPECT_TRUE(program.graph.find_value("i_1"));
+  EXPECT_EQ(program.signature.output_specs[0].arg.name, "f_1");
+  EXPECT_EQ(program.signature.input_specs[1].arg.name, "i");
 }
 
 // The functions that assertions of guards need exist since 2.3, before the field for guards.

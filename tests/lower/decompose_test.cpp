@@ -153,6 +153,30 @@ TEST(Decompose, ComputesTheRowsOfABatchOfVolumes) {
       "");
 }
 
+// PyTorch makes a node of each input, constants included, and two nodes cannot have one name.
+TEST(Decompose, LeavesConstantsAmongTheInputsTheirNames) {
+  std::vector<Error> errors;
+  const auto program = parse_program(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  graph(%x: f32[2, 6], 3 as "hardtanh", none as "hardtanh_1") {
+    %a: f32[2, 6] = aten.mul.Tensor(self=%x, other=%x)
+    %c: f32[2, 6] = aten.relu6_.default(self=%a)
+    return %c
+  }
+}
+)",
+                                     "test", errors);
+  ASSERT_TRUE(program) << program.error().text();
+  const auto done = decompose(*program);
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_TRUE(done->changed);
+  EXPECT_FALSE(done->program.graph.find_value("hardtanh"));
+  EXPECT_FALSE(done->program.graph.find_value("hardtanh_1"));
+  EXPECT_TRUE(done->program.graph.find_value("hardtanh_2"));
+}
+
 TEST(Decompose, UpdatesTheStatisticsOfInstanceNorm) {
   EXPECT_EQ(left_of(R"(graph(%x: f32[2, 4, 3], %m: f32[4], %v: f32[4]) {
     %i: f32[2, 4, 3] = aten.instance_norm.default(input=%x, weight=none, bias=none, running_mean=%m, running_var=%v, use_input_stats=true, momentum=0.1, eps=1e-05, cudnn_enabled=true)

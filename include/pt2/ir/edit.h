@@ -17,6 +17,12 @@ namespace pt2 {
 // `invalid` if the name is taken. O(1), plus the size of the signature.
 Result<void> rename_value(Program& program, ValueId id, std::string name);
 
+// Renames the values whose name a constant among the inputs has. The constant is no value, so
+// Graph::unused_name gives its name out, but PyTorch makes a node of each input and loads no
+// program with two nodes of one name (deserialize_graph). True if there were any. Linear in the
+// signature.
+bool leave_names_to_constants(Program& program);
+
 // Erases a node of the program's graph, as Graph::erase_node. A module call whose signature names a
 // result of the node keeps its place in the hierarchy but loses the signature, so it cannot be
 // called by itself. Error `invalid` if a result is still used. Linear in the module calls.

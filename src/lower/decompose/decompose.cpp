@@ -14,6 +14,7 @@
 #include "lower/forms.h"
 #include "ops/bind.h"
 #include "pt2/ir/decompose.h"
+#include "pt2/ir/edit.h"
 
 namespace pt2 {
 namespace {
@@ -246,6 +247,7 @@ Result<Decomposition> decompose(const Program& program, const DecomposeOptions& 
     if (out.left.empty() && !has_form(out.program.graph, pass_info(pass).gives))
       take(run_pass(pass, out.program, pipeline));
   if (out.left.empty()) take(decompose_to(set, out.program, pipeline));
+  if (out.changed) leave_names_to_constants(out.program);
   return out;
 }
 
