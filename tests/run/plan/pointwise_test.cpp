@@ -97,6 +97,15 @@ TEST(PlanPointwise, ZerosKeepTheirSigns) {
   EXPECT_EQ(graph.check(), Names(4, "pointwise_chain"));
 }
 
+TEST(PlanPointwise, TheLogarithmOfASigmoidOf1IsNotNegative) {
+  Case graph;
+  const ValueId x = graph.input({2});
+  graph.fill(x, Tensor::of<float>({2}, {500.0f, -500.0f}));
+  graph.output(
+      graph.call("reciprocal.default", {self(graph.call("log_sigmoid.default", {self(x)}))}));
+  EXPECT_EQ(graph.check(), Names{"pointwise_chain"});
+}
+
 // The branch that does not apply gives 0; times infinity it would be NaN.
 TEST(PlanPointwise, InfiniteFactorsAreLeftToTheReference) {
   Case graph;

@@ -155,7 +155,8 @@ bool TileBuilder::add_bent(const BoundNode& node) {
   }
   if (is_operator(node, "aten::log_sigmoid")) {
     const TileSource negated = emit(Unary::negate, source(node.arguments[0]));
-    return finish(node, emit(Unary::negate, emit(Unary::softplus, negated)));
+    // A difference: the logarithm of 1 is 0, not -0.
+    return finish(node, emit(Binary::subtract, number(0), emit(Unary::softplus, negated)));
   }
   return false;
 }
