@@ -29,8 +29,9 @@ struct Plan {
   std::vector<bool> changing;
   // For each input: its value if calls bring this very weight, else None.
   std::vector<Value> known;
-  // True if a node depends on strides or on the storage around a view (as_strided). A recording
-  // would give it copies of the inputs, so there is none.
+  // True if a node depends on strides or on the storage around a view (as_strided), or if a write
+  // does. Then all nodes run one by one. A recording would give them copies of the inputs, so there
+  // is none.
   bool looks_at_strides = false;
   // Plans of nested graphs, at any depth. These plans have no nested plans themselves.
   std::unordered_map<const BoundGraph*, std::unique_ptr<const Plan>> nested;

@@ -1,6 +1,7 @@
 #include "run/plan/planner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "ir/values/record.h"
@@ -158,6 +159,54 @@ std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const 
   for (uint32_t i = 0; i < out.size(); ++i)
     if (const auto found = roots.find(root(i)); found != roots.end()) out[i] = found->second;
   return out;
+}
+
+// True if the node returns its argument itself, or a view of it, for some strides and a copy for
+// others.
+bool shares_by_strides(const BoundNode& node) {
+  const ops::OpDef* row = own_row(node);
+  if (row == nullptr) return false;
+  const ops::Sharing sharing = row->facts.sharing;
+  if (sharing != ops::Sharing::unless_cast)
+    return sharing == ops::Sharing::where_strides_allow ||
+           sharing == ops::Sharing::unless_contiguous;
+  const BoundArgument* format = Planner::argument(node, "memory_format");
+  if (format == nullptr || format->dynamic != nullptr) return format != nullptr;
+  const auto* wanted = format->constant.get_if<MemoryFormat>();
+  return wanted != nullptr && *wanted != MemoryFormat::preserve;
+}
+
+// True if strides decide whether a write changes a value that a node computes: y = exp(x.t());
+// z = y.reshape(-1); z.add_(1). Steps give results other strides than the program does.
+bool writes_depend_on_strides(const BoundGraph& bound, const std::vector<StorageWrites>& writes) {
+  const Graph& graph = *bound.graph;
+  // The memory that a value shows. Inputs have the program's strides in a plan, too, but casts of
+  // them may be results of steps. A write is not seen where each value leads to a single node.
+  enum class Memory : uint8_t { of_input, of_one_user, of_several };
+  std::vector<Memory> memory(graph.value_count(), Memory::of_input);
+  for (const BoundNode& node : bound.nodes) {
+    const auto first = node.arguments.empty() ? std::nullopt : Frame::value_id(node.arguments[0]);
+    const Memory from = first ? memory[static_cast<size_t>(*first)] : Memory::of_one_user;
+    if (first && from == Memory::of_several && shares_by_strides(node)) {
+      const BoundNode* last = writes[static_cast<size_t>(*first)].last;
+      if (last != nullptr && last > &node) return true;
+    }
+    const bool shows = first && node.higher_order == nullptr && node.op.custom == nullptr &&
+                       may_return_arguments(node);
+    const ops::OpDef* row = own_row(node);
+    const bool may_cast = row != nullptr && row->facts.sharing == ops::Sharing::unless_cast;
+    for (const Argument& output : node.node->outputs)
+      for_each_value(output, [&](ValueId id) {
+        Memory& own = memory[static_cast<size_t>(id)];
+        own = shows ? from : Memory::of_one_user;
+        if (may_cast) own = std::max(own, Memory::of_one_user);
+        const auto uses = graph.uses(id);
+        if (own == Memory::of_one_user && uses.begin() != uses.end() &&
+            std::next(uses.begin()) != uses.end())
+          own = Memory::of_several;
+      });
+  }
+  return false;
 }
 
 std::vector<ValueId> values_of(const Step& step) {
@@ -629,9 +678,10 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     plan.changing.push_back(is_value && (weights[i].is_none() || !known[i]));
     plan.known.push_back(known[i] ? weights[i] : Value());
   }
-  plan.looks_at_strides = std::ranges::any_of(graph.nodes, [](const BoundNode& node) {
-    return node.op && node.op.def->facts.looks_at_strides;
-  });
+  plan.looks_at_strides = writes_depend_on_strides(graph, writes) ||
+                          std::ranges::any_of(graph.nodes, [](const BoundNode& node) {
+                            return node.op && node.op.def->facts.looks_at_strides;
+                          });
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
 
   std::vector<Value> constants(graph.graph->value_count());

@@ -284,6 +284,53 @@ TEST(Plan, ActivationsThatWereTakenApartAreFound) {
   EXPECT_EQ(graph.check(), (Names{"product", "product"}));
 }
 
+// Of a turned result these operators make a copy, of a row-major one, which steps make, a view.
+TEST(Plan, WritesDoNotPassThroughCopiesOfTurnedResults) {
+  const std::pair<std::string, std::vector<NamedArgument>> kCopies[] = {
+      {"reshape.default", {named("shape", ints({-1}))}},
+      {"flatten.using_ints", {}},
+      {"contiguous.default", {}}};
+  for (const auto& [target, rest] : kCopies)
+    for (const bool is_used_again : {true, false}) {
+      Case graph;
+      const ValueId x = graph.call("t.default", {self(graph.input({4, 6}))});
+      const ValueId y = graph.call("relu.default", {self(graph.call("exp.default", {self(x)}))});
+      std::vector<NamedArgument> arguments{self(y)};
+      arguments.insert(arguments.end(), rest.begin(), rest.end());
+      const ValueId copy = graph.call(target, arguments);
+      graph.output(graph.call("add_.Tensor", {self(copy), named("other", Argument(1.0))}));
+      if (is_used_again) graph.output(y);
+      EXPECT_EQ(std::ranges::count(graph.check(), "pointwise_chain"), is_used_again ? 0 : 1)
+          << target;
+    }
+}
+
+// A cast may return an input itself, but one to another dtype is a step.
+TEST(Plan, WritesDoNotPassThroughCopiesOfCasts) {
+  Case graph;
+  const ValueId x = graph.call("t.default", {self(graph.input({4, 6}))});
+  const ValueId y = graph.call(
+      "to.dtype",
+      {self(x), named("dtype", Argument(ScalarType{dtype_info(Dtype::float64).schema_number}))});
+  graph.record(y, {6, 4}, Dtype::float64);
+  const ValueId copy = graph.call("reshape.default", {self(y), named("shape", ints({-1}))});
+  graph.output(graph.call("add_.Tensor", {self(copy), named("other", Argument(1.0))}));
+  graph.output(y);
+  EXPECT_EQ(graph.check(), Names(4, "reference"));
+}
+
+// A view of a turned result that is row-major again shows what is written to it.
+TEST(Plan, WritesPassThroughViewsOfTurnedResults) {
+  Case graph;
+  const ValueId x = graph.call("t.default", {self(graph.input({4, 6}))});
+  const ValueId y = graph.call("relu.default", {self(graph.call("exp.default", {self(x)}))});
+  const ValueId z = graph.call("exp.default", {self(graph.call("t.default", {self(y)}))});
+  const ValueId view = graph.call("reshape.default", {self(z), named("shape", ints({-1}))});
+  graph.output(graph.call("add_.Tensor", {self(view), named("other", Argument(1.0))}));
+  graph.output(z);
+  EXPECT_EQ(graph.check(), Names(7, "reference"));
+}
+
 TEST(Plan, WhatIsReadBeforeAWriteIsReadBefore) {
   Case graph;
   const ValueId state = graph.input({3, 4});
