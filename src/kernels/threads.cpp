@@ -11,6 +11,9 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 
 namespace pt2::kernels {
 namespace {
@@ -82,6 +85,14 @@ int affinity_count() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
+int64_t this_process() {
+#if defined(_WIN32)
+  return 0;  // nothing forks here
+#else
+  return getpid();
+#endif
+}
+
 }  // namespace
 
 int control_group_limit(std::string_view membership, std::string_view root) {
@@ -112,7 +123,8 @@ int available_threads() {
   return limit > 0 ? std::min(limit, processors) : processors;
 }
 
-ThreadPool::ThreadPool(int threads) : shares_(static_cast<size_t>(std::max(1, threads))) {
+ThreadPool::ThreadPool(int threads)
+    : process_(this_process()), shares_(static_cast<size_t>(std::max(1, threads))) {
   // The system may refuse a thread; the pool then has fewer.
   try {
     for (int thread = 1; thread < threads; ++thread)
@@ -121,7 +133,15 @@ ThreadPool::ThreadPool(int threads) : shares_(static_cast<size_t>(std::max(1, th
   }
 }
 
+bool ThreadPool::has_its_threads() const { return workers_.empty() || process_ == this_process(); }
+
 ThreadPool::~ThreadPool() {
+  if (!has_its_threads()) {
+    // The C library has taken back the memory of these threads, so they can be neither joined nor
+    // detached. The objects stay in memory.
+    static_cast<void>(new std::vector<std::thread>(std::move(workers_)));
+    return;
+  }
   stopping_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

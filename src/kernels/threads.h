@@ -33,6 +33,9 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  // False in a process forked from the one that made the pool: threads do not survive fork(), so
+  // callers of `run` compute alone there.
+  bool has_its_threads() const;
 
   // Calls work(context, task, thread) for every task from 0 to tasks - 1 and returns when all are
   // done. `thread` is below threads() and differs between concurrent calls. Each thread begins with
@@ -53,6 +56,7 @@ class ThreadPool {
     int64_t end = 0;
   };
 
+  int64_t process_;            // the process that has the workers
   std::vector<Share> shares_;  // one per thread
   std::vector<std::thread> workers_;
   std::atomic<bool> busy_{false};

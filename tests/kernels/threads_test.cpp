@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -54,6 +60,29 @@ TEST(ThreadPoolTest, TasksMayRunJobsOfTheirOwn) {
   run_tasks(&pool, 4, [&](int64_t, int) { run_tasks(&pool, 4, [&](int64_t, int) { ++calls; }); });
   EXPECT_EQ(calls, 16);
 }
+
+#if !defined(_WIN32)
+// A server may compute before it forks. Its children have no threads of the pool.
+TEST(ThreadPoolTest, ForkedProcessesMayUseAndDropIt) {
+  auto pool = std::make_unique<ThreadPool>(3);
+  const auto runs_all = [&] {
+    std::atomic<int> calls = 0;
+    run_tasks(pool.get(), 8, [&](int64_t, int) { ++calls; });
+    return calls == 8;
+  };
+  EXPECT_TRUE(runs_all());
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool works = runs_all() && !pool->has_its_threads();
+    pool = std::make_unique<ThreadPool>(3);
+    _exit(works && runs_all() && pool->has_its_threads() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(pool->has_its_threads());
+}
+#endif
 
 TEST(ThreadPoolTest, CallersShareAPool) {
   ThreadPool pool(2);

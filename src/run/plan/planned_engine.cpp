@@ -237,8 +237,14 @@ class PlannedEngine final : public Engine {
 
   // Sessions pass workspaces on, so that a short-lived session finds memory and threads.
   std::unique_ptr<Workspace> take_workspace(int threads) const {
+    // Asking whether the process was forked takes as long as a part of a small call.
+    constexpr uint64_t kBetweenChecks = 64;
     {
       const std::lock_guard lock(mutex_);
+      if (++taken_ % kBetweenChecks == 0)
+        std::erase_if(workspaces_, [](const std::unique_ptr<Workspace>& workspace) {
+          return !workspace->threads.has_its_threads();
+        });
       for (std::unique_ptr<Workspace>& workspace : workspaces_)
         if (workspace->wanted_threads == threads) {
           std::swap(workspace, workspaces_.back());
@@ -329,6 +335,7 @@ class PlannedEngine final : public Engine {
   bool has_state_ = false;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
+  mutable uint64_t taken_ = 0;  // how often a workspace was taken
 };
 
 class PlannedSession final : public EngineSession {
