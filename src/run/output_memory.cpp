@@ -91,15 +91,20 @@ std::vector<std::pair<size_t, Tensor>> OutputMemory::get_all(const Graph& graph,
   return out;
 }
 
+Result<void> OutputMemory::get_for(std::span<const Value> results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto* tensor = results[i].get_if<Tensor>();
+    if (tensor == nullptr || !tensor->defined()) continue;
+    PT2_TRY([[maybe_unused]] const Tensor memory, get(i, tensor->dtype(), tensor->sizes()));
+  }
+  return {};
+}
+
 Result<void> OutputMemory::fill(std::vector<Value>& results) {
+  PT2_TRY_VOID(get_for(results));
   const auto is_in_place = [&](size_t i, const Tensor& result) {
     return given_[i]->defined() && is_same_view(result, *given_[i]);
   };
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Tensor* tensor = tensor_of(results[i]);
-    if (tensor == nullptr) continue;
-    PT2_TRY([[maybe_unused]] const Tensor memory, get(i, tensor->dtype(), tensor->sizes()));
-  }
   // Copies results out of memory that is about to be overwritten.
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor* tensor = tensor_of(results[i]);

@@ -38,6 +38,9 @@ class OutputMemory {
   // is not row-major, or overlaps `inputs` or other memory.
   std::vector<std::pair<size_t, Tensor>> get_all(const Graph& graph, std::span<const Value> inputs);
 
+  // Asks for the memory of all results, as fill() does, but writes nothing.
+  Result<void> get_for(std::span<const Value> results);
+
   // Copies tensor results into the caller's memory where it gave some, and replaces them. Nothing
   // is written before all memory has been obtained and fits. Results may lie anywhere, even in the
   // memory of another output.

@@ -180,6 +180,29 @@ Result<void> write_back(const GraphOutput& output, const Value& target, const Va
   return {};
 }
 
+// Gives every result memory of its own that shares the storage of a value which write_back
+// replaces. All results are values from before the first write: a decomposed program that swaps two
+// buffers returns the one as the new value of the other.
+void keep_from_writes(const std::vector<GraphOutput>& outputs, const std::vector<Value>& sources,
+                      std::vector<Value>& results) {
+  std::unordered_set<const Storage*> replaced;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (outputs[i].is_callers() || !outputs[i].target) continue;
+    const auto* target = sources[*outputs[i].target].get_if<Tensor>();
+    const auto* value = results[i].get_if<Tensor>();
+    const bool is_same = target != nullptr && value != nullptr &&
+                         value->raw_data() == target->raw_data() &&
+                         value->dtype() == target->dtype() && value->strides() == target->strides();
+    if (target != nullptr && target->defined() && !is_same)
+      replaced.insert(target->storage().get());
+  }
+  if (replaced.empty()) return;
+  for (Value& result : results)
+    if (auto* tensor = result.get_if<Tensor>();
+        tensor != nullptr && tensor->defined() && replaced.contains(tensor->storage().get()))
+      *tensor = tensor->clone();
+}
+
 }  // namespace
 
 Session::Session(const Model& model, const SessionOptions& options)
@@ -315,16 +338,19 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
                                .growing = growing});
     if (refused) return *std::move(refused);
     PT2_TRY(std::vector<Value> results, std::move(computed));
+    keep_from_writes(convention.graph_outputs, sources, results);
     std::vector<Value> outputs;
+    for (size_t i = 0; i < results.size(); ++i)
+      if (convention.graph_outputs[i].is_callers()) outputs.push_back(std::move(results[i]));
+    // Before state gets its new values: a call that is refused here can be repeated.
+    PT2_TRY_VOID(check_outputs(outputs));
+    if (memory) PT2_TRY_VOID(memory->get_for(outputs));
     for (size_t i = 0; i < results.size(); ++i) {
       const GraphOutput& output = convention.graph_outputs[i];
-      if (output.is_callers())
-        outputs.push_back(std::move(results[i]));
-      else if (output.target)
+      if (!output.is_callers() && output.target)
         PT2_TRY_VOID(write_back(output, sources[*output.target], results[i]));
     }
     copy_written(*shared_, layouts, sources, inputs);
-    PT2_TRY_VOID(check_outputs(outputs));
     if (memory) PT2_TRY_VOID(memory->fill(outputs));
     return outputs;
   });
