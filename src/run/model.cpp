@@ -1,5 +1,7 @@
 #include "pt2/model.h"
 
+#include <unordered_map>
+
 #include "ir/values/record.h"
 #include "ops/checks.h"
 #include "pt2/ir/type_text.h"
@@ -117,6 +119,22 @@ Result<void> check_is_recorded(const Program& program, size_t input, const Value
                ""};
 }
 
+// Makes the storages of weights read-only: all sessions share them, and callers get them where
+// results are weights. Storages in a mapped file are read-only already, copies of it are not.
+Result<void> forbid_writing(std::vector<Value>& weights) {
+  std::unordered_map<const Storage*, std::shared_ptr<Storage>> read_only;
+  for (Value& weight : weights) {
+    auto* tensor = weight.get_if<Tensor>();
+    if (tensor == nullptr || !tensor->defined() || tensor->storage()->is_read_only()) continue;
+    const std::shared_ptr<Storage>& own = tensor->storage();
+    std::shared_ptr<Storage>& storage = read_only[own.get()];
+    if (storage == nullptr) storage = Storage::borrow_read_only({own->data(), own->size()}, own);
+    PT2_TRY(*tensor, Tensor::view_of(storage, tensor->dtype(), tensor->sizes(), tensor->strides(),
+                                     tensor->storage_offset()));
+  }
+  return {};
+}
+
 // Finds the values that the graph's inputs stand for, except user inputs.
 Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
                           const run::WeightSource& source) {
@@ -137,7 +155,7 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
                                                  : Value());
     PT2_TRY_VOID(check_is_recorded(program, shared.weights.size() - 1, shared.weights.back()));
   }
-  return {};
+  return forbid_writing(shared.weights);
 }
 
 // Checks that a session can copy the written tensors: tensors saved without elements take no memory

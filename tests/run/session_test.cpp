@@ -208,16 +208,86 @@ TEST(Model, NamesAWeightThatIsNotAsRecorded) {
   }
 }
 
-Model built_model(ProgramBuilder builder, std::vector<SavedTensor> weights,
-                  const LoadOptions& options = {}) {
+PackageContents built_contents(ProgramBuilder builder, std::vector<SavedTensor> weights) {
   PackageContents contents;
   contents.programs.resize(1);
   contents.programs[0].json = program_json(std::move(builder).finish().value());
   contents.programs[0].state_dict = std::move(weights);
+  return contents;
+}
+
+Model built_model(ProgramBuilder builder, std::vector<SavedTensor> weights,
+                  const LoadOptions& options = {}) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("built_model.pt2");
-  EXPECT_TRUE(save_package(contents, path));
+  EXPECT_TRUE(save_package(built_contents(std::move(builder), std::move(weights)), path));
   return Model::load(path, options).value();
+}
+
+// Loading copies weights that lie at odd addresses, as they do in files before 2.9. The copy
+// belongs to the model and not to the caller whose result it is.
+TEST(Model, ResultsThatAreWeightsCannotChangeIt) {
+  ProgramBuilder builder;
+  builder.output(builder.parameter("w", builder.tensor(Dtype::float32, {2})));
+  StringSink sink;
+  ASSERT_TRUE(save_package(
+      built_contents(std::move(builder),
+                     {{.name = "w", .tensor = floats({2}, {1, 2}), .is_parameter = true}}),
+      sink));
+  const auto file = std::make_shared<const std::string>("." + sink.take());
+  const auto package = std::make_shared<const Package>(
+      Package::open_bytes(std::as_bytes(std::span(*file)).subspan(1), file, "odd.pt2").value());
+  const std::vector<float> unchanged{1, 2};
+  for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
+    const Model model = Model::from_package(package, {.engine = engine}).value();
+    Tensor result = *model.run(std::vector<Value>()).value()[0].get_if<Tensor>();
+    if (!result.storage()->is_read_only()) result.data<float>()[0] = 7;
+    EXPECT_EQ(elements(model.run(std::vector<Value>()).value()[0]), unchanged);
+    Session session(model);
+    EXPECT_TRUE(session.state("w")->storage()->is_read_only());
+    session.mutable_state("w").value().data<float>()[0] = 7;
+    EXPECT_EQ(elements(session.run({}).value()[0]), (std::vector<float>{7, 2}));
+    EXPECT_EQ(elements(model.run(std::vector<Value>()).value()[0]), unchanged);
+  }
+}
+
+// run_decompositions() drops aten.copy: the new value of `b` is the input `a` itself, and that of
+// `turned` a view of itself. The values are those of the eager module.
+TEST(Session, NewValuesOfStateAreFromBeforeTheWrites) {
+  for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
+    ProgramBuilder builder;
+    const TensorMeta meta = builder.tensor(Dtype::float32, {2});
+    TensorMeta turned = builder.tensor(Dtype::float32, {3, 3});
+    const ValueId a = builder.buffer("a", meta), b = builder.buffer("b", meta),
+                  square = builder.buffer("square", turned);
+    turned.strides = {1, 3};
+    const ValueId x = builder.input("x", meta);
+    builder.mutate_buffer("a",
+                          builder.call("torch.ops.aten.clone.default", {arg("self", b)}, meta));
+    builder.mutate_buffer("b", a);
+    builder.mutate_buffer("square",
+                          builder.call("torch.ops.aten.t.default", {arg("self", square)}, turned));
+    builder.output(
+        builder.call("torch.ops.aten.add.Tensor", {arg("self", x), arg("other", b)}, meta));
+    const Model model =
+        built_model(std::move(builder),
+                    {{.name = "a", .tensor = floats({2}, {1, 2})},
+                     {.name = "b", .tensor = floats({2}, {3, 4})},
+                     {.name = "square", .tensor = floats({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8})}},
+                    {.engine = engine});
+    Session session(model);
+    for (int call = 0; call < 4; ++call) {
+      const bool is_swapped = call % 2 == 0;
+      std::vector<Value> inputs = {Value(floats({2}, {0, 0}))};
+      const std::vector<float> first{1, 2}, second{3, 4};
+      EXPECT_EQ(elements(session.run(inputs).value()[0]), is_swapped ? second : first);
+      EXPECT_EQ(elements(Value(*session.state("a"))), is_swapped ? second : first);
+      EXPECT_EQ(elements(Value(*session.state("b"))), is_swapped ? first : second);
+      EXPECT_EQ(elements(Value(*session.state("square"))),
+                is_swapped ? (std::vector<float>{0, 3, 6, 1, 4, 7, 2, 5, 8})
+                           : (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    }
+  }
 }
 
 // After the bias changed, the plan that does not assume its value needs a row-major copy of the
@@ -385,6 +455,20 @@ TEST(RunInto, RefusesMemoryThatDoesNotFit) {
   }
   std::vector<Value> none;
   EXPECT_FALSE(session.run_into(inputs, none));
+}
+
+// The caller repeats a refused call, which must not count twice.
+TEST(RunInto, RefusedCallsLeaveTheState) {
+  const Model model = corpus_model("buffer_mutation_functional");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const std::vector<float> before = elements(Value(*session.state("total")));
+  std::vector<Value> outputs = {Value(Tensor::zeros(Dtype::float32, {4}))};
+  for (int calls = 0; calls < 4; ++calls) ASSERT_FALSE(session.run_into(inputs, outputs));
+  EXPECT_EQ(elements(Value(*session.state("total"))), before);
+  outputs = {Value(Tensor::zeros(Dtype::float32, {3}))};
+  ASSERT_TRUE(session.run_into(inputs, outputs));
+  EXPECT_NE(elements(Value(*session.state("total"))), before);
 }
 
 // Output tensors without memory are refused, by recorded calls as well.
