@@ -58,7 +58,9 @@ Result<void> set_state(Session& session, std::string_view name, const Tensor& so
                  "found " + source.type_text() + ", expected " + target->type_text(),
                  "state '" + std::string(name) + "'"};
   PT2_TRY(Tensor written, session.mutable_state(name));
-  ops::copy_elements(written, source);
+  // The source may be a view of the state itself, as results are. Only copying one block allows it.
+  const bool are_blocks = source.is_contiguous() && written.is_contiguous();
+  ops::copy_elements(written, are_blocks ? source : source.clone());
   return {};
 }
 

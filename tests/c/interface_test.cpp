@@ -13,6 +13,8 @@
 #include "c/every_function.h"
 #include "c/random_calls.h"
 #include "pt2/c/pt2.h"
+#include "pt2/ir/builder.h"
+#include "pt2/save.h"
 #include "temporary_folder.h"
 
 namespace pt2 {
@@ -222,6 +224,47 @@ TEST(CInterface, ListsDoNotGrowWithoutEnd) {
   }
   pt2_value_free(value);
   EXPECT_EQ(refusal, "found a list of too many lists");
+}
+
+// Results and states share the session's memory, so a caller may pass a view of it as the new
+// state.
+TEST(CInterface, AStateMayBecomeAViewOfItself) {
+  ProgramBuilder builder;
+  const TensorMeta meta = builder.tensor(Dtype::float32, {3, 3});
+  const ValueId square = builder.buffer("square", meta), x = builder.input("x", meta);
+  builder.output(
+      builder.call("torch.ops.aten.add.Tensor", {arg("self", x), arg("other", square)}, meta));
+  PackageContents contents;
+  contents.programs.resize(1);
+  contents.programs[0].json = program_json(std::move(builder).finish().value());
+  const Tensor numbers = Tensor::of<float>({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  contents.programs[0].state_dict = std::vector<SavedTensor>{{.name = "square", .tensor = numbers}};
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("square.pt2");
+  ASSERT_TRUE(save_package(contents, path));
+  pt2_model* model = nullptr;
+  pt2_session* session = nullptr;
+  ASSERT_EQ(text_of(pt2_model_load(path.data(), path.size(), nullptr, &model)), "");
+  ASSERT_EQ(text_of(pt2_session_create(model, nullptr, &session)), "");
+  const int64_t turned[] = {1, 3};
+  const std::vector<float> columns{0, 3, 6, 1, 4, 7, 2, 5, 8}, rows{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  // The first call gives the session a copy of the model's weight.
+  for (const std::vector<float>& expected : {columns, rows, columns}) {
+    pt2_value* state = nullptr;
+    pt2_tensor_view view{};
+    ASSERT_EQ(text_of(pt2_session_get_state(session, "square", 6, &state)), "");
+    ASSERT_EQ(text_of(pt2_value_get_tensor(state, &view)), "");
+    view.strides = turned;
+    EXPECT_EQ(text_of(pt2_session_set_state(session, "square", 6, &view)), "");
+    pt2_value_free(state);
+    ASSERT_EQ(text_of(pt2_session_get_state(session, "square", 6, &state)), "");
+    ASSERT_EQ(text_of(pt2_value_get_tensor(state, &view)), "");
+    const auto* found = static_cast<const float*>(view.data);
+    EXPECT_EQ(std::vector<float>(found, found + 9), expected);
+    pt2_value_free(state);
+  }
+  pt2_session_free(session);
+  pt2_model_free(model);
 }
 
 }  // namespace
