@@ -6,7 +6,8 @@ module pt2
   use, intrinsic :: iso_c_binding
   implicit none
   private
-  public :: pt2_model, pt2_session, pt2_tensor, pt2_load, pt2_start, pt2_run, pt2_free
+  public :: pt2_model, pt2_session, pt2_tensor, pt2_place, pt2_load, pt2_start, pt2_run, pt2_free
+  public :: pt2_inputs, pt2_outputs, pt2_get_state, pt2_set_state
   public :: pt2_decoder, pt2_sampling, pt2_told, pt2_open, pt2_give, pt2_generate
 
   type, bind(c) :: pt2_dtype
@@ -23,18 +24,37 @@ module pt2
     integer(c_int8_t) :: read_only = 0
   end type
 
+  ! PyTorch's dtypes, with DLPack's code and bits. An array without the name of a dtype has the first one of its code
+  ! and bits; an array of integers can be given the name of any dtype of its width.
+  type :: dtype_row
+    character(15) :: name
+    integer :: code, bits
+  end type
+  type(dtype_row), parameter :: dtypes(*) = [ &
+    dtype_row("float32", 2, 32), dtype_row("float64", 2, 64), dtype_row("int8", 0, 8), dtype_row("int16", 0, 16), &
+    dtype_row("int32", 0, 32), dtype_row("int64", 0, 64), dtype_row("uint8", 1, 8), dtype_row("uint16", 1, 16), &
+    dtype_row("uint32", 1, 32), dtype_row("uint64", 1, 64), dtype_row("bool", 6, 8), dtype_row("float16", 2, 16), &
+    dtype_row("bfloat16", 4, 16), dtype_row("float8_e4m3fn", 10, 8), dtype_row("float8_e4m3fnuz", 11, 8), &
+    dtype_row("float8_e5m2", 12, 8), dtype_row("float8_e5m2fnuz", 13, 8), dtype_row("float8_e8m0fnu", 14, 8), &
+    dtype_row("complex32", 5, 32), dtype_row("complex64", 5, 64), dtype_row("complex128", 5, 128)]
+
   ! A view of a whole array as a tensor. The array must neither move nor be freed while the tensor is used. A section
-  ! with gaps between its elements is refused when the tensor is used.
+  ! with gaps between its elements, and a dtype of another width, are refused when the tensor is used.
+  !
+  ! Arrays are real (float32, float64), integer of 1 to 8 bytes, logical(c_bool) or complex. pt2_tensor(a, "float16")
+  ! makes a tensor of a dtype that Fortran lacks over an array of integers of the same width, which hold its bits.
   type :: pt2_tensor
     private
     type(c_ptr) :: elements = c_null_ptr
     logical :: is_whole = .true. ! false: a section with gaps
+    logical :: is_typed = .true. ! false: no dtype has the name and the width
     integer(c_int64_t) :: sizes(15) = 0
     integer(c_int32_t) :: dims = 0
     type(pt2_dtype) :: dtype
   end type
   interface pt2_tensor
-    module procedure tensor_real32, tensor_real64, tensor_int32, tensor_int64
+    module procedure tensor_real32, tensor_real64, tensor_int8, tensor_int16, tensor_int32, tensor_int64
+    module procedure tensor_bool, tensor_complex64, tensor_complex128
   end interface
 
   ! A loaded program. Threads may share it.
@@ -60,6 +80,43 @@ module pt2
   interface pt2_free
     module procedure free_model, free_session, free_decoder
   end interface
+
+  ! An input or output of a model. Sizes are in PyTorch's order, which is the reverse of the array's; -1 depends on the
+  ! inputs. They are not allocated, and the dtype is empty, for values that are not tensors.
+  type :: pt2_place
+    character(:), allocatable :: name
+    character(:), allocatable :: type ! "f32[batch 1..64, 3]"
+    character(:), allocatable :: dtype ! "float32"
+    integer(c_int64_t), allocatable :: sizes(:), minimum(:), maximum(:)
+  end type
+  type, bind(c) :: c_place
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: type = c_null_ptr
+    integer(c_int32_t) :: is_tensor = 0
+    integer(c_int32_t) :: is_keyword = 0
+    integer(c_int32_t) :: is_optional = 0
+    type(pt2_dtype) :: dtype
+    integer(c_int32_t) :: dims = 0
+    type(c_ptr) :: sizes = c_null_ptr
+    type(c_ptr) :: minimum = c_null_ptr
+    type(c_ptr) :: maximum = c_null_ptr
+  end type
+  type, bind(c) :: load_options
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: program = c_null_ptr
+    integer(c_size_t) :: program_length = 0
+    type(c_ptr) :: limits = c_null_ptr
+    integer(c_size_t) :: limits_length = 0
+    type(c_ptr) :: operators = c_null_ptr
+    integer(c_int32_t) :: engine = 0
+    type(c_funptr) :: log = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+  end type
+  type, bind(c) :: session_options
+    integer(c_size_t) :: size = 0
+    integer(c_int32_t) :: threads = 0
+  end type
 
   type, bind(c) :: generate_options
     integer(c_size_t) :: size = 0
@@ -150,6 +207,57 @@ module pt2
       type(c_ptr), intent(inout) :: out
       type(c_ptr) :: error
     end function
+    function c_input_count(model) bind(c, name="pt2_model_input_count") result(count)
+      import
+      type(c_ptr), value :: model
+      integer(c_size_t) :: count
+    end function
+    function c_output_count(model) bind(c, name="pt2_model_output_count") result(count)
+      import
+      type(c_ptr), value :: model
+      integer(c_size_t) :: count
+    end function
+    function c_get_input(model, index, out) bind(c, name="pt2_model_get_input") result(error)
+      import
+      type(c_ptr), value :: model
+      integer(c_size_t), value :: index
+      type(c_place), intent(inout) :: out
+      type(c_ptr) :: error
+    end function
+    function c_get_output(model, index, out) bind(c, name="pt2_model_get_output") result(error)
+      import
+      type(c_ptr), value :: model
+      integer(c_size_t), value :: index
+      type(c_place), intent(inout) :: out
+      type(c_ptr) :: error
+    end function
+    function c_length(text) bind(c, name="strlen") result(length)
+      import
+      type(c_ptr), value :: text
+      integer(c_size_t) :: length
+    end function
+    function c_get_state(session, name, length, out) bind(c, name="pt2_session_get_state") result(error)
+      import
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), value :: length
+      type(c_ptr), intent(inout) :: out
+      type(c_ptr) :: error
+    end function
+    function c_set_state(session, name, length, view) bind(c, name="pt2_session_set_state") result(error)
+      import
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), value :: length
+      type(tensor_view), intent(in) :: view
+      type(c_ptr) :: error
+    end function
+    function c_copy(to, from, bytes) bind(c, name="memcpy") result(same)
+      import
+      type(c_ptr), value :: to, from
+      integer(c_size_t), value :: bytes
+      type(c_ptr) :: same
+    end function
     function c_session_create(model, options, out) bind(c, name="pt2_session_create") result(error)
       import
       type(c_ptr), value :: model, options
@@ -186,35 +294,122 @@ module pt2
 
 contains
 
+  function text_at(start, length) result(text)
+    type(c_ptr), intent(in) :: start
+    integer(c_size_t), intent(in) :: length
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: characters(:)
+    integer(c_size_t) :: i
+    allocate (character(length) :: text)
+    call c_f_pointer(start, characters, [length])
+    do i = 1, length
+      text(i:i) = characters(i)
+    end do
+  end function
+
   ! Frees the error and sets `message` to its text, or to "" if there is no error.
   subroutine take_error(error, message)
     type(c_ptr), intent(in) :: error
     character(:), allocatable, intent(out) :: message
-    character(kind=c_char), pointer :: text(:)
-    integer(c_size_t) :: length, i
+    integer(c_size_t) :: length
     type(c_ptr) :: start
     message = ""
     if (.not. c_associated(error)) return
     start = c_error_text(error, length)
-    call c_f_pointer(start, text, [length])
-    do i = 1, length
-      message = message // text(i)
-    end do
+    message = text_at(start, length)
     call c_error_free(error)
   end subroutine
 
-  subroutine pt2_load(path, model, message)
+  ! `program` names the program of a file with several, `limits` the safety limits that differ from the defaults,
+  ! "max_work=1000,max_json_depth=64". If `reference` is true, the reference engine runs the program.
+  subroutine pt2_load(path, model, message, program, limits, reference)
     character(*), intent(in) :: path
     type(pt2_model), intent(out) :: model
     character(:), allocatable, intent(out) :: message
-    call take_error(c_model_load(path, len(path, c_size_t), c_null_ptr, model%handle), message)
+    character(*), intent(in), target, optional :: program, limits
+    logical, intent(in), optional :: reference
+    type(load_options), target :: options
+    options%size = c_sizeof(options)
+    if (present(program)) then
+      options%program_length = len(program, c_size_t)
+      if (len(program) > 0) options%program = c_loc(program)
+    end if
+    if (present(limits)) then
+      options%limits_length = len(limits, c_size_t)
+      if (len(limits) > 0) options%limits = c_loc(limits)
+    end if
+    if (present(reference)) options%engine = merge(1, 0, reference)
+    call take_error(c_model_load(path, len(path, c_size_t), c_loc(options), model%handle), message)
   end subroutine
 
-  subroutine pt2_start(model, session, message)
+  ! `threads` is the most threads that compute a call. 0 or absent: all CPUs that the process may use.
+  subroutine pt2_start(model, session, message, threads)
     type(pt2_model), intent(in) :: model
     type(pt2_session), intent(out) :: session
     character(:), allocatable, intent(out) :: message
-    call take_error(c_session_create(model%handle, c_null_ptr, session%handle), message)
+    integer, intent(in), optional :: threads
+    type(session_options), target :: options
+    options%size = c_sizeof(options)
+    if (present(threads)) options%threads = max(threads, 0)
+    call take_error(c_session_create(model%handle, c_loc(options), session%handle), message)
+  end subroutine
+
+  ! Give the inputs and outputs in the order in which pt2_run takes them.
+  subroutine pt2_inputs(model, places, message)
+    type(pt2_model), intent(in) :: model
+    type(pt2_place), allocatable, intent(out) :: places(:)
+    character(:), allocatable, intent(out) :: message
+    integer(c_size_t) :: i
+    type(c_place) :: from
+    message = ""
+    allocate (places(c_input_count(model%handle)))
+    do i = 1, size(places, kind=c_size_t)
+      from%size = c_sizeof(from)
+      if (message == "") call take_error(c_get_input(model%handle, i - 1, from), message)
+      if (message == "") places(i) = place_of(from)
+    end do
+  end subroutine
+  subroutine pt2_outputs(model, places, message)
+    type(pt2_model), intent(in) :: model
+    type(pt2_place), allocatable, intent(out) :: places(:)
+    character(:), allocatable, intent(out) :: message
+    integer(c_size_t) :: i
+    type(c_place) :: from
+    message = ""
+    allocate (places(c_output_count(model%handle)))
+    do i = 1, size(places, kind=c_size_t)
+      from%size = c_sizeof(from)
+      if (message == "") call take_error(c_get_output(model%handle, i - 1, from), message)
+      if (message == "") places(i) = place_of(from)
+    end do
+  end subroutine
+
+  function place_of(from) result(place)
+    type(c_place), intent(in) :: from
+    type(pt2_place) :: place
+    integer :: i
+    place%name = text_at(from%name, c_length(from%name))
+    place%type = text_at(from%type, c_length(from%type))
+    place%dtype = ""
+    if (from%is_tensor == 0) return
+    do i = 1, size(dtypes)
+      if (dtypes(i)%code == from%dtype%code .and. dtypes(i)%bits == iand(int(from%dtype%bits), 255)) &
+        place%dtype = trim(dtypes(i)%name)
+    end do
+    call copy_numbers(from%sizes, from%dims, place%sizes)
+    call copy_numbers(from%minimum, from%dims, place%minimum)
+    call copy_numbers(from%maximum, from%dims, place%maximum)
+  end function
+
+  subroutine copy_numbers(start, count, numbers)
+    type(c_ptr), intent(in) :: start
+    integer(c_int32_t), intent(in) :: count
+    integer(c_int64_t), allocatable, intent(out) :: numbers(:)
+    integer(c_int64_t), pointer :: from(:)
+    allocate (numbers(count))
+    if (count == 0) return
+    call c_f_pointer(start, from, [count])
+    numbers(:) = from
   end subroutine
 
   ! Runs the program once. Reads the arrays of `inputs` and fills those of `outputs`.
@@ -224,7 +419,7 @@ contains
     character(:), allocatable, intent(out) :: message
     type(tensor_view) :: input_views(size(inputs)), output_views(size(outputs))
     integer :: i
-    message = refusal([inputs%is_whole, outputs%is_whole])
+    message = refusal([inputs, outputs])
     if (message /= "") return
     do i = 1, size(inputs)
       input_views(i) = view_of(inputs(i))
@@ -235,6 +430,60 @@ contains
     call take_error(c_run_views(session%handle, input_views, size(inputs, kind=c_size_t), output_views, &
                                 size(outputs, kind=c_size_t), c_null_ptr), message)
   end subroutine
+
+  ! Copies a parameter, buffer or constant into the array of `tensor`, which must have its dtype and sizes.
+  subroutine pt2_get_state(session, name, tensor, message)
+    type(pt2_session), intent(in) :: session
+    character(*), intent(in) :: name
+    type(pt2_tensor), intent(in), target :: tensor
+    character(:), allocatable, intent(out) :: message
+    type(c_ptr) :: value, rows, same
+    type(tensor_view) :: view
+    value = c_null_ptr
+    rows = c_null_ptr
+    message = refusal([tensor])
+    if (message == "") call take_error(c_get_state(session%handle, name, len(name, c_size_t), value), message)
+    if (message == "") call take_error(c_value_get_tensor(value, view), message)
+    if (message == "") call take_error(c_value_copy(view, rows), message)
+    if (message == "") call take_error(c_value_get_tensor(rows, view), message)
+    if (message == "") then
+      if (.not. is_like(view, tensor)) message = "expected an array of the dtype and the sizes of '" // name // "'"
+    end if
+    if (message == "" .and. product(tensor%sizes(:tensor%dims)) > 0) &
+      same = c_copy(tensor%elements, view%data, product(tensor%sizes(:tensor%dims)) * width_of(tensor%dtype))
+    call c_value_free(value)
+    call c_value_free(rows)
+  end subroutine
+
+  ! Copies the array into a parameter, buffer or constant of the same dtype and sizes, for later runs of this session.
+  subroutine pt2_set_state(session, name, tensor, message)
+    type(pt2_session), intent(in) :: session
+    character(*), intent(in) :: name
+    type(pt2_tensor), intent(in), target :: tensor
+    character(:), allocatable, intent(out) :: message
+    message = refusal([tensor])
+    if (message /= "") return
+    call take_error(c_set_state(session%handle, name, len(name, c_size_t), view_of(tensor)), message)
+  end subroutine
+
+  function is_like(view, tensor) result(truth)
+    type(tensor_view), intent(in) :: view
+    type(pt2_tensor), intent(in) :: tensor
+    logical :: truth
+    integer(c_int64_t), pointer :: sizes(:)
+    truth = view%dims == tensor%dims .and. view%dtype%code == tensor%dtype%code .and. &
+            view%dtype%bits == tensor%dtype%bits
+    if (.not. truth .or. view%dims == 0) return
+    call c_f_pointer(view%sizes, sizes, [view%dims])
+    truth = all(sizes == tensor%sizes(:tensor%dims))
+  end function
+
+  ! Returns the number of bytes of an element.
+  function width_of(dtype) result(width)
+    type(pt2_dtype), intent(in) :: dtype
+    integer(c_size_t) :: width
+    width = iand(int(dtype%bits, c_size_t), 255_c_size_t) / 8
+  end function
 
   subroutine pt2_open(path, decoder, message)
     character(*), intent(in) :: path
@@ -252,7 +501,7 @@ contains
     character(:), allocatable, intent(out) :: message
     type(named_value) :: given(size(inputs))
     integer :: i
-    message = refusal(inputs%is_whole)
+    message = refusal(inputs)
     if (size(names) /= size(inputs)) message = "expected as many names as tensors"
     if (message /= "") return
     do i = 1, size(inputs)
@@ -267,11 +516,12 @@ contains
     end do
   end subroutine
 
-  function refusal(are_whole) result(message)
-    logical, intent(in) :: are_whole(:)
+  function refusal(tensors) result(message)
+    type(pt2_tensor), intent(in) :: tensors(:)
     character(:), allocatable :: message
     message = ""
-    if (.not. all(are_whole)) message = "expected whole arrays, found a section with gaps between its elements"
+    if (.not. all(tensors%is_typed)) message = "expected the name of a dtype with elements as wide as the array's"
+    if (.not. all(tensors%is_whole)) message = "expected whole arrays, found a section with gaps between its elements"
   end function
 
   ! Generates at most size(tokens, 1) tokens after each prompt. `ids` holds the prompts one after another, `counts` the
@@ -359,28 +609,67 @@ contains
     type(pt2_tensor) :: tensor
     tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 2, 64)
   end function
-  function tensor_int32(array) result(tensor)
-    integer(c_int32_t), intent(in), target :: array(..)
+  function tensor_bool(array) result(tensor)
+    logical(c_bool), intent(in), target :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 32)
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 6, 8)
   end function
-  function tensor_int64(array) result(tensor)
-    integer(c_int64_t), intent(in), target :: array(..)
+  function tensor_complex64(array) result(tensor)
+    complex(c_float_complex), intent(in), target :: array(..)
     type(pt2_tensor) :: tensor
-    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 64)
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 5, 64)
+  end function
+  function tensor_complex128(array) result(tensor)
+    complex(c_double_complex), intent(in), target :: array(..)
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 5, 128)
+  end function
+  function tensor_int8(array, dtype) result(tensor)
+    integer(c_int8_t), intent(in), target :: array(..)
+    character(*), intent(in), optional :: dtype
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 8, dtype)
+  end function
+  function tensor_int16(array, dtype) result(tensor)
+    integer(c_int16_t), intent(in), target :: array(..)
+    character(*), intent(in), optional :: dtype
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 16, dtype)
+  end function
+  function tensor_int32(array, dtype) result(tensor)
+    integer(c_int32_t), intent(in), target :: array(..)
+    character(*), intent(in), optional :: dtype
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 32, dtype)
+  end function
+  function tensor_int64(array, dtype) result(tensor)
+    integer(c_int64_t), intent(in), target :: array(..)
+    character(*), intent(in), optional :: dtype
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), is_contiguous(array), shape(array, c_int64_t), 0, 64, dtype)
   end function
 
-  function tensor_at(elements, is_whole, sizes, code, bits) result(tensor)
+  function tensor_at(elements, is_whole, sizes, code, bits, dtype) result(tensor)
     type(c_ptr), intent(in) :: elements
     logical, intent(in) :: is_whole
     integer(c_int64_t), intent(in) :: sizes(:)
     integer, intent(in) :: code, bits
+    character(*), intent(in), optional :: dtype
     type(pt2_tensor) :: tensor
+    integer :: i
     tensor%elements = elements
     tensor%is_whole = is_whole
     tensor%dims = size(sizes)
     tensor%sizes(:size(sizes)) = sizes(size(sizes):1:-1)
-    tensor%dtype = pt2_dtype(int(code, c_int8_t), int(bits, c_int8_t))
+    ! 128 does not fit a signed byte, but its bits do.
+    tensor%dtype = pt2_dtype(int(code, c_int8_t), transfer(bits, 0_c_int8_t))
+    if (.not. present(dtype)) return
+    tensor%is_typed = .false.
+    do i = 1, size(dtypes)
+      if (dtypes(i)%name /= dtype .or. dtypes(i)%bits /= bits) cycle
+      tensor%is_typed = .true.
+      tensor%dtype%code = int(dtypes(i)%code, c_int8_t)
+    end do
   end function
 
   subroutine free_model(model)

@@ -47,8 +47,14 @@ func OpenDecoder(path string) (*Decoder, error) {
 	if err := check(error); err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(decoder, func(d *Decoder) { C.pt2_decoder_free(d.handle) })
+	runtime.SetFinalizer(decoder, (*Decoder).Close)
 	return decoder, nil
+}
+
+// Close frees the decoder. Without Close, the garbage collector frees it.
+func (d *Decoder) Close() {
+	C.pt2_decoder_free(d.handle)
+	d.handle = nil
 }
 
 // Give sets the inputs that the programs take beside tokens, by name. If the model has an encoder,

@@ -1,3 +1,3 @@
 module pt2
 
-go 1.20
+go 1.21

@@ -39,7 +39,7 @@ final class Digits {
     } catch (Pt2Exception refused) {
       if (!refused.place().equals(missing)) throw new AssertionError(refused);
     }
-    if (!model.inputs()[0].equals("image")) throw new AssertionError("another name");
+    if (!model.inputs().get(0).name().equals("image")) throw new AssertionError("another name");
   }
 
   public static void main(String[] paths) throws IOException {

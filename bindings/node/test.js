@@ -1,4 +1,4 @@
-// test.js EXAMPLES DECODERS: tests the addon, above all the messages for wrong arguments.
+// test.js EXAMPLES DECODERS MODELS: tests the addon, above all the messages for wrong arguments.
 const assert = require("assert");
 const { Decoder, Model } = require(process.env.PT2_NODE);
 
@@ -63,3 +63,74 @@ const { get } = Object.getOwnPropertyDescriptor(Model.prototype, "inputs");
 for (const other of [decoder, {}, Reflect.construct(Decoder, [`${process.argv[3]}/dynamic`], Model)])
   assert.throws(() => get.call(other), /expected a Model/);
 assert.deepStrictEqual(decoder.generate([[5], [7]], { maxNewTokens: 0 }), [[], []]);
+
+// Every dtype, by a program that transposes one input of each: the bytes of its elements must follow.
+const dtypes = new Model(`${process.argv[4]}/dtypes.pt2`);
+const bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+const raw = dtypes.inputs.map(({ name, dtype }) => {
+  const width = dtype === "bool" ? 1 : Number(dtype.match(/\d+/)[0]) / 8;
+  const data = new Uint8Array(6 * width).map((_, i) => (dtype === "bool" ? i % 2 : 7 * i + 1));
+  assert.strictEqual(dtype, name);
+  return { data, sizes: [2, 3], dtype };
+});
+const columns = dtypes.run(raw);
+columns.forEach(({ data, sizes, dtype }, at) => {
+  const width = raw[at].data.length / 6;
+  const rows = [0, 3, 1, 4, 2, 5].map((i) => [...raw[at].data.subarray(width * i, width * (i + 1))]);
+  assert.deepStrictEqual(sizes, [3, 2]);
+  assert.strictEqual(dtype, raw[at].dtype);
+  assert.deepStrictEqual([...bytesOf(data)], rows.flat(), dtype);
+});
+// A result can be an input, with its array and its dtype.
+const back = columns.map(({ data, dtype }) => ({ data, sizes: [2, 3], dtype }));
+dtypes.run(back).forEach(({ data }, at) => assert.strictEqual(data.constructor, columns[at].data.constructor));
+const arrays = Object.fromEntries(columns.map(({ data, dtype }) => [dtype, data.constructor]));
+assert.strictEqual(arrays.complex64, Float32Array);
+assert.strictEqual(arrays.uint64, BigUint64Array);
+assert.strictEqual(arrays.bfloat16, Uint16Array);
+const given = (at, tensor) => raw.map((each, i) => (i === at ? tensor : each));
+const clamped = { data: new Uint8ClampedArray(6), sizes: [2, 3] };
+assert.deepStrictEqual([...dtypes.run(given(0, clamped))[0].data], [0, 0, 0, 0, 0, 0]);
+const isBool = dtypes.inputs.findIndex(({ dtype }) => dtype === "bool");
+const plain = { data: new Uint8Array(6), sizes: [2, 3] };
+assert.throws(() => dtypes.run(given(isBool, plain)), (error) => error.place === "input 'bool'");
+for (const dtype of ["half", "float64", "", 3])
+  assert.throws(() => dtypes.run(given(0, { data: new Float32Array(6), sizes: [2, 3], dtype })), /dtype/);
+assert.throws(() => dtypes.run(given(0, { ...plain, dtype: "int16" })), /as many elements/);
+
+// Values that are not tensors, and a result whose size is not known before the call.
+const how = { threads: 1, engine: "reference", limits: "max_work=1000000" };
+const values = new Model(`${process.argv[4]}/values.pt2`, how);
+const x = { data: Float32Array.of(0, 2, 3), sizes: [3] };
+const results = values.run([x, 4, true, "é"]);
+assert.deepStrictEqual(results[0], { data: BigInt64Array.of(1n, 2n), sizes: [2, 1], dtype: "int64" });
+assert.deepStrictEqual(results.slice(1, 5), [5, 0.5, true, null]);
+assert.deepStrictEqual([...results[5].data], [0, 8, 12]);
+assert.deepStrictEqual(values.run([x, 2n ** 60n, true, "é"])[1], 2n ** 60n + 1n);
+assert.deepStrictEqual(values.outputs.map(({ dtype, minimum, maximum }) => [dtype, minimum, maximum])[0], [
+  "int64", [0, 1], [3, 1],
+]);
+assert.strictEqual(values.inputs[1].sizes, undefined);
+assert.throws(() => values.run([x, 4.5, true, "é"]), /whole number/);
+assert.throws(() => values.run([x, 4, true, "é\0"]), (error) => error.place === "input 'name'");
+assert.throws(() => values.run([x, x, true, "é"]), (error) => error.place === "input 'n'");
+for (const [name, value] of Object.entries({ engine: "fast", threads: -1, program: 3, limits: 4 }))
+  assert.throws(() => new Model(`${process.argv[4]}/values.pt2`, { [name]: value }), new RegExp(name));
+assert.throws(() => new Model(`${process.argv[4]}/values.pt2`, { limits: "max_fun=1" }), /max_fun/);
+assert.throws(() => new Model(`${process.argv[4]}/values.pt2`, { program: "other" }), /other/);
+assert.deepStrictEqual(values.stateNames, ["total"]);
+values.setState("total", { data: Float32Array.of(1, 1, 1), sizes: [3] });
+assert.deepStrictEqual(values.state("total"), { data: Float32Array.of(1, 1, 1), sizes: [3], dtype: "float32" });
+assert.deepStrictEqual([...values.run([x, 2, true, "é"])[5].data], [2, 6, 8]);
+assert.throws(() => values.setState("total", { data: Float64Array.of(1, 1, 1), sizes: [3] }), /total/);
+assert.throws(() => values.state("other"), /other/);
+assert.throws(() => values.state(), /name/);
+assert.throws(() => values.setState("total", 3), /typed array/);
+const many = new Model(`${process.argv[4]}/many.pt2`);
+const numbers = Array.from({ length: 70 }, (_, i) => ({ data: Float32Array.of(i), sizes: [], dtype: "float32" }));
+const nothing = { data: new Float32Array(0), sizes: [0] };
+assert.deepStrictEqual(many.run([nothing, ...numbers]), [
+  { data: new Uint8Array(0), sizes: [0], dtype: "bool" }, ...numbers,
+]);
+// More values than the program takes.
+assert.throws(() => values.run(Array(300).fill(x)), (error) => error.code === "argument");

@@ -34,7 +34,7 @@ public final class Decoder implements AutoCloseable {
   public synchronized void give(Map<String, Tensor> inputs) {
     List<String> names = List.copyOf(inputs.keySet());
     byte[][] texts = names.stream().map(each -> each.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
-    Tensors given = Tensors.of(names.stream().map(inputs::get).toArray(Tensor[]::new));
+    Values given = Values.of(names.stream().map(inputs::get).toArray());
     give(open(), texts, given.data(), given.sizes(), given.kinds());
   }
 
@@ -76,7 +76,7 @@ public final class Decoder implements AutoCloseable {
 
   private static native void free(long handle);
 
-  private static native void give(long handle, byte[][] names, Object[] data, long[][] sizes, char[] kinds);
+  private static native void give(long handle, byte[][] names, Object[] data, long[][] sizes, int[] kinds);
 
   private static native long[][] generate(long handle, long[] ids, int[] lengths, long maxNewTokens,
       double[] sampling, long topK, long seed, long[] stopIds, OnToken onToken);

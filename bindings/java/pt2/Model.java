@@ -1,5 +1,9 @@
 package pt2;
 
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+
 /** A loaded program with its state. Threads may share it: calls run one after another. */
 public final class Model implements AutoCloseable {
   static {
@@ -9,18 +13,52 @@ public final class Model implements AutoCloseable {
   private long handle;
 
   public Model(String path) {
-    handle = load(path.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+    this(path, Options.DEFAULT);
   }
 
-  /** Returns the names of the inputs, in the order in which run takes them. */
-  public synchronized String[] inputs() {
-    return inputs(open());
+  public Model(String path, Options how) {
+    if (how.threads() < 0) throw new IllegalArgumentException("found a negative number of threads");
+    handle = load(utf8(path), utf8(how.program()), utf8(how.limits()), how.isReference() ? 1 : 0, how.threads());
   }
 
-  /** Returns copies of the results; null for a result that is not a tensor of numbers. */
-  public synchronized Tensor[] run(Tensor... inputs) {
-    Tensors given = Tensors.of(inputs);
+  /** Returns the inputs, in the order in which run takes them. */
+  public synchronized List<Place> inputs() {
+    return List.of(places(open(), true));
+  }
+
+  /** Returns the outputs, in the order in which run returns them. */
+  public synchronized List<Place> outputs() {
+    return List.of(places(open(), false));
+  }
+
+  /** Returns copies of the results; null for a result that is not a tensor. */
+  public Tensor[] run(Tensor... inputs) {
+    Object[] results = call((Object[]) inputs);
+    return Arrays.stream(results).map(each -> each instanceof Tensor tensor ? tensor : null).toArray(Tensor[]::new);
+  }
+
+  /**
+   * As run, for values that are not all tensors: also Long or Integer, Double or Float, Boolean, String,
+   * and null for an optional input. Results are Tensor, Long, Double, Boolean, String or null.
+   */
+  public synchronized Object[] call(Object... inputs) {
+    Values given = Values.of(inputs);
     return run(open(), given.data(), given.sizes(), given.kinds());
+  }
+
+  /** Returns the names of parameters, buffers and constants. */
+  public synchronized List<String> stateNames() {
+    return List.of(stateNames(open()));
+  }
+
+  /** Returns a copy of a parameter, buffer or constant. */
+  public synchronized Tensor state(String name) {
+    return (Tensor) state(open(), utf8(name));
+  }
+
+  /** Copies a tensor of the same dtype and sizes into a parameter, buffer or constant, for later calls. */
+  public synchronized void setState(String name, Tensor tensor) {
+    setState(open(), utf8(name), tensor.data(), tensor.checkedSizes(), tensor.dtype().code);
   }
 
   @Override
@@ -34,11 +72,21 @@ public final class Model implements AutoCloseable {
     return handle;
   }
 
-  private static native long load(byte[] path);
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static native long load(byte[] path, byte[] program, byte[] limits, int engine, int threads);
 
   private static native void free(long handle);
 
-  private static native String[] inputs(long handle);
+  private static native Place[] places(long handle, boolean areInputs);
 
-  private static native Tensor[] run(long handle, Object[] data, long[][] sizes, char[] kinds);
+  private static native String[] stateNames(long handle);
+
+  private static native Object state(long handle, byte[] name);
+
+  private static native void setState(long handle, byte[] name, Object data, long[] sizes, int kind);
+
+  private static native Object[] run(long handle, Object[] data, long[][] sizes, int[] kinds);
 }

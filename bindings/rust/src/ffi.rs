@@ -40,6 +40,25 @@ pub struct Place {
 }
 
 #[repr(C)]
+pub struct LoadOptions {
+    pub size: usize,
+    pub program: *const c_char,
+    pub program_length: usize,
+    pub limits: *const c_char,
+    pub limits_length: usize,
+    pub operators: *const Opaque,
+    pub engine: i32,
+    pub log: Option<unsafe extern "C" fn(*const c_char, usize, *mut c_void)>,
+    pub user: *mut c_void,
+}
+
+#[repr(C)]
+pub struct SessionOptions {
+    pub size: usize,
+    pub threads: u32,
+}
+
+#[repr(C)]
 pub struct GenerateOptions {
     pub size: usize,
     pub max_new_tokens: i64,
@@ -71,7 +90,7 @@ extern "C" {
     pub fn pt2_model_load(
         path: *const c_char,
         length: usize,
-        options: *const c_void,
+        options: *const LoadOptions,
         out: *mut *mut Opaque,
     ) -> *mut Opaque;
     pub fn pt2_model_free(model: *mut Opaque);
@@ -82,10 +101,29 @@ extern "C" {
         -> *mut Opaque;
     pub fn pt2_session_create(
         model: *const Opaque,
-        options: *const c_void,
+        options: *const SessionOptions,
         out: *mut *mut Opaque,
     ) -> *mut Opaque;
     pub fn pt2_session_free(session: *mut Opaque);
+    pub fn pt2_model_state_count(model: *const Opaque) -> usize;
+    pub fn pt2_model_state_name(
+        model: *const Opaque,
+        index: usize,
+        length: *mut usize,
+    ) -> *const c_char;
+    pub fn pt2_session_seed(session: *mut Opaque, seed: u64) -> *mut Opaque;
+    pub fn pt2_session_get_state(
+        session: *mut Opaque,
+        name: *const c_char,
+        length: usize,
+        out: *mut *mut Opaque,
+    ) -> *mut Opaque;
+    pub fn pt2_session_set_state(
+        session: *mut Opaque,
+        name: *const c_char,
+        length: usize,
+        view: *const TensorView,
+    ) -> *mut Opaque;
     pub fn pt2_session_run(
         session: *mut Opaque,
         inputs: *const *const Opaque,
@@ -104,6 +142,20 @@ extern "C" {
     ) -> *mut Opaque;
     pub fn pt2_value_copy(view: *const TensorView, out: *mut *mut Opaque) -> *mut Opaque;
     pub fn pt2_value_get_tensor(value: *const Opaque, out: *mut TensorView) -> *mut Opaque;
+    pub fn pt2_value_int(number: i64, out: *mut *mut Opaque) -> *mut Opaque;
+    pub fn pt2_value_float(number: f64, out: *mut *mut Opaque) -> *mut Opaque;
+    pub fn pt2_value_bool(truth: i32, out: *mut *mut Opaque) -> *mut Opaque;
+    pub fn pt2_value_text(text: *const c_char, length: usize, out: *mut *mut Opaque)
+        -> *mut Opaque;
+    pub fn pt2_value_kind(value: *const Opaque) -> i32;
+    pub fn pt2_value_get_int(value: *const Opaque, out: *mut i64) -> *mut Opaque;
+    pub fn pt2_value_get_float(value: *const Opaque, out: *mut f64) -> *mut Opaque;
+    pub fn pt2_value_get_bool(value: *const Opaque, out: *mut i32) -> *mut Opaque;
+    pub fn pt2_value_get_text(
+        value: *const Opaque,
+        out: *mut *const c_char,
+        length: *mut usize,
+    ) -> *mut Opaque;
     pub fn pt2_value_free(value: *mut Opaque);
     pub fn pt2_decoder_open(
         path: *const c_char,

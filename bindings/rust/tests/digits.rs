@@ -52,7 +52,8 @@ fn paths_need_not_be_utf8() {
 fn errors_say_where() {
     let error = model().session().unwrap().run(&[Input::new(&[0f32; 9], &[9])]).unwrap_err();
     assert!(error.place.starts_with("input 'image'"), "{error}");
-    assert!(Model::load("missing.pt2").is_err());
+    assert_eq!(error.code, pt2::code::ARGUMENT);
+    assert_eq!(Model::load("missing.pt2").err().unwrap().code, pt2::code::IO);
 }
 
 #[test]
