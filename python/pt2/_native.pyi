@@ -31,6 +31,9 @@ class Tensor:
         ArgumentError for other dtypes that NumPy lacks."""
     def bits(self) -> Tensor:
         """Returns the same bytes as a tensor of unsigned integers."""
+    @staticmethod
+    def from_bits(bits: Any, dtype: str) -> Tensor:
+        """Returns a tensor of the dtype over the bytes of an array of integers."""
 
 class Operators:
     """Kernels for custom operators, which PyTorch itself does not define."""

@@ -227,6 +227,19 @@ Tensor bits_of(const Tensor& tensor) {
   }
 }
 
+// The inverse of `bits_of`: for dtypes that the maker of the array has no name for.
+Tensor tensor_of_bits(nb::handle bits, const std::string& name) {
+  const std::optional<Dtype> dtype = find_dtype(name);
+  if (!dtype) raise({ErrorCode::argument, "found no dtype '" + name + "'", "dtype"});
+  Flavour flavour = Flavour::own;
+  const Tensor tensor = to_tensor(bits, flavour, "bits");
+  if (dtype_category(tensor.dtype()) != DtypeCategory::integer ||
+      dtype_size(tensor.dtype()) != dtype_size(*dtype))
+    raise({ErrorCode::argument,
+           "found " + tensor.type_text() + ", expected integers as wide as " + name, "bits"});
+  return tensor.with_dtype(*dtype);
+}
+
 // Converts bfloat16 to float32, NumPy's closest dtype: bfloat16 is the upper half of a float32.
 Tensor widened(const Tensor& tensor) {
   const Tensor rows = tensor.contiguous();
@@ -470,6 +483,8 @@ void add_tensor_class(nb::module_& module) {
           },
           nb::arg("dtype").none() = nb::none(), nb::arg("copy").none() = nb::none())
       .def("bits", &bits_of, "Returns the same bytes as a tensor of unsigned integers.")
+      .def_static("from_bits", &tensor_of_bits, nb::arg("bits"), nb::arg("dtype"),
+                  "Returns a tensor of the dtype over the bytes of an array of integers.")
       .def("__repr__", [](const Tensor& self) { return "<pt2.Tensor " + self.type_text() + ">"; });
 }
 

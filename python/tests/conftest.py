@@ -30,3 +30,8 @@ def hostile() -> pathlib.Path:
 @pytest.fixture(scope="session")
 def exports() -> pathlib.Path:
     return ROOT / "tests" / "data" / "exports"
+
+
+@pytest.fixture(scope="session")
+def bindings() -> pathlib.Path:
+    return ROOT / "tests" / "data" / "bindings"

@@ -457,6 +457,36 @@ def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
                 each.numpy()
 
 
+def test_every_dtype(bindings: pathlib.Path) -> None:
+    model = pt2.load(bindings / "dtypes.pt2")
+    given: list[object] = []
+    for at, place in enumerate(model.inputs):
+        assert place.dtype == place.name
+        if place.dtype == "bool":
+            given.append(np.arange(6).reshape(2, 3) % 2 == 0)
+        elif place.dtype in ("complex64", "complex128"):
+            given.append((np.arange(6) * (1 - 2j)).astype(place.dtype).reshape(2, 3))
+        else:
+            width = int("".join(filter(str.isdigit, place.dtype.split("_")[0].replace("float8", "8"))))
+            bits = (np.arange(6) + at).astype(f"uint{width}").reshape(2, 3)
+            given.append(pt2.Tensor.from_bits(bits, place.dtype))
+    for place, before, after in zip(model.inputs, given, model(*given)):
+        if isinstance(after, pt2.Tensor):
+            assert after.dtype == place.dtype
+            after = after.bits().numpy()
+        if isinstance(before, pt2.Tensor):
+            before, after = before.bits().numpy(), after.view(before.bits().numpy().dtype)
+        assert np.array_equal(np.asarray(before).T, after), place.dtype
+
+
+def test_bits_of_another_width() -> None:
+    bits = np.arange(6, dtype=np.uint16)
+    assert np.array_equal(pt2.Tensor.from_bits(bits, "float16").numpy(), bits.view(np.float16))
+    for wrong, dtype in ((bits, "float8_e5m2"), (bits, "half"), (bits.view(np.float16), "bfloat16"), ([1], "bfloat16")):
+        with pytest.raises(pt2.ArgumentError):
+            pt2.Tensor.from_bits(wrong, dtype)
+
+
 def test_lists_that_contain_themselves(digits: pt2.Model) -> None:
     endless: list[object] = []
     endless.append(endless)
