@@ -32,6 +32,20 @@ void require(const Graph& graph, Id id, const char* function) {
                         std::is_same_v<Id, NodeId> ? "node" : "value", static_cast<uint32_t>(id)));
 }
 
+// The same for the ids inside an argument.
+void require_content(const Graph& graph, const Argument& argument) {
+  for_each_value(argument, [&](ValueId id) {
+    if (!graph.contains(id))
+      misused(fmt::format("Graph got an argument with value {}, which the graph does not contain",
+                          static_cast<uint32_t>(id)));
+  });
+  for_each_subgraph(argument, [&](SubgraphId id) {
+    if (static_cast<size_t>(id) >= graph.subgraphs().size())
+      misused(fmt::format("Graph got an argument with subgraph {}, but contains {}",
+                          static_cast<uint32_t>(id), graph.subgraphs().size()));
+  });
+}
+
 }  // namespace
 
 std::string_view value_kind_name(ValueKind kind) {
@@ -279,6 +293,7 @@ void Graph::add_input(Argument argument) {
   const Definition definition{.by = Definition::By::graph_input,
                               .node = {},
                               .index = static_cast<uint32_t>(inputs_.size())};
+  require_content(*this, argument);
   for_each_value(argument,
                  [&](ValueId id) { values_[static_cast<size_t>(id)].definition = definition; });
   inputs_.push_back(std::move(argument));
@@ -325,6 +340,7 @@ void Graph::unlink(uint32_t node) {
 void Graph::define_outputs(NodeId id) {
   Definition definition{.by = Definition::By::node, .node = id, .index = 0};
   for (const Argument& output : node(id).outputs) {
+    require_content(*this, output);
     for_each_value(output, [&](ValueId value_id) {
       values_[static_cast<size_t>(value_id)].definition = definition;
       ++definition.index;
@@ -341,6 +357,7 @@ void Graph::undefine(const Argument& argument, Definition::By by, NodeId node) {
 
 void Graph::add_uses(const Argument& argument, uint32_t user, uint32_t index,
                      uint32_t& first_of_user) {
+  require_content(*this, argument);
   for_each_value(argument, [&](ValueId value) {
     uint32_t slot = free_use_;
     if (slot == kNone) {

@@ -110,6 +110,15 @@ TEST(Graph, SaysWhoseMistakeAnUnknownIdIs) {
                "wrong use: Graph::insert_node with node 500, which the graph does not contain");
   EXPECT_DEATH(graph.replace_all_uses(x, ValueId{9}),
                "wrong use: Graph::replace_all_uses with value 9");
+  const Argument unknown(ValueId{9});
+  const char* const problem = "wrong use: Graph got an argument with value 9, which the graph does";
+  EXPECT_DEATH((void)graph.add_node({.target = "g", .inputs = {{.name = "", .arg = unknown}}}),
+               problem);
+  EXPECT_DEATH((void)graph.add_node({.target = "g", .inputs = {}, .outputs = {unknown}}), problem);
+  EXPECT_DEATH(graph.add_input(unknown), problem);
+  EXPECT_DEATH(graph.add_output(unknown), problem);
+  EXPECT_DEATH(graph.add_output(Argument(SubgraphId{0})),
+               "wrong use: Graph got an argument with subgraph 0, but contains 0");
   ASSERT_TRUE(graph.erase_node(node));
   EXPECT_DEATH((void)graph.erase_node(node), "wrong use: Graph::erase_node with node 0");
 }
