@@ -31,6 +31,27 @@ std::string tuple_of_leaves(size_t count) {
                      children);
 }
 
+// True if the number is literal, or its expression belongs to the pool, which owns one for each
+// text.
+template <class T>
+bool is_owned(ExprPool& pool, const Symbolic<T>& number) {
+  if (!number.is_symbolic()) return true;
+  const Result<const SpelledExpr*> own = pool.parse(number.spelled()->text);
+  return own && *own == number.spelled();
+}
+
+bool is_owned(ExprPool& pool, const TensorMeta& meta) {
+  const auto owned = [&](const SymInt& number) { return is_owned(pool, number); };
+  return std::ranges::all_of(meta.sizes, owned) && std::ranges::all_of(meta.strides, owned) &&
+         owned(meta.storage_offset);
+}
+
+// True if the signature can hold the argument as a result of the program.
+bool is_result(const Argument& argument) {
+  return argument.is<ValueId>() || argument.is<None>() || argument.is<bool>() ||
+         argument.is<int64_t>() || argument.is<double>() || argument.is<std::string>();
+}
+
 }  // namespace
 
 NamedArgument arg(std::string name, Argument value) {
@@ -89,7 +110,13 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
 ValueId GraphBuilder::add_value(std::string_view name,
                                 std::variant<TensorMeta, SymInt, SymFloat, SymBool> meta) {
   GraphValue value{.name = unused_name(name)};
-  std::visit([&](auto& held) { value.meta = std::move(held); }, meta);
+  std::visit(
+      [&](auto& held) {
+        if (!is_owned(*expressions_, held))
+          refuse({ErrorCode::invalid, "found a size of another builder", value.name});
+        value.meta = std::move(held);
+      },
+      meta);
   return graph_.add_value(std::move(value)).value();
 }
 
@@ -111,6 +138,14 @@ bool GraphBuilder::takes(const Argument& argument, std::string_view place) {
     known = false;
     refuse({ErrorCode::invalid,
             fmt::format("found value {}, expected one that this builder gave",
+                        static_cast<uint32_t>(id)),
+            std::string(place)});
+  });
+  for_each_subgraph(argument, [&](SubgraphId id) {
+    if (static_cast<size_t>(id) < graph_.subgraphs().size()) return;
+    known = false;
+    refuse({ErrorCode::invalid,
+            fmt::format("found graph {}, expected one that subgraph() of this builder gave",
                         static_cast<uint32_t>(id)),
             std::string(place)});
   });
@@ -163,6 +198,9 @@ void GraphBuilder::output(Argument argument) {
 
 Argument GraphBuilder::subgraph(std::string name, GraphBuilder graph) {
   if (graph.mistake_) refuse(at(*std::move(graph.mistake_), fmt::format("graph '{}': ", name)));
+  if (graph.expressions_ != expressions_)
+    refuse({ErrorCode::invalid, "found a graph of another builder, expected one that nested() gave",
+            fmt::format("graph '{}'", name)});
   graph.graph_.name = std::move(name);
   return Argument(graph_.add_subgraph(std::move(graph.graph_)));
 }
@@ -189,6 +227,9 @@ SymInt ProgramBuilder::dim(std::string_view name, SymRange range, int64_t hint) 
     refuse({ErrorCode::malformed, "the name is no symbol, expected one like s0", place});
     return SymInt(hint);
   }
+  const auto is_same = [&](const RangeConstraint& each) { return each.key->expr == (*key)->expr; };
+  if (std::ranges::any_of(program_.range_constraints, is_same))
+    refuse({ErrorCode::invalid, "the dimension has a range already", place});
   program_.range_constraints.push_back({.key = *key, .range = std::move(range)});
   return *symbol;
 }
@@ -236,7 +277,11 @@ void ProgramBuilder::mutate_buffer(std::string fqn, ValueId value) {
 }
 
 void ProgramBuilder::output(Argument argument) {
-  if (!takes(argument, fmt::format("output {}", results_.size()))) return;
+  const std::string place = fmt::format("output {}", results_.size());
+  if (!takes(argument, place)) return;
+  if (!is_result(argument))
+    return refuse(
+        {ErrorCode::invalid, "expected a value, a number, a string or None for a result", place});
   OutputSpec spec{.kind = OutputKind::user_output, .arg = spec_of(graph_, argument)};
   results_.push_back({std::move(spec), std::move(argument)});
 }
@@ -261,6 +306,12 @@ ModuleCallEntry ProgramBuilder::root_call() const {
 
 Result<Program> ProgramBuilder::finish() && {
   if (mistake_) return *std::move(mistake_);
+  // The signature knows only what the functions of this class added.
+  if (!graph_.inputs().empty() || !graph_.outputs().empty())
+    return Error{ErrorCode::invalid,
+                 "found an input or output that a function of GraphBuilder added, expected those "
+                 "of ProgramBuilder",
+                 {}};
   std::ranges::stable_sort(inputs_, {}, [](const Input& input) {
     constexpr int kOrder[] = {/*user_input*/ 3,      /*parameter*/ 0,  /*buffer*/ 1,
                               /*constant_tensor*/ 2, /*custom_obj*/ 2, /*token*/ -1};

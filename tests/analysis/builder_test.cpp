@@ -78,7 +78,50 @@ TEST(Builder, ReturnsTheFirstMistake) {
               builder.dim("s0", {9, 1}, 3);
             }),
             "dim 's0': the range [9, 1] is empty, expected the least size first");
+  const auto dim_twice = [](auto& builder, ValueId) {
+    builder.dim("s0", {1, 9}, 3);
+    builder.dim("s0", {2, 5}, 3);
+  };
+  EXPECT_EQ(error_of(dim_twice), "dim 's0': the dimension has a range already");
+  EXPECT_EQ(error_of([](auto& builder, ValueId x) { builder.output(tensors({x})); }),
+            "output 0: expected a value, a number, a string or None for a result");
+  // Only the functions of ProgramBuilder keep the signature.
+  const std::string left_out =
+      "found an input or output that a function of GraphBuilder added, expected those of "
+      "ProgramBuilder";
+  EXPECT_EQ(error_of([](GraphBuilder& builder, ValueId x) { builder.output(x); }), left_out);
+  const auto input = [](GraphBuilder& builder, ValueId) {
+    builder.input("y", builder.tensor(Dtype::float32, {2}));
+  };
+  EXPECT_EQ(error_of(input), left_out);
   EXPECT_EQ(error_of([](auto&, ValueId) {}), "");
+}
+
+// Their expressions would die with the other builder.
+TEST(Builder, RefusesPartsOfAnotherBuilder) {
+  const auto error_of = [](auto&& build) {
+    ProgramBuilder builder, other;
+    build(builder, other);
+    const auto program = std::move(builder).finish();
+    return program ? "" : program.error().text();
+  };
+  const auto size = [](ProgramBuilder& builder, ProgramBuilder& other) {
+    const SymInt length = other.dim("s0", {2, 9}, 3);
+    builder.output(builder.input("x", builder.tensor(Dtype::float32, {length})));
+  };
+  EXPECT_EQ(error_of(size), "x: found a size of another builder");
+  const auto graph = [](ProgramBuilder& builder, ProgramBuilder& other) {
+    builder.subgraph("body", other.nested());
+  };
+  EXPECT_EQ(error_of(graph),
+            "graph 'body': found a graph of another builder, expected one that nested() gave");
+  const auto argument = [](ProgramBuilder& builder, ProgramBuilder& other) {
+    builder.call_many("torch.ops.higher_order.wrap", {arg(other.subgraph("body", other.nested()))},
+                      {});
+  };
+  EXPECT_EQ(error_of(argument),
+            "argument 0 of torch.ops.higher_order.wrap: found graph 0, expected one that "
+            "subgraph() of this builder gave");
 }
 
 TEST(Builder, MakesAConditional) {

@@ -109,12 +109,15 @@ class ProgramBuilder : public GraphBuilder {
   ValueId input(std::string_view name, SymInt value);
   // Makes each run of the program store `value` in the buffer.
   void mutate_buffer(std::string fqn, ValueId value);
-  // Adds a result: a value, or a constant number, string or None.
+  // Adds a result: a value, or a constant number, string or None. No release of PyTorch loads a
+  // program that returns a string. A reference to GraphBuilder adds no inputs and outputs of the
+  // program: its functions of the same names leave out the signature, and finish() fails.
   void output(Argument argument);
 
-  // Returns the program. Errors: `invalid` if a value is used before it is defined or was not
-  // created by this builder, or a dimension has an empty range; `malformed` if the name of a
-  // dimension is no symbol.
+  // Returns the program. Errors: `invalid` if a value is used before it is defined, if a value,
+  // size or graph was not created by this builder, if a dimension has an empty range or two ranges,
+  // or for a result that output() does not take; `malformed` if the name of a dimension is no
+  // symbol. A value of another builder is found only if its id is none of this builder's ids.
   Result<Program> finish() &&;
 
  private:
