@@ -372,6 +372,28 @@ Comparison compare_tensors(const Tensor& found, const Tensor& expected,
   return out;
 }
 
+// True unless both values are a T, and the two differ.
+template <class T>
+bool agree(const Value& found, const Value& expected) {
+  const T* value = found.get_if<T>();
+  return value == nullptr || *value == *expected.get_if<T>();
+}
+
+Comparison compare_lists(const Value::List& found, const Value::List& expected,
+                         const CompareOptions& options) {
+  Comparison out;
+  if (found.size() != expected.size())
+    out.difference =
+        fmt::format("found list of {}, expected list of {}", found.size(), expected.size());
+  for (size_t i = 0; i < found.size() && out.equal(); ++i) {
+    const Comparison item = compare(found[i], expected[i], options);
+    out.largest_error = std::max(out.largest_error, item.largest_error);
+    out.largest_relative_error = std::max(out.largest_relative_error, item.largest_relative_error);
+    if (!item.equal()) out.difference = fmt::format("[{}]: {}", i, item.difference);
+  }
+  return out;
+}
+
 }  // namespace
 
 Tolerance default_tolerance(Dtype dtype) {
@@ -388,6 +410,8 @@ Comparison compare(const Value& found, const Value& expected, const CompareOptio
   }
   if (const auto* tensor = found.get_if<Tensor>())
     return compare_tensors(*tensor, *expected.get_if<Tensor>(), options, reference);
+  if (const auto* list = found.get_if<Value::List>())
+    return compare_lists(*list, *expected.get_if<Value::List>(), options);
   if (!options.values) return out;
   // A number is compared as a tensor of one element.
   if (options.min_sqnr && (found.is<double>() || found.is<Complex>()))
@@ -398,12 +422,11 @@ Comparison compare(const Value& found, const Value& expected, const CompareOptio
     equal = is_close(*number, *expected.get_if<double>(), tolerance);
   else if (const auto* complex = found.get_if<Complex>())
     equal = is_close(*complex, *expected.get_if<Complex>(), tolerance);
-  else if (const auto* integer = found.get_if<int64_t>())
-    equal = *integer == *expected.get_if<int64_t>();
-  else if (const auto* boolean = found.get_if<bool>())
-    equal = *boolean == *expected.get_if<bool>();
-  else if (const auto* text = found.get_if<std::string>())
-    equal = *text == *expected.get_if<std::string>();
+  else
+    equal = agree<int64_t>(found, expected) && agree<bool>(found, expected) &&
+            agree<std::string>(found, expected) && agree<Dtype>(found, expected) &&
+            agree<MemoryFormat>(found, expected) && agree<Layout>(found, expected) &&
+            agree<Device>(found, expected);
   if (!equal)
     out.difference = fmt::format("found {}, expected {}", found.type_text(), expected.type_text());
   return out;

@@ -111,6 +111,25 @@ TEST(Compare, ScalarsHaveKinds) {
   EXPECT_EQ(difference(Value(), floats({1})), "found none, expected f32[1]");
 }
 
+TEST(Compare, EnumeratorsAndListsAreComparedExactly) {
+  EXPECT_EQ(difference(Value(Dtype::float32), Value(Dtype::float32)), "");
+  EXPECT_EQ(difference(Value(Dtype::float32), Value(Dtype::int64)),
+            "found dtype float32, expected dtype int64");
+  EXPECT_NE(difference(Value(Device{"cuda", 1}), Value(Device{"cuda", 0})), "");
+  EXPECT_NE(difference(Value(Layout::strided), Value(Layout::mkldnn)), "");
+  EXPECT_NE(difference(Value(MemoryFormat::preserve), Value(MemoryFormat::contiguous)), "");
+  const auto list = [](int64_t number, float last) {
+    return Value(Value::List{Value(number), Value(floats({1, last}))});
+  };
+  EXPECT_EQ(difference(list(1, 2), list(1, 2)), "");
+  EXPECT_EQ(difference(list(1, 2), Value(Value::List{Value(1)})),
+            "found list of 2, expected list of 1");
+  EXPECT_EQ(difference(list(1, 2), list(2, 2)), "[0]: found int 1, expected int 2");
+  EXPECT_EQ(difference(list(1, 2), list(1, 3)),
+            "[1]: 1 of 2 elements differ, the most at [1]: found 2, expected 3");
+  EXPECT_EQ(difference(list(1, 2), list(2, 3), {.values = false}), "");
+}
+
 // PyTorch's float32 answer is off by 2e-3 in the first element.
 TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
   const Tensor reference = doubles({1000, 0.5});

@@ -57,12 +57,12 @@ struct Comparison {
 };
 
 // Compares `found` with `expected`. Kinds, dtypes and sizes must be equal; strides may differ.
-// Integers, bools and texts are compared exactly. NaN equals NaN at the same index. A `reference`
-// (same sizes, float64 or complex128) decides about elements beyond the tolerance: they differ only
-// if their error against it exceeds twice the largest error of `expected` plus one rounding of the
-// largest reference value. With `min_sqnr`, tolerances and reference are not used: non-finite
-// elements must be equal, and the noise of the others must not exceed the ratio. Linear in the
-// elements.
+// Integers, bools, texts and enumerators are compared exactly, lists item by item, objects not at
+// all. NaN equals NaN at the same index. A `reference` (same sizes, float64 or complex128) decides
+// about elements beyond the tolerance: they differ only if their error against it exceeds twice the
+// largest error of `expected` plus one rounding of the largest reference value. With `min_sqnr`,
+// tolerances and reference are not used: non-finite elements must be equal, and the noise of the
+// others must not exceed the ratio. Linear in the elements.
 Comparison compare(const Value& found, const Value& expected, const CompareOptions& options = {},
                    const Tensor* reference = nullptr);
 
