@@ -29,7 +29,8 @@ Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& lim
 Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {});
 
 // Write tensors, a file atomically and in the format for its ending. Errors: `argument` (unknown
-// ending, several tensors in a .npy), `unsupported` (a dtype that the format lacks), `io`.
+// ending, several tensors in a .npy, a duplicate name, a tensor without memory), `unsupported` (a
+// dtype that the format lacks), `io`.
 Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors);
 Result<void> write_tensors(TensorFormat format, const NamedTensors& tensors, Sink& sink);
 
@@ -41,8 +42,9 @@ class TensorWriter {
   // other endings, `io`.
   static Result<std::unique_ptr<TensorWriter>> create(const std::string& path);
   virtual ~TensorWriter() = default;
-  // Adds a tensor. Errors: `unsupported` (a dtype that the format lacks), `argument` (a duplicate
-  // name, or one that no zip may hold), `io`. finish() may report the first two instead.
+  // Adds a tensor. Errors: `unsupported` (a dtype that the format lacks), `argument` (a tensor
+  // without memory, a duplicate name, or one that no zip may hold), `io`. finish() may report a
+  // name or dtype instead.
   virtual Result<void> add(const std::string& name, const Tensor& tensor) = 0;
   virtual Result<void> finish() = 0;
 };

@@ -13,12 +13,20 @@
 
 namespace pt2 {
 
+inline Result<void> check_memory(const Tensor& tensor) {
+  if (tensor.has_memory()) return {};
+  return Error{ErrorCode::argument, "found no memory for the elements of " + tensor.type_text(),
+               ""};
+}
+
 // Calls `visit(piece)` for row-major tensors that together have the elements of `tensor` in order.
 // Row-major tensors are one piece, and so are views of fewer elements than they show, which take no
 // memory themselves; others are copied in pieces of some megabytes. Error `limit` if a piece needs
-// more memory than there is; other errors are those of `visit`, which returns Result<void>.
+// more memory than there is, `argument` if the tensor has none; other errors are those of `visit`,
+// which returns Result<void>.
 template <class Visit>
 Result<void> for_each_piece(const Tensor& tensor, const Visit& visit) {
+  PT2_TRY_VOID(check_memory(tensor));
   constexpr int64_t kPieceBytes = int64_t{16} << 20;
   const auto numel = static_cast<uint64_t>(tensor.numel());
   const auto size = static_cast<uint64_t>(dtype_size(tensor.dtype()));

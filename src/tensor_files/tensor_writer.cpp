@@ -21,6 +21,8 @@ class NpzWriter : public TensorWriter {
     const Result<std::string> header =
         tensor_files::print_npy_header(tensor.dtype(), tensor.sizes());
     if (!header) return at(header.error(), printable(name));
+    if (Result<void> checked = check_memory(tensor); !checked)
+      return at(checked.error(), printable(name));
     const Result<Tensor> contiguous = tensor.try_contiguous();
     if (!contiguous) return at(contiguous.error(), printable(name) + ": ");
     const Record parts[] = {{std::as_bytes(std::span(*header)), nullptr},

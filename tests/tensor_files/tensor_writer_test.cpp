@@ -17,6 +17,16 @@ class TensorWriterTest : public testing::TestWithParam<std::string> {
   const std::string path_ = folder_.file("trace" + GetParam());
 };
 
+TEST_P(TensorWriterTest, RefusesWhatHasNoMemory) {
+  const Tensor nothing = Tensor::without_elements(Dtype::float32, {2});
+  auto writer = TensorWriter::create(path_).value();
+  EXPECT_EQ(writer->add("x", nothing).error().code, ErrorCode::argument);
+  const Result<void> whole = write_tensor_file(path_, {{"x", nothing}});
+  ASSERT_FALSE(whole);
+  EXPECT_EQ(whole.error().message, "found no memory for the elements of f32[2]");
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 // With a stride of 0 one element becomes more elements than any memory can hold.
 TEST_P(TensorWriterTest, RefusesWhatNoMemoryHolds) {
   const Tensor huge =
