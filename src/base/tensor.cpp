@@ -177,6 +177,9 @@ Tensor Tensor::zeros(Dtype dtype, Sizes sizes) {
 
 Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
   refuse_negative_sizes("zeros", dtype, sizes);
+  if (strides.size() != sizes.size())
+    misused("Tensor::zeros_strided with " + std::to_string(strides.size()) +
+            " strides: " + pt2::type_text(dtype, sizes));
   const auto numel = checked_numel(sizes);
   const auto reach = extent(sizes, strides);
   // A view may stand for more elements than any memory holds; a copy of it may not.

@@ -81,7 +81,9 @@ std::string Value::type_text() const {
     std::string operator()(MemoryFormat) const { return "memory format"; }
     std::string operator()(Layout) const { return "layout"; }
     std::string operator()(const Device& device) const { return "device " + device.type; }
-    std::string operator()(const Object& object) const { return "object " + object->class_name; }
+    std::string operator()(const Object& object) const {
+      return object == nullptr ? "object" : "object " + object->class_name;
+    }
     std::string operator()(const List& list) const {
       return "list of " + std::to_string(list.size());
     }

@@ -47,6 +47,9 @@ Result<PackageContents> pack(std::span<const PackedProgram> programs) {
     if (std::ranges::find(out.programs, each.name, &SavedProgram::name) != out.programs.end())
       return Error{ErrorCode::argument, "two programs have this name; give another: NAME=FILE",
                    each.name};
+    if (each.package == nullptr)
+      return Error{ErrorCode::argument, "found no package, expected one that Package::open gave",
+                   each.name};
     auto read = packages.find(each.package);
     if (read == packages.end()) {
       PT2_TRY(PackageContents contents, package_contents(*each.package));

@@ -56,6 +56,9 @@ class WeightSetter {
                    "the weight has no plain elements (it is sparse, quantized or of a subclass), "
                    "and cannot be replaced",
                    saved.name};
+    if (!tensor.has_memory())
+      return refused(fmt::format("found no memory for the elements of {}", tensor.type_text()),
+                     saved.name);
     if (saved.tensor.dtype() == tensor.dtype() && saved.tensor.sizes() == tensor.sizes()) return {};
     return refused(
         fmt::format("found {}, expected {}", tensor.type_text(), saved.tensor.type_text()),
@@ -99,6 +102,7 @@ class WeightSetter {
   // list_elements has bounded both tensors, and they have the same sizes.
   static bool same_elements(const Tensor& a, const Tensor& b) {
     const Tensor left = a.contiguous(), right = b.contiguous();
+    if (left.numel() == 0) return true;
     return std::memcmp(left.raw_data(), right.raw_data(), static_cast<size_t>(left.nbytes())) == 0;
   }
 

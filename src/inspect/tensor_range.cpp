@@ -40,6 +40,7 @@ class Gatherer {
 }  // namespace
 
 TensorRange tensor_range(const Tensor& tensor) {
+  if (!tensor.has_memory()) return {};
   const Tensor dense = tensor.contiguous();
   Gatherer gatherer;
   const int64_t size = dtype_size(dense.dtype());

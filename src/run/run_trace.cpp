@@ -19,7 +19,7 @@ Tensor number_tensor(Dtype dtype, T number) {
 // Returns the number in `tensor` as a value of the kind of the graph's input.
 Result<Value> number_of(const Tensor& tensor, ArgumentSpec::Kind kind) {
   using Kind = ArgumentSpec::Kind;
-  if (tensor.numel() == 1) {
+  if (tensor.numel() == 1 && tensor.has_memory()) {
     if (kind == Kind::sym_int && tensor.dtype() == Dtype::int64)
       return Value(*tensor.data<int64_t>());
     if (kind == Kind::sym_float && tensor.dtype() == Dtype::float64)

@@ -47,6 +47,8 @@ TEST(Tensor, WithoutMemoryGivesNoElements) {
 TEST(Tensor, SaysWhoseMistakeItIs) {
   EXPECT_DEATH((void)Tensor::zeros(Dtype::float32, {-1}),
                "wrong use: Tensor::zeros with a negative size: f32.-1.");
+  EXPECT_DEATH((void)Tensor::zeros_strided(Dtype::float32, {2, 3}, {1}),
+               "wrong use: Tensor::zeros_strided with 1 strides: f32.2, 3.");
   float element = 0;
   EXPECT_DEATH((void)Tensor::view(&element, {-1, 3}),
                "wrong use: Tensor::view with a negative size: f32.-1, 3.");

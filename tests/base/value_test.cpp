@@ -29,6 +29,7 @@ TEST(Value, NumbersInMessagesAreThoseThatWereFound) {
   EXPECT_EQ(Value(-2.0).type_text(), "float -2.0");
   EXPECT_EQ(Value(std::complex<double>(1, -2.5)).type_text(), "complex (1-2.5j)");
   EXPECT_EQ(Value(std::complex<double>(0, 1e-9)).type_text(), "complex (0+1e-09j)");
+  EXPECT_EQ(Value(Object()).type_text(), "object");
 }
 
 }  // namespace

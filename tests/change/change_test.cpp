@@ -104,6 +104,9 @@ TEST_F(Change, WeightsThatDoNotFitAreRefused) {
   NamedTensors weights = weights_of(contents, "").value();
   EXPECT_EQ(set_weights(contents, "", {weights[0]}).error().code, ErrorCode::argument);
   EXPECT_TRUE(set_weights(contents, "", {weights[0]}, true).has_value());
+  const Tensor& first = weights[0].second;
+  weights[0].second = Tensor::without_elements(first.dtype(), first.sizes());
+  EXPECT_EQ(set_weights(contents, "", weights).error().where, weights[0].first);
   weights[0].second = Tensor::zeros(Dtype::float32, {1});
   EXPECT_EQ(set_weights(contents, "", weights).error().where, weights[0].first);
   weights[0].first = "ghost";
@@ -245,6 +248,8 @@ TEST_F(Change, PackedProgramsShareEqualWeights) {
   EXPECT_EQ(hash(part), hash(one));
   const std::vector<PackedProgram> twice{{"a", &one}, {"a", &one}};
   EXPECT_EQ(pack(twice).error().code, ErrorCode::argument);
+  const std::vector<PackedProgram> none{{"a", nullptr}};
+  EXPECT_EQ(pack(none).error().code, ErrorCode::argument);
 }
 
 Program program_of(const std::string& path) { return *open(path).program().value(); }

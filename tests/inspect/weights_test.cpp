@@ -85,6 +85,7 @@ TEST(Weights, RangesLeaveOutWhatIsNoNumber) {
   EXPECT_EQ(range.infinities, 1);
   EXPECT_EQ(range.min, -2);
   EXPECT_EQ(range.max, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(tensor_range(Tensor::without_elements(Dtype::float32, {2})).count, 0);
 }
 
 }  // namespace

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
+#include "pt2/ir/builder.h"
+#include "pt2/save.h"
 #include "run/graph_maker.h"
 
 namespace pt2::run {
@@ -96,6 +99,26 @@ TEST(Trace, NeedsTheInputsAndSomeValue) {
   const auto result = compare_with_trace(session, std::move(inputs), trace);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "the trace has no value of this program");
+}
+
+TEST(Trace, NumbersNeedMemory) {
+  ProgramBuilder builder;
+  builder.output(builder.input("n", builder.dim("s0", {2, 9}, 3)));
+  PackageContents contents;
+  contents.programs.push_back({.json = program_json(std::move(builder).finish().value())});
+  StringSink sink;
+  ASSERT_TRUE(save_package(contents, sink));
+  const Record file = make_record(sink.take());
+  const Model model =
+      Model::from_package(std::make_shared<const Package>(
+                              Package::open_bytes(file.bytes, file.owner, "numbers.pt2").value()))
+          .value();
+  EXPECT_EQ(
+      *inputs_of_trace(model, {{"n", Tensor::of<int64_t>({}, {4})}}).value()[0].get_if<int64_t>(),
+      4);
+  EXPECT_EQ(
+      inputs_of_trace(model, {{"n", Tensor::without_elements(Dtype::int64, {})}}).error().code,
+      ErrorCode::argument);
 }
 
 TEST(Observer, SeesNestedGraphsByPathAndRound) {

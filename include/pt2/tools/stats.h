@@ -55,6 +55,7 @@ struct TensorRange {
   int64_t count = 0, nans = 0, infinities = 0;
   bool has_numbers() const { return count > nans; }
 };
+// Counts nothing for a tensor without memory.
 TensorRange tensor_range(const Tensor& tensor);
 
 // Returns the count as text with powers of 1000, "4.1 G".
