@@ -8,6 +8,9 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <variant>
 
 #include "inspect/spelling.h"
 #include "ops/convert.h"
@@ -115,6 +118,61 @@ std::string difference_of(const PayloadTensor& before, const PayloadTensor& afte
   return "";
 }
 
+bool same_state(const Value& a, const Value& b, ReadBudget& budget);
+
+bool same_item(const Tensor& a, const Tensor& b, ReadBudget& budget) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.type_text() == b.type_text() && budget.take(a) && element_difference(a, b).empty();
+}
+bool same_item(double a, double b, ReadBudget&) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+bool same_item(const Object& a, const Object& b, ReadBudget& budget) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->class_name == b->class_name && same_state(a->state, b->state, budget);
+}
+bool same_item(const Value::List& a, const Value::List& b, ReadBudget& budget) {
+  return std::ranges::equal(
+      a, b, [&](const Value& left, const Value& right) { return same_state(left, right, budget); });
+}
+template <class T>
+bool same_item(const T& a, const T& b, ReadBudget&) {
+  return a == b;
+}
+
+bool same_state(const Value& a, const Value& b, ReadBudget& budget) {
+  return a.data.index() == b.data.index() &&
+         std::visit(
+             [&]<class T>(const T& left) { return same_item(left, std::get<T>(b.data), budget); },
+             a.data);
+}
+
+// Compares custom objects: packed weights, generators. An object whose state is not understood on
+// either side has no contents to compare.
+void diff_objects(const Payloads& before, const Payloads& after, ReadBudget& budget,
+                  std::vector<Change>& changes) {
+  const auto add = [&](ChangeKind kind, const PayloadObject& object, std::string text) {
+    Change change{.section = ChangeSection::weight,
+                  .kind = kind,
+                  .what = object.name,
+                  .weights = {object.name}};
+    (kind == ChangeKind::removed ? change.before : change.after) = std::move(text);
+    changes.push_back(std::move(change));
+  };
+  for (const PayloadObject& object : before.objects()) {
+    const PayloadObject* other = after.find_object(object.name);
+    if (other == nullptr)
+      add(ChangeKind::removed, object, object.type);
+    else if (object.type != other->type)
+      add(ChangeKind::changed, object, object.type + " -> " + other->type);
+    else if (object.object != nullptr && other->object != nullptr &&
+             !same_item(object.object, other->object, budget))
+      add(ChangeKind::changed, object, "another state");
+  }
+  for (const PayloadObject& object : after.objects())
+    if (before.find_object(object.name) == nullptr) add(ChangeKind::added, object, object.type);
+}
+
 std::pair<std::string, std::string> split_name(const std::string& name) {
   const size_t dot = name.rfind('.');
   return dot == name.npos ? std::pair(std::string(), name)
@@ -154,6 +212,7 @@ void diff_weights(const WeightSide& before, const WeightSide& after, bool semant
   }
   for (const auto& [name, payload] : right)
     if (!left.contains(name)) add_one(ChangeKind::added, name, *payload);
+  diff_objects(before.payloads, after.payloads, budget, changes);
 }
 
 }  // namespace pt2

@@ -14,8 +14,8 @@ struct WeightSide {
   const Payloads& payloads;
 };
 
-// Compares the weights of both files, and adds one line for each module. With `semantic`, omits
-// weights that no node reads.
+// Compares the weights of both files, and adds one line for each module and for each object, such
+// as packed weights or a generator. With `semantic`, omits weights that no node reads.
 void diff_weights(const WeightSide& before, const WeightSide& after, bool semantic,
                   std::vector<Change>& changes);
 

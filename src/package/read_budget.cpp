@@ -10,6 +10,13 @@ namespace {
 
 constexpr uint64_t kAlways = 64 << 20;
 
+void add_storages(const Value& value, std::map<const Storage*, uint64_t>& storages) {
+  if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+    storages[tensor->storage().get()] = tensor->storage()->size();
+  if (const auto* list = value.get_if<Value::List>())
+    for (const Value& item : *list) add_storages(item, storages);
+}
+
 }  // namespace
 
 ReadBudget::ReadBudget(const Payloads& payloads) : left_(kAlways) {
@@ -18,6 +25,10 @@ ReadBudget::ReadBudget(const Payloads& payloads) : left_(kAlways) {
     if (payload.tensor.defined() && !payload.is_fake)
       storages[payload.storage_group] = payload.tensor.storage()->size();
   for (const auto& [group, size] : storages) left_ += 2 * size;
+  std::map<const Storage*, uint64_t> in_objects;
+  for (const PayloadObject& each : payloads.objects())
+    if (each.object != nullptr) add_storages(each.object->state, in_objects);
+  for (const auto& [storage, size] : in_objects) left_ += 2 * size;
 }
 
 Result<void> ReadBudget::check(const std::string& name, const Tensor& tensor) {

@@ -2,6 +2,10 @@
 // as doubles.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "inspect/weight_diff.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/tools/hash.h"
@@ -51,6 +55,36 @@ Payloads integers(int64_t a, int64_t b) {
 // Returns a weight of 2^40 elements, which all are the same eight bytes.
 Payloads repeated() {
   return payloads(Tensor::view_of(Storage::allocate(8), Dtype::int64, {1ll << 40}, {0}, 0).value());
+}
+
+// Returns an object whose state is a number and a tensor.
+Payloads object(int64_t number, std::vector<int64_t> elements) {
+  Tensor tensor = Tensor::from<int64_t>(Dtype::int64, {2}, std::span<const int64_t>(elements));
+  Value::List state{Value(number), Value(std::move(tensor))};
+  Payloads out;
+  out.add({.name = "packed",
+           .type = "__torch__.mine.Packed",
+           .object = std::make_shared<const ScriptObject>(
+               ScriptObject{"__torch__.mine.Packed", Value(std::move(state))})});
+  return out;
+}
+
+TEST(Weights, ObjectsOfOtherStatesDiffer) {
+  const auto lines = [](const Payloads& before, const Payloads& after) {
+    std::vector<Change> changes;
+    diff_weights({program(), before}, {program(), after}, false, changes);
+    std::vector<std::string> out;
+    for (const Change& change : changes) out.push_back(change.line());
+    return out;
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines(object(1, {2, 3}), object(1, {2, 3})), Lines{});
+  EXPECT_EQ(lines(object(1, {2, 3}), object(2, {2, 3})),
+            Lines{"~ weights of packed: another state"});
+  EXPECT_EQ(lines(object(1, {2, 3}), object(1, {2, 4})),
+            Lines{"~ weights of packed: another state"});
+  EXPECT_EQ(lines(object(1, {2, 3}), Payloads()),
+            Lines{"- weights of packed: __torch__.mine.Packed"});
 }
 
 TEST(Weights, IntegersThatAreOneDoubleDiffer) {
