@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "archive/zip_format.h"
+#include "base/platform.h"
 #include "inspect/hazard.h"
 #include "inspect/verified_archive.h"
 #include "pt2/format/archive.h"
@@ -177,24 +178,30 @@ class Scanner {
         add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
   }
 
-  static bool has_locator(std::string_view before_end) {
-    return before_end.size() >= zip::kEnd64LocatorBytes &&
-           before_end.substr(before_end.size() - zip::kEnd64LocatorBytes).starts_with("PK\x06\x07");
+  static uint64_t number_at(std::string_view text, size_t place, size_t bytes) {
+    uint64_t number = 0;
+    std::memcpy(&number, text.data() + place, bytes);
+    return number;
   }
 
   // Returns the number of bytes before the archive. Python's zipfile, which PyTorch uses for flat
-  // archives, expects the directory immediately before its end record and ignores the stated offset
-  // (zipfile.py, _RealGetContents).
+  // archives, expects the end records immediately behind the directory, and ignores the stated
+  // offsets (zipfile.py, _RealGetContents). A ZIP64 end record replaces the other's numbers.
   static uint64_t bytes_in_front(std::span<const std::byte> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const size_t end = text.rfind("PK\x05\x06");
     if (end == text.npos || bytes.size() - end < zip::kEndBytes) return 0;
-    uint32_t size = 0, offset = 0;
-    std::memcpy(&size, text.data() + end + 12, sizeof size);
-    std::memcpy(&offset, text.data() + end + 16, sizeof offset);
-    uint64_t whole = uint64_t{size} + offset;
-    if (has_locator(text.substr(0, end))) whole += zip::kEnd64Bytes + zip::kEnd64LocatorBytes;
-    return whole < end ? end - whole : 0;
+    uint64_t size = number_at(text, end + 12, 4), offset = number_at(text, end + 16, 4);
+    constexpr size_t kRecords64 = zip::kEnd64Bytes + zip::kEnd64LocatorBytes;
+    size_t behind_directory = end;
+    if (end >= kRecords64 && text.substr(end - zip::kEnd64LocatorBytes).starts_with("PK\x06\x07") &&
+        text.substr(end - kRecords64).starts_with("PK\x06\x06")) {
+      behind_directory = end - kRecords64;
+      size = number_at(text, behind_directory + 40, 8);
+      offset = number_at(text, behind_directory + 48, 8);
+    }
+    const uint64_t whole = saturating_sum(size, offset);
+    return whole < behind_directory ? behind_directory - whole : 0;
   }
 
   void look_behind_front(const Record& file) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/json.h"
 #include "pt2/format/zip.h"
@@ -148,6 +149,23 @@ TEST(Scan, LooksBehindBytesInFront) {
   std::ifstream zip(write_zip(folder, {{"m/mine.py", "import os"}}), std::ios::binary);
   const std::string path = folder.path() + "/prefixed.pt2";
   std::ofstream(path, std::ios::binary) << "some bytes" << zip.rdbuf();
+  const ScanReport report = scan(path);
+  EXPECT_TRUE(has_finding(report, "hidden_bytes"));
+  EXPECT_TRUE(has_finding(report, "python_code"));
+}
+
+// Archives above 4 GB have their directory's place in the ZIP64 end record alone, and any may.
+TEST(Scan, LooksBehindBytesInFrontOfZip64) {
+  const test::TemporaryFolder folder;
+  std::ifstream file(write_zip(folder, {{"m/mine.py", "import os"}}), std::ios::binary);
+  std::string zip((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t end = zip.rfind("PK\x05\x06");
+  ASSERT_NE(zip.rfind("PK\x06\x06", end), zip.npos);
+  zip.replace(end + 12, 8, "\xff\xff\xff\xff\xff\xff\xff\xff");
+  const std::string path = folder.path() + "/prefixed.pt2";
+  std::ofstream(path, std::ios::binary) << zip;
+  EXPECT_FALSE(has_finding(scan(path), "hidden_bytes"));
+  std::ofstream(path, std::ios::binary) << "some bytes" << zip;
   const ScanReport report = scan(path);
   EXPECT_TRUE(has_finding(report, "hidden_bytes"));
   EXPECT_TRUE(has_finding(report, "python_code"));
