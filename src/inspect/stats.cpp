@@ -9,6 +9,7 @@
 #include "base/platform.h"
 #include "base/printable.h"
 #include "inspect/plain_text.h"
+#include "inspect/products.h"
 #include "ir/symbols/sym_int.h"
 #include "ir/target.h"
 #include "package/held_tensors.h"
@@ -17,52 +18,6 @@
 
 namespace pt2 {
 namespace {
-
-// The number of multiply-adds for one element of the first result.
-enum class Product : uint8_t {
-  matrix,       // the last size of the operand
-  convolution,  // the elements of a filter
-  attention,    // both products
-  recurrent,    // all matrices of the layer, for each row of the input
-};
-struct ProductRow {
-  std::string_view name;  // without overload
-  Product product;
-  std::string_view operand;  // the argument that determines the number
-};
-constexpr ProductRow kProducts[] = {
-    {"aten.mm", Product::matrix, "self"},
-    {"aten.addmm", Product::matrix, "mat1"},
-    {"aten.bmm", Product::matrix, "self"},
-    {"aten.baddbmm", Product::matrix, "batch1"},
-    {"aten.matmul", Product::matrix, "self"},
-    {"aten.linear", Product::matrix, "input"},
-    {"aten.mv", Product::matrix, "self"},
-    {"aten.addmv", Product::matrix, "mat"},
-    {"aten.dot", Product::matrix, "self"},
-    {"aten._int_mm", Product::matrix, "self"},
-    {"aten.convolution", Product::convolution, "weight"},
-    {"aten.conv1d", Product::convolution, "weight"},
-    {"aten.conv2d", Product::convolution, "weight"},
-    {"aten.conv3d", Product::convolution, "weight"},
-    {"aten.conv_transpose1d", Product::convolution, "weight"},
-    {"aten.conv_transpose2d", Product::convolution, "weight"},
-    {"aten.conv_transpose3d", Product::convolution, "weight"},
-    {"aten.scaled_dot_product_attention", Product::attention, "key"},
-    {"aten._scaled_dot_product_flash_attention_for_cpu", Product::attention, "key"},
-    {"aten._scaled_dot_product_flash_attention", Product::attention, "key"},
-    {"aten._scaled_dot_product_efficient_attention", Product::attention, "key"},
-    {"aten.lstm", Product::recurrent, "params"},
-    {"aten.gru", Product::recurrent, "params"},
-    {"aten.rnn_tanh", Product::recurrent, "params"},
-    {"aten.rnn_relu", Product::recurrent, "params"},
-};
-
-const ProductRow* find_product(std::string_view target) {
-  const std::string_view name = target.substr(0, target.rfind('.'));
-  const auto* row = std::ranges::find(kProducts, name, &ProductRow::name);
-  return row == std::end(kProducts) ? nullptr : row;
-}
 
 class StatsReader {
  public:
@@ -86,6 +41,11 @@ class StatsReader {
   uint64_t number(const SymInt& size) {
     out_.assumed_sizes = out_.assumed_sizes || size.is_symbolic();
     return static_cast<uint64_t>(std::max<int64_t>(known_number(size).value_or(1), 0));
+  }
+  void note_sizes(const TensorMeta* meta) {
+    if (meta != nullptr)
+      for (const SymInt& size : meta->sizes)
+        out_.assumed_sizes = out_.assumed_sizes || size.is_symbolic();
   }
   uint64_t elements(const TensorMeta* meta) {
     if (meta == nullptr) return 0;
@@ -174,78 +134,21 @@ class StatsReader {
       OperatorStats& sums = operators_[target];
       sums.target = target;
       ++sums.calls;
-      const uint64_t products = multiply_adds(graph, node, target);
+      const uint64_t products = products_.count(graph, node);
       sums.multiply_adds = saturating_sum(sums.multiply_adds, products);
       out_.multiply_adds = saturating_sum(out_.multiply_adds, products);
       uint64_t& module = by_module_[module_path(node)];
       module = saturating_sum(module, products);
+      if (products > 0)
+        for (const NamedArgument& input : node.inputs)
+          for_each_value(input.arg,
+                         [&](ValueId value) { note_sizes(graph.value(value).tensor()); });
       for (const Argument& output : node.outputs)
         for_each_value(output, [&](ValueId value) {
           sums.result_bytes = saturating_sum(sums.result_bytes, bytes(graph.value(value).tensor()));
         });
     }
     for (const Graph& nested : graph.subgraphs()) read_graph(nested);
-  }
-
-  const TensorMeta* operand(const Graph& graph, const Node& node, std::string_view name) {
-    const Argument* argument = node.find_input(name);
-    const auto* id = argument == nullptr ? nullptr : argument->get_if<ValueId>();
-    return id == nullptr ? nullptr : graph.value(*id).tensor();
-  }
-
-  uint64_t multiply_adds(const Graph& graph, const Node& node, std::string_view target) {
-    const ProductRow* row = find_product(target);
-    const auto* result =
-        row == nullptr || node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
-    if (result == nullptr) return 0;
-    const TensorMeta* made = graph.value(*result).tensor();
-    if (row->product == Product::recurrent) return recurrent(graph, node, row->operand);
-    const TensorMeta* meta = operand(graph, node, row->operand);
-    if (meta == nullptr || meta->sizes.empty()) return 0;
-    switch (row->product) {
-      case Product::matrix:
-        return saturating_product(elements(made), number(meta->sizes.back()));
-      case Product::convolution:
-        return convolution(graph, node, target, made, meta);
-      case Product::attention:
-        return attention(graph, node, made, meta);
-      case Product::recurrent:
-        break;
-    }
-    return 0;
-  }
-
-  // A transposed convolution spreads each element of its input over a filter instead.
-  uint64_t convolution(const Graph& graph, const Node& node, std::string_view target,
-                       const TensorMeta* made, const TensorMeta* weight) {
-    const Argument* flag = node.find_input("transposed");
-    const bool* given = flag == nullptr ? nullptr : flag->get_if<bool>();
-    const bool transposed =
-        (given != nullptr && *given) || target.find("conv_transpose") != target.npos;
-    const uint64_t filter = elements(weight) / std::max<uint64_t>(number(weight->sizes[0]), 1);
-    return saturating_product(filter, elements(transposed ? operand(graph, node, "input") : made));
-  }
-
-  uint64_t attention(const Graph& graph, const Node& node, const TensorMeta* made,
-                     const TensorMeta* key) {
-    if (key->sizes.size() < 2) return 0;
-    const uint64_t keys = number(key->sizes[key->sizes.size() - 2]);
-    return saturating_product(
-        keys, saturating_sum(elements(operand(graph, node, "query")), elements(made)));
-  }
-
-  uint64_t recurrent(const Graph& graph, const Node& node, std::string_view name) {
-    const TensorMeta* input = operand(graph, node, "input");
-    const Argument* parameters = node.find_input(name);
-    if (input == nullptr || parameters == nullptr || input->sizes.empty()) return 0;
-    uint64_t matrices = 0;
-    for_each_value(*parameters, [&](ValueId id) {
-      const TensorMeta* meta = graph.value(id).tensor();
-      if (meta != nullptr && meta->sizes.size() == 2)
-        matrices = saturating_sum(matrices, elements(meta));
-    });
-    return saturating_product(matrices,
-                              elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
   }
 
   // Returns the peak memory of the results; each result lives from its node to its last use.
@@ -305,6 +208,7 @@ class StatsReader {
   const Program& program_;
   const Payloads* payloads_;
   ProgramStats out_;
+  ProductCounter products_;
   std::map<std::string, OperatorStats> operators_;
   std::map<std::string, uint64_t> by_module_, own_parameters_;
 };

@@ -264,5 +264,20 @@ TEST(Stats, CountsProducts) {
   EXPECT_FALSE(found.assumed_sizes);
 }
 
+TEST(Stats, CountsTheProductsOfComposedOperators) {
+  const std::string_view linear = "aten.linear.default(input=%x, weight=%p_w)";
+  const auto products = [&](std::string_view call) {
+    return stats(edited({{linear, call}})).multiply_adds;
+  };
+  EXPECT_EQ(products("aten.einsum.default(equation=\"bi,oi->bo\", tensors=[%x, %p_w])"), 48u);
+  EXPECT_EQ(products("aten.inner.default(self=%x, other=%p_w)"), 48u);
+  const ProgramStats found =
+      stats(edited({{"opset aten 10", "opset aten 10\n  symbol s0 = 2 (positive, integer)"},
+                    {"[2, ", "[s0, "},
+                    {linear, "aten.inner.default(self=%x, other=%p_w)"}}));
+  EXPECT_EQ(found.multiply_adds, 48u);
+  EXPECT_TRUE(found.assumed_sizes);
+}
+
 }  // namespace
 }  // namespace pt2
