@@ -62,7 +62,7 @@ Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
   for (const GuardSource& source : guard.sources) {
     const std::optional<Number> value = lookup(source);
     if (!value)
-      return Error{ErrorCode::invalid, fmt::format("the call has no {}", print(source)), {}};
+      return Error{ErrorCode::unsupported, fmt::format("the call has no {}", print(source)), {}};
     bindings.bind(source.symbol->symbol, *value);
   }
   PT2_TRY(Number value, evaluate(guard.expr, bindings));
@@ -71,16 +71,17 @@ Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
 }
 
 Result<void> check_guard(const Guard& guard, const GuardLookup& lookup) {
-  PT2_TRY(bool holds, evaluate(guard, lookup));
-  if (holds) return {};
+  Result<bool> holds = evaluate(guard, lookup);
+  if (!holds && holds.error().code != ErrorCode::invalid) return std::move(holds).error();
+  if (holds && *holds) return {};
   std::string found;
   for (const GuardSource& source : guard.sources)
     found += fmt::format("{} {} is {}", found.empty() ? ", but" : ",", print(source),
                          print(*lookup(source)));
-  return Error{
-      ErrorCode::argument,
-      fmt::format("guard failed: {}{}", shortened(print(guard)), shortened(std::move(found))),
-      {}};
+  return Error{ErrorCode::argument,
+               fmt::format("guard failed: {}{}{}", shortened(print(guard)),
+                           shortened(std::move(found)), holds ? "" : ": " + holds.error().message),
+               {}};
 }
 
 std::string print(const GuardSource& source) {

@@ -13,7 +13,8 @@ namespace {
 __extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UnsignedWide;
 
-Error out_of_range() { return {ErrorCode::invalid, "the result does not fit in 64 bits", {}}; }
+// Python's integers are unbounded, so there the operation has a result.
+Error out_of_range() { return {ErrorCode::unsupported, "the result does not fit in 64 bits", {}}; }
 Error division_by_zero() { return {ErrorCode::invalid, "division by zero", {}}; }
 
 struct Fraction {

@@ -1,6 +1,6 @@
 // Exact arithmetic on the numbers of symbolic expressions. Booleans count as integers. Integers and
 // fractions are exact within int64. A float operand makes the result a float. Every function fails
-// with `invalid` on division by zero and on results beyond int64.
+// with `invalid` on division by zero and `unsupported` on results beyond int64.
 #ifndef PT2_IR_NUMBER_H
 #define PT2_IR_NUMBER_H
 
@@ -21,7 +21,7 @@ Result<Number> power(const Number& base, const Number& exponent);
 Result<Number> negate(const Number& a);
 // Rounds towards minus infinity, to an integer.
 Result<int64_t> floor_to_integer(const Number& a);
-// Converts a float in the range of int64; `invalid` otherwise.
+// Converts a float in the range of int64; `unsupported` otherwise.
 Result<int64_t> float_to_integer(double value);
 // Correctly rounded, like Python's int / int.
 Result<double> true_divide(int64_t a, int64_t b);

@@ -142,6 +142,24 @@ TEST(Guards, FailInWords) {
   EXPECT_TRUE(check_guard(*parse_guard(pool, "L['n'] == 3"), lookup));
 }
 
+// Python raises ZeroDivisionError, and computes with integers of any size.
+TEST(Guards, FailWherePythonRaises) {
+  ExprPool pool;
+  const auto divides =
+      check_guard(*parse_guard(pool, "(L['x'].size()[0] % (L['n'] - 3)) == 2"), lookup);
+  ASSERT_FALSE(divides);
+  EXPECT_EQ(divides.error().code, ErrorCode::argument);
+  EXPECT_EQ(
+      divides.error().message,
+      "guard failed: PythonMod((size 0 of x), n - 3) must equal 2, but size 0 of x is 6, n is "
+      "3: division by zero");
+  EXPECT_TRUE(check_guard(
+      *parse_guard(pool, "L['n'] == 3 or L['x'].size()[0] // (L['n'] - 3) == 2"), lookup));
+  const auto exceeds = check_guard(*parse_guard(pool, "2 ** (100*L['n']) < 70"), lookup);
+  ASSERT_FALSE(exceeds);
+  EXPECT_EQ(exceeds.error().code, ErrorCode::unsupported);
+}
+
 TEST(Guards, OfAnyLengthFailInAFewWords) {
   ExprPool pool;
   std::string text = "Max(L['n']";

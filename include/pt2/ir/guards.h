@@ -71,11 +71,12 @@ Result<Guard> parse_guard(ExprPool& pool, std::string_view text);
 
 // Returns the value of a source in one call; nothing if the call has no such input or property.
 using GuardLookup = std::function<std::optional<Number>(const GuardSource&)>;
-// Returns true if the guard holds. Errors: those of evaluating its expression; `invalid` for a
+// Returns true if the guard holds. Errors: those of evaluating its expression; `unsupported` for a
 // source that the call does not have.
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup);
 // Checks that the guard holds. Error `argument` if not: "guard failed: size 1 of x must equal size
-// 0 of y, but size 1 of x is 3, size 0 of y is 4".
+// 0 of y, but size 1 of x is 3, size 0 of y is 4". It does not hold either where Python raises: if
+// it divides by zero. Error `unsupported` if this is not known.
 Result<void> check_guard(const Guard& guard, const GuardLookup& lookup);
 
 // Returns the source as text, "size 0 of x".

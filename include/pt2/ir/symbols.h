@@ -163,8 +163,8 @@ class SymbolBindings {
 
 // Evaluates an expression in exact arithmetic with PyTorch's semantics
 // (torch/utils/_sympy/functions.py): FloorDiv rounds towards minus infinity, IntTrueDiv is
-// correctly rounded, ... Errors: `invalid` (unbound symbol, division by zero, a value beyond int64,
-// a condition that is not a bool), `unsupported` (opaque function). Linear in the size of the
+// correctly rounded, ... Errors: `invalid` (unbound symbol, division by zero, a condition that is
+// not a bool), `unsupported` (opaque function, a value beyond int64). Linear in the size of the
 // expression.
 Result<Number> evaluate(Expr expr, const SymbolBindings& bindings);
 // As evaluate, for integers such as sizes. Error `invalid` if the result is not an integer.
