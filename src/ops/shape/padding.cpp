@@ -79,6 +79,11 @@ void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& mar
 Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar& value) {
   PT2_TRY(const auto margins, margins_of(self, pad));
   PT2_TRY(Meta meta, padded_meta(self, margins));
+  // PyTorch crops before it pads (ATen/native/PadNd.cpp).
+  for (size_t dim = 0; dim < margins.size(); ++dim)
+    if (const Margin cut = cut_of(margins[dim]); self.sizes()[dim] + cut.before + cut.after < 0)
+      return operator_error("padding crops more than the " + std::to_string(self.sizes()[dim]) +
+                            " places of dim " + std::to_string(dim));
   // If padding only crops, the result is a copy of a view.
   if (std::ranges::all_of(pad, [](int64_t width) { return width <= 0; }))
     return meta_like(self.with_view(std::move(meta.sizes), self.strides(), 0), self.dtype(),

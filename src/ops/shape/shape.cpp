@@ -548,11 +548,12 @@ Result<Tensor> diff(Emitter& e, const Tensor& self, int64_t n, int64_t dim,
   if (steps > kMaxSubtractions / out.numel())
     return Error{ErrorCode::limit, "n: found " + std::to_string(n) + ", too many subtractions", ""};
   for (int64_t step = 0; step < steps; ++step) {
-    const int64_t length = out.size(at) - 1;
+    const int64_t size = out.size(at);
     const Handle differ =
         out.dtype() == Dtype::bool_ ? Handle(aten<"logical_xor.default">) : aten<"sub.Tensor">;
-    PT2_TRY(out, e(differ, {e(aten<"narrow.default">, {out, at, 1, length}),
-                            e(aten<"narrow.default">, {out, at, 0, length})}));
+    // Unlike narrow, these slices exist if a graph with other sizes has nothing along the dim.
+    PT2_TRY(out, e(differ, {e(aten<"slice.Tensor">, {out, at, 1, size}),
+                            e(aten<"slice.Tensor">, {out, at, 0, size - 1})}));
   }
   return out;
 }
