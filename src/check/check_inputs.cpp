@@ -1,9 +1,11 @@
 #include "pt2/check_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/text.h"
+#include "ir/number.h"
 #include "ir/symbols/expr_kind.h"
 #include "pt2/ir/type_text.h"
 
@@ -27,6 +29,26 @@ const T* get_if(const InputShape& input) {
   return value ? (*value)->get_if<T>() : nullptr;
 }
 
+// Returns the number of a bool, an int or a float; nothing for other inputs.
+std::optional<Number> number_of(const InputShape& input) {
+  if (const auto* number = get_if<int64_t>(input)) return *number;
+  if (const auto* number = get_if<double>(input)) return *number;
+  if (const auto* flag = get_if<bool>(input)) return *flag;
+  return std::nullopt;
+}
+
+// True if the input equals the constant as in Python: True == 1 == 1.0. PyTorch also lets NaN be
+// NaN.
+bool is_same_number(const InputShape& input, const Number& constant) {
+  const std::optional<Number> found = number_of(input);
+  if (!found) return false;
+  const auto is_nan = [](const Number& number) {
+    const auto* real = std::get_if<double>(&number);
+    return real != nullptr && std::isnan(*real);
+  };
+  return is_nan(constant) ? is_nan(*found) : compare(*found, constant) == 0;
+}
+
 // A recorded size to compare once every symbol is known.
 struct PendingSize {
   const SymInt* expected;
@@ -35,12 +57,13 @@ struct PendingSize {
   size_t dim;
 };
 
-// True if a call may have this value. Tracing assumes that every size is 2 or more, so PyTorch also
-// accepts sizes 0 and 1 if the lower bound is at most 2 (torch/_export/utils.py, _check_symint).
+// True if a call may have this value. Tracing assumes that every size is 2 or more and that no
+// integer is negative, so PyTorch checks only lower bounds above 2 (torch/_export/utils.py,
+// _check_symint): a program multiplies by -5 although its range is [0, int_oo].
 bool is_allowed(const SymRange& range, int64_t value) {
   constexpr int64_t kLeast = 2;
-  const bool is_excused = range.min && *range.min <= kLeast && value >= 0 && value < *range.min;
-  return range.contains(is_excused ? *range.min : value);
+  const bool is_too_small = range.min && *range.min > kLeast && value < *range.min;
+  return !is_too_small && (!range.max || value <= *range.max);
 }
 
 class InputCheck {
@@ -200,7 +223,9 @@ class InputCheck {
       if constexpr (std::is_same_v<T, None>)
         return get_if<std::monostate>(input) != nullptr;
       else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> ||
-                         std::is_same_v<T, double> || std::is_same_v<T, std::string>)
+                         std::is_same_v<T, double>)
+        return is_same_number(input, expected);
+      else if constexpr (std::is_same_v<T, std::string>)
         return get_if<T>(input) != nullptr && *get_if<T>(input) == expected;
       else
         return true;
@@ -232,12 +257,7 @@ class InputCheck {
 
 std::optional<Number> property_of(const GuardSource& source, const InputShape& input) {
   using Property = GuardSource::Property;
-  if (source.property == Property::value) {
-    if (const auto* number = get_if<int64_t>(input)) return *number;
-    if (const auto* number = get_if<double>(input)) return *number;
-    if (const auto* flag = get_if<bool>(input)) return *flag;
-    return std::nullopt;
-  }
+  if (source.property == Property::value) return number_of(input);
   const auto* shape = std::get_if<TensorShape>(&input);
   if (shape == nullptr) return std::nullopt;
   if (source.property == Property::storage_offset) return shape->storage_offset;
@@ -314,8 +334,8 @@ Result<void> InputConditions::check_guards(std::span<const InputShape> inputs) c
       return input ? property_of(source, inputs[*input]) : std::nullopt;
     };
     Result<void> checked = check_guard(guard.guard, lookup);
-    // A guard cannot be checked if its source is no input of this call, or if it is too large to
-    // compute.
+    // A guard cannot be checked if its source is no input of this call, or if its numbers exceed
+    // 64 bits.
     if (!checked && checked.error().code == ErrorCode::argument)
       return at(std::move(checked).error(), "inputs");
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace pt2 {
 namespace {
 
@@ -20,6 +22,20 @@ class CheckInputs : public testing::Test {
         {.kind = InputKind::user_input, .arg = {.kind = ArgumentSpec::Kind::tensor, .name = name}});
   }
 
+  void add_number(const std::string& name, SymInt number) {
+    const ValueId id = program_.graph.add_value({.name = name, .meta = number}).value();
+    program_.graph.add_input(Argument(id));
+    program_.signature.input_specs.push_back(
+        {.kind = InputKind::user_input,
+         .arg = {.kind = ArgumentSpec::Kind::sym_int, .name = name}});
+  }
+
+  void add_constant(const std::string& name, Argument value) {
+    program_.signature.input_specs.push_back(
+        {.kind = InputKind::user_input,
+         .arg = {.kind = ArgumentSpec::Kind::constant, .name = name, .value = std::move(value)}});
+  }
+
   void add_range(std::string_view key, SymRange range) {
     program_.range_constraints.push_back({program_.expressions->parse(key).value(), range});
   }
@@ -29,6 +45,14 @@ class CheckInputs : public testing::Test {
     std::vector<InputShape> shapes;
     for (const Sizes& sizes : inputs)
       shapes.push_back(TensorShape{.dtype = Dtype::float32, .sizes = sizes, .strides = sizes});
+    return verdict(shapes);
+  }
+  std::string check_values(const std::vector<Value>& inputs) {
+    std::vector<InputShape> shapes;
+    for (const Value& input : inputs) shapes.push_back(input_shape(input));
+    return verdict(shapes);
+  }
+  std::string verdict(std::span<const InputShape> shapes) {
     const auto checked = InputConditions(program_).check(shapes);
     if (!checked) {
       EXPECT_EQ(checked.error().code, ErrorCode::argument);
@@ -69,6 +93,49 @@ TEST_F(CheckInputs, LetsSizesBeZeroAndOneWhereTracingAloneExcludedThem) {
   EXPECT_EQ(check({{1, 3}}), "s0 = 1, s1 = 3");
   EXPECT_NE(check({{2, 2}}).find("s1 is 2, allowed is [3, 10]"), std::string::npos);
   EXPECT_NE(check({{2, 0}}).find("s1 is 0, allowed is [3, 10]"), std::string::npos);
+}
+
+// torch 2.15 runs forward(x, n) = x * n, exported with n=Dim.AUTO, range [0, int_oo], with -5 too,
+// and a size d + 2, 0 <= d <= 6, range [2, 8], with 0 rows.
+TEST_F(CheckInputs, LetsNumbersBeNegativeWhereTracingAloneExcludedThem) {
+  add_number("n", size("s0"));
+  add_number("m", size("s1"));
+  add_number("k", size("s2 + 2"));
+  add_range("s0", {0, 10});
+  add_range("s1", {3, 10});
+  add_range("s2", {0, 6});
+  const auto check = [&](int64_t n, int64_t m, int64_t k) {
+    return check_values({Value(n), Value(m), Value(k)});
+  };
+  EXPECT_EQ(check(-5, 3, 0), "s0 = -5, s1 = 3, s2 = -2");
+  EXPECT_EQ(check(INT64_MIN, 3, 2), "s0 = -9223372036854775808, s1 = 3, s2 = 0");
+  EXPECT_NE(check(11, 3, 2).find("s0 is 11, allowed is [0, 10]"), std::string::npos);
+  EXPECT_NE(check(0, 2, 2).find("s1 is 2, allowed is [3, 10]"), std::string::npos);
+  EXPECT_NE(check(0, -3, 2).find("s1 is -3, allowed is [3, 10]"), std::string::npos);
+  EXPECT_NE(check(0, 3, 9).find("s2 is 7, allowed is [0, 6]"), std::string::npos);
+}
+
+// torch 2.15 takes 1.0 and True for the constant 1, and NaN for NaN.
+TEST_F(CheckInputs, ComparesConstantsAsPythonDoes) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  add_constant("one", Argument(int64_t{1}));
+  add_constant("flag", Argument(true));
+  add_constant("half", Argument(0.5));
+  add_constant("nan", Argument(nan));
+  const auto check = [&](Value one, Value flag, Value half, Value not_a_number) {
+    return check_values({one, flag, half, not_a_number});
+  };
+  const Value one(int64_t{1}), half(0.5);
+  EXPECT_EQ(check(one, Value(true), half, Value(nan)), "");
+  EXPECT_EQ(check(Value(1.0), one, half, Value(nan)), "");
+  EXPECT_EQ(check(Value(true), Value(1.0), half, Value(nan)), "");
+  EXPECT_NE(check(half, one, half, Value(nan)).find("input 'one': found float 0.5, expected int 1"),
+            std::string::npos);
+  EXPECT_NE(check(Value(nan), one, half, Value(nan)).find("input 'one'"), std::string::npos);
+  EXPECT_NE(check(one, Value(false), half, Value(nan)).find("input 'flag'"), std::string::npos);
+  EXPECT_NE(check(one, one, one, Value(nan)).find("input 'half'"), std::string::npos);
+  EXPECT_NE(check(one, one, half, one).find("input 'nan': found int 1"), std::string::npos);
+  EXPECT_NE(check(Value(), one, half, Value(nan)).find("input 'one'"), std::string::npos);
 }
 
 TEST_F(CheckInputs, ABoundLaterHoldsForWhatCameBefore) {
@@ -118,6 +185,22 @@ TEST_F(CheckInputs, GuardsComeLast) {
   program_.guards_code = {"L['x'].size()[0] == L['y'].size()[0]", "not a guard("};
   EXPECT_EQ(check({{3}, {3}}), "s0 = 3, s1 = 3");
   EXPECT_NE(check({{3}, {4}}).find("size 0 of x must equal size 0 of y"), std::string::npos);
+}
+
+// torch 2.15 raises ZeroDivisionError in the guard of "x*2 if x.shape[0]//y.shape[0] == 2 else x".
+// Its numbers are unbounded, so a guard that exceeds 64 bits here may hold there.
+TEST_F(CheckInputs, RefusesGuardsThatHaveNoValue) {
+  add_input("x", {size("s0")});
+  add_input("y", {size("s1")});
+  program_.guards_code = {"(L['x'].size()[0] // L['y'].size()[0]) == 2", "2**L['x'].size()[0] != 3",
+                          "L['ghost'].size()[0] == 3"};
+  EXPECT_EQ(check({{6}, {3}}), "s0 = 6, s1 = 3");
+  EXPECT_EQ(check({{200}, {100}}), "s0 = 200, s1 = 100");
+  EXPECT_NE(check({{6}, {0}})
+                .find("((size 0 of x)//(size 0 of y)) must equal 2, but size 0 of x is "
+                      "6, size 0 of y is 0: division by zero"),
+            std::string::npos)
+      << check({{6}, {0}});
 }
 
 // layouts() records x with the strides `recorded`, checks it with the given strides and sizes, and

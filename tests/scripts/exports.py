@@ -7,6 +7,7 @@ import sys
 import zipfile
 
 import torch
+from safetensors.torch import save_file
 from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.map import map as map_
 from torch._higher_order_ops.while_loop import while_loop
@@ -145,8 +146,14 @@ def take_twice(graph):
 
 
 D = {0: AUTO}
+NAN = float("nan")
 mask = {"mask": x(4, 3), "scale": x(4, 3)}
 # Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
+def small_numbers(self, x, y, z, n, limit):
+    scale = n if x.shape[0] // y.shape[0] == 2 else 1
+    return x * scale, torch.diff(z, dim=0), torch.nn.functional.pad(y, (-2, 3))
+
+
 def prints(self, x):
     torch._higher_order_ops.print("rows {n:>4}, mean {0:.2f} {{}} {1}", x.mean(), x, n=x.shape[0])
     torch.ops.aten._print("printed")
@@ -173,9 +180,44 @@ PROGRAMS = {
     "repeated_getitem": (halves, (x(4, 2),), {}, None, False),
     "half_statistics": (half_statistics, (x(2, 3, 4).bfloat16(),), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
+    "small_numbers": (small_numbers, (x(8), x(4), x(5, 3), 7, NAN), {}, (D, D, D, AUTO, None), False),
     "prints": (prints, (x(3, 2),), {}, (D,), False),
     "prints_core": (prints, (x(3, 2),), {}, (D,), False),
 }
+
+
+# Calls to record beside a program.
+CALLS = {
+    "small_numbers": [
+        (x(8), x(4), x(5, 3), 7, NAN),
+        (x(8), x(4), x(0, 3), -5, NAN),
+        (x(8), x(4), x(1, 3), 0, NAN),
+        (x(4), x(2), x(2, 3), 1, NAN),
+        (x(8), x(0), x(5, 3), 7, NAN),  # the guard divides by zero
+        (x(2), x(1), x(5, 3), 7, NAN),  # pad crops more than there is
+        (x(8), x(4), x(5, 3), 7, 1.0),
+    ],
+}
+
+
+def record(program, calls, path):
+    tensors, recorded = {}, []
+
+    def value(key, each):
+        if isinstance(each, torch.Tensor):
+            tensors[key] = each.contiguous()
+            return {"tensor": key}
+        return {"int": each} if isinstance(each, int) else {"float": each if each == each else "nan"}
+
+    for i, args in enumerate(calls):
+        call = {"in": [value(f"call{i}.in.{j}", each) for j, each in enumerate(args)]}
+        try:
+            results = program.module()(*args)
+            call["out"] = [value(f"call{i}.out.{j}", each) for j, each in enumerate(results)]
+        except Exception as error:
+            call["error"] = {"type": type(error).__name__, "text": str(error)}
+        recorded.append(call)
+    save_file(tensors, path, metadata={"calls": json.dumps(recorded), "torch": torch.__version__})
 
 
 def without_traces(value):
@@ -209,6 +251,8 @@ def main():
             program = program.run_decompositions()
         torch.export.save(program, folder / f"{name}.pt2")
         clean(folder / f"{name}.pt2")
+        if name in CALLS:
+            record(torch.export.load(folder / f"{name}.pt2"), CALLS[name], folder / f"{name}.safetensors")
 
 
 if __name__ == "__main__":
