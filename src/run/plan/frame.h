@@ -19,16 +19,18 @@ namespace pt2::run {
 class Frame {
  public:
   // `written` says for each value whether a node may write to its storage. Launches are added to
-  // the recording, if there is one.
+  // the recording, if there is one. Without kernels, reference kernels run each node, so that
+  // values have the program's strides.
   Frame(const Graph& graph, const std::vector<bool>& written, Executor& executor,
-        Workspace& workspace, Recording* recording)
+        Workspace& workspace, Recording* recording, bool has_kernels)
       : values(graph.value_count()),
         graph_(graph),
         written_(written),
         executor_(executor),
         workspace_(workspace),
         recording_(recording),
-        rearranged_(graph.value_count(), false) {}
+        rearranged_(graph.value_count(), false),
+        has_kernels_(has_kernels) {}
 
   std::vector<Value> values;
 
@@ -36,6 +38,7 @@ class Frame {
   Executor& executor() { return executor_; }
   kernels::ThreadPool* threads() { return &workspace_.threads; }
   Recording* recording() { return recording_; }
+  bool has_kernels() const { return has_kernels_; }
 
   // Returns a tensor with unspecified elements, row-major if `strides` is empty.
   Tensor make(Sizes sizes, Sizes strides = {}, Dtype dtype = Dtype::float32) {
@@ -116,6 +119,7 @@ class Frame {
   std::vector<std::pair<ValueId, Tensor>> grown_;
   std::vector<std::pair<ValueId, Tensor>> results_;
   std::optional<ValueId> making_;
+  bool has_kernels_;
 };
 
 }  // namespace pt2::run

@@ -1,7 +1,10 @@
 #include "run/plan/layout.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <new>
+#include <numeric>
 
 #include "base/memory_account.h"
 #include "base/strided_copy.h"
@@ -123,12 +126,7 @@ std::optional<Tensor> Frame::take_place() {
 }
 
 void Frame::set(ValueId id, Tensor tensor, bool rearranged) {
-  rearranged = rearranged && !tensor.is_contiguous();
-  if (rearranged && !may_rearrange(id)) {
-    tensor = to_row_major(*this, tensor);
-    rearranged = false;
-  }
-  rearranged_[static_cast<size_t>(id)] = rearranged;
+  rearranged_[static_cast<size_t>(id)] = rearranged && !tensor.is_contiguous() && may_rearrange(id);
   values[static_cast<size_t>(id)] = Value(std::move(tensor));
 }
 
@@ -192,6 +190,37 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor) {
   else if (!movable || (!copy_turned(frame, tensor, out) && !copy_rows(frame, tensor, out)))
     frame.launch([tensor, to = out.raw_data()] { copy_to_contiguous(tensor, to); });
   return out;
+}
+
+Tensor to_order(Frame& frame, const Tensor& tensor, std::span<const size_t> order) {
+  Sizes sizes, strides;
+  for (const size_t dim : order) {
+    sizes.push_back(tensor.sizes()[dim]);
+    strides.push_back(tensor.strides()[dim]);
+  }
+  const Tensor copy =
+      to_row_major(frame, tensor.with_view(sizes, strides, tensor.storage_offset()));
+  for (size_t i = 0; i < order.size(); ++i) strides[order[i]] = copy.strides()[i];
+  return copy.with_view(tensor.sizes(), std::move(strides), copy.storage_offset());
+}
+
+void lay_as_recorded(Frame& frame, ValueId id) {
+  const auto* tensor = frame.values[static_cast<size_t>(id)].get_if<Tensor>();
+  if (tensor == nullptr || !tensor->defined() || tensor->numel() == 0) return;
+  std::vector<size_t> order(tensor->sizes().size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // Strides that depend on the sizes of a call compare as in the program's example; without one
+  // they count as large.
+  const auto stride = [](const SymInt& recorded) {
+    return recorded.is_symbolic() ? recorded.hint().value_or(INT64_MAX) : recorded.literal();
+  };
+  const TensorMeta* record = frame.graph().value(id).tensor();
+  if (record != nullptr && record->strides.size() == order.size())
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](size_t dim) { return stride(record->strides[dim]); });
+  // The caller's memory for results is row-major.
+  if (!std::ranges::is_sorted(order)) frame.begin_step(std::nullopt);
+  frame.set(id, to_order(frame, *tensor, order), false);
 }
 
 Tensor parts_of(const Tensor& numbers) {

@@ -35,6 +35,12 @@ Tensor make_images(Frame& frame, const Sizes& sizes, Dtype dtype = Dtype::float3
 // Returns the tensor in row-major order, itself if it is row-major. The copy is fast for
 // channels-last images and for transposed matrices.
 Tensor to_row_major(Frame& frame, const Tensor& tensor);
+// Returns a tensor whose dimensions lie in memory in this order, the outermost first, without gaps:
+// itself if it lies so.
+Tensor to_order(Frame& frame, const Tensor& tensor, std::span<const size_t> order);
+// Gives a kernel's result the memory order that the program records. A node writes to the result,
+// so its views must share its memory, and exist for its strides.
+void lay_as_recorded(Frame& frame, ValueId id);
 
 // Views of complex numbers as real ones: with a last dimension for the real and the imaginary part,
 // or one of the two alone.

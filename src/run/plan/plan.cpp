@@ -7,6 +7,7 @@
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ops/result_memory.h"
+#include "run/bound_graph.h"
 #include "run/plan/layout.h"
 #include "run/plan/nested_plans.h"
 #include "run/plan/planner.h"
@@ -47,14 +48,20 @@ bool has_recorded_strides(const Graph& graph, ValueId id, const Tensor& tensor) 
          });
 }
 
+// True if only some strides have such a view: it takes elements in their order, or by their bytes.
+bool depends_on_strides(const ops::OpDef& row) {
+  const bool takes_bytes = row.is_view() && row.facts.inverse == ops::Inverse::none;
+  return row.facts.inverse == ops::Inverse::reshape || (takes_bytes && !row.facts.looks_at_strides);
+}
+
 // A kernel's result may be row-major where the program's own has another layout: elementwise
-// results have that of their operands. A view to other sizes may then not exist. This function
-// makes the viewed value row-major, for which every view exists. False if it is row-major already,
-// may not change, or has the strides that the program records: then PyTorch refuses the view, too.
+// results have that of their operands. A view to other sizes, or of pairs as complex numbers, may
+// then not exist. This function makes the viewed value row-major, for which every view exists.
+// False if it is row-major already, may not change, or has the strides that the program records:
+// then PyTorch refuses the view, too.
 bool straighten_viewed(Frame& frame, const BoundNode& node) {
   const ops::OpDef* row = own_row(node);
-  if (row == nullptr || row->facts.inverse != ops::Inverse::reshape || !node.batched.empty())
-    return false;
+  if (row == nullptr || !node.batched.empty() || !depends_on_strides(*row)) return false;
   const auto id = Frame::value_id(node.arguments[0]);
   const Tensor* viewed = frame.tensor(node.arguments[0]);
   if (!id || viewed == nullptr || viewed->is_contiguous() || !frame.may_rearrange(*id) ||
@@ -111,6 +118,22 @@ Result<void> count_operands(Frame& frame, const Step& step) {
   return {};
 }
 
+// Lays the results of a node, which no other value shows yet, as the program records them if a node
+// writes to them.
+void lay_written(Frame& frame, const BoundNode& node) {
+  for (const Argument& output : node.node->outputs)
+    for_each_value(output, [&](ValueId id) {
+      if (!frame.may_rearrange(id)) lay_as_recorded(frame, id);
+    });
+}
+
+// Runs the step's own kernel; false if it does not handle the operands.
+Result<bool> run_kernel(Frame& frame, const Step& step) {
+  PT2_TRY(const bool done, step.run(frame));
+  if (done) lay_written(frame, *step.nodes().back());
+  return done;
+}
+
 // Sets `by_kernel` to true if the step's own kernel computed the result.
 Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr) {
   PT2_TRY_VOID(frame.executor().check_cancellation());
@@ -124,7 +147,7 @@ Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr)
   const uint64_t inner = MemoryAccount::inner_work();
   Recording* const recording = frame.recording();
   if (recording != nullptr) recording->begin_step(step.nodes());
-  const Result<bool> done = within_memory([&] { return step.run(frame); });
+  const Result<bool> done = within_memory([&] { return run_kernel(frame, step); });
   if (!done) return at_node(done.error(), frame.graph(), *step.first().node);
   if (recording != nullptr) recording->end_step(step.nodes(), frame.values);
   if (by_kernel != nullptr) *by_kernel = *done;
@@ -138,7 +161,13 @@ Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr)
     if (Result<void> ran = run_node(frame, *node); !ran)
       return at_node(std::move(ran).error(), frame.graph(), *node->node);
   }
-  return {};
+  // The reference kernels give results the strides of operands, which may not be the program's.
+  const BoundNode& last = *step.nodes().back();
+  if (!frame.has_kernels() || !computes_alone(last) || may_return_arguments(last)) return {};
+  return within_memory([&]() -> Result<void> {
+    lay_written(frame, last);
+    return {};
+  });
 }
 
 Result<void> timed_step(Frame& frame, const Step& step,
@@ -201,7 +230,7 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
   PT2_TRY_VOID(
       executor.count_work(Executor::kValueWork * program.value_count() +
                           Executor::kHandedWork * (constants.size() + program.outputs().size())));
-  Frame frame(program, written, executor, workspace, recording);
+  Frame frame(program, written, executor, workspace, recording, !looks_at_strides);
   if (call.outputs != nullptr && recording == nullptr) {
     std::vector<std::pair<ValueId, Tensor>> places;
     for (auto& [output, memory] : call.outputs->get_all(program, inputs))

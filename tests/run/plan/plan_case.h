@@ -40,11 +40,13 @@ class Case {
   void set_results(ValueId id, std::vector<Argument> results) {
     maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
   }
-  // Sets the recorded sizes of a value and, if given, its recorded dtype.
-  void record(ValueId id, const Sizes& sizes, std::optional<Dtype> dtype = std::nullopt) {
+  // Sets the recorded sizes of a value and, if given, its recorded dtype and strides.
+  void record(ValueId id, const Sizes& sizes, std::optional<Dtype> dtype = std::nullopt,
+              const Sizes& strides = {}) {
     TensorMeta meta;
     if (dtype) meta.dtype = ScalarType{dtype_info(*dtype).schema_number};
     for (const int64_t size : sizes) meta.sizes.emplace_back(size);
+    for (const int64_t stride : strides) meta.strides.emplace_back(stride);
     maker_.graph.set_value_meta(id, std::move(meta));
   }
   // Records that a value is a number that calls decide.

@@ -128,6 +128,45 @@ TEST(Plan, ViewsThatExistOnlyOfTheProgramsOwnStrides) {
             (Names{"reference", "reference", "pointwise", "reference", "reference"}));
 }
 
+// The same for pairs seen as complex numbers.
+TEST(Plan, PairsThatExistOnlyOfTheProgramsOwnStrides) {
+  Case graph;
+  const ValueId x = graph.input({2, 6, 5, 2});
+  const auto turned = [&](ValueId value) {
+    return graph.call("transpose.int", {self(value), named("dim0", Argument(int64_t{2})),
+                                        named("dim1", Argument(int64_t{3}))});
+  };
+  const ValueId sum =
+      graph.call("add.Tensor", {self(turned(x)), named("other", Argument(turned(x)))});
+  graph.output(graph.call("view_as_complex.default", {self(turned(sum))}));
+  EXPECT_EQ(graph.check(),
+            (Names{"reference", "reference", "pointwise", "reference", "reference"}));
+}
+
+// A view of a value that is written to shares its memory, so it cannot be a copy.
+TEST(Plan, WhatIsWrittenToLiesAsTheProgramRecords) {
+  for (const bool by_reference : {false, true}) {
+    Case graph;
+    const ValueId x = graph.input({2, 6, 5, 8});
+    const auto turned = [&](ValueId value) {
+      return graph.call("transpose.int", {self(value), named("dim0", Argument(int64_t{1})),
+                                          named("dim1", Argument(int64_t{2}))});
+    };
+    const ValueId sum =
+        graph.call("add.Tensor", {self(turned(x)), named("other", Argument(turned(x)))});
+    const ValueId written =
+        by_reference ? graph.call("special_bessel_j0.default", {self(sum)}) : sum;
+    graph.record(written, {2, 5, 6, 8}, Dtype::float32, {240, 8, 40, 1});
+    const ValueId seen =
+        graph.call("view.default", {self(turned(written)), named("size", ints({2, -1}))});
+    graph.call("add_.Scalar", {self(written), named("other", Argument(1.0))});
+    graph.output(seen);
+    Names names(by_reference ? 7 : 6, "reference");
+    names[2] = "pointwise";
+    EXPECT_EQ(graph.check(), names);
+  }
+}
+
 TEST(Plan, WhatIsWrittenToIsNotJoined) {
   Case graph;
   const ValueId x = graph.input({1, 4, 5, 5});

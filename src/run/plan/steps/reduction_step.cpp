@@ -47,15 +47,7 @@ Tensor to_block(Frame& frame, const Tensor& tensor) {
     if (distance(a) != distance(b)) return distance(a) > distance(b);
     return tensor.sizes()[a] < tensor.sizes()[b];
   });
-  Sizes sizes, strides;
-  for (const size_t dim : order) {
-    sizes.push_back(tensor.sizes()[dim]);
-    strides.push_back(tensor.strides()[dim]);
-  }
-  const Tensor copy =
-      to_row_major(frame, tensor.with_view(sizes, strides, tensor.storage_offset()));
-  for (size_t i = 0; i < order.size(); ++i) strides[order[i]] = copy.strides()[i];
-  return copy.with_view(tensor.sizes(), std::move(strides), copy.storage_offset());
+  return to_order(frame, tensor, order);
 }
 
 // Runs instructions on tensors that broadcast to `out`.
