@@ -364,6 +364,14 @@ def arguments(x):
                                                       1e-3, True], {})
     result = aten.instance_norm(image, None, None, *statistics.values(), True, 0.3, 1e-3, True)
     file_of(aten.instance_norm.default).add(aten.instance_norm.default, given, result, statistics, "listed")
+    update = aten.batch_norm_update_stats.default
+    for dtype, kept in ((torch.float32, torch.float32), (half, torch.float32), (torch.bfloat16, torch.bfloat16), (wide, wide)):
+        statistics = {"running_mean": torch.tensor([0.5, -1], dtype=kept), "running_var": torch.tensor([2., 3], dtype=kept)}
+        given = bind(update._schema, [image.to(dtype), *(y.clone() for y in statistics.values()), 0.3], {})
+        result = update(image.to(dtype), *statistics.values(), 0.3)
+        file_of(update).add(update, given, result, statistics, "listed")
+    record(update, image.transpose(0, 1), None, None, 0.3)
+    record(update, image[:0], None, None, 0.3)
     # Matrices.
     square = torch.tensor([[2., 1], [1, 3]], dtype=wide)
     record(aten.linalg_pinv.rcond_tensor, square, torch.tensor([0.5, 1e-9], dtype=wide))

@@ -141,6 +141,17 @@ void update_running(const BatchNorm& norm, const std::vector<Moments>& moments, 
   });
 }
 
+// The moments of the channels of an input with elements. Updates the running statistics.
+template <class C>
+std::vector<Moments> observed_moments(const Tensor& input, const Input<C>& x,
+                                      const BatchNorm& norm) {
+  const int64_t channels = channels_of(input), count = input.numel() / channels;
+  std::vector<Moments> moments =
+      channel_moments(x.data(), input.size(0), channels, count / input.size(0));
+  update_running(norm, moments, count);
+  return moments;
+}
+
 template <class C>
 void scale_channels(Tensor& out, const Input<C>& x, const BatchNorm& norm,
                     const std::vector<double>& mean, const std::vector<double>& invstd) {
@@ -169,21 +180,17 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
       scale_channels(out, x, norm, doubles(*norm.running_mean), invstd);
       return;
     }
-    const int64_t channels = channels_of(input);
     if (input.numel() == 0) return;
-    const int64_t count = input.numel() / channels;
-    const std::vector<Moments> moments =
-        channel_moments(x.data(), input.size(0), channels, count / input.size(0));
+    const int64_t count = input.numel() / channels_of(input);
     std::vector<double> mean;
     std::vector<double> invstd;
-    for (const Moments& m : moments) {
+    for (const Moments& m : observed_moments(input, x, norm)) {
       mean.push_back(m.mean);
       // A channel without variance, with eps = 0, has invstd 0 (ATen/native/Normalization.cpp
       // InvStd).
       const double variance = variance_of(m, save_mean.dtype(), count) + norm.eps;
       invstd.push_back(variance == 0 ? 0 : 1 / std::sqrt(variance));
     }
-    update_running(norm, moments, count);
     store_doubles(save_mean, mean);
     store_doubles(save_invstd, invstd);
     // Half statistics are rounded to their stored values before use.
@@ -209,6 +216,33 @@ void native_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Te
                    bool training, double momentum, double eps) {
   run_batch_norm(out, save_mean, save_invstd, input,
                  {weight, bias, running_mean, running_var, training, momentum, eps});
+}
+
+// The mean and the variance of each channel, without a normalization.
+Result<std::array<Meta, 2>> update_stats_meta(const Tensor& input,
+                                              const OptionalTensor& running_mean,
+                                              const OptionalTensor& running_var, double momentum) {
+  PT2_TRY(const auto metas, batch_norm_metas(input, {std::nullopt, std::nullopt, running_mean,
+                                                     running_var, true, momentum, 0}));
+  if (input.numel() == 0)
+    return operator_error("input: found " + input.type_text() + ", expected elements");
+  return std::array{metas[1], metas[2]};
+}
+
+void update_stats(Tensor& mean, Tensor& variance, const Tensor& input,
+                  const OptionalTensor& running_mean, const OptionalTensor& running_var,
+                  double momentum) {
+  const BatchNorm norm{std::nullopt, std::nullopt, running_mean, running_var, true, momentum, 0};
+  const int64_t count = input.numel() / channels_of(input);
+  std::vector<double> means, variances;
+  with_float_compute_type(input.dtype(), [&]<class C>() {
+    for (const Moments& m : observed_moments(input, Input<C>(input), norm)) {
+      means.push_back(m.mean);
+      variances.push_back(variance_of(m, variance.dtype(), count));
+    }
+  });
+  store_doubles(mean, means);
+  store_doubles(variance, variances);
 }
 
 Result<Tensor> batch_norm(const Tensor& input, const OptionalTensor& weight,
@@ -405,6 +439,9 @@ constexpr OpDef kBatchNormOps[] = {
        no_training_meta, no_training_kernel>,
     op<"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
        functional_meta, functional_kernel>,
+    // No parameter decides whether this one updates: it always does.
+    op<"aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+       update_stats_meta, update_stats>.with({.updates_statistics_if = "always"}),
     composed<"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
        like_first, instance_norm, instance_norm_formula>.with({.updates_statistics_if = "use_input_stats"}),
 };
