@@ -1,9 +1,12 @@
-// Max pooling, compared with a plain loop over each window.
+// Max pooling, compared with a plain loop over each window, and the dtypes that pooling and
+// resizing take.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
+#include <vector>
 
 #include "ops/compose.h"
 #include "ops/loops.h"
@@ -95,6 +98,47 @@ TEST(Pooling, AdaptiveMaximaOfNoChannelsAreNone) {
   EXPECT_EQ((*none)[0].get_if<Tensor>()->sizes(), (Sizes{0, 2, 3}));
   EXPECT_TRUE(pooled({0, 2, 4, 4}));
   EXPECT_FALSE(pooled({2, 0, 4, 4}));
+}
+
+// As torch 2.15 gives them.
+TEST(Pooling, GradientsOfWholeMeansAreRoundedTowardsZero) {
+  const auto spread = [](Handle handle, const Tensor& gradient, const Tensor& self, Sizes kernel) {
+    const Sizes padding(kernel.size(), 0);
+    return apply(handle,
+                 {gradient, self, kernel, kernel, padding, false, true, std::optional<int64_t>()});
+  };
+  const Tensor gradient = Tensor::of<int64_t>({1, 1, 2}, {-50, 41});
+  const auto image = spread(aten<"avg_pool2d_backward.default">, gradient,
+                            Tensor::zeros(Dtype::int64, {1, 2, 4}), {2, 2});
+  ASSERT_TRUE(image) << image.error().text();
+  const auto found = image->as<int64_t>();
+  EXPECT_EQ(std::vector<int64_t>(found.begin(), found.end()),
+            (std::vector<int64_t>{-12, -12, 10, 10, -12, -12, 10, 10}));
+  const auto volume =
+      spread(aten<"avg_pool3d_backward.default">, Tensor::of<int64_t>({1, 1, 1, 1}, {-50}),
+             Tensor::zeros(Dtype::int64, {1, 1, 3, 3}), {1, 3, 3});
+  ASSERT_TRUE(volume) << volume.error().text();
+  for (const int64_t each : volume->as<int64_t>()) EXPECT_EQ(each, -5);
+  EXPECT_FALSE(apply(aten<"_adaptive_avg_pool2d_backward.default">,
+                     {gradient, Tensor::zeros(Dtype::int64, {1, 2, 4})}));
+}
+
+TEST(Pooling, AntialiasedImagesThatKeepTheirSizesAreCopied) {
+  const auto resized = [](Dtype dtype, const Sizes& size) {
+    Tensor image = Tensor::zeros(dtype, {1, 1, 2, 3});
+    copy_elements(image, Tensor::of<int64_t>({1, 1, 2, 3}, {0, 1, 2, 3, 4, 5}));
+    return apply(aten<"_upsample_bilinear2d_aa.default">,
+                 {image, size, false, std::optional<double>(), std::optional<double>()});
+  };
+  for (const Dtype dtype : {Dtype::int64, Dtype::int8, Dtype::float16, Dtype::complex64}) {
+    const auto same = resized(dtype, {2, 3});
+    ASSERT_TRUE(same) << same.error().text();
+    EXPECT_EQ(same->dtype(), dtype);
+    Tensor wide = Tensor::zeros(Dtype::int64, same->sizes());
+    copy_elements(wide, *same);
+    for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(wide.as<int64_t>()[static_cast<size_t>(i)], i);
+    EXPECT_FALSE(resized(dtype, {2, 2}));
+  }
 }
 
 }  // namespace

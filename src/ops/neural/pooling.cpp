@@ -325,16 +325,22 @@ int64_t window_divisor(const Pool& pool, const Window& position, const Range& ra
   return count;
 }
 
+// Quotients of integers are rounded towards 0.
+template <class C>
+C quotient(C dividend, int64_t divisor) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    // The quotient of the smallest int64 and -1 is not an int64; the negation wraps around.
+    return divisor == -1 ? minus(int64_t{0}, dividend) : dividend / divisor;
+  else
+    return dividend / static_cast<C>(divisor);
+}
+
 template <class C>
 C mean_of(const C* plane, const Range& range, const Window& in, int64_t divisor) {
   Accumulator<C> sum{};
   range.for_each(in, [&](int64_t at) { sum += static_cast<Accumulator<C>>(plane[at]); });
-  if constexpr (std::is_same_v<C, int64_t>)
-    // The quotient of the smallest int64 and -1 is not an int64; the negation wraps around.
-    return divisor == -1 ? minus(int64_t{0}, static_cast<int64_t>(sum))
-                         : static_cast<int64_t>(sum) / divisor;
-  else
-    return static_cast<C>(sum / static_cast<Accumulator<C>>(divisor));
+  using Sum = std::conditional_t<std::is_same_v<C, int64_t>, C, Accumulator<C>>;
+  return static_cast<C>(quotient(static_cast<Sum>(sum), divisor));
 }
 
 template <int64_t Spatial>
@@ -460,7 +466,6 @@ Result<void> adaptive_max(Tensor& values, Tensor& indices, const Tensor& self,
 }
 
 Result<void> check_gradient(const Tensor& grad_output, const Tensor& self, const Meta& forward) {
-  PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   return check_same_dtype(grad_output, self, "grad_output");
 }
@@ -477,6 +482,7 @@ Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, 
                                  bool ceil_mode, const Tensor& indices) {
   PT2_TRY(const auto metas,
           max_pool_meta<Spatial>(self, kernel, stride, padding, dilation, ceil_mode));
+  PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_gradient(grad_output, self, metas[0]));
   PT2_TRY_VOID(check_sizes(indices, metas[0].sizes, "indices"));
   PT2_TRY(const Pool pool,
@@ -501,15 +507,17 @@ Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, 
 template <class F, class D>
 void spread_gradients(Tensor& out, const Tensor& grad_output, const Window& in, const Window& sizes,
                       F&& range_at, D&& divisor) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
+  with_real_compute_type(out.dtype(), [&]<class C>() {
     const Input<C> grads(grad_output);
     Output<C> result(out);
     for_each_output(grads.size() / product(sizes), sizes,
                     [&](int64_t plane, const Window& position, int64_t i) {
                       const Range range = range_at(position);
-                      const C share = grads[i] / static_cast<C>(divisor(range, position));
-                      range.for_each(
-                          in, [&](int64_t at) { result[plane * product(in) + at] += share; });
+                      const C share = quotient<C>(grads[i], divisor(range, position));
+                      range.for_each(in, [&](int64_t at) {
+                        C& sum = result[plane * product(in) + at];
+                        sum = plus(sum, share);
+                      });
                     });
   });
 }
@@ -536,6 +544,7 @@ Result<Tensor> avg_pool_backward(const Tensor& grad_output, const Tensor& self, 
 template <int64_t Spatial>
 Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& self) {
   PT2_TRY_VOID(check_pool_input(grad_output, Spatial, Spatial + 1));
+  PT2_TRY_VOID(check_floating(self, "self"));
   const Sizes output_size(grad_output.sizes().end() - Spatial, grad_output.sizes().end());
   PT2_TRY(const Meta meta, adaptive_avg_meta<Spatial>(self, output_size));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));

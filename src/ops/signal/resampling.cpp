@@ -190,18 +190,27 @@ bool is_antialiased(Mode mode) {
          mode == Mode::lanczos_antialias;
 }
 
+bool changes_sizes(const Tensor& self, const Resize& resize) {
+  return !std::equal(resize.output.begin(), resize.output.end(), self.sizes().begin() + 2);
+}
+
+Result<void> check_resized_dtype(const Tensor& self, const Resize& resize) {
+  // PyTorch copies an image that keeps its sizes, whatever its dtype is
+  // (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
+  if (is_antialiased(resize.mode) && !changes_sizes(self, resize)) return {};
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (self.dtype() != Dtype::uint8 || (!is_nearest(resize.mode) && resize.output.size() != 2))
+    PT2_TRY_VOID(check_floating(self, "self"));
+  if (is_antialiased(resize.mode) && dtype_size(self.dtype()) == 2)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
+                          ", expected uint8, float32 or float64");
+  return {};
+}
+
 Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
   const auto spatial = static_cast<int64_t>(resize.output.size());
   PT2_TRY_VOID(check_rank(self, spatial + 2, "self"));
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  const bool nearest = is_nearest(resize.mode);
-  if (self.dtype() != Dtype::uint8 || (!nearest && spatial != 2))
-    PT2_TRY_VOID(check_floating(self, "self"));
-  const bool resizes =
-      !std::equal(resize.output.begin(), resize.output.end(), self.sizes().begin() + 2);
-  if (resizes && is_antialiased(resize.mode) && dtype_size(self.dtype()) == 2)
-    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
-                          ", expected uint8, float32 or float64");
+  PT2_TRY_VOID(check_resized_dtype(self, resize));
   Sizes sizes = self.sizes();
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t& size = sizes[static_cast<size_t>(2 + i)];
@@ -488,6 +497,10 @@ Result<Tensor> run_resize(const Tensor& self, Resize resize) {
   PT2_TRY(const Meta meta, resize_meta(self, resize));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
+  if (is_antialiased(resize.mode) && !changes_sizes(self, resize)) {
+    copy_elements(out, self);
+    return out;
+  }
   const bool small = is_nearest(resize.mode) && is_small(self, resize.output);
   if (small && resize.mode == Mode::nearest) resize.mode = Mode::nearest_small;
   const bool wide = self.dtype() == Dtype::float64 && !small;
