@@ -386,5 +386,24 @@ TEST(Regions, AutocastCastsTheStepsOfComposedOperators) {
   EXPECT_EQ(outer->dtype(), Dtype::float32);
 }
 
+// The kernel of a pseudoinverse computes in one dtype; PyTorch casts the product at its end.
+TEST(Regions, AutocastCastsTheProductOfAPseudoinverse) {
+  GraphMaker body;
+  body.graph.set_outputs({Argument(
+      body.call("torch.ops.aten.linalg_pinv.atol_rtol_tensor", {named("self", body.input("a"))}))});
+  GraphMaker maker;
+  const ValueId x = maker.input("x"), out = maker.tensor("out");
+  const SubgraphId nested = maker.graph.add_subgraph(std::move(body.graph));
+  maker.graph.add_node(
+      {.target = "torch.ops.higher_order.wrap_with_autocast",
+       .inputs = {named("", std::string("cpu")), named("", None{}), named("", true),
+                  named("", true), named("", nested), named("", x)},
+       .outputs = {Argument(out)}});
+  maker.graph.set_outputs({Argument(out)});
+  const auto outputs = execute(maker.graph, {Value(floats({2, 2}, {2, 0, 0, 4}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ((*outputs)[0].get_if<Tensor>()->dtype(), Dtype::bfloat16);
+}
+
 }  // namespace
 }  // namespace pt2::run

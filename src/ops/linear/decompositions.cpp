@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -602,6 +603,47 @@ Result<Tensor> logdet(Emitter& e, const Tensor& self) {
 Result<Tensor> tolerance(Emitter& e, double number) {
   return e(aten<"full.default">, {Sizes{}, number, Dtype::float64});
 }
+// A relative tolerance that is not given depends on the absolute one.
+Result<Tensor> relative_tolerance(Emitter& e, const Tensor& self, const OptionalTensor& atol,
+                                  const OptionalTensor& rtol) {
+  if (rtol) return *rtol;
+  const auto fallback = tolerance(e, tolerances_of(self, 0, {}).relative);
+  if (!atol) return fallback;
+  return e(aten<"where.self">, {e(aten<"gt.Scalar">, {*atol, 0}), tolerance(e, 0), fallback});
+}
+
+// The steps of PyTorch, which autocast casts one by one. The kernel rounds only once.
+Result<Tensor> pinv_formula(Emitter& e, const Tensor& self, const OptionalTensor& atol,
+                            const OptionalTensor& rtol, bool hermitian) {
+  PT2_TRY(const Meta meta, pinv_meta(self, atol, rtol, hermitian));
+  for (const OptionalTensor* each : {&atol, &rtol})
+    if (*each) PT2_TRY_VOID(check_not_complex(**each, "a tolerance"));
+  if (self.numel() == 0) return e(aten<"zeros.default">, {meta.sizes, self.dtype()});
+  // self = u diag(values) v^H
+  Tensor u, v, values;
+  if (hermitian) {
+    PT2_TRY(std::tie(values, u), (e.several<Tensor, Tensor>(aten<"linalg_eigh.default">, {self})));
+    v = u;
+  } else {
+    PT2_TRY(const auto parts, linalg_svd(e, self, false, std::nullopt));
+    std::tie(u, values, v) = parts;
+    PT2_TRY(v, e(aten<"mH.default">, {v}));
+  }
+  PT2_TRY(const Tensor sizes,
+          hermitian ? e(aten<"abs.default">, {values}) : Result<Tensor>(values));
+  const auto largest = hermitian ? e(aten<"amax.default">, {sizes, Sizes{-1}, true})
+                                 : e(aten<"narrow.default">, {sizes, -1, 0, 1});
+  const auto absolute = atol ? Result<Tensor>(*atol) : tolerance(e, 0);
+  const auto relative = relative_tolerance(e, self, atol, rtol);
+  const auto least =
+      e(aten<"maximum.default">,
+        {e(aten<"unsqueeze.default">, {absolute, -1}),
+         e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {relative, -1}), largest})});
+  const auto inverse = e(aten<"where.ScalarOther">, {e(aten<"gt.Tensor">, {sizes, least}),
+                                                     e(aten<"reciprocal.default">, {values}), 0.0});
+  const auto row = e(aten<"unsqueeze.default">, {e(aten<"to.dtype">, {inverse, self.dtype()}), -2});
+  return e(aten<"matmul.default">, {e(aten<"mul.Tensor">, {v, row}), e(aten<"mH.default">, {u})});
+}
 Result<Tensor> pinv_floats(Emitter& e, const Tensor& self, const std::optional<double>& atol,
                            const std::optional<double>& rtol, bool hermitian) {
   PT2_TRY_VOID(check_matrices(self, "self"));
@@ -646,10 +688,8 @@ Result<Tensor> rank_tensors(Emitter& e, const Tensor& input, const OptionalTenso
   PT2_TRY_VOID(check_matrices(input, "input"));
   for (const OptionalTensor* each : {&atol, &rtol})
     if (*each) PT2_TRY_VOID(check_not_complex(**each, "a tolerance"));
-  auto relative = rtol ? Result<Tensor>(*rtol) : tolerance(e, tolerances_of(input, 0, {}).relative);
-  if (!rtol && atol)
-    relative = e(aten<"where.self">, {e(aten<"gt.Scalar">, {*atol, 0}), tolerance(e, 0), relative});
-  return rank_above(e, input, atol ? Result<Tensor>(*atol) : tolerance(e, 0), relative, hermitian);
+  return rank_above(e, input, atol ? Result<Tensor>(*atol) : tolerance(e, 0),
+                    relative_tolerance(e, input, atol, rtol), hermitian);
 }
 Result<Tensor> rank(Emitter& e, const Tensor& self, double tol, bool hermitian) {
   return rank_floats(e, self, tol, 0.0, hermitian);
@@ -683,7 +723,7 @@ constexpr OpDef kDecompositionsOps[] = {
     op<"aten::logdet(Tensor self) -> Tensor", logdet>,
     op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>,
     op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>,
-    composed<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_meta, pinv_tensors>,
+    composed<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_meta, pinv_tensors, pinv_formula>,
     op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>,
     op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>.with({.autocast = AutocastRule::float32}),
