@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,16 +25,11 @@ struct Operands {
   size_t most = 0;
 };
 
-// `most` is the number of `all` operands.
-Operands count_operands(const Node& node, size_t first, size_t all) {
-  Operands count{.most = all};
-  for (size_t i = first; i < node.inputs.size(); ++i) {
-    const Argument& argument = node.inputs[i].arg;
-    if (const auto* list = argument.get_if<ArgumentList>())
-      count.least += list->items.size();
-    else if (argument.is<ValueId>() || argument.is<CustomObject>())
+Operands count_operands(std::span<const GraphOperand> operands) {
+  Operands count{.most = operands.size()};
+  for (const GraphOperand& operand : operands)
+    if (operand.in_list || operand.argument->is<ValueId>() || operand.argument->is<CustomObject>())
       ++count.least;
-  }
   return count;
 }
 
@@ -46,9 +44,16 @@ Operands results_of(const Node& node) {
   return count;
 }
 
-// True if both may describe the same tensor. A value without a record has no dtype.
-bool may_be_one(const TensorMeta& a, const TensorMeta& b) {
-  return !a.dtype.dtype() || !b.dtype.dtype() || (a.dtype == b.dtype && may_have_same_sizes(a, b));
+// True if `part` may describe the same tensor as `whole`, or a slice of it. A value without a
+// record has no dtype.
+bool may_be_part(const TensorMeta& part, const TensorMeta& whole,
+                 std::optional<int64_t> sliced_along) {
+  return !part.dtype.dtype() || !whole.dtype.dtype() ||
+         (part.dtype == whole.dtype && may_have_sizes_of(part, whole, sliced_along));
+}
+
+std::string slices_text(std::string_view what, std::optional<int64_t> dim) {
+  return dim ? fmt::format(" ({} along dim {})", what, *dim) : std::string();
 }
 
 class HigherOrderChecks {
@@ -69,7 +74,7 @@ class HigherOrderChecks {
  private:
   void check_node(const Node& node, size_t position) {
     const HigherOrderRow* row = find_higher_order_operator(node.target);
-    if (row == nullptr || row->graph_count == 0 || row->has(HigherOrderRow::kOwnOperands)) return;
+    if (row == nullptr || row->graph_count == 0) return;
     const size_t behind = size_t{row->first_graph} + row->graph_count;
     for (size_t i = row->first_graph; i < behind; ++i) {
       if (i < node.inputs.size() && node.inputs[i].arg.is<SubgraphId>()) continue;
@@ -77,38 +82,41 @@ class HigherOrderChecks {
                     fmt::format("argument {} of {} is not a graph", i, row->name));
       return;
     }
-    const std::vector<const Argument*> operands = operands_of_graphs(*row, node);
-    const Operands count = count_operands(node, behind, operands.size());
+    const std::vector<GraphOperand> operands = operands_of_graphs(*row, node);
+    const Operands count = count_operands(operands);
     for (size_t i = row->first_graph; i < behind; ++i) {
       const Graph& nested = graph_.subgraph(*node.inputs[i].arg.get_if<SubgraphId>());
       const std::string where = place_.program + placed_.input_place(position, i);
       check_count(Rule::nested_inputs, where, nested.inputs().size(), count, "inputs", "operands");
-      check_inputs(*row, operands, nested, where);
+      check_inputs(operands, nested, where);
       const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
                   condition ? Operands{1, 1} : results_of(node), "outputs",
                   condition ? "condition" : "results");
-      if (!condition && !row->has(HigherOrderRow::kSlices)) check_outputs(node, nested, where);
+      if (!condition) check_outputs(*row, node, nested, where);
     }
   }
 
   // Compares the records of operands and inputs, if it is certain which operand an input receives.
-  void check_inputs(const HigherOrderRow& row, std::span<const Argument* const> operands,
-                    const Graph& nested, const std::string& where) {
+  void check_inputs(std::span<const GraphOperand> operands, const Graph& nested,
+                    const std::string& where) {
     if (operands.size() != nested.inputs().size()) return check_tensors(operands, nested, where);
     for (size_t i = 0; i < operands.size(); ++i) {
       const auto* id = nested.inputs()[i].get_if<ValueId>();
-      if (id == nullptr || operands[i]->is<CustomObject>()) continue;
+      const Argument& argument = *operands[i].argument;
+      if (id == nullptr || argument.is<CustomObject>()) continue;
       const GraphValue& input = nested.value(*id);
       if (input.kind() == ValueKind::custom_obj) continue;
-      const auto* given = operands[i]->get_if<ValueId>();
+      const auto* given = argument.get_if<ValueId>();
       const TensorMeta* operand = given != nullptr ? graph_.value(*given).tensor() : nullptr;
       const TensorMeta* taken = input.tensor();
       if (operand != nullptr && taken != nullptr) {
-        if (!row.has(HigherOrderRow::kSlices) && !may_be_one(*operand, *taken))
-          findings_.add(Rule::nested_inputs, where,
-                        fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
-                                    type_of(*operand), input.name, type_of(*taken)));
+        if (!may_be_part(*taken, *operand, operands[i].sliced_along))
+          findings_.add(
+              Rule::nested_inputs, where,
+              fmt::format("operand {} is {}{}, the graph's input '{}' is {}", i, type_of(*operand),
+                          slices_text("sliced", operands[i].sliced_along), input.name,
+                          type_of(*taken)));
       } else if ((operand != nullptr) != (taken != nullptr)) {
         findings_.add(Rule::nested_inputs, where,
                       fmt::format("operand {} is {}, the graph's input '{}' is {}", i,
@@ -119,10 +127,10 @@ class HigherOrderChecks {
   }
 
   // Settings stand among the operands, so it is unknown which operand an input receives.
-  void check_tensors(std::span<const Argument* const> operands, const Graph& nested,
+  void check_tensors(std::span<const GraphOperand> operands, const Graph& nested,
                      const std::string& where) {
-    const auto given = std::ranges::count_if(operands, [&](const Argument* operand) {
-      const auto* id = operand->get_if<ValueId>();
+    const auto given = std::ranges::count_if(operands, [&](const GraphOperand& operand) {
+      const auto* id = operand.argument->get_if<ValueId>();
       return id != nullptr && graph_.value(*id).kind() == ValueKind::tensor;
     });
     const auto taken = std::ranges::count_if(nested.inputs(), [&](const Argument& input) {
@@ -135,7 +143,8 @@ class HigherOrderChecks {
                                 taken, given));
   }
 
-  void check_outputs(const Node& node, const Graph& nested, const std::string& where) {
+  void check_outputs(const HigherOrderRow& row, const Node& node, const Graph& nested,
+                     const std::string& where) {
     std::vector<const TensorMeta*> results;
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId id) { results.push_back(graph_.value(id).tensor()); });
@@ -143,10 +152,13 @@ class HigherOrderChecks {
     for (size_t i = 0; i < results.size(); ++i) {
       const auto* id = nested.outputs()[i].get_if<ValueId>();
       const TensorMeta* given = id != nullptr ? nested.value(*id).tensor() : nullptr;
-      if (given == nullptr || results[i] == nullptr || may_be_one(*given, *results[i])) continue;
-      findings_.add(Rule::nested_outputs, where,
-                    fmt::format("the graph's output {} is {}, the node's result is {}", i,
-                                type_of(*given), type_of(*results[i])));
+      const auto dim = stacked_along(row, node, i);
+      if (given == nullptr || results[i] == nullptr || may_be_part(*given, *results[i], dim))
+        continue;
+      findings_.add(
+          Rule::nested_outputs, where,
+          fmt::format("the graph's output {} is {}, the node's result is {}{}", i, type_of(*given),
+                      type_of(*results[i]), slices_text("stacked", dim)));
     }
   }
 

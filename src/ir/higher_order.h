@@ -25,9 +25,10 @@ struct HigherOrderRow {
   enum Trait : uint8_t {
     kFirstIsCondition = 1,  // the first graph returns a truth value: a loop
     kCopiesArguments = 2,   // the called operator writes to copies, not to the arguments
-    kOwnOperands = 4,       // the graphs do not take the operands one by one
+    kPairs = 4,             // the graph combines two slices of each tensor that it goes over
     kSlices = 8,            // the graphs take slices of operands, or return slices of results
     kSetsMode = 16,         // the graph runs unchanged in another mode
+    kCarries = 32,          // the first operands are carried from slice to slice, not sliced
   };
   bool has(Trait trait) const { return (traits & trait) != 0; }
 };
@@ -37,12 +38,20 @@ std::span<const HigherOrderRow> higher_order_operators();
 // Null if the target is not such an operator. Accepts "torch.ops.higher_order.cond", and the
 // spellings of releases up to 2.4: "torch.ops.cond" and "torch._higher_order_ops.cond.cond".
 const HigherOrderRow* find_higher_order_operator(std::string_view target);
-// Returns the operands of the node's graphs, the items of lists one by one. They belong to the
-// node.
-std::vector<const Argument*> operands_of_graphs(const HigherOrderRow& row, const Node& node);
-// False if the recorded sizes certainly differ. Symbols are not compared: a nested graph may have
-// its own.
-bool may_have_same_sizes(const TensorMeta& a, const TensorMeta& b);
+struct GraphOperand {
+  const Argument* argument = nullptr;  // belongs to the node
+  bool in_list = false;
+  std::optional<int64_t> sliced_along{};  // the dimension, if the graphs take slices
+};
+// Returns the operands of the node's graphs in the graphs' order, the items of lists one by one.
+std::vector<GraphOperand> operands_of_graphs(const HigherOrderRow& row, const Node& node);
+// Returns the dimension along which result `index` of the node stacks the graph's results; nothing
+// if the graph returns the result itself.
+std::optional<int64_t> stacked_along(const HigherOrderRow& row, const Node& node, size_t index);
+// False if the recorded sizes certainly differ from those of `whole`, or of a slice of it. Symbols
+// are not compared: a nested graph may have its own.
+bool may_have_sizes_of(const TensorMeta& part, const TensorMeta& whole,
+                       std::optional<int64_t> sliced_along = std::nullopt);
 // Returns the operator that a higher-order operator names among its arguments; null if it names
 // none.
 const std::string* called_operator(const Node& node);

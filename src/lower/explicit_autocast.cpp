@@ -84,8 +84,7 @@ class Caster {
   // results one by one, else null.
   static const HigherOrderRow* plain_call(const Node& node) {
     const HigherOrderRow* row = find_higher_order_operator(node.target);
-    const auto otherwise =
-        HigherOrderRow::kOwnOperands | HigherOrderRow::kSlices | HigherOrderRow::kFirstIsCondition;
+    const auto otherwise = HigherOrderRow::kSlices | HigherOrderRow::kFirstIsCondition;
     return row != nullptr && row->graph_count > 0 && (row->traits & otherwise) == 0 ? row : nullptr;
   }
 

@@ -1,5 +1,6 @@
 #include "check/shapes/recorded_sizes.h"
 
+#include <optional>
 #include <vector>
 
 #include "check/shapes/shape_check.h"
@@ -10,24 +11,25 @@
 namespace pt2::check {
 namespace {
 
-bool may_be_alike(const Graph& a, const Argument& in_a, const Graph& b, const Argument& in_b) {
+bool may_be_part(const Graph& inner, const Argument& part, const Graph& outer,
+                 const Argument& whole, std::optional<int64_t> sliced_along) {
   const auto record_of = [](const Graph& graph, const Argument& argument) {
     const auto* id = argument.get_if<ValueId>();
     return id == nullptr ? nullptr : graph.value(*id).tensor();
   };
-  const TensorMeta *x = record_of(a, in_a), *y = record_of(b, in_b);
-  return x == nullptr || y == nullptr || may_have_same_sizes(*x, *y);
+  const TensorMeta *x = record_of(inner, part), *y = record_of(outer, whole);
+  return x == nullptr || y == nullptr || may_have_sizes_of(*x, *y, sliced_along);
 }
 
 // Of lists of different lengths it is unknown which items belong together.
 bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
   const HigherOrderRow* row = find_higher_order_operator(caller.target);
-  if (row == nullptr || row->graph_count == 0 || row->has(HigherOrderRow::kOwnOperands) ||
-      row->has(HigherOrderRow::kSlices))
-    return true;
-  const std::vector<const Argument*> operands = operands_of_graphs(*row, caller);
+  if (row == nullptr || row->graph_count == 0) return true;
+  const std::vector<GraphOperand> operands = operands_of_graphs(*row, caller);
   for (size_t i = 0; operands.size() == inner.inputs().size() && i < operands.size(); ++i)
-    if (!may_be_alike(outer, *operands[i], inner, inner.inputs()[i])) return false;
+    if (!may_be_part(inner, inner.inputs()[i], outer, *operands[i].argument,
+                     operands[i].sliced_along))
+      return false;
   if (row->has(HigherOrderRow::kFirstIsCondition) && row->first_graph < caller.inputs.size()) {
     const auto* first = caller.inputs[row->first_graph].arg.get_if<SubgraphId>();
     if (first != nullptr && &outer.subgraph(*first) == &inner) return true;
@@ -36,7 +38,8 @@ bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
   for (const Argument& output : caller.outputs)
     for_each_value(output, [&](ValueId id) { results.emplace_back(id); });
   for (size_t i = 0; results.size() == inner.outputs().size() && i < results.size(); ++i)
-    if (!may_be_alike(outer, results[i], inner, inner.outputs()[i])) return false;
+    if (!may_be_part(inner, inner.outputs()[i], outer, results[i], stacked_along(*row, caller, i)))
+      return false;
   return true;
 }
 
