@@ -218,6 +218,40 @@ std::string respell_stack(std::string_view stack, bool up) {
   }
 }
 
+constexpr int kLastWithScanDim = 206;
+enum class ScanChange : uint8_t { none, made, refused };
+
+// From (graph, init, xs, dim, reverse, others) to (graph, init, xs, others).
+ScanChange raise_scan(std::vector<NamedArgument>& inputs) {
+  if (inputs.size() != 6) return ScanChange::none;
+  const auto* dim = inputs[3].arg.get_if<int64_t>();
+  const auto* reverse = inputs[4].arg.get_if<bool>();
+  if (dim == nullptr || reverse == nullptr || *dim != 0 || *reverse) return ScanChange::refused;
+  inputs.erase(inputs.begin() + 3, inputs.begin() + 5);
+  return ScanChange::made;
+}
+
+// From (graph, xs, dim) to (graph, xs, others).
+ScanChange raise_associative_scan(std::vector<NamedArgument>& inputs) {
+  const auto* dim = inputs.size() != 3 ? nullptr : inputs[2].arg.get_if<int64_t>();
+  if (dim == nullptr) return ScanChange::none;
+  if (*dim != 0) return ScanChange::refused;
+  inputs[2].arg = Argument(ArgumentList{.kind = ListKind::tensors});
+  return ScanChange::made;
+}
+
+ScanChange lower_scan(std::vector<NamedArgument>& inputs, bool associative) {
+  if (inputs.size() != (associative ? 3 : 4)) return ScanChange::none;
+  if (!associative) {
+    inputs.insert(inputs.begin() + 3, {{.arg = Argument(int64_t{0})}, {.arg = Argument(false)}});
+    return ScanChange::made;
+  }
+  const auto* others = inputs[2].arg.get_if<ArgumentList>();
+  if (others == nullptr || !others->items.empty()) return ScanChange::refused;
+  inputs[2].arg = Argument(int64_t{0});
+  return ScanChange::made;
+}
+
 }  // namespace
 
 Result<void> rewrite_empty_regions(Converter& converter) {
@@ -315,27 +349,26 @@ Result<void> rewrite_map_operands(Converter& converter) {
 }
 
 Result<void> rewrite_scan_operands(Converter& converter) {
-  constexpr int kLastWithDim = 206;
-  const bool up = converter.source.number <= kLastWithDim;
-  if (up == (converter.target.release->number <= kLastWithDim)) return {};
+  const bool up = converter.source.number <= kLastWithScanDim;
+  if (up == (converter.target.release->number <= kLastWithScanDim)) return {};
   for_each_node(converter, [&](Graph& graph, NodeId id) {
-    if (graph.node(id).target != "torch.ops.higher_order.scan") return;
-    // (graph, init, xs, dim, reverse, others) and (graph, init, xs, others).
+    const std::string& target = graph.node(id).target;
+    const bool associative = target == "torch.ops.higher_order.associative_scan";
+    if (!associative && target != "torch.ops.higher_order.scan") return;
     std::vector<NamedArgument> inputs = graph.node(id).inputs;
-    if (inputs.size() != (up ? 6 : 4)) return;
-    if (up) {
-      const auto* dim = inputs[3].arg.get_if<int64_t>();
-      const auto* reverse = inputs[4].arg.get_if<bool>();
-      if (dim == nullptr || reverse == nullptr || *dim != 0 || *reverse) {
-        converter.block({.kind = BlockerKind::operator_argument,
-                         .text = "a scan along another dim or backwards, and later releases only "
-                                 "scan forwards along dim 0",
-                         .node = describe_node(graph, graph.node(id))});
-        return;
-      }
-      inputs.erase(inputs.begin() + 3, inputs.begin() + 5);
-    } else {
-      inputs.insert(inputs.begin() + 3, {{.arg = Argument(int64_t{0})}, {.arg = Argument(false)}});
+    const ScanChange change = !up           ? lower_scan(inputs, associative)
+                              : associative ? raise_associative_scan(inputs)
+                                            : raise_scan(inputs);
+    if (change == ScanChange::none) return;
+    if (change == ScanChange::refused) {
+      converter.block(
+          {.kind = BlockerKind::operator_argument,
+           .text = up ? "a scan along another dim or backwards, and later releases only scan "
+                        "forwards along dim 0"
+                      : "an associative scan with additional inputs",
+           .node = describe_node(graph, graph.node(id)),
+           .first = up ? nullptr : find_release("2.7")});
+      return;
     }
     graph.set_node_inputs(id, std::move(inputs));
     converter.changed = true;

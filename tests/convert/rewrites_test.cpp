@@ -351,6 +351,38 @@ TEST(Convert, NamesScansThatLaterReleasesDoNotMake) {
   }
 }
 
+// Up to 2.6 associative_scan(graph, xs, dim), later associative_scan(graph, xs, others).
+TEST(Convert, GivesAssociativeScansTheirDimension) {
+  constexpr std::string_view kScan = "torch.ops.higher_order.associative_scan";
+  const auto last_input = [&](const Package& package) {
+    const auto program = package.program().value();
+    return program->graph.node(find_node(program->graph, kScan)).inputs.back().arg;
+  };
+  const auto with = [&](const Package& package, const Argument& argument) {
+    return edited(package, [&](Program& program) {
+      program.graph.set_node_input(find_node(program.graph, kScan), 2, argument);
+    });
+  };
+  const auto converted = [](const Package& package, std::string_view target) {
+    return saved(convert(package, {.target = conversion_target(target).value()}).value().contents);
+  };
+  const Package original = Package::open(PT2_TEST_DATA "/exports/associative_scan.pt2").value();
+  const Package old = converted(original, "2.6");
+  const Argument dim = last_input(old), others = last_input(converted(old, "2.15"));
+  ASSERT_TRUE(dim.is<int64_t>());
+  EXPECT_EQ(*dim.get_if<int64_t>(), 0);
+  ASSERT_TRUE(others.is<ArgumentList>());
+  EXPECT_TRUE(others.get_if<ArgumentList>()->items.empty());
+  EXPECT_EQ(blockers(original, "2.7"), "");
+  EXPECT_NE(blockers(with(old, Argument(int64_t{1})), "2.7").find("along another dim"),
+            std::string::npos);
+  const auto program = original.program().value();
+  const ArgumentList inputs{.kind = ListKind::tensors, .items = {program->graph.inputs()[0]}};
+  EXPECT_NE(blockers(with(original, Argument(inputs)), "2.6")
+                .find("additional inputs; needs PyTorch 2.7"),
+            std::string::npos);
+}
+
 // The inner module's signature is preserved, and the reader reads it as it does the program's own.
 TEST(Convert, NamesClassesOfTheResultsOfModules) {
   const auto with_class = edited("2.15.0/module_calls", [](Program& program) {

@@ -8,6 +8,7 @@ import zipfile
 
 import torch
 from safetensors.torch import save_file
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.map import map as map_
 from torch._higher_order_ops.while_loop import while_loop
@@ -160,6 +161,10 @@ def prints(self, x):
     return x + 1
 
 
+def running_sums(self, x):
+    return associative_scan(lambda sum, row: sum * 2 + row, x, dim=0, combine_mode="pointwise")
+
+
 PROGRAMS = {
     "cond_symbol": (sym_operand, (x(4, 3), torch.tensor(3)), {}, None, True),
     "cond_size": (size_operand, (x(4, 3),), {}, (D,), True),
@@ -183,6 +188,7 @@ PROGRAMS = {
     "small_numbers": (small_numbers, (x(8), x(4), x(5, 3), 7, NAN), {}, (D, D, D, AUTO, None), False),
     "prints": (prints, (x(3, 2),), {}, (D,), False),
     "prints_core": (prints, (x(3, 2),), {}, (D,), False),
+    "associative_scan": (running_sums, (x(3, 2),), {}, None, False),
 }
 
 
