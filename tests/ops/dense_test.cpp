@@ -180,6 +180,85 @@ TEST(HermitianMatrices, HaveTheirEigenvectorsAtEverySize) {
         }
 }
 
+TEST(SingularValues, AreTheSameWithoutVectors) {
+  for (const auto& [rows, columns] : {std::pair{40, 30}, {30, 40}, {26, 26}, {7, 3}, {1, 4}}) {
+    const int64_t rank = std::min(rows, columns);
+    std::vector<double> a, values(static_cast<size_t>(rank)), alone(values.size());
+    for (int64_t i = 0; i < rows * columns; ++i) a.push_back(number(i * i).real());
+    std::vector<double> copy = a, u(static_cast<size_t>(rows * rank));
+    std::vector<double> vh(static_cast<size_t>(rank * columns));
+    factor_svd<double>({a.data(), rows, columns}, values.data(), {u.data(), rows, rank},
+                       {vh.data(), rank, columns}, Precision::of<double>());
+    // The values are those of double also where vectors have the signs of float32.
+    factor_svd<double>({copy.data(), rows, columns}, alone.data(), {}, {}, Precision::of<float>());
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(alone[i], values[i], 1e-13 * values[0]);
+  }
+}
+
+// Element (i, j) of an n x n matrix whose eigenvalues are real and complex.
+double general(int64_t n, int64_t i, int64_t j) {
+  const auto place = static_cast<double>(i * n + j);
+  return std::sin(place * place + 1);
+}
+
+// The eigenvalues and the first row of the eigenvectors, from torch.linalg.eig (2.15 with MKL).
+TEST(GeneralMatrices, HaveTheOrderAndTheSignsOfLapack) {
+  constexpr int64_t kSize = 5;
+  Tensor a = Tensor::zeros(Dtype::float64, {kSize, kSize});
+  for (int64_t i = 0; i < kSize * kSize; ++i)
+    a.data<double>()[i] = general(kSize, i / kSize, i % kSize);
+  const auto parts = *apply_all(aten<"linalg_eig.default">, {a});
+  const auto alone = *apply_all(aten<"linalg_eigvals.default">, {a});
+  constexpr Complex kValues[] = {{1.2168485552631558, 0.5302819836320001},
+                                 {1.2168485552631558, -0.5302819836320001},
+                                 {-2.0490073762262453, 0},
+                                 {-0.7879919568435358, 0.9992140914353906},
+                                 {-0.7879919568435358, -0.9992140914353906}};
+  constexpr Complex kFirst[] = {
+      {-0.8373, 0}, {-0.8373, 0}, {-0.3807, 0}, {-0.0444, 0.1580}, {-0.0444, -0.1580}};
+  const Tensor vectors = unbox<Tensor>(parts[1]).contiguous();
+  for (int64_t j = 0; j < kSize; ++j) {
+    const Complex value = unbox<Tensor>(parts[0]).as<Complex>().data()[j];
+    EXPECT_LT(std::abs(value - kValues[j]), 1e-13) << j;
+    EXPECT_EQ(unbox<Tensor>(alone[0]).as<Complex>().data()[j], value) << j;
+    EXPECT_LT(std::abs(vectors.as<Complex>().data()[j] - kFirst[j]), 1e-4) << j;
+  }
+}
+
+TEST(GeneralMatrices, HaveTheirEigenvectorsAtEverySize) {
+  for (const int64_t n : {1, 2, 3, 4, 7, 20, 90})
+    for (const double scale : {1.0, 1e300, 1e-300})
+      for (const Dtype dtype : {Dtype::float64, Dtype::complex128}) {
+        Tensor real = Tensor::zeros(Dtype::float64, {n, n});
+        for (int64_t i = 0; i < n * n; ++i)
+          real.data<double>()[i] = scale * general(n, i / n, i % n);
+        const Tensor a = *apply(aten<"to.dtype">, {real, dtype});
+        const auto parts = *apply_all(aten<"linalg_eig.default">, {a});
+        const Tensor v = unbox<Tensor>(parts[1]).contiguous();
+        const Complex* values = unbox<Tensor>(parts[0]).as<Complex>().data();
+        double worst = 0;
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            const Complex* column = v.as<Complex>().data() + j;
+            Complex difference = -values[j] / scale * column[i * n];
+            for (int64_t k = 0; k < n; ++k) difference += general(n, i, k) * column[k * n];
+            worst = std::max(worst, std::abs(difference));
+          }
+        EXPECT_LT(worst, 1e-12) << n << " rows, scale " << scale;
+      }
+}
+
+// exp([[0, -t], [t, 0]]) is a rotation. Small and large t take series of different lengths.
+TEST(MatrixExponentials, OfTurnsAreRotations) {
+  for (const double t : {0.0, 1e-9, 1e-3, 0.05, 0.11, 0.5, 0.79, 0.81, 3.0, 40.0}) {
+    const Tensor a = Tensor::of<double>({2, 2}, {0, -t, t, 0});
+    const Tensor turned = *apply(aten<"matrix_exp.default">, {a});
+    const double expected[] = {std::cos(t), -std::sin(t), std::sin(t), std::cos(t)};
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(turned.as<double>().data()[i], expected[i], 1e-15 * (4 + 16 * t)) << t;
+  }
+}
+
 // Returns coefficient k of the Fourier transform, computed by its definition.
 Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
   Complex sum = 0;

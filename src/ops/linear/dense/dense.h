@@ -73,6 +73,12 @@ template <class T>
 void factor_svd(MatrixView<T> a, double* values, MatrixView<T> u, MatrixView<T> vh,
                 const Precision& precision);
 
+// A = Z T Z^T of a finite matrix (hseqr): `a` becomes T, block triangular. A block of two rows has
+// equal diagonal elements and, beside them, elements of different signs. `z`, the identity before,
+// becomes Z. If it has no data, only the blocks on the diagonal of T are computed. False if the
+// iteration does not end.
+bool factor_real_schur(MatrixView<double> a, MatrixView<double> z, const Precision& precision);
+
 // A = V diag(values) V^H of a Hermitian matrix, values in ascending order. Reads only the upper or
 // the lower triangle of `a`. If `vectors`, `a` becomes V. NaN if A is not finite.
 template <class T>
