@@ -38,7 +38,6 @@ template <class Svd>
 bool holds(const Dense<double>& a, const Svd& svd) {
   const auto& s = svd.singularValues();
   const double tolerance = 1e-14 * std::sqrt(double(std::max(a.rows(), a.cols())));
-  if (!svd.computeU()) return std::fabs(a.norm() - s.norm()) <= tolerance * a.norm();
   const Column<double> z = probe(s.size());
   const double rest = (a * (svd.matrixV().leftCols(s.size()) * z) -
                        svd.matrixU().leftCols(s.size()) * s.cwiseProduct(z))
@@ -46,15 +45,12 @@ bool holds(const Dense<double>& a, const Svd& svd) {
   return rest <= tolerance * s.norm() && disorder(svd.matrixU()) <= tolerance &&
          disorder(svd.matrixV()) <= tolerance;
 }
-// The vectors are computed in full where `u` or `v` is square; empty ones are not computed.
+// The vectors are computed in full where `u` or `v` is square.
 void factor_by_eigen(const Dense<double>& a, double* values, Dense<double>& u, Dense<double>& v) {
-  unsigned parts = 0;
-  if (u.size() != 0)
-    parts = (u.rows() == u.cols() ? Eigen::ComputeFullU : Eigen::ComputeThinU) |
-            (v.rows() == v.cols() ? Eigen::ComputeFullV : Eigen::ComputeThinV);
+  const unsigned parts = (u.rows() == u.cols() ? Eigen::ComputeFullU : Eigen::ComputeThinU) |
+                         (v.rows() == v.cols() ? Eigen::ComputeFullV : Eigen::ComputeThinV);
   const auto store = [&](const auto& svd) {
     std::ranges::copy(svd.singularValues(), values);
-    if (parts == 0) return;
     u = svd.matrixU();
     v = svd.matrixV();
   };
@@ -154,15 +150,19 @@ template <class T>
 bool factor_reduced(Reduced<T> reduced, bool adjoint, double* values, Dense<T>& u, Dense<T>& v,
                     const Precision& precision) {
   const auto n = static_cast<Eigen::Index>(reduced.b.diagonal.size());
-  Dense<double> inner_u(u.size() == 0 ? 0 : n, n);
-  Dense<double> inner_v(u.size() == 0 ? 0 : n, n);
-  if (u.size() == 0 || n > kMostColumns)
+  if (u.size() == 0) {
+    const MatrixView<double> none{values, 0, n};
+    if (!diagonalize_bidiagonal(reduced.b, none, none, Precision::of<double>())) return false;
+    std::ranges::copy(reduced.b.diagonal, values);
+    return true;
+  }
+  Dense<double> inner_u(n, n), inner_v(n, n);
+  if (n > kMostColumns)
     factor_large_bidiagonal(reduced.b, inner_u, inner_v);
   else if (adjoint ? !factor_small_bidiagonal(reduced.b, true, inner_v, inner_u, precision)
                    : !factor_small_bidiagonal(reduced.b, false, inner_u, inner_v, precision))
     return false;
   std::ranges::copy(reduced.b.diagonal, values);
-  if (u.size() == 0) return true;
   u.setIdentity();
   u.topLeftCorner(n, n) = inner_u.template cast<T>();
   v = inner_v.template cast<T>();
@@ -189,14 +189,14 @@ template <class T>
 bool factor_tall(const Dense<T>& a, bool adjoint, double* values, Dense<T>& u, Dense<T>& v,
                  const Precision& precision) {
   const Eigen::Index n = a.cols();
-  const bool large = u.size() == 0 || n > kMostColumns;
+  const bool has_vectors = u.size() != 0;
   if constexpr (std::is_same_v<T, double>) {
-    if (large) {
+    if (has_vectors && n > kMostColumns) {
       factor_by_eigen(a, values, u, v);
       return true;
     }
   }
-  if (large || a.rows() < least_rows_for_qr<T>(n, adjoint))
+  if (!has_vectors || n > kMostColumns || a.rows() < least_rows_for_qr<T>(n, adjoint))
     return factor_reduced(make_bidiagonal(a), adjoint, values, u, v, precision);
   Dense<T> reflections = a;
   Column<T> tau(n);
