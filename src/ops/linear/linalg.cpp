@@ -107,13 +107,21 @@ Meta solution_meta(const SolveOperands& operands, bool left) {
   const int64_t rows = sizes[sizes.size() - 2];
   return meta_of(b.dtype(), Sizes(sizes.begin(), sizes.end() - 2), rows, columns);
 }
-Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+using TensorQuadruple = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+Result<TensorQuadruple> solve_with_factors(const Tensor& a, const Tensor& b, bool left,
+                                           bool check_errors) {
   PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
-  return with_field(a, [&]<class T>() -> Result<TensorPair> {
+  return with_field(a, [&]<class T>() -> Result<TensorQuadruple> {
+    PT2_TRY(LuBatch<T> own, factor_lu_batch<T>(a));
+    PT2_TRY_VOID(check_info(own.infos, check_errors, "a singular matrix: zero"));
     // X A = B is solved as A^T X^T = B^T.
     const auto turned = [left](const Tensor& x) { return left ? x : *transpose(x, -2, -1); };
-    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(turned(operands.a)));
-    PT2_TRY_VOID(check_info(batch.infos, check_errors, kSingular));
+    const bool same = left && operands.a.numel() == a.numel();
+    LuBatch<T> other;
+    if (!same) {
+      PT2_TRY(other, factor_lu_batch<T>(turned(operands.a)));
+    }
+    LuBatch<T>& batch = same ? own : other;
     PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(turned(operands.b)));
     for (int64_t i = 0; i < sides.count(); ++i)
       solve_lu(batch.factors[i], batch.pivots_of(i), sides[i]);
@@ -123,18 +131,11 @@ Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool ch
       PT2_TRY(result, allocate(solution_meta(operands, left)));
       copy_elements(result, column);
     }
-    PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(operands.a)));
-    return TensorPair(std::move(result), std::move(info));
+    PT2_TRY(Tensor lu, result_of(own.factors.tensor(), a.dtype()));
+    PT2_TRY(Tensor pivots, integers_of(own.pivots, batch_of(a, {columns_of(a)})));
+    PT2_TRY(Tensor info, integers_of(own.infos, batch_of(a)));
+    return TensorQuadruple(std::move(result), std::move(lu), std::move(pivots), std::move(info));
   });
-}
-using TensorQuadruple = std::tuple<Tensor, Tensor, Tensor, Tensor>;
-Result<TensorQuadruple> solve_with_factors(const Tensor& a, const Tensor& b, bool left,
-                                           bool check_errors) {
-  PT2_TRY(auto both, solve_ex(a, b, left, false));
-  PT2_TRY(const auto factors,
-          apply_all(aten<"linalg_lu_factor_ex.default">, {a, true, check_errors}));
-  return TensorQuadruple(std::move(std::get<0>(both)), unbox<Tensor>(factors[0]),
-                         unbox<Tensor>(factors[1]), unbox<Tensor>(factors[2]));
 }
 Result<std::array<Meta, 4>> solve_meta(const Tensor& a, const Tensor& b, bool left, bool) {
   PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));

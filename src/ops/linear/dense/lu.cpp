@@ -33,6 +33,22 @@ int64_t factor_panel(Part<T> a, int64_t* pivots) {
   return info;
 }
 
+// Solves A X = B for a triangular A, column by column.
+template <class T>
+void substitute(MatrixView<T> a, MatrixView<T> b, bool upper, bool unit) {
+  const int64_t n = a.rows;
+  for (int64_t j = 0; j < b.columns; ++j) {
+    T* x = &b.at(0, j);
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t k = upper ? n - 1 - step : step;
+      const T* column = &a.at(0, k);
+      if (!unit) x[k] /= column[k];
+      const int64_t end = upper ? k : n;
+      for (int64_t i = upper ? 0 : k + 1; i < end; ++i) x[i] -= x[k] * column[i];
+    }
+  }
+}
+
 template <class T>
 void exchange_rows(Part<T> a, const int64_t* pivots, int64_t count) {
   for (int64_t j = 0; j < a.cols(); ++j)
@@ -71,6 +87,9 @@ int64_t factor_lu(MatrixView<T> a, int64_t* pivots) {
 template <class T>
 void solve_triangular(MatrixView<T> a, MatrixView<T> b, bool upper, bool unit) {
   if (b.rows == 0 || b.columns == 0) return;
+  // Eigen's blocks cost more than they save here.
+  constexpr int64_t kFewRows = 16, kFewColumns = 2;
+  if (a.rows <= kFewRows || b.columns <= kFewColumns) return substitute(a, b, upper, unit);
   const auto matrix = map(a);
   auto side = map(b);
   if (upper && unit)
@@ -109,18 +128,17 @@ int64_t factor_cholesky(MatrixView<T> a) {
     // The product above has overwritten elements above the diagonal.
     panel.topRows(width).template triangularView<Eigen::StrictlyUpper>().setZero();
     for (int64_t j = 0; j < width; ++j) {
-      auto column = panel.col(j).tail(n - begin - j);
-      const auto before = column.eval();
-      column.noalias() -= panel.bottomLeftCorner(n - begin - j, j) * panel.row(j).head(j).adjoint();
-      const double diagonal = std::real(column(0));
-      if (!(diagonal > 0)) {
-        // As in LAPACK: only the diagonal element of this column is computed, and nothing of later
-        // columns.
-        column.tail(column.size() - 1) = before.tail(column.size() - 1);
-        return begin + j + 1;
-      }
+      const int64_t below = n - begin - j - 1;
+      const double diagonal = std::real(panel(j, j)) - panel.row(j).head(j).squaredNorm();
+      panel(j, j) = diagonal;
+      // As in LAPACK: only the diagonal element of this column is computed, and nothing of later
+      // columns.
+      if (!(diagonal > 0)) return begin + j + 1;
+      auto column = panel.col(j).tail(below);
+      for (int64_t k = 0; k < j; ++k)
+        column -= panel.col(k).tail(below) * Eigen::numext::conj(panel(j, k));
       column /= std::sqrt(diagonal);
-      column(0) = std::sqrt(diagonal);
+      panel(j, j) = std::sqrt(diagonal);
     }
   }
   return 0;
