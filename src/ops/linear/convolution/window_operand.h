@@ -2,6 +2,7 @@
 #ifndef PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 #define PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 
+#include <algorithm>
 #include <vector>
 
 #include "ops/linear/convolution/convolution.h"
@@ -30,11 +31,17 @@ class WindowOperand : public GemmOperand<C> {
 
   void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
             C* panel) const override {
-    std::vector<Window> positions(static_cast<size_t>(lines));
-    for (int64_t line = 0; line < lines; ++line) {
+    // The lines in runs of positions that differ in the last dimension alone.
+    struct Run {
+      int64_t begin, count;
+      Window position;
+    };
+    std::vector<Run> runs;
+    for (int64_t line = 0; line < lines; line += runs.back().count) {
       const int64_t position = first_line + line;
-      positions[static_cast<size_t>(line)] = {position / (out_[1] * out_[2]),
-                                              position / out_[2] % out_[1], position % out_[2]};
+      const Window at{position / (out_[1] * out_[2]), position / out_[2] % out_[1],
+                      position % out_[2]};
+      runs.push_back({line, std::min(lines - line, out_[2] - at[2]), at});
     }
     const int64_t area = product(kernel_);
     for (int64_t k = 0; k < depth; ++k) {
@@ -42,8 +49,8 @@ class WindowOperand : public GemmOperand<C> {
       const Window offset{tap / (kernel_[1] * kernel_[2]), tap / kernel_[2] % kernel_[1],
                           tap % kernel_[2]};
       const C* channel = input_ + (first_k + k) / area * product(in_);
-      for (int64_t line = 0; line < lines; ++line)
-        panel[k * width + line] = element(channel, positions[static_cast<size_t>(line)], offset);
+      for (const Run& run : runs)
+        load_run(channel, run.position, offset, run.count, panel + k * width + run.begin);
     }
   }
 
@@ -55,14 +62,30 @@ class WindowOperand : public GemmOperand<C> {
     return index >= 0 && index < in_[dim] ? index : -1;
   }
 
-  C element(const C* channel, const Window& position, const Window& tap) const {
-    int64_t index = 0;
-    for (size_t dim = 0; dim < 3; ++dim) {
-      const int64_t at = source(dim, position[dim], tap[dim]);
-      if (at < 0) return C(0);
-      index = index * in_[dim] + at;
+  // The elements under one kernel position for `count` output positions from `position` on.
+  void load_run(const C* channel, const Window& position, const Window& tap, int64_t count,
+                C* to) const {
+    const int64_t depth = source(0, position[0], tap[0]), height = source(1, position[1], tap[1]);
+    if (depth < 0 || height < 0) {
+      std::fill_n(to, count, C(0));
+      return;
     }
-    return channel[index];
+    const C* row = channel + (depth * in_[1] + height) * in_[2];
+    const int64_t first = source(2, position[2], tap[2]);
+    const int64_t last = source(2, position[2] + count - 1, tap[2]);
+    if (first >= 0 && last >= 0) {
+      const int64_t step = shape_.stride[2];
+      row += first;
+      if (step == 1)
+        for (int64_t i = 0; i < count; ++i) to[i] = row[i];
+      else
+        for (int64_t i = 0; i < count; ++i) to[i] = row[i * step];
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = source(2, position[2] + i, tap[2]);
+      to[i] = at < 0 ? C(0) : row[at];
+    }
   }
 
   const C* input_;
