@@ -8,6 +8,7 @@
 #include <map>
 
 #include "archive/test_files.h"
+#include "archive/zip_builder.h"
 #include "pt2/format/pickle.h"
 
 namespace pt2 {
@@ -175,6 +176,16 @@ TEST(TorchSave, KeepsWeightsMapped) {
   const Pickle pickle = read_torch_save(record, PickleMode::strict).value();
   const std::byte* data = pickle.root().value(0).tensor().tensor.raw_data();
   EXPECT_TRUE(data >= record.bytes.data() && data < record.bytes.data() + record.bytes.size());
+}
+
+// As after torch.serialization.set_crc32_options(False); torch.load accepts such files.
+TEST(TorchSave, ChecksumsMayBeLeftOut) {
+  test::BuiltZip zip{.entries = {{.name = "m/data.pkl", .data = "K\x07.", .size = 3},
+                                 {.name = "m/byteorder", .data = "little", .size = 6}}};
+  EXPECT_EQ(read_torch_save(make_record(zip.bytes()), PickleMode::strict)->root().as_int(), 7);
+  zip.entries[0].crc = 1;
+  EXPECT_EQ(read_torch_save(make_record(zip.bytes()), PickleMode::strict).error().code,
+            ErrorCode::corrupt);
 }
 
 TEST(TorchSave, EmptyRecordIsNone) {
