@@ -30,22 +30,40 @@ bool is_plain(const SavedTensor& saved) {
 class WeightSetter {
  public:
   WeightSetter(SavedProgram& saved, const NamedTensors& tensors)
+// Tensors with equal keys show the same bytes if their storages hold the same bytes.
+std::string content_key(const SavedTensor& saved) {
+  const Tensor& tensor = saved.tensor;
+  const Storage& storage = *tensor.storage();
+  return fmt::format("{} {} {} {} {}", tensor.type_text(), fmt::join(tensor.strides(), ","),
+                     tensor.storage_offset(), storage.size(), saved.device);
+}
+
+// Names of tied weights have equal views: the same elements of one storage.
+using ViewKey = std::pair<const Storage*, std::string>;
+ViewKey view_key(const SavedTensor& saved) {
+  return {saved.tensor.storage().get(), content_key(saved)};
+}
+
       : saved_(saved), tensors_(tensors) {}
 
   Result<ChangeLines> run(bool partial) {
     std::map<std::string, SavedTensor*> known;
     for_each_tensor(saved_, [&](SavedTensor& each) { known.emplace(each.name, &each); });
-    std::set<std::string_view> given;
+    std::set<ViewKey> given;
     for (const auto& [name, tensor] : tensors_) {
       const auto found = known.find(name);
       if (found == known.end())
         return refused("the program has no weight of this name; 'pt2 weights ls' lists them", name);
       PT2_TRY_VOID(check(*found->second, tensor));
-      given.insert(name);
+      given.insert(view_key(*found->second));
     }
-    for (const auto& [name, saved] : known)  // weights_of does not return other tensors either
-      if (!partial && is_plain(*saved) && !given.contains(name))
-        return refused("no tensor is given for this weight; --partial keeps such weights", name);
+    // weights_of does not return tensors that are not plain. PyTorch's state dicts hold no
+    // constants and no buffers that do not persist, and safetensors.torch.save_model writes tied
+    // weights under one of their names.
+    for (const SavedTensor& saved : state_of(saved_))
+      if (!partial && is_plain(saved) && !given.contains(view_key(saved)))
+        return refused("no tensor is given for this weight; --partial keeps such weights",
+                       saved.name);
     return replace(known);
   }
 
@@ -170,14 +188,6 @@ bool is_buffer(const SpecsByTarget& specs, const std::string& name) {
 
 bool is_floating(Dtype dtype) {
   return dtype_category(dtype) == DtypeCategory::floating && dtype_size(dtype) >= 2;
-}
-
-// Tensors with equal keys show the same bytes if their storages hold the same bytes.
-std::string content_key(const SavedTensor& saved) {
-  const Tensor& tensor = saved.tensor;
-  const Storage& storage = *tensor.storage();
-  return fmt::format("{} {} {} {} {}", tensor.type_text(), fmt::join(tensor.strides(), ","),
-                     tensor.storage_offset(), storage.size(), saved.device);
 }
 
 // The order of tensors with equal keys: that of the bytes of their storages.

@@ -100,6 +100,37 @@ TEST_F(Change, TiedWeightsTakeTheSameElements) {
 }
 
 TEST_F(Change, WeightsThatDoNotFitAreRefused) {
+// As in files of safetensors.torch.save_model.
+TEST_F(Change, OneTensorIsEnoughForTiedWeights) {
+  for (const char* release : {"2.5.1", "2.15.0"}) {
+    const std::string source = corpus(std::string(release) + "/tied_weights.pt2");
+    PackageContents contents = package_contents(open(source)).value();
+    const NamedTensors weights = weights_of(contents, "").value();
+    ASSERT_EQ(weights.size(), 2u);
+    for (const float element : {1.f, 2.f}) {
+      const std::vector<float> elements(static_cast<size_t>(weights[0].second.numel()), element);
+      const Tensor tensor =
+          Tensor::from<float>(Dtype::float32, weights[0].second.sizes(), elements);
+      const std::string& name = weights[element == 1.f ? 0 : 1].first;
+      const auto changed = set_weights(contents, "", {{name, tensor}});
+      ASSERT_TRUE(changed) << changed.error().text();
+      for (const auto& [tied, found] : weights_of(contents, "").value())
+        EXPECT_TRUE(compare(Value(found), Value(tensor)).equal()) << tied;
+    }
+  }
+}
+
+// As Module.load_state_dict.
+TEST_F(Change, StateDictsAreComplete) {
+  PackageContents contents = package_contents(open(source_)).value();
+  const NamedTensors weights = weights_of(contents, "").value();
+  auto& constants = std::get<std::vector<SavedTensor>>(contents.programs[0].constants);
+  constants.push_back({.name = "c", .tensor = Tensor::zeros(Dtype::float32, {2})});
+  ASSERT_EQ(weights_of(contents, "")->size(), weights.size() + 1);
+  EXPECT_TRUE(set_weights(contents, "", weights).has_value());
+  EXPECT_EQ(set_weights(contents, "", {}).error().where, weights[0].first);
+}
+
   PackageContents contents = package_contents(open(source_)).value();
   NamedTensors weights = weights_of(contents, "").value();
   EXPECT_EQ(set_weights(contents, "", {weights[0]}).error().code, ErrorCode::argument);

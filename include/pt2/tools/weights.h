@@ -27,8 +27,8 @@ Result<NamedTensors> weights_of(const PackageContents& contents, std::string_vie
 
 // Replaces the weights that have the names of `tensors`. Errors: `argument` for an unknown name, a
 // different dtype or different sizes, different elements for weights that share memory, and, unless
-// `partial`, a weight without a tensor; `unsupported` for programs whose JSON names its payloads
-// (containers, schema 8.11).
+// `partial`, a parameter or persistent buffer without a tensor (one is enough for all names of a
+// tied weight); `unsupported` for programs whose JSON names its payloads (containers, schema 8.11).
 Result<ChangeLines> set_weights(PackageContents& contents, std::string_view model,
                                 const NamedTensors& tensors, bool partial = false);
 
