@@ -9,6 +9,7 @@
 #include <set>
 
 #include "change/contents.h"
+#include "ir/node_origins.h"
 #include "ir/version_facts.h"
 #include "ops/convert.h"
 #include "ops/loops.h"
@@ -27,9 +28,6 @@ bool is_plain(const SavedTensor& saved) {
   return saved.tensor.defined() && saved.pickled.empty() && !saved.is_fake;
 }
 
-class WeightSetter {
- public:
-  WeightSetter(SavedProgram& saved, const NamedTensors& tensors)
 // Tensors with equal keys show the same bytes if their storages hold the same bytes.
 std::string content_key(const SavedTensor& saved) {
   const Tensor& tensor = saved.tensor;
@@ -44,6 +42,9 @@ ViewKey view_key(const SavedTensor& saved) {
   return {saved.tensor.storage().get(), content_key(saved)};
 }
 
+class WeightSetter {
+ public:
+  WeightSetter(SavedProgram& saved, const NamedTensors& tensors)
       : saved_(saved), tensors_(tensors) {}
 
   Result<ChangeLines> run(bool partial) {
@@ -143,7 +144,7 @@ Tensor cast(const Tensor& tensor, Dtype dtype) {
 }
 
 // Records the weight's new dtype in the graph, and adds a node that casts it back for all users.
-void cast_back(Program& program, const InputSpec& spec, Dtype stored) {
+void cast_back(Program& program, const InputSpec& spec, Dtype stored, const Metadata& metadata) {
   Graph& graph = program.graph;
   const ValueId weight = *graph.find_value(spec.arg.name);
   TensorMeta meta = *graph.value(weight).tensor();
@@ -156,7 +157,8 @@ void cast_back(Program& program, const InputSpec& spec, Dtype stored) {
   Node node{.target = "torch.ops.aten.to.dtype",
             .inputs = {{.name = "self", .arg = Argument(weight)},
                        {.name = "dtype", .arg = Argument(computed)}},
-            .outputs = {Argument(result)}};
+            .outputs = {Argument(result)},
+            .metadata = metadata};
   const int version = version_number(program.schema_version);
   for (NamedArgument& input : node.inputs) input.kind = usual_argument_kind(version);
   if (has_node_names(version)) node.name = graph.value(result).name;
@@ -276,6 +278,8 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   std::map<const Storage*, std::map<std::string, Tensor>> done;  // casts equal views only once
   const std::vector<InputSpec> all_specs = program.signature.input_specs;
   const SpecsByTarget specs = specs_by_target(all_specs);
+  // torch.export.unflatten fails if a node has no stack of modules.
+  const Metadata metadata = root_metadata(program.graph);
   for_each_tensor(changed, [&](SavedTensor& saved) {
     if (!is_plain(saved) || saved.tensor.dtype() != options.from || written.contains(saved.name) ||
         is_buffer(specs, saved.name))
@@ -292,7 +296,8 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
     lines.push_back(
         fmt::format("{}: {} -> {}", saved.name, dtype_name(options.from), dtype_name(options.to)));
     saved.tensor = view->second;
-    for (auto spec = first; spec != last; ++spec) cast_back(program, *spec->second, options.to);
+    for (auto spec = first; spec != last; ++spec)
+      cast_back(program, *spec->second, options.to, metadata);
   });
   // A weight's other names, which no input has (2.5 to 2.7), stay names of the same tensor.
   for_each_tensor(changed, [&](SavedTensor& saved) {

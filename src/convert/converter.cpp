@@ -31,18 +31,6 @@ bool Converter::block(Blocker blocker) {
   return accepted;
 }
 
-Metadata root_metadata(const Graph& graph) {
-  constexpr std::string_view kStack = "nn_module_stack";
-  for (const NodeId id : graph.nodes()) {
-    const std::string* stack = find_metadata(graph.node(id).metadata, kStack);
-    // Skips the stack of a single module, as in 2.1, and of a node whose stack torch.export does
-    // not know (torch/_export/passes/_node_metadata_hook.py).
-    if (stack != nullptr && (stack->starts_with("L__self__,") || stack->starts_with("L__self__:")))
-      return {{std::string(kStack), stack->substr(0, stack->find(';'))}};
-  }
-  return {};
-}
-
 const Release* release_from(int number) {
   for (const Release& release : releases())
     if (release.number >= number) return &release;

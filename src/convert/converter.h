@@ -51,10 +51,6 @@ class Converter {
   LoadPayloads load_payloads_;
 };
 
-// Returns the metadata that torch.export gives to a node of the outermost module: only that module,
-// as the stack of another node names it. Empty if no node has such a stack. O(nodes).
-Metadata root_metadata(const Graph& graph);
-
 // Returns the first release that is `number` or later; null if there is none.
 const Release* release_from(int number);
 

@@ -4,6 +4,7 @@
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
+#include "ir/node_origins.h"
 #include "ir/symbols/sym_int.h"
 #include "pt2/ir/expr_bounds.h"
 #include "pt2/ir/expr_rewrite.h"

@@ -2,6 +2,7 @@
 #include "convert/converter.h"
 #include "convert/operator_blockers.h"
 #include "convert/operator_history.h"
+#include "ir/node_origins.h"
 
 namespace pt2 {
 namespace {

@@ -99,7 +99,6 @@ TEST_F(Change, TiedWeightsTakeTheSameElements) {
       1u);
 }
 
-TEST_F(Change, WeightsThatDoNotFitAreRefused) {
 // As in files of safetensors.torch.save_model.
 TEST_F(Change, OneTensorIsEnoughForTiedWeights) {
   for (const char* release : {"2.5.1", "2.15.0"}) {
@@ -131,6 +130,7 @@ TEST_F(Change, StateDictsAreComplete) {
   EXPECT_EQ(set_weights(contents, "", {}).error().where, weights[0].first);
 }
 
+TEST_F(Change, WeightsThatDoNotFitAreRefused) {
   PackageContents contents = package_contents(open(source_)).value();
   NamedTensors weights = weights_of(contents, "").value();
   EXPECT_EQ(set_weights(contents, "", {weights[0]}).error().code, ErrorCode::argument);
@@ -172,6 +172,25 @@ TEST_F(Change, CastWeightsStayTied) {
   EXPECT_TRUE(compare(after[0], before[0], {.relative = 0.02, .absolute = 0.02}).equal());
 }
 
+// torch.export.unflatten fails if a node has no stack of modules.
+TEST_F(Change, CastsAreInTheOutermostModule) {
+  PackageContents contents = package_contents(open(source_)).value();
+  ASSERT_EQ(cast_weights(contents, "", {})->size(), 4u);
+  save_package(contents, written_).value();
+  const Package package = open(written_);
+  const Graph& graph = package.program().value()->graph;
+  size_t casts = 0;
+  for (const NodeId id : graph.nodes()) {
+    if (graph.node(id).target != "torch.ops.aten.to.dtype") continue;
+    ++casts;
+    const std::string* stack = find_metadata(graph.node(id).metadata, "nn_module_stack");
+    ASSERT_NE(stack, nullptr);
+    EXPECT_EQ(*stack, "L__self__,,__main__.MLP");
+  }
+  EXPECT_EQ(casts, 4u);
+}
+
+// The lowest float32 is -inf in bfloat16, and a softmax of nothing but -inf is NaN.
 TEST_F(Change, SharingAndStrippingChangeNoResult) {
   for (const char* name : {"tied_weights", "shared_storage", "conv_bn_relu", "buffer_mutation"}) {
     const std::string source = corpus("2.15.0/" + std::string(name) + ".pt2");
