@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "change/contents.h"
@@ -129,16 +131,22 @@ class WeightSetter {
   const NamedTensors& tensors_;
 };
 
-Tensor cast(const Tensor& tensor, Dtype dtype) {
+// Returns nothing if a finite element would become infinite: where a mask holds the lowest number,
+// a softmax of nothing but -inf is NaN.
+std::optional<Tensor> cast(const Tensor& tensor, Dtype dtype) {
   const Tensor elements = packed(tensor);
   Tensor out = Tensor::zeros_strided(dtype, elements.sizes(), elements.strides());
   constexpr int64_t kChunk = 1024;
-  double buffer[kChunk];
+  double buffer[kChunk], rounded[kChunk];
   const int64_t from = dtype_size(elements.dtype()), to = dtype_size(dtype);
   for (int64_t start = 0; start < elements.numel(); start += kChunk) {
     const int64_t count = std::min(kChunk, elements.numel() - start);
     ops::load_elements(elements.raw_data() + start * from, 1, elements.dtype(), count, buffer);
-    ops::store_elements(buffer, count, dtype, 1, out.raw_data() + start * to);
+    std::byte* target = out.raw_data() + start * to;
+    ops::store_elements(buffer, count, dtype, 1, target);
+    ops::load_elements(target, 1, dtype, count, rounded);
+    for (int64_t i = 0; i < count; ++i)
+      if (std::isfinite(buffer[i]) && !std::isfinite(rounded[i])) return std::nullopt;
   }
   return out;
 }
@@ -266,7 +274,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
                                  const CastOptions& options) {
   if (!is_floating(options.from) || !is_floating(options.to))
     return Error{ErrorCode::argument,
-                 fmt::format("found {} and {}, expected two floating dtypes",
+                 fmt::format("found {} and {}, expected two floating dtypes of at least 16 bits",
                              dtype_name(options.from), dtype_name(options.to)),
                  ""};
   PT2_TRY(const size_t index, find_saved(contents, model));
@@ -275,7 +283,8 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   PT2_TRY(Program program, decode_saved(changed));
   const std::set<std::string> written = written_targets(program);
   ChangeLines lines;
-  std::map<const Storage*, std::map<std::string, Tensor>> done;  // casts equal views only once
+  // Casts equal views only once.
+  std::map<const Storage*, std::map<std::string, std::optional<Tensor>>> done;
   const std::vector<InputSpec> all_specs = program.signature.input_specs;
   const SpecsByTarget specs = specs_by_target(all_specs);
   // torch.export.unflatten fails if a node has no stack of modules.
@@ -293,9 +302,10 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
     auto& views = done[saved.tensor.storage().get()];
     const auto [view, is_new] = views.try_emplace(content_key(saved));
     if (is_new) view->second = cast(saved.tensor, options.to);
+    if (!view->second) return;
     lines.push_back(
         fmt::format("{}: {} -> {}", saved.name, dtype_name(options.from), dtype_name(options.to)));
-    saved.tensor = view->second;
+    saved.tensor = *view->second;
     for (auto spec = first; spec != last; ++spec)
       cast_back(program, *spec->second, options.to, metadata);
   });
@@ -305,7 +315,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
     const auto views = done.find(saved.tensor.storage().get());
     if (views == done.end()) return;
     const auto view = views->second.find(content_key(saved));
-    if (view != views->second.end()) saved.tensor = view->second;
+    if (view != views->second.end() && view->second) saved.tensor = *view->second;
   });
   if (lines.empty()) return lines;
   changed.json = program_json(program);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 #include "pt2/ir/builder.h"
@@ -191,6 +192,21 @@ TEST_F(Change, CastsAreInTheOutermostModule) {
 }
 
 // The lowest float32 is -inf in bfloat16, and a softmax of nothing but -inf is NaN.
+TEST_F(Change, NoCastMakesAnElementInfinite) {
+  PackageContents contents = package_contents(open(source_)).value();
+  auto& weights = std::get<std::vector<SavedTensor>>(contents.programs[0].state_dict);
+  ASSERT_EQ(weights.size(), 4u);
+  const auto set_first = [&](size_t weight, float value) {
+    weights[weight].tensor = weights[weight].tensor.clone();
+    weights[weight].tensor.data<float>()[0] = value;
+  };
+  set_first(0, std::numeric_limits<float>::lowest());
+  set_first(1, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(cast_weights(contents, "", {})->size(), 3u);
+  EXPECT_EQ(weights_of(contents, "")->at(0).second.dtype(), Dtype::float32);
+  EXPECT_EQ(weights_of(contents, "")->at(1).second.dtype(), Dtype::bfloat16);
+}
+
 TEST_F(Change, SharingAndStrippingChangeNoResult) {
   for (const char* name : {"tied_weights", "shared_storage", "conv_bn_relu", "buffer_mutation"}) {
     const std::string source = corpus("2.15.0/" + std::string(name) + ".pt2");

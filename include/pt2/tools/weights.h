@@ -38,8 +38,9 @@ struct CastOptions {
 };
 // Stores floating-point parameters and constants in another dtype. The program computes in the old
 // dtype, on the rounded elements: an added node casts each weight back where it is used. Buffers
-// and other tensors that a program may write to are unchanged. Errors: as for set_weights;
-// `argument` for dtypes that are not floating-point.
+// and other tensors that a program may write to are unchanged, and so are tensors with a finite
+// element that would become infinite. Errors: as for set_weights; `argument` for dtypes that are
+// not floating-point or have 8 bits.
 Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view model,
                                  const CastOptions& options);
 
