@@ -18,6 +18,18 @@ bool is_safetensors(std::string_view text) {
 }
 
 }  // namespace
+// Unlike write_npz, the writer copies no elements.
+Result<void> write_npz_file(const std::string& path, const NamedTensors& tensors) {
+  PT2_TRY(const std::unique_ptr<TensorWriter> writer, TensorWriter::create(path));
+  for (const auto& [name, tensor] : tensors) PT2_TRY_VOID(writer->add(name, tensor));
+  return writer->finish();
+}
+
+Result<void> write_file(TensorFormat format, const std::string& path, const NamedTensors& tensors) {
+  PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
+  return write_tensors(format, tensors, *sink);
+}
+
 
 Result<TensorFormat> tensor_format_of(const std::string& path) {
   if (path.ends_with(".npy")) return TensorFormat::npy;
@@ -75,8 +87,8 @@ Result<void> write_tensors(TensorFormat format, const NamedTensors& tensors, Sin
 
 Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors) {
   PT2_TRY(const TensorFormat format, tensor_format_of(path));
-  PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
-  Result<void> written = write_tensors(format, tensors, *sink);
+  Result<void> written = format == TensorFormat::npz ? write_npz_file(path, tensors)
+                                                     : write_file(format, path, tensors);
   if (!written && written.error().where != path) return in_file(std::move(written).error(), path);
   return written;
 }
