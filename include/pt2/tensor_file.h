@@ -1,4 +1,5 @@
-// Reads and writes files of tensors in the formats .npy, .npz and .safetensors.
+// Reads and writes files of tensors in the formats .npy, .npz and .safetensors, and reads state
+// dicts of torch.save.
 #ifndef PT2_TENSOR_FILE_H
 #define PT2_TENSOR_FILE_H
 
@@ -24,7 +25,9 @@ Result<TensorFormat> tensor_format_of(const std::string& path);
 
 // Read the tensors of a file. The format is recognised by the first bytes, not by the name. The
 // only tensor of a .npy has the name "". Elements stay in the mapped file if the format allows it.
-// Errors: those of read_npy, read_npz and read_safetensors; `io`.
+// A file of torch.save (zip) must hold a dict of tensors or one tensor; nothing in it is executed.
+// Errors: those of read_npy, read_npz, read_safetensors and read_torch_save; `unsupported` for
+// other values in a file of torch.save; `io`.
 Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits = {});
 Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {});
 

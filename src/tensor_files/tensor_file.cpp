@@ -7,6 +7,7 @@
 #include "pt2/format/archive.h"
 #include "pt2/format/npy.h"
 #include "pt2/format/safetensors.h"
+#include "tensor_files/state_dict.h"
 
 namespace pt2 {
 namespace {
@@ -17,7 +18,6 @@ bool is_safetensors(std::string_view text) {
   return text.size() >= kLengthBytes && (text.size() == kLengthBytes || text[kLengthBytes] == '{');
 }
 
-}  // namespace
 // Unlike write_npz, the writer copies no elements.
 Result<void> write_npz_file(const std::string& path, const NamedTensors& tensors) {
   PT2_TRY(const std::unique_ptr<TensorWriter> writer, TensorWriter::create(path));
@@ -30,6 +30,7 @@ Result<void> write_file(TensorFormat format, const std::string& path, const Name
   return write_tensors(format, tensors, *sink);
 }
 
+}  // namespace
 
 Result<TensorFormat> tensor_format_of(const std::string& path) {
   if (path.ends_with(".npy")) return TensorFormat::npy;
@@ -48,7 +49,10 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
     tensors.emplace_back("", std::move(tensor));
     return tensors;
   }
-  if (text.starts_with("PK")) return read_npz(record, limits);
+  if (text.starts_with("PK"))
+    return tensor_files::is_torch_save(record, limits)
+               ? tensor_files::read_state_dict(record, limits)
+               : read_npz(record, limits);
   if (!is_safetensors(text)) {
     const std::string_view what = recognise_foreign_file(record.bytes);
     return Error{ErrorCode::malformed,

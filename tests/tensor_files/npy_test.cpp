@@ -5,6 +5,7 @@
 #include <complex>
 #include <numeric>
 
+#include "pt2/format/pickle_write.h"
 #include "pt2/tensor_file.h"
 #include "temporary_folder.h"
 
@@ -189,6 +190,62 @@ TEST(TensorFile, RecognisesFormatsByTheirBytes) {
   EXPECT_EQ(read_tensors(make_record("")).error().message, "the file is empty");
   EXPECT_EQ(read_tensors(make_record("x,y\n1,2\n3,4\n")).error().message,
             "the file is none of .npy, .npz and .safetensors: it is text");
+}
+
+// Returns a file of torch.save that holds what `make` makes.
+template <class Make>
+Record torch_saved(const Make& make) {
+  PickleBuilder builder;
+  const PickleValue root = make(builder);
+  StringSink sink;
+  EXPECT_TRUE(write_torch_save(builder.finish(root), sink));
+  return make_record(sink.take());
+}
+
+TEST(TensorFile, ReadsStateDicts) {
+  const float numbers[] = {1, 2, 3, 4, 5, 6};
+  const Tensor matrix = Tensor::from<float>(Dtype::float32, {2, 3}, numbers);
+  const NamedTensors tensors =
+      read_tensors(torch_saved([&](PickleBuilder& builder) {
+        const PickleBuilder::Pair pairs[] = {
+            {builder.string("fc.weight"), builder.tensor({.tensor = matrix, .is_parameter = true})},
+            {builder.string("turned"), builder.tensor({.tensor = matrix.with_view({3}, {2}, 1)})}};
+        return builder.dict(PickleKind::ordered_dict, pairs);
+      })).value();
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_EQ(tensors[0].first, "fc.weight");
+  EXPECT_EQ(elements<float>(tensors[0].second),
+            (std::vector<float>(std::begin(numbers), std::end(numbers))));
+  EXPECT_EQ(elements<float>(tensors[1].second), (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(tensors[1].second.storage(), tensors[0].second.storage());
+  const NamedTensors one = read_tensors(torch_saved([&](PickleBuilder& builder) {
+                             return builder.tensor({.tensor = matrix});
+                           })).value();
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].first, "");
+}
+
+TEST(TensorFile, OtherFilesOfTorchSaveAreRefused) {
+  const auto refusal_of = [](const auto& make) {
+    return read_tensors(torch_saved([&](PickleBuilder& builder) {
+             const PickleBuilder::Pair pairs[] = {{builder.string("epoch"), make(builder)}};
+             return builder.dict(PickleKind::dict, pairs);
+           }))
+        .error();
+  };
+  EXPECT_EQ(refusal_of([](PickleBuilder& builder) { return builder.integer(3); }).text(),
+            "epoch: found integer, expected a tensor; torch.save a dict of nothing but tensors, "
+            "such as model.state_dict()");
+  const std::string module =
+      refusal_of([](PickleBuilder& builder) {
+        return builder.object("torch.nn.modules.linear.Linear", builder.integer(3));
+      }).text();
+  EXPECT_NE(module.find("Linear"), std::string::npos) << module;
+  EXPECT_TRUE(module.ends_with("such as model.state_dict()")) << module;
+  const Tensor huge = Tensor::of({7.f}).with_view({int64_t{1} << 40}, {0}, 0);
+  EXPECT_EQ(
+      refusal_of([&](PickleBuilder& builder) { return builder.tensor({.tensor = huge}); }).code,
+      ErrorCode::limit);
 }
 
 TEST(TensorFile, WritesTheFormatOfTheName) {

@@ -369,7 +369,8 @@ Action setup_weights(CommandLine& line) {
       .required();
   add_source(line, options->writing.source, false);
   line.add_option("TENSORS", options->tensors,
-                  "for set: the .safetensors, .npz or .npy file to take them from");
+                  "for set: the .safetensors or .npz file to take them from, or a\n"
+                  "state dict of torch.save (.pt)");
   line.add_flag("--partial", options->partial,
                 "for set: weights that TENSORS lacks stay as they are");
   line.add_option("--from", options->from, "for cast: weights of this dtype; float32 if not given")
