@@ -42,8 +42,8 @@ class Operators:
     def add(self, schema: str, kernel: Callable[..., Any]) -> None:
         """Adds the kernel of one operator. `schema` has the form that torch.library.define takes:
         'mylib::scale(Tensor x, float f) -> Tensor'. The kernel is called with the operator's
-        arguments in order; tensors are pt2.Tensor. It returns an object with __dlpack__, a tuple of
-        such objects, or None."""
+        arguments in order; tensors are pt2.Tensor. It returns its result, a tuple of several, or
+        None; a tensor is an object with __dlpack__."""
 
 class Session:
     """A sequence of calls that keeps the state that the program changes (buffers). Only one thread

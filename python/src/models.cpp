@@ -8,6 +8,7 @@
 
 #include "c/models.h"
 #include "calls.h"
+#include "ops/forms/owned_signature.h"
 #include "pt2/tools/run_trace.h"
 
 namespace pt2::python {
@@ -29,26 +30,38 @@ struct PyOperators {
   CustomOperators operators;
 };
 
+// Returns the results that a Python kernel gave, in the form that torch.library takes (torch/csrc/
+// autograd/python_variable.h, pushPyOutToStack): None for no results, one result as it is, several
+// as a tuple or list. A tuple may also hold the only result, unless this is a list itself.
+std::vector<Value> results_of(nb::handle given, std::span<const ops::ArgumentType> types) {
+  Flavour flavour = Flavour::own;
+  std::vector<Value> out;
+  if (types.empty() && given.is_none()) return out;
+  const bool is_tuple = PyTuple_Check(given.ptr()) != 0;
+  const bool is_sequence = is_tuple || PyList_Check(given.ptr()) != 0;
+  if (types.size() == 1 ? is_tuple && !types[0].list : is_sequence)
+    for (nb::handle item : given) out.push_back(to_value(item, flavour));
+  else
+    out.push_back(to_value(given, flavour));
+  return out;
+}
+
 // Returns a kernel that calls a Python function with the arguments and results of forward.
-CustomOperators::Kernel kernel_of(nb::callable function) {
+CustomOperators::Kernel kernel_of(const std::string& schema, nb::callable function) {
+  const ops::OwnedSignature signature{schema};  // add_kernel reports its faults
   // Kernels may be destroyed on any thread.
   std::shared_ptr<nb::callable> shared(new nb::callable(std::move(function)),
                                        [](nb::callable* held) {
                                          const nb::gil_scoped_acquire lock;
                                          delete held;
                                        });
-  return [shared](std::span<const Value> arguments) -> Result<std::vector<Value>> {
+  return [shared, types = signature.returns](
+             std::span<const Value> arguments) -> Result<std::vector<Value>> {
     const nb::gil_scoped_acquire lock;
     try {
       nb::list given;
       for (const Value& argument : arguments) given.append(to_python(argument, Flavour::own));
-      const nb::object result = (*shared)(*nb::tuple(given));
-      Flavour flavour = Flavour::own;
-      std::vector<Value> out;
-      if (result.is_none()) return out;
-      if (!PyTuple_Check(result.ptr())) return std::vector<Value>{to_value(result, flavour)};
-      for (nb::handle item : result) out.push_back(to_value(item, flavour));
-      return out;
+      return results_of((*shared)(*nb::tuple(given)), types);
     } catch (nb::python_error& error) {
       Raised::keep(error);
       return Error{ErrorCode::invalid, std::string("the kernel raised ") + error.what(), ""};
@@ -361,13 +374,13 @@ void add_operators(nb::module_& module) {
       .def(
           "add",
           [](PyOperators& self, const std::string& schema, nb::callable kernel) {
-            unwrap(self.operators.add_kernel(schema, kernel_of(std::move(kernel))));
+            unwrap(self.operators.add_kernel(schema, kernel_of(schema, std::move(kernel))));
           },
           nb::arg("schema"), nb::arg("kernel"),
           "Adds the kernel of one operator. `schema` has the form that torch.library.define takes: "
           "'mylib::scale(Tensor x, float f) -> Tensor'. The kernel is called with the operator's "
-          "arguments in order; tensors are pt2.Tensor. It returns an object with __dlpack__, a "
-          "tuple of such objects, or None.");
+          "arguments in order; tensors are pt2.Tensor. It returns its result, a tuple of several, "
+          "or None; a tensor is an object with __dlpack__.");
 }
 
 }  // namespace

@@ -419,7 +419,8 @@ def test_custom_operators(examples: pathlib.Path) -> None:
     operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()", add_into)
     model = pt2.load(examples / "custom.pt2", operators=operators)
     shapes = [[2 if isinstance(s, tuple) else s for s in place.shape or ()] for place in model.inputs]
-    model(*(np.ones(shape, np.float32) for shape in shapes))
+    ones = [np.ones(shape, np.float32) for shape in shapes]
+    expected = model(*(each.copy() for each in ones))
     with pytest.raises(pt2.ArgumentError):
         operators.add("mylib::scale(Tensor", lambda x: x)
 
@@ -434,6 +435,17 @@ def test_custom_operators(examples: pathlib.Path) -> None:
     with pytest.raises(pt2.InvalidError, match="nowhere") as caught:
         model(*(np.ones(shape, np.float32) for shape in shapes))
     assert type(caught.value.__cause__) is LookupError
+    # Kernels of torch.library may also return several results as a list, and a list as a tuple.
+    operators = pt2.Operators()
+    operators.add("mylib::scale(Tensor x, float factor=2.0) -> Tensor", lambda x, factor: (x.numpy() * np.float32(factor),))
+    operators.add(
+        "mylib::split_sign(Tensor x) -> (Tensor, Tensor)",
+        lambda x: [np.maximum(x.numpy(), 0), np.minimum(x.numpy(), 0)],
+    )
+    operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()", add_into)
+    model = pt2.load(examples / "custom.pt2", operators=operators)
+    assert np.array_equal(model(*(each.copy() for each in ones)), expected)
+
 
 
 def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
