@@ -77,6 +77,7 @@ Callable::Callable(Model model)
   for (const CallArgument& argument : convention.arguments) {
     arguments_.push_back({python_text(argument.name), PyTree(argument.spec, argument.name), first});
     first += arguments_.back().tree.leaf_count();
+    if (!argument.is_keyword) positional_count_ = arguments_.size();
   }
   for (const run::GraphOutput& output : convention.graph_outputs)
     if (output.is_callers()) is_result_.push_back(output.role == run::GraphOutput::Role::result);
@@ -96,6 +97,21 @@ bool Callable::has_constants(const Argument& argument) const {
   const std::span all(model_.shared()->convention.constants);
   return std::ranges::all_of(all.subspan(argument.first, argument.tree.leaf_count()),
                              [](const auto& constant) { return constant.has_value(); });
+}
+
+// Keyword arguments are in the order of the call that the program was exported with, which need not
+// be that of forward's parameters: by position, they could be taken for one another. PyTorch
+// refuses them, too (torch/export/_tree_utils.py, reorder_kwargs).
+void Callable::check_positional(size_t found) const {
+  if (found <= positional_count_) return;
+  std::string names;
+  for (size_t i = positional_count_; i < arguments_.size(); ++i)
+    names += (names.empty() ? "; the program takes '" : "', '") +
+             nb::cast<std::string>(arguments_[i].name);
+  raise({ErrorCode::argument,
+         "found " + std::to_string(found) + " arguments without a keyword, expected at most " +
+             std::to_string(positional_count_) + names + (names.empty() ? "" : "' by keyword"),
+         ""});
 }
 
 void Callable::check_keywords(const nb::dict& kwargs, size_t positional) const {
@@ -132,11 +148,7 @@ std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavo
   inputs.reserve(expected.size());
   const auto positional = static_cast<size_t>(PyTuple_Size(args.ptr()));
   Py_ssize_t named = kwargs.is_valid() ? PyDict_Size(kwargs.ptr()) : 0;
-  if (positional > arguments_.size())
-    raise({ErrorCode::argument,
-           "found " + std::to_string(positional) + " arguments, expected at most " +
-               std::to_string(arguments_.size()),
-           ""});
+  check_positional(positional);
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& argument = arguments_[i];
     if (i < positional) {

@@ -98,11 +98,14 @@ class Callable {
   };
   bool has_constants(const Argument& argument) const;
   void add_constants(const Argument& argument, std::vector<Value>& inputs) const;
+  // Raises if more arguments have no keyword than in the call that the program was exported with.
+  void check_positional(size_t found) const;
   // Raises if a keyword names no argument, or one of the `positional` first ones.
   void check_keywords(const nb::dict& kwargs, size_t positional) const;
 
   Model model_;
   std::vector<Argument> arguments_;
+  size_t positional_count_ = 0;  // the other arguments, which follow, are passed by keyword
   PyTree result_;
   std::vector<bool> is_result_;  // one for each output; false for gradients
   std::vector<nb::object> output_names_;

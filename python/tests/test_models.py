@@ -105,6 +105,8 @@ def test_errors_have_a_place(digits: pt2.Model) -> None:
         digits(**{"\ud800": 1})
     with pytest.raises(pt2.ArgumentError, match="^'image' is given twice"):
         digits(np.zeros((1, 1, 8, 8), np.float32), image=1)
+    with pytest.raises(pt2.ArgumentError, match="found 2 arguments without a keyword, expected at most 1$"):
+        digits(np.zeros((1, 1, 8, 8), np.float32), 1)
     with pytest.raises(pt2.ArgumentError, match="class object"):
         digits(object())
     with pytest.raises(pt2.FileError) as missing:
@@ -114,6 +116,15 @@ def test_errors_have_a_place(digits: pt2.Model) -> None:
         pt2.load(b"no zip")
     with pytest.raises(pt2.ArgumentError, match="max_nothing"):
         pt2.load(b"", limits={"max_nothing": 1})
+
+
+def test_keyword_arguments_have_no_position(corpus: pathlib.Path) -> None:
+    # forward(self, x, *, scale, shift=None, flag=True), exported with shift=…, scale=….
+    model = pt2.load(corpus / "kwargs_inputs.pt2")
+    x, scale, shift = np.ones((2, 3), np.float32), np.full(3, 2, np.float32), np.full(3, 5, np.float32)
+    assert np.array_equal(model(x, scale=scale, shift=shift), x * scale + shift)
+    with pytest.raises(pt2.ArgumentError, match="expected at most 1; the program takes 'shift', 'scale' by keyword"):
+        model(x, scale, shift)
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**70, np.uint64(2**63)])
@@ -424,17 +435,6 @@ def test_custom_operators(examples: pathlib.Path) -> None:
     with pytest.raises(pt2.ArgumentError):
         operators.add("mylib::scale(Tensor", lambda x: x)
 
-    def refuse(x: pt2.Tensor, factor: float) -> None:
-        raise LookupError("nowhere")
-
-    operators = pt2.Operators()
-    operators.add("mylib::scale(Tensor x, float factor=2.0) -> Tensor", refuse)
-    operators.add("mylib::split_sign(Tensor x) -> (Tensor, Tensor)", refuse)
-    operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()", add_into)
-    model = pt2.load(examples / "custom.pt2", operators=operators)
-    with pytest.raises(pt2.InvalidError, match="nowhere") as caught:
-        model(*(np.ones(shape, np.float32) for shape in shapes))
-    assert type(caught.value.__cause__) is LookupError
     # Kernels of torch.library may also return several results as a list, and a list as a tuple.
     operators = pt2.Operators()
     operators.add("mylib::scale(Tensor x, float factor=2.0) -> Tensor", lambda x, factor: (x.numpy() * np.float32(factor),))
@@ -446,6 +446,17 @@ def test_custom_operators(examples: pathlib.Path) -> None:
     model = pt2.load(examples / "custom.pt2", operators=operators)
     assert np.array_equal(model(*(each.copy() for each in ones)), expected)
 
+    def refuse(x: pt2.Tensor, factor: float) -> None:
+        raise LookupError("nowhere")
+
+    operators = pt2.Operators()
+    operators.add("mylib::scale(Tensor x, float factor=2.0) -> Tensor", refuse)
+    operators.add("mylib::split_sign(Tensor x) -> (Tensor, Tensor)", refuse)
+    operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()", add_into)
+    model = pt2.load(examples / "custom.pt2", operators=operators)
+    with pytest.raises(pt2.InvalidError, match="nowhere") as caught:
+        model(*(np.ones(shape, np.float32) for shape in shapes))
+    assert type(caught.value.__cause__) is LookupError
 
 
 def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
