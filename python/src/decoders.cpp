@@ -65,11 +65,21 @@ struct Wishes {
   nb::object on_token;
 };
 
+// True for False, also for that of NumPy or torch: a comparison with one of their numbers gives it.
+bool is_false(nb::handle answer) {
+  if (answer.is(nb::handle(Py_False))) return true;
+  const nb::object dtype = nb::getattr(answer, "dtype", nb::none());
+  if (!nb::cast<std::string>(nb::str(dtype)).ends_with("bool")) return false;
+  const int truth = PyObject_IsTrue(answer.ptr());
+  if (truth < 0) nb::raise_python_error();
+  return truth == 0;
+}
+
 // Calls the Python function; returns false if it returns False or raises.
 bool goes_on(std::exception_ptr& raised, auto&& call) {
   const nb::gil_scoped_acquire lock;
   try {
-    return !nb::object(call()).is(nb::handle(Py_False));
+    return !is_false(nb::object(call()));
   } catch (nb::python_error&) {
     raised = std::current_exception();
     return false;

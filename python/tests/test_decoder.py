@@ -6,6 +6,7 @@ import json
 import pathlib
 import types
 
+import numpy as np
 import pytest
 
 import pt2
@@ -52,6 +53,10 @@ def test_callbacks_end_and_raise(folder: pathlib.Path) -> None:
 
     assert decoder.generate(call["prompt"], stop_ids=[], on_token=note).reason == "callback"
     assert told == call["tokens"][:3]
+
+    # A comparison with a number of NumPy gives np.False_, which is not False.
+    last = np.int64(call["tokens"][2])
+    assert decoder.generate(call["prompt"], stop_ids=[], on_token=lambda token: token != last).reason == "callback"
 
     def refuse(token: int) -> None:
         raise LookupError(token)
