@@ -237,6 +237,11 @@ TEST(CustomOperators, KernelsAreHeldToTheirSignature) {
     const CustomOperators operators = answering(schema, std::move(results));
     const auto done = ops::call_custom(*operators.find(operators.targets()[0]), {});
     return done ? "" : done.error().message;
+  using Sure = Tensor (*)(const Tensor&, double) noexcept;
+  const Sure same = [](const Tensor& x, double) noexcept { return x; };
+  EXPECT_TRUE(operators.add("mylib::same(Tensor x, float y) -> Tensor", same));
+  EXPECT_TRUE(operators.add("mylib::same.out(Tensor x, float y) -> Tensor",
+                            [](const Tensor& x, double) noexcept { return x; }));
   };
   EXPECT_EQ(message("a::b() -> Tensor", {x}), "");
   EXPECT_EQ(message("a::b() -> Tensor", {}),

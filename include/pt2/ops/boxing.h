@@ -236,8 +236,12 @@ struct FunctionTypes<R (*)(A...)> {
   using Return = typename Unwrapped<R>::type;
   using Arguments = Pack<A...>;
 };
+template <class R, class... A>
+struct FunctionTypes<R (*)(A...) noexcept> : FunctionTypes<R (*)(A...)> {};
 template <class R, class C, class... A>
 struct FunctionTypes<R (C::*)(A...) const> : FunctionTypes<R (*)(A...)> {};
+template <class R, class C, class... A>
+struct FunctionTypes<R (C::*)(A...) const noexcept> : FunctionTypes<R (*)(A...)> {};
 
 // The argument and result types of a C++ function, to compare with a signature.
 struct FunctionShape {
