@@ -117,4 +117,27 @@ const std::string* called_operator(const Node& node) {
   return name == nullptr ? nullptr : &name->target;
 }
 
+std::optional<size_t> called_object(const Node& node) {
+  const HigherOrderRow* row = find_higher_order_operator(node.target);
+  size_t object = 0;
+  if (const std::string* callee = called_operator(node)) {
+    object = row->first_operand;
+    row = find_higher_order_operator(*callee);
+  }
+  const bool is_method =
+      row != nullptr && row->name == "call_torchbind" && object + 1 < node.inputs.size();
+  return is_method ? std::optional(object) : std::nullopt;
+}
+
+std::optional<std::string> called_method(const Graph& graph, const Node& node) {
+  const std::optional<size_t> position = called_object(node);
+  if (!position) return std::nullopt;
+  const auto* object = node.inputs[*position].arg.get_if<ValueId>();
+  const auto* method = node.inputs[*position + 1].arg.get_if<std::string>();
+  const auto* type =
+      object == nullptr ? nullptr : std::get_if<CustomObjectType>(&graph.value(*object).meta);
+  if (type == nullptr || method == nullptr) return std::nullopt;
+  return type->class_fqn + "." + *method;
+}
+
 }  // namespace pt2

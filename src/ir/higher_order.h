@@ -55,6 +55,12 @@ bool may_have_sizes_of(const TensorMeta& part, const TensorMeta& whole,
 // Returns the operator that a higher-order operator names among its arguments; null if it names
 // none.
 const std::string* called_operator(const Node& node);
+// For nodes that call a method of a script object: call_torchbind(object, name, *arguments) and
+// with_effects(token, call_torchbind, object, name, *arguments). Nothing for others.
+// called_object: the position of the object among the node's inputs; the name follows.
+// called_method: "__torch__.torch.classes.mine.Table.get"; nothing if the graph has no class.
+std::optional<size_t> called_object(const Node& node);
+std::optional<std::string> called_method(const Graph& graph, const Node& node);
 
 }  // namespace pt2
 

@@ -66,7 +66,10 @@ class Binder {
     BoundNode out;
     out.node = &node;
     out.higher_order = find_higher_order(node.target);
-    const std::string* target = out.higher_order ? called_operator(node) : &node.target;
+    const std::optional<std::string> method = called_method(graph, node);
+    const std::string* target = method             ? &*method
+                                : out.higher_order ? called_operator(node)
+                                                   : &node.target;
     if (target != nullptr && !calls_print(node)) {
       out.op = ops::find_operator(operators_, *target);
       if (!out.op) {

@@ -20,7 +20,10 @@ void collect(const Graph& graph, int depth,
     const Node& node = graph.node(id);
     const OperatorCall call{node_name(graph, node), source_line(node), module_path(node)};
     calls[node.target].push_back(call);
-    if (const std::string* callee = called_operator(node)) calls[*callee].push_back(call);
+    if (const auto method = called_method(graph, node))
+      calls[*method].push_back(call);
+    else if (const std::string* callee = called_operator(node))
+      calls[*callee].push_back(call);
   }
   for (const Graph& subgraph : graph.subgraphs()) collect(subgraph, depth + 1, calls);
 }

@@ -117,6 +117,42 @@ TEST(CustomOperators, WriteToTheirArguments) {
   EXPECT_EQ(elements((*outputs)[0]), std::vector<float>{2});
 }
 
+// PyTorch 2.15 writes call_torchbind, and with_effects around it after run_decompositions().
+TEST(CustomOperators, AreMethodsOfObjects) {
+  const std::string type = "__torch__.torch.classes.mine.Scaler";
+  const std::string torchbind = "torch.ops.higher_order.call_torchbind";
+  GraphMaker maker;
+  const ValueId object = *maker.graph.add_value(
+      {.name = "scaler", .meta = CustomObjectType{"scaler", type}, .definition = {}});
+  maker.graph.add_input(Argument(object));
+  const ValueId x = maker.input("x");
+  const Argument name{std::string("apply")};
+  const ValueId y = maker.call(
+      torchbind, {named("", object), named("", name), named("", x), named("", int64_t{4})});
+  const std::vector<ValueId> z = maker.calls("torch.ops.higher_order.with_effects",
+                                             {named("", None{}), named("", OperatorName{torchbind}),
+                                              named("", object), named("", name), named("", y)},
+                                             2);
+  maker.graph.set_outputs({Argument(y), Argument(z[1])});
+  const auto missing = bind_graph(maker.graph);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("\n  " + type + ".apply (%v0"), std::string::npos)
+      << missing.error().message;
+
+  CustomOperators operators;
+  ASSERT_TRUE(operators.add("apply(" + type + " self, Tensor x, int n=1) -> Tensor",
+                            [](const Object& self, const Tensor& given, int64_t n) {
+                              return scale(given,
+                                           *self->state.get_if<double>() + static_cast<double>(n));
+                            }));
+  const Object scaler = std::make_shared<const ScriptObject>(ScriptObject{type, Value(2.0)});
+  const auto outputs =
+      execute_with(operators, maker.graph, {Value(scaler), Value(floats({2}, {1, 2}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{6, 12}));
+  EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{18, 36}));
+}
+
 TEST(CustomOperators, GoBeforeTheBuildsOwn) {
   CustomOperators operators;
   ASSERT_TRUE(operators.add("aten::relu(Tensor self) -> Tensor",
@@ -201,6 +237,11 @@ TEST(CustomOperators, HaveFunctions) {
   EXPECT_EQ(refused.error().code, ErrorCode::argument);
   EXPECT_TRUE(operators.empty());
   EXPECT_TRUE(operators.add(kScale, Function(scale)));
+  using Sure = Tensor (*)(const Tensor&, double) noexcept;
+  const Sure same = [](const Tensor& x, double) noexcept { return x; };
+  EXPECT_TRUE(operators.add("mylib::same(Tensor x, float y) -> Tensor", same));
+  EXPECT_TRUE(operators.add("mylib::same.out(Tensor x, float y) -> Tensor",
+                            [](const Tensor& x, double) noexcept { return x; }));
 }
 
 TEST(CustomOperators, AreRegisteredOnce) {
@@ -237,11 +278,6 @@ TEST(CustomOperators, KernelsAreHeldToTheirSignature) {
     const CustomOperators operators = answering(schema, std::move(results));
     const auto done = ops::call_custom(*operators.find(operators.targets()[0]), {});
     return done ? "" : done.error().message;
-  using Sure = Tensor (*)(const Tensor&, double) noexcept;
-  const Sure same = [](const Tensor& x, double) noexcept { return x; };
-  EXPECT_TRUE(operators.add("mylib::same(Tensor x, float y) -> Tensor", same));
-  EXPECT_TRUE(operators.add("mylib::same.out(Tensor x, float y) -> Tensor",
-                            [](const Tensor& x, double) noexcept { return x; }));
   };
   EXPECT_EQ(message("a::b() -> Tensor", {x}), "");
   EXPECT_EQ(message("a::b() -> Tensor", {}),

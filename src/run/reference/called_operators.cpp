@@ -1,5 +1,5 @@
 // Higher-order operators that call another operator, named by an argument:
-// torch/_higher_order_ops/{effects,auto_functionalize,out_dtype}.py.
+// torch/_higher_order_ops/{effects,auto_functionalize,out_dtype,torchbind}.py.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -16,10 +16,13 @@ namespace {
 // The gathered arguments of a call: by name, or by position where the name is empty.
 using CallArguments = std::vector<std::pair<std::string, Value>>;
 
+// The name of a method is part of its target and no argument of its kernel.
 CallArguments arguments_from(const BoundNode& node, std::vector<Value> arguments, size_t first) {
+  const std::optional<size_t> object = called_object(*node.node);
   CallArguments out;
   for (size_t i = first; i < arguments.size(); ++i)
-    out.emplace_back(node.node->inputs[i].name, std::move(arguments[i]));
+    if (!object || i != *object + 1)
+      out.emplace_back(node.node->inputs[i].name, std::move(arguments[i]));
   return out;
 }
 
@@ -161,6 +164,13 @@ Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& nod
           call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 2), {}));
   results.insert(results.begin(), Value());
   return results;
+}
+
+// call_torchbind(object, name of a method, *arguments): calls the kernel registered for the method.
+Result<std::vector<Value>> call_torchbind(Executor& executor, const BoundNode& node,
+                                          std::vector<Value> arguments) {
+  PT2_TRY_VOID(check_callee(node));
+  return call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 0), {});
 }
 
 // auto_functionalized(operator, **arguments): returns the results, then the written arguments.

@@ -54,6 +54,7 @@ Result<std::vector<Value>> with_effects(Executor&, const BoundNode&, std::vector
 Result<std::vector<Value>> auto_functionalized(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> auto_functionalized_v2(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> out_dtype(Executor&, const BoundNode&, std::vector<Value>);
+Result<std::vector<Value>> call_torchbind(Executor&, const BoundNode&, std::vector<Value>);
 
 // autocast.cpp
 Result<std::vector<Value>> wrap_with_autocast(Executor&, const BoundNode&, std::vector<Value>);
