@@ -1,5 +1,5 @@
-// Special functions compared with values that mpmath computes at 40 digits, and nextafter compared
-// with the C library's.
+// Special functions compared with values that mpmath computes at 40 digits, nextafter compared with
+// the C library's, and evenly spaced numbers compared with those of torch 2.15.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -251,6 +251,35 @@ TEST(Extremes, OfZerosHaveTheSignOfTheFirstAndOfBfloat16OfTheSecond) {
       EXPECT_EQ(std::signbit(wide.as<double>()[1]), first) << dtype_name(dtype);
     }
   }
+}
+
+TEST(EvenlySpacedNumbers, ArePyTorchsToTheLastBit) {
+  const auto element = [](const Result<Tensor>& numbers, int64_t index) {
+    Tensor wide = Tensor::zeros(Dtype::float64, numbers.value().sizes());
+    copy_elements(wide, *numbers);
+    return wide.data<double>()[index];
+  };
+  const auto between = [&](double start, double end, int64_t steps, Dtype dtype, int64_t index) {
+    return element(apply(aten<"linspace.default">, {start, end, steps, dtype}), index);
+  };
+  const auto from = [&](double start, double end, double step, Dtype dtype, int64_t index) {
+    return element(apply(aten<"arange.start_step">, {start, end, step, dtype}), index);
+  };
+  // Programs that truncate it to an index read element 0.
+  EXPECT_EQ(between(0, 2, 15, Dtype::float32, 7), 0x1.fffffep-1);
+  EXPECT_EQ(between(-1, 1, 224, Dtype::float32, 111), -0x1.25e15p-8);
+  EXPECT_EQ(between(-1, 1, 224, Dtype::float64, 111), -0x1.25e2270809302p-8);
+  EXPECT_EQ(between(3, -7.3, 50, Dtype::float32, 14), 0x1.d41d5p-5);
+  EXPECT_EQ(between(0.1, 0.7, 17, Dtype::float16, 8), 0x1.99cp-2);
+  EXPECT_EQ(between(3, -7.3, 50, Dtype::bfloat16, 14), 0x1.b6p-5);
+  EXPECT_EQ(from(-1.2, 1.2, 0.05, Dtype::float32, 23), -0x1.99999cp-5);
+  EXPECT_EQ(from(-1.2, 1.2, 0.05, Dtype::float32, 24), 0x1p-53);
+  EXPECT_EQ(from(-1.2, 1.2, 0.05, Dtype::float32, 25), 0x1.99999ap-5);
+  // Vision models look for the positions of patches among these.
+  EXPECT_EQ(from(1 / 27.0, 1, 1 / 27.0, Dtype::float32, 9), 0x1.7b426p-2);
+  EXPECT_EQ(from(0, 1, 0.01, Dtype::float16, 29), 0x1.29p-2);
+  EXPECT_EQ(from(0, 1, 0.01, Dtype::bfloat16, 29), 0x1.2ap-2);
+  EXPECT_EQ(from(0, 1, 0.01, Dtype::float64, 29), 0x1.28f5c28f5c29p-2);
 }
 
 }  // namespace

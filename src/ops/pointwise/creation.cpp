@@ -198,6 +198,32 @@ Result<Meta> arange_meta(const Scalar& start, const Scalar& end, const Scalar& s
   if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
   return new_meta({length}, dtype.value_or(integral ? Dtype::int64 : Dtype::float32), layout);
 }
+// Returns from + count * step. Programs compare such numbers or truncate them to indices, so each
+// bit matters: PyTorch's compiler fuses product and sum of real numbers.
+template <class C>
+C after_steps(C from, C step, int64_t count) {
+  if constexpr (std::is_same_v<C, Complex>)
+    return from + step * static_cast<double>(count);
+  else
+    return std::fma(step, static_cast<C>(count), from);
+}
+// PyTorch rounds the first number of each vector of 32 bytes and counts the others from it. It
+// counts the numbers behind the last pair of vectors from the start
+// (ATen/native/cpu/RangeFactoriesKernel.cpp arange_kernel).
+template <class C>
+void fill_steps(Tensor& out, C start, C step) {
+  const int64_t lanes = 32 / dtype_size(out.dtype());
+  const int64_t in_vectors = out.numel() / (2 * lanes) * (2 * lanes);
+  // The numbers are asked for in order.
+  fill_sequence<C>(out, [=, dtype = out.dtype(), first = C()](int64_t i) mutable {
+    const int64_t lane = i < in_vectors ? i & (lanes - 1) : 0;
+    if (lane != 0) return after_steps(first, step, lane);
+    first = after_steps(start, step, i);
+    const C number = first;
+    round_elements<C>(dtype, 1, &first);
+    return number;
+  });
+}
 void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step, OptionalDtype,
             const OptionalLayout&, const OptionalDevice&, PinMemory) {
   if (dtype_category(out.dtype()) <= DtypeCategory::integer) {
@@ -208,9 +234,11 @@ void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step,
       return static_cast<int64_t>(first + static_cast<uint64_t>(i) * by);
     });
   }
-  const double first = start.to_double();
-  const double by = step.to_double();
-  fill_sequence<double>(out, [=](int64_t i) { return first + static_cast<double>(i) * by; });
+  const double first = start.to_double(), by = step.to_double();
+  if (is_half(out.dtype()))
+    fill_steps(out, static_cast<float>(first), static_cast<float>(by));
+  else
+    fill_steps(out, first, by);
 }
 Result<Meta> arange_start_meta(const Scalar& start, const Scalar& end, OptionalDtype dtype,
                                const OptionalLayout& layout, const OptionalDevice& device,
@@ -248,21 +276,25 @@ Result<Meta> linspace_meta(const Scalar& start, const Scalar& end, int64_t steps
 // (ATen/native/cpu/RangeFactoriesKernel.cpp linspace_kernel).
 template <class C>
 void fill_linspace(Tensor& out, C start, C end, int64_t steps) {
-  const C step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : C(0);
+  const C step = steps > 1 ? (end - start) / static_cast<C>(static_cast<double>(steps - 1)) : C(0);
   fill_sequence<C>(out, [=](int64_t i) {
-    return i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
-                                       : end - step * static_cast<double>(steps - i - 1);
+    return i < steps / 2 || steps == 1 ? after_steps(start, step, i)
+                                       : after_steps(end, -step, steps - i - 1);
   });
 }
 void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, OptionalDtype,
               const OptionalLayout&, const OptionalDevice&, PinMemory) {
-  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+  const Dtype dtype = out.dtype();
+  if (dtype_category(dtype) == DtypeCategory::complex)
     return fill_linspace<Complex>(out, start.to_complex(), end.to_complex(), steps);
   // Integer ends are truncated and wrap around: -5 is 251 for uint8.
   double ends[] = {start.to_double(), end.to_double()};
-  if (dtype_category(out.dtype()) < DtypeCategory::floating)
-    round_elements<double>(out.dtype(), 2, ends);
-  fill_linspace<double>(out, ends[0], ends[1], steps);
+  round_elements<double>(dtype, 2, ends);
+  // PyTorch computes in the precision of the result, halves in float.
+  if (dtype == Dtype::float32 || is_half(dtype))
+    fill_linspace(out, static_cast<float>(ends[0]), static_cast<float>(ends[1]), steps);
+  else
+    fill_linspace(out, ends[0], ends[1], steps);
 }
 
 // --- Matrices
