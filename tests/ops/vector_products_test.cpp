@@ -1,5 +1,5 @@
 // Matrix-vector products with any strides, compared with plain loops; products with packed weights;
-// products of several operands in a given order.
+// products of several operands in a given order; gradients of attention.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -281,6 +281,35 @@ TEST(Einsum, MultipliesInTheOrderOfItsPath) {
   for (const Sizes& path : {Sizes{}, Sizes{0, 1}, Sizes{0, 3, 0, 1}, Sizes{1, 1, 0, 1},
                             Sizes{-1, 0, 0, 1}, Sizes{0, 1, 0, 2}})
     EXPECT_FALSE(product(path));
+}
+
+// The answers are those of torch 2.15.
+TEST(AttentionGradients, AddUpForQueryHeadsThatShareAKey) {
+  const Tensor query = Tensor::of<float>({1, 2, 2, 2}, {1, 2, 0, -1, 0.5, 1, 2, 0}),
+               key = Tensor::of<float>({1, 1, 3, 2}, {1, 0, -1, 2, 0.5, 0.5}),
+               value = Tensor::of<float>({1, 1, 3, 2}, {1, 2, 3, -1, 0, 1}),
+               grad = Tensor::of<float>({1, 2, 2, 2}, {1, 0, 2, 1, -1, 1, 0.5, 2});
+  const auto forward = apply_all(aten<"_scaled_dot_product_flash_attention_for_cpu.default">,
+                                 {query, key, value, 0.0, true});
+  ASSERT_TRUE(forward) << forward.error().message;
+  const auto gradients = [&](const Tensor& keys) {
+    return apply_all(aten<"_scaled_dot_product_flash_attention_for_cpu_backward.default">,
+                     {grad, query, keys, value, (*forward)[0], (*forward)[1], 0.0, true});
+  };
+  const auto all = gradients(key);
+  ASSERT_TRUE(all) << all.error().message;
+  const std::vector<double> expected[] = {
+      {0, 0, -0.2224878, 0.2224877, 0, 0, 0.3725942, -0.3725942},
+      {0.3725941, 0.1112439, -0.3725943, -0.1112438, 0, 0},
+      {2.0809557, 3.6928153, 0.4190443, 0.3071848, 0, 0}};
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    const auto found = elements_of<double>(*(*all)[i].get_if<Tensor>());
+    ASSERT_EQ(found.size(), expected[i].size());
+    for (size_t at = 0; at < found.size(); ++at) EXPECT_NEAR(found[at], expected[i][at], 1e-5);
+  }
+  EXPECT_EQ((*all)[1].get_if<Tensor>()->strides(), (Sizes{6, 2, 2, 1}));
+  // Two heads cannot share three.
+  EXPECT_FALSE(gradients(Tensor::zeros(Dtype::float32, {1, 3, 3, 2})));
 }
 
 }  // namespace

@@ -29,8 +29,13 @@ Result<void> check_operands(const Tensor& grad_out, const Tensor& query, const T
   }
   const int64_t batch = query.size(0);
   const int64_t heads = query.size(1);
-  PT2_TRY_VOID(check_sizes(key, {batch, heads, key.size(2), query.size(3)}, "key"));
-  PT2_TRY_VOID(check_sizes(value, {batch, heads, key.size(2), value.size(3)}, "value"));
+  const int64_t key_heads = key.size(1);
+  if (key_heads != heads && (key_heads < 1 || heads % key_heads != 0))
+    return operator_error("query: found " + std::to_string(heads) +
+                          " heads, expected a multiple of the " + std::to_string(key_heads) +
+                          " of key and value");
+  PT2_TRY_VOID(check_sizes(key, {batch, key_heads, key.size(2), query.size(3)}, "key"));
+  PT2_TRY_VOID(check_sizes(value, {batch, key_heads, key.size(2), value.size(3)}, "value"));
   PT2_TRY_VOID(check_sizes(out, {batch, heads, query.size(2), value.size(3)}, "out"));
   PT2_TRY_VOID(check_sizes(grad_out, out.sizes(), "grad_out"));
   Result<void> checked = check_sizes(logsumexp, {batch, heads, query.size(2)}, "logsumexp");
@@ -66,6 +71,20 @@ Result<Tensor> masked_scores(const Forward& forward, bool is_causal, const Optio
   return apply(aten<"masked_fill.Scalar">, {scores, hidden, -HUGE_VAL});
 }
 
+// Several query heads may share a head of key and value: repeats it for each of them, and adds up
+// their gradients.
+Result<Tensor> repeat_heads(const Tensor& tensor, int64_t heads) {
+  if (tensor.size(1) == heads) return tensor;
+  return apply(aten<"repeat_interleave.self_int">, {tensor, heads / tensor.size(1), int64_t{1}});
+}
+Result<Tensor> add_shared_heads(const Tensor& gradient, int64_t heads) {
+  if (gradient.size(1) == heads) return gradient;
+  PT2_TRY(const Tensor groups,
+          apply(aten<"unflatten.int">,
+                {gradient, int64_t{1}, box(Sizes{heads, gradient.size(1) / heads})}));
+  return apply(aten<"sum.dim_IntList">, {groups, Value::List{int64_t{2}}});
+}
+
 // A tensor [B, H, L, E] stored in the order [B, L, H, E], as the fused kernel leaves it.
 Result<Tensor> as_heads(const Tensor& gradient, Dtype dtype) {
   PT2_TRY(const Tensor turned, transpose(gradient, 1, 2));
@@ -74,9 +93,10 @@ Result<Tensor> as_heads(const Tensor& gradient, Dtype dtype) {
 
 using AttentionGradients = std::tuple<Tensor, Tensor, Tensor>;
 
-Result<AttentionGradients> gradients_of(const Forward& forward, Dtype dtype) {
+Result<AttentionGradients> gradients_of(const Forward& forward, int64_t key_heads, Dtype dtype) {
   PT2_TRY(const Tensor weights_turned, transpose(forward.weights, 2, 3));
-  PT2_TRY(const Tensor grad_value, matmul(weights_turned, forward.gradient));
+  PT2_TRY(const Tensor value_gradients, matmul(weights_turned, forward.gradient));
+  PT2_TRY(const Tensor grad_value, add_shared_heads(value_gradients, key_heads));
   PT2_TRY(const Tensor value_turned, transpose(forward.value, 2, 3));
   PT2_TRY(const Tensor grad_weights, matmul(forward.gradient, value_turned));
   PT2_TRY(const Tensor products, apply(aten<"mul.Tensor">, {forward.gradient, forward.output}));
@@ -87,7 +107,8 @@ Result<AttentionGradients> gradients_of(const Forward& forward, Dtype dtype) {
   PT2_TRY(const Tensor grad_scores, apply(aten<"mul.Scalar">, {weighted, forward.scale}));
   PT2_TRY(const Tensor grad_query, matmul(grad_scores, forward.key));
   PT2_TRY(const Tensor scores_turned, transpose(grad_scores, 2, 3));
-  PT2_TRY(const Tensor grad_key, matmul(scores_turned, forward.query));
+  PT2_TRY(const Tensor key_gradients, matmul(scores_turned, forward.query));
+  PT2_TRY(const Tensor grad_key, add_shared_heads(key_gradients, key_heads));
   PT2_TRY(Tensor q, as_heads(grad_query, dtype));
   PT2_TRY(Tensor k, as_heads(grad_key, dtype));
   PT2_TRY(Tensor v, as_heads(grad_value, dtype));
@@ -104,9 +125,11 @@ Result<AttentionGradients> flash_backward(const Tensor& grad_out, const Tensor& 
     return operator_error("dropout_p: found " + std::to_string(dropout_p) + ", expected 0");
   const Dtype wide = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   auto widened = [&](const Tensor& tensor) { return to_dense(tensor, tensor.dtype(), wide); };
+  PT2_TRY(Tensor keys, repeat_heads(widened(key), query.size(1)));
+  PT2_TRY(Tensor values, repeat_heads(widened(value), query.size(1)));
   Forward forward{.query = widened(query),
-                  .key = widened(key),
-                  .value = widened(value),
+                  .key = std::move(keys),
+                  .value = std::move(values),
                   .output = widened(out),
                   .gradient = widened(grad_out),
                   .weights = {},
@@ -115,7 +138,7 @@ Result<AttentionGradients> flash_backward(const Tensor& grad_out, const Tensor& 
   PT2_TRY(const Tensor totals, unsqueeze(widened(logsumexp), -1));
   PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {scores, totals}));
   PT2_TRY(forward.weights, apply(aten<"exp.default">, {shifted}));
-  return gradients_of(forward, query.dtype());
+  return gradients_of(forward, key.size(1), query.dtype());
 }
 
 // clang-format off
