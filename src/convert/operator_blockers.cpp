@@ -49,34 +49,45 @@ bool belongs_to_vmap(std::string_view target) {
   return step == VmapStep::add || step == VmapStep::remove || step == VmapStep::end;
 }
 
-// Operators like topk return named tuples, whose class 2.3 to 2.14 cannot name.
-bool knows_return_types(const Release& release) {
-  return release.number <= 202 || release.number >= 215;
-}
+// A class in the structure of inputs or results that the releases `from` to `to` cannot name.
+struct TreeClassRow {
+  std::string_view written;
+  std::string_view text;
+  int from;
+  int to;
+};
+constexpr TreeClassRow kTreeClasses[] = {
+    // Operators like topk return such named tuples.
+    {"\"torch.return_types.", "a class of torch.return_types", 203, 214},
+    {"\"collections.defaultdict\"", "collections.defaultdict", 201, 201},
+    {"\"collections.deque\"", "collections.deque", 201, 201},
+};
 
 // A reader reads the structure of every call, also of modules whose signatures were preserved.
 void check_tree_classes(const Program& program, const Release& release, const AddBlocker& add) {
-  if (knows_return_types(release)) return;
-  for (size_t i = 0; i < program.module_call_graph.size(); ++i) {
-    const auto& signature = program.module_call_graph[i].signature;
-    if (!signature) continue;
-    for (const std::string* spec : {&signature->in_spec, &signature->out_spec})
-      if (spec->find("\"torch.return_types.") != std::string::npos)
-        add({.kind = BlockerKind::tree_class,
-             .text = "a class of torch.return_types",
-             .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
-             .first = &newest_release()});
+  for (const TreeClassRow& row : kTreeClasses) {
+    if (release.number < row.from || release.number > row.to) continue;
+    for (size_t i = 0; i < program.module_call_graph.size(); ++i) {
+      const auto& signature = program.module_call_graph[i].signature;
+      if (!signature) continue;
+      for (const std::string* spec : {&signature->in_spec, &signature->out_spec})
+        if (spec->find(row.written) != std::string::npos)
+          add({.kind = BlockerKind::tree_class,
+               .text = std::string(row.text),
+               .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
+               .first = release_from(row.to + 1)});
+    }
   }
 }
 
-// Up to 2.6 the reader looks up every input by name, but symbolic numbers have no name there; in
-// 2.1 constants have none either.
+// Up to 2.6 the reader looks up every input by name, but symbolic numbers have no name there; up to
+// 2.2 constants have none either.
 void check_inputs(const PlacedGraph& placed, const Release& release,
                   const std::function<void(Blocker)>& add) {
   constexpr int kFirstWithSymbols = 207;
   if (release.number >= kFirstWithSymbols) return;
   const Graph& graph = *placed.graph;
-  constexpr int kFirstWithConstants = 202;
+  constexpr int kFirstWithConstants = 203;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const auto* id = graph.inputs()[i].get_if<ValueId>();
     if (id == nullptr && release.number < kFirstWithConstants)
@@ -102,6 +113,48 @@ void check_outputs(const Program& program, const Release& release,
          .text = std::string(constant->text),
          .where = fmt::format(".graph_module.graph.outputs[{}]", i),
          .first = release_from(constant->first)});
+  }
+}
+
+// 2.2 compares the names of the tensors among the results with as many results from the first on
+// (torch/_export/verifier.py, _verify_exported_program_signature).
+void check_order_of_outputs(const Program& program, const Release& release, const AddBlocker& add) {
+  constexpr int kCompared = 202, kFirstWithNumbers = 203;
+  if (release.number != kCompared) return;
+  bool has_number = false;
+  for (size_t i = 0; i < program.signature.output_specs.size(); ++i) {
+    const OutputSpec& spec = program.signature.output_specs[i];
+    if (spec.kind != OutputKind::user_output) continue;
+    if (spec.arg.kind != ArgumentSpec::Kind::tensor) {
+      has_number = true;
+    } else if (has_number) {
+      return add({.kind = BlockerKind::output,
+                  .text = "a tensor behind a number",
+                  .where = fmt::format(".graph_module.graph.outputs[{}]", i),
+                  .first = release_from(kFirstWithNumbers)});
+    }
+  }
+}
+
+// Up to 2.2 the reader takes only tensors from an operator with several results.
+void check_results(const PlacedGraph& placed, const Release& release, const AddBlocker& add) {
+  constexpr int kFirstWithNumbers = 203;
+  if (release.number >= kFirstWithNumbers) return;
+  const Graph& graph = *placed.graph;
+  size_t position = 0;
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const bool has_number = std::ranges::any_of(node.outputs, [&](const Argument& output) {
+      const auto* value = output.get_if<ValueId>();
+      return value != nullptr && graph.value(*value).tensor() == nullptr;
+    });
+    if (has_number && node.outputs.size() > 1)
+      add({.kind = BlockerKind::output,
+           .text = "a number beside other results",
+           .where = placed.node_place(position),
+           .node = describe_node(graph, node),
+           .first = release_from(kFirstWithNumbers)});
+    ++position;
   }
 }
 
@@ -220,11 +273,13 @@ std::optional<ConstantResult> constant_result(const Argument& output) {
 void check_operators(const Program& program, const Release& release, const AddBlocker& add) {
   check_tree_classes(program, release, add);
   check_outputs(program, release, add);
+  check_order_of_outputs(program, release, add);
   check_module_calls(program, release, add);
   check_result_kinds(program, release, add);
   check_sizes(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
     check_inputs(placed, release, add);
+    check_results(placed, release, add);
     size_t position = 0;
     for (NodeId id : placed.graph->nodes()) {
       const Node& node = placed.graph->node(id);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/mapped_file.h"
+#include "convert/edited.h"
 #include "corpus_operators.h"
 #include "package/corpus.h"
 #include "pt2/conversion.h"
@@ -18,18 +19,15 @@
 namespace pt2 {
 namespace {
 
+using test::blockers;
+using test::corpus_file;
+using test::edited;
+using test::saved;
+
 constexpr std::string_view kWithOtherNodes[] = {
     "complex_scalars",     "constant_results", "cpu_attention", "empty_regions",
     "functional_form",     "guards",           "jvp",           "map_operands",
     "metadata_assertions", "scan_operands",    "vmap"};
-
-Package saved(const PackageContents& contents) {
-  StringSink sink;
-  const Result<void> done = save_package(contents, sink, "model");
-  EXPECT_TRUE(done) << done.error().text();
-  auto owner = std::make_shared<const std::string>(sink.take());
-  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "converted.pt2").value();
-}
 
 class ConvertedRun : public testing::Test {
  protected:
@@ -72,22 +70,6 @@ TEST_F(ConvertedRun, GivesTheRecordedResults) {
   for (const std::string_view name : kWithOtherNodes) EXPECT_GT(runs[name], 0) << name;
 }
 
-Package corpus_file(const std::string& file) {
-  return Package::open(std::string(PT2_TEST_DATA) + "/corpus/" + file + ".pt2").value();
-}
-
-// Returns the blockers of the conversion, one per line.
-std::string blockers(const Package& package, std::string_view target) {
-  const Conversion conversion =
-      convert(package, {.target = conversion_target(target).value()}).value();
-  std::string lines;
-  for (const Blocker& blocker : conversion.blockers) lines += blocker.line() + "\n";
-  return lines;
-}
-std::string blockers(const std::string& file, std::string_view target) {
-  return blockers(corpus_file(file), target);
-}
-
 TEST(Convert, NamesSymbolicInputsBefore2_7) {
   EXPECT_EQ(
       blockers("2.8.0/symint_io", "2.6"),
@@ -104,22 +86,6 @@ TEST(Convert, NamesSmallSizesBefore2_4) {
             "2.4 or later\n");
   EXPECT_EQ(blockers("2.15.0/dynamic_batch", "2.4"), "");
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
-}
-
-// Returns the package with its program changed by `edit`.
-template <class Edit>
-Package edited(const Package& package, Edit&& edit) {
-  Program program = **package.program();
-  edit(program);
-  PackageContents contents = package_contents(package).value();
-  contents.programs[0].json = program_json(program);
-  return saved(contents);
-}
-
-// As above, of a corpus file.
-template <class Edit>
-Package edited(const std::string& file, Edit&& edit) {
-  return edited(corpus_file(file), std::forward<Edit>(edit));
 }
 
 NodeId find_node(const Graph& graph, std::string_view target) {
@@ -412,12 +378,6 @@ TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
             "'' with a signature, 'shared', 'inner' with a signature, 'inner.fc1', "
             "'inner.fc2', ");
   EXPECT_EQ(calls("2.1"), "'' with a signature, 'shared', 'inner', 'inner.fc1', 'inner.fc2', ");
-}
-
-TEST(Convert, NamesConstantsThatTheReaderOf2_1DoesNotTake) {
-  EXPECT_NE(blockers("2.15.0/constant_inputs", "2.1").find(": a constant;"), std::string::npos);
-  EXPECT_EQ(blockers("2.15.0/constant_inputs", "2.2").find("input:"), std::string::npos);
-  EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find(": None;"), std::string::npos);
 }
 
 TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
