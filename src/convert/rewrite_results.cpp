@@ -1,8 +1,11 @@
-// Rewrites constants among the results of a program.
+// Rewrites constants and symbolic numbers among the results of a program.
+#include <map>
+
 #include "convert/converter.h"
 #include "convert/operator_blockers.h"
 #include "convert/operator_history.h"
 #include "ir/node_origins.h"
+#include "ir/target.h"
 
 namespace pt2 {
 namespace {
@@ -36,19 +39,30 @@ bool has(const Release& release, std::string_view target) {
 
 // The value is recorded as a symbolic int whatever its type: readers accept no other symbolic
 // number among the results, and only ask the node for its value.
-ValueId add_computation(Graph& graph, const Computation& computation) {
-  const auto* flag = computation.inputs[0].arg.get_if<bool>();
-  const auto* number = computation.inputs[0].arg.get_if<int64_t>();
-  GraphValue value{.name = graph.unused_name(computation.name),
-                   .meta = SymInt(number ? *number
-                                  : flag ? int64_t{*flag}
-                                         : int64_t{0})};
+SymInt recorded_value(const Argument& constant) {
+  if (const auto* flag = constant.get_if<bool>()) return SymInt(int64_t{*flag});
+  const auto* number = constant.get_if<int64_t>();
+  return SymInt(number ? *number : int64_t{0});
+}
+
+ValueId add_computation(Graph& graph, const Computation& computation, SymInt recorded,
+                        const Metadata& metadata) {
+  GraphValue value{.name = graph.unused_name(computation.name), .meta = std::move(recorded)};
   const ValueId id = graph.add_value(std::move(value)).value();
   graph.add_node({.target = std::string(computation.target),
                   .inputs = computation.inputs,
                   .outputs = {Argument(id)},
-                  .metadata = root_metadata(graph)});
+                  .metadata = metadata});
   return id;
+}
+
+// True for a symbolic int that is all that an operator gives.
+bool is_number_of_operator(const Graph& graph, ValueId id) {
+  const GraphValue& value = graph.value(id);
+  if (value.kind() != ValueKind::sym_int || value.definition.by != Definition::By::node)
+    return false;
+  const Node& node = graph.node(value.definition.node);
+  return node.outputs.size() == 1 && target_form(node.target) == TargetForm::overload;
 }
 
 }  // namespace
@@ -59,14 +73,44 @@ Result<void> rewrite_constant_results(Converter& converter) {
   std::vector<OutputSpec>& specs = converter.program.signature.output_specs;
   std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
   if (specs.size() != outputs.size()) return {};
+  const Metadata metadata = root_metadata(graph);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto constant = constant_result(outputs[i]);
     if (!constant || release.number >= constant->first) continue;
     const std::optional<Computation> computation = computation_of(outputs[i]);
     if (!computation || !has(release, computation->target)) continue;
-    const ValueId value = add_computation(graph, *computation);
+    const ValueId value =
+        add_computation(graph, *computation, recorded_value(outputs[i]), metadata);
     specs[i].arg = {.kind = ArgumentSpec::Kind::sym_int, .name = graph.value(value).name};
     outputs[i] = Argument(value);
+    converter.changed = true;
+  }
+  if (converter.changed) graph.set_outputs(std::move(outputs));
+  return {};
+}
+
+Result<void> rewrite_symbolic_results(Converter& converter) {
+  constexpr int kFirstThatCompares = 203, kLastWithOwnNames = 204;
+  const int release = converter.target.release->number;
+  if (release < kFirstThatCompares || release > kLastWithOwnNames ||
+      release == converter.source.number)
+    return {};
+  Graph& graph = converter.program.graph;
+  std::vector<OutputSpec>& specs = converter.program.signature.output_specs;
+  std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
+  if (specs.size() != outputs.size()) return {};
+  const Metadata metadata = root_metadata(graph);
+  std::map<ValueId, ValueId> sums;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* id = outputs[i].get_if<ValueId>();
+    if (id == nullptr || !is_number_of_operator(graph, *id)) continue;
+    const auto [sum, is_new] = sums.try_emplace(*id);
+    if (is_new)
+      sum->second = add_computation(
+          graph, {"_operator.add", "add", {input("a", *id), input("b", int64_t{0})}},
+          std::get<SymInt>(graph.value(*id).meta), metadata);
+    specs[i].arg.name = graph.value(sum->second).name;
+    outputs[i] = Argument(sum->second);
     converter.changed = true;
   }
   if (converter.changed) graph.set_outputs(std::move(outputs));

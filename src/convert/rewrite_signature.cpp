@@ -6,9 +6,11 @@
 
 #include "base/hash/text_hash.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "convert/converter.h"
 #include "package/payload_readers.h"
 #include "pt2/format/pickle_write.h"
+#include "pt2/ir/edit.h"
 #include "pt2/ir/pytree.h"
 
 namespace pt2 {
@@ -96,6 +98,34 @@ Result<void> embed_constants(Converter& converter) {
   }
   partition_inputs(program, [](const InputSpec& spec) { return !is_constant(spec); });
   return {};
+}
+
+// Names that torch.fx gives to no node: those of Python's functions and its own (torch/fx/graph.py,
+// _is_illegal_name, _custom_builtins). Nobody calls an input like one of Python's exceptions.
+// clang-format off
+constexpr std::string_view kTakenNames[] = {
+    "abs", "aiter", "all", "anext", "any", "ascii", "bin", "bool", "breakpoint", "bytearray", "bytes", "callable",
+    "chr", "classmethod", "compile", "complex", "copyright", "credits", "delattr", "device", "dict", "dir", "divmod",
+    "enumerate", "eval", "exec", "exit", "filter", "float", "format", "frozenset", "fx_pytree", "getattr", "globals",
+    "hasattr", "hash", "help", "hex", "id", "inf", "input", "int", "isinstance", "issubclass", "iter", "len",
+    "license", "list", "locals", "map", "max", "memoryview", "min", "nan", "next", "object", "oct", "open", "ord",
+    "pow", "print", "property", "pytree", "quit", "range", "repr", "reversed", "round", "set", "setattr", "slice",
+    "sorted", "staticmethod", "str", "sum", "super", "torch", "tuple", "type", "vars", "zip"};
+// clang-format on
+
+// Returns a name that torch.fx gives a node; nothing if it gives this one (torch/fx/graph.py,
+// create_name).
+std::optional<std::string> name_for_fx(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const bool is_padded =
+      digits + 1 < name.size() && name[digits] == '0' && digits > 0 && name[digits - 1] == '_';
+  if (is_identifier(name) && !is_padded &&
+      std::ranges::find(kTakenNames, name) == std::end(kTakenNames))
+    return std::nullopt;
+  std::string out = "_";
+  for (const char c : name) out += pt2::is_word(std::string{'_', c}) ? c : '_';
+  if (pt2::is_word(name)) out.erase(0, 1);
+  return out + "_1";
 }
 
 bool is_pair_of_args(const TreeSpec& spec) {
@@ -279,6 +309,14 @@ Result<void> rewrite_buffers(Converter& converter) {
     spec.persistent.reset();
     converter.changed = true;
   }
+  return {};
+}
+
+Result<void> rewrite_input_names(Converter& converter) {
+  constexpr int kFirstThatCompares = 202, kLastWithOwnNames = 203;
+  const int release = converter.target.release->number;
+  if (release < kFirstThatCompares || release > kLastWithOwnNames) return {};
+  converter.changed = rename_inputs(converter.program, name_for_fx);
   return {};
 }
 

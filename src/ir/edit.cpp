@@ -36,6 +36,12 @@ void for_each_value_name(Program& program, Visit&& visit) {
   }
 }
 
+void rename_in_signature(Program& program, const TextMap<std::string, std::string>& new_names) {
+  for_each_value_name(program, [&](std::string& name) {
+    if (const auto found = new_names.find(name); found != new_names.end()) name = found->second;
+  });
+}
+
 class Extraction {
  public:
   Extraction(const Graph& graph, std::span<const NodeId> nodes)
@@ -149,6 +155,24 @@ Result<void> rename_value(Program& program, ValueId id, std::string name) {
   return {};
 }
 
+bool rename_inputs(Program& program,
+                   const std::function<std::optional<std::string>(std::string_view)>& new_name) {
+  Graph& graph = program.graph;
+  const std::vector<Argument> inputs(graph.inputs().begin(), graph.inputs().end());
+  TextMap<std::string, std::string> new_names;
+  for (const Argument& input : inputs) {
+    const auto* id = input.get_if<ValueId>();
+    const std::string old_name = id != nullptr ? graph.value(*id).name : std::string();
+    const auto name = id != nullptr ? new_name(old_name) : std::nullopt;
+    if (!name) continue;
+    graph.rename_value(*id, graph.unused_name(*name)).value();
+    new_names.emplace(old_name, graph.value(*id).name);
+  }
+  if (new_names.empty()) return false;
+  rename_in_signature(program, new_names);
+  return true;
+}
+
 bool leave_names_to_constants(Program& program) {
   TextSet<std::string_view> constants;
   for (const InputSpec& spec : program.signature.input_specs)
@@ -163,9 +187,7 @@ bool leave_names_to_constants(Program& program) {
     program.graph.rename_value(*id, name).value();
   }
   if (new_names.empty()) return false;
-  for_each_value_name(program, [&](std::string& name) {
-    if (const auto found = new_names.find(name); found != new_names.end()) name = found->second;
-  });
+  rename_in_signature(program, new_names);
   return true;
 }
 

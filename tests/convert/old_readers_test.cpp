@@ -18,6 +18,66 @@ TEST(Convert, NamesConstantsThatTheReadersOf2_1And2_2DoNotTake) {
   EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find(": None;"), std::string::npos);
 }
 
+TEST(Convert, GivesInputsNamesThatTorchFxLeaves) {
+  const Package package = edited("2.15.0/mlp", [](Program& program) {
+    const auto rename = [&](std::string_view old_name, std::string name) {
+      const ValueId id = program.graph.find_value(old_name).value();
+      ASSERT_TRUE(rename_value(program, id, std::move(name)));
+    };
+    rename("x", "input");
+    rename("linear", "input_1");
+    rename("p_fc1_weight", "p_01");
+    rename("p_fc1_bias", "p_1");
+  });
+  const auto names = [&](std::string_view target) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    const Program& program = **converted.program();
+    std::vector<std::string> out;
+    for (const InputSpec& spec : program.signature.input_specs) {
+      EXPECT_TRUE(program.graph.find_value(spec.arg.name)) << spec.arg.name;
+      out.push_back(spec.arg.name);
+    }
+    return out;
+  };
+  for (const std::string_view target : {"2.1", "2.4"})
+    EXPECT_EQ(names(target),
+              (std::vector<std::string>{"p_01", "p_1", "p_fc2_weight", "p_fc2_bias", "input"}));
+  for (const std::string_view target : {"2.2", "2.3"})
+    EXPECT_EQ(names(target), (std::vector<std::string>{"p_01_1", "p_1", "p_fc2_weight",
+                                                       "p_fc2_bias", "input_1_1"}));
+}
+
+TEST(Convert, GivesNumbersOfOperatorsUnderTheirNames) {
+  const Package package = edited("2.15.0/dynamic_range", [](Program& program) {
+    Graph& graph = program.graph;
+    const ValueId x = *graph.inputs().back().get_if<ValueId>();
+    const ValueId rows = graph.add_value({.name = "rows", .meta = SymInt(int64_t{3})}).value();
+    graph.add_node({.target = "torch.ops.aten.sym_size.int",
+                    .inputs = {{.name = "self", .arg = Argument(x)},
+                               {.name = "dim", .arg = Argument(int64_t{0})}},
+                    .outputs = {Argument(rows)}});
+    std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
+    outputs.emplace_back(rows);
+    graph.set_outputs(std::move(outputs));
+    program.signature.output_specs.push_back(
+        {.arg = {.kind = ArgumentSpec::Kind::sym_int, .name = "rows"}});
+  });
+  const auto result = [&](std::string_view target) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    const Program& program = **converted.program();
+    const GraphValue& value =
+        program.graph.value(*program.graph.outputs().back().get_if<ValueId>());
+    EXPECT_EQ(program.signature.output_specs.back().arg.name, value.name);
+    return program.graph.node(value.definition.node).target;
+  };
+  for (const std::string_view target : {"2.3", "2.4"})
+    EXPECT_EQ(result(target), "_operator.add") << target;
+  for (const std::string_view target : {"2.2", "2.5"})
+    EXPECT_EQ(result(target), "torch.ops.aten.sym_size.int") << target;
+}
+
 TEST(Convert, NamesNumbersAmongResultsThat2_2DoesNotTake) {
   EXPECT_NE(blockers("2.15.0/custom_op_returns", "2.2").find(": a number beside other results;"),
             std::string::npos);

@@ -307,7 +307,7 @@ TEST(AttentionGradients, AddUpForQueryHeadsThatShareAKey) {
     ASSERT_EQ(found.size(), expected[i].size());
     for (size_t at = 0; at < found.size(); ++at) EXPECT_NEAR(found[at], expected[i][at], 1e-5);
   }
-  EXPECT_EQ((*all)[1].get_if<Tensor>()->strides(), (Sizes{6, 2, 2, 1}));
+  EXPECT_EQ((*all)[0].get_if<Tensor>()->strides(), (Sizes{8, 2, 4, 1}));
   // Two heads cannot share three.
   EXPECT_FALSE(gradients(Tensor::zeros(Dtype::float32, {1, 3, 3, 2})));
 }

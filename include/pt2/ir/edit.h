@@ -3,8 +3,11 @@
 #ifndef PT2_IR_EDIT_H
 #define PT2_IR_EDIT_H
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pt2/ir/graph.h"
@@ -16,6 +19,12 @@ namespace pt2 {
 // Renames a value of the program's graph, also in the signature and in module_call_graph. Error
 // `invalid` if the name is taken. O(1), plus the size of the signature.
 Result<void> rename_value(Program& program, ValueId id, std::string name);
+
+// Renames inputs of the program's graph, also in the signature: `new_name` returns the name that an
+// input gets, followed by a number if it is taken, or nothing. True if an input got one. Linear in
+// the signature.
+bool rename_inputs(Program& program,
+                   const std::function<std::optional<std::string>(std::string_view)>& new_name);
 
 // Renames the values whose name a constant among the inputs has. The constant is no value, so
 // Graph::unused_name gives its name out, but PyTorch makes a node of each input and loads no
