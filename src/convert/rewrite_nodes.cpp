@@ -218,6 +218,18 @@ std::string respell_stack(std::string_view stack, bool up) {
   }
 }
 
+// Returns the stack without commas inside parentheses and brackets: a path through a slice of
+// modules is "layers.slice(0, 2, None).0".
+std::string without_inner_commas(std::string_view stack) {
+  std::string out;
+  int depth = 0;
+  for (const char c : stack) {
+    depth += static_cast<int>(c == '(' || c == '[') - static_cast<int>(c == ')' || c == ']');
+    if (c != ',' || depth <= 0) out += c;
+  }
+  return out;
+}
+
 constexpr int kLastWithScanDim = 206;
 enum class ScanChange : uint8_t { none, made, refused };
 
@@ -388,13 +400,18 @@ Result<void> rewrite_higher_order_results(Converter& converter) {
 }
 
 Result<void> rewrite_module_stacks(Converter& converter) {
-  const bool up = converter.rises_to(200);
-  if (!up && !converter.falls_below(200)) return {};
+  const bool up = converter.rises_to(200), down = converter.falls_below(200);
+  // 2.2 ends the path at its first comma, and cannot load a stack whose path has one.
+  const bool splits_at_commas = converter.to >= 200 && converter.to < 300;
+  if (!up && !down && !splits_at_commas) return {};
   for_each_node(converter, [&](Graph& graph, NodeId id) {
     Metadata metadata = graph.node(id).metadata;
     for (auto& [key, text] : metadata) {
       if (key != "nn_module_stack" || text.empty()) continue;
-      text = respell_stack(text, up);
+      const std::string before = text;
+      if (up || down) text = respell_stack(text, up);
+      if (splits_at_commas) text = without_inner_commas(text);
+      if (text == before) return;
       graph.set_node_metadata(id, std::move(metadata));
       converter.changed = true;
       return;

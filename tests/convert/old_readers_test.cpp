@@ -18,6 +18,7 @@ TEST(Convert, NamesConstantsThatTheReadersOf2_1And2_2DoNotTake) {
   EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find(": None;"), std::string::npos);
 }
 
+// torch.fx makes input_1 of the input `input`, and 2.2 and 2.3 refuse the program for that.
 TEST(Convert, GivesInputsNamesThatTorchFxLeaves) {
   const Package package = edited("2.15.0/mlp", [](Program& program) {
     const auto rename = [&](std::string_view old_name, std::string name) {
@@ -48,6 +49,8 @@ TEST(Convert, GivesInputsNamesThatTorchFxLeaves) {
                                                        "p_fc2_bias", "input_1_1"}));
 }
 
+// torch.fx names the call of an operator that gives a number. 2.3 and 2.4 keep that name, and
+// compare it with the signature's.
 TEST(Convert, GivesNumbersOfOperatorsUnderTheirNames) {
   const Package package = edited("2.15.0/dynamic_range", [](Program& program) {
     Graph& graph = program.graph;
@@ -92,6 +95,7 @@ TEST(Convert, NamesNumbersAmongResultsThat2_2DoesNotTake) {
   EXPECT_EQ(blockers(package, "2.3").find(": a tensor behind a number;"), std::string::npos);
 }
 
+// 2.1 has registered neither of them (torch/utils/_pytree.py).
 TEST(Convert, NamesContainersThat2_1HasNotRegistered) {
   const Package package = edited("2.15.0/pytree_nested", [](Program& program) {
     std::string& spec = program.module_call_graph[0].signature->out_spec;
@@ -102,6 +106,24 @@ TEST(Convert, NamesContainersThat2_1HasNotRegistered) {
   EXPECT_NE(blockers(package, "2.1").find(": collections.deque; needs PyTorch 2.2"),
             std::string::npos);
   EXPECT_EQ(blockers(package, "2.2").find("collections.deque"), std::string::npos);
+}
+
+// Strict export names the modules of self.layers[:2] by the slice. 2.2 splits at its commas.
+TEST(Convert, LeavesPathsWithoutCommasTo22) {
+  const Package package = edited("2.5.1/mlp", [](Program& program) {
+    Graph& graph = program.graph;
+    graph.set_node_metadata(graph.nodes().front(),
+                            {{"nn_module_stack", "a,,M;b,fc.slice(0, 1, None).0,torch.nn.Linear"}});
+  });
+  const auto stack = [&](std::string_view target) {
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    const Graph& graph = (*converted.program())->graph;
+    return *find_metadata(graph.node(graph.nodes().front()).metadata, "nn_module_stack");
+  };
+  EXPECT_EQ(stack("2.3"), "a,,M;b,fc.slice(0, 1, None).0,torch.nn.Linear");
+  EXPECT_EQ(stack("2.2"), "a,,M;b,fc.slice(0 1 None).0,torch.nn.Linear");
+  EXPECT_EQ(stack("2.1"), "a:(,M);b:(fc.slice(0, 1, None).0,torch.nn.Linear)");
 }
 
 }  // namespace
