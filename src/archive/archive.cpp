@@ -274,7 +274,10 @@ Result<void> Archive::check_package() {
 
 // Reports an archive that holds only compiled code, whether the package is sound or not.
 Result<void> Archive::check_content() {
-  Result<void> checked = check_package();
+  // 2.5 to 2.7 pack compiled code without a root folder (torch/_inductor/package/package.py).
+  const bool is_old_code = root_.empty() && models_.empty() && has_role(Role::aotinductor) &&
+                           find("archive_format") != nullptr;
+  Result<void> checked = is_old_code ? Result<void>() : check_package();
   if (!models_.empty()) return checked;
   const std::string_view only =
       has_role(Role::aotinductor)  ? "code that AOTInductor compiled (data/aotinductor)"

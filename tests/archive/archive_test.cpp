@@ -163,6 +163,17 @@ TEST(Archive, ListsPackagesOfCompiledCode) {
   EXPECT_EQ(container.role(container.zip().entries()[0]).role, Role::aotinductor);
 }
 
+// As 2.5 to 2.7 write them: with Python's zipfile, and without a root folder.
+TEST(Archive, ListsOldPackagesOfCompiledCode) {
+  const Result<Archive> archive = open_text(zip_of(
+      {{"version", "0"}, {"archive_format", "pt2"}, {"data/aotinductor/model/x.so", "ELF"}}));
+  ASSERT_FALSE(archive);
+  EXPECT_EQ(archive.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(archive.error().message,
+            "the package holds only code that AOTInductor compiled (data/aotinductor), and no "
+            "exported program");
+}
+
 TEST(Archive, NamesCompiledCodeInABrokenPackageToo) {
   const Result<Archive> archive = open_text(zip_of({{"m/archive_format", "pt2"},
                                                     {"m/archive_version", "0"},
