@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -52,6 +53,14 @@ ModuleCallSignature* root_signature(Program& program) {
 
 bool is_gradient(OutputKind kind) {
   return kind == OutputKind::gradient_to_parameter || kind == OutputKind::gradient_to_user_input;
+}
+
+// The kind of the inputs that outputs of this kind replace.
+std::optional<InputKind> replaced_kind(OutputKind kind) {
+  if (kind == OutputKind::buffer_mutation) return InputKind::buffer;
+  if (kind == OutputKind::parameter_mutation) return InputKind::parameter;
+  if (kind == OutputKind::user_input_mutation) return InputKind::user_input;
+  return std::nullopt;
 }
 
 ArgumentSpec spec_of(const Graph& graph, ValueId id) {
@@ -292,6 +301,31 @@ class Extractor {
   std::set<NodeId> nodes_;
 };
 
+// PyTorch copies the new value of an input into its memory before the results are read
+// (torch/export/_unlift.py, _insert_copy_for_mutations).
+Result<void> check_not_replaced(const Program& program, ValueId value) {
+  std::map<std::pair<InputKind, std::string>, std::string> new_values;
+  for (const OutputSpec& spec : program.signature.output_specs)
+    if (const auto kind = replaced_kind(spec.kind))
+      new_values.emplace(std::pair(*kind, spec.target.value_or("")), spec.arg.name);
+  if (new_values.empty()) return {};
+  const std::vector<uint32_t> classes = memory_classes(program.graph);
+  for (const InputSpec& spec : program.signature.input_specs) {
+    const bool is_user_input = spec.kind == InputKind::user_input;
+    const auto found =
+        new_values.find({spec.kind, is_user_input ? spec.arg.name : spec.target.value_or("")});
+    const auto input = program.graph.find_value(spec.arg.name);
+    if (found != new_values.end() && input &&
+        classes[static_cast<size_t>(*input)] == classes[static_cast<size_t>(value)])
+      return Error{ErrorCode::unsupported,
+                   fmt::format("'{}' cannot be a result: the memory of '{}' holds the new value "
+                               "'{}' when results are read; expose that",
+                               program.graph.value(value).name, spec.arg.name, found->second),
+                   ""};
+  }
+  return {};
+}
+
 // A result is read at the end, so no node may write to its memory after it was computed.
 Result<void> check_not_written_later(const Graph& graph, ValueId value) {
   if (!writes(graph)) return {};
@@ -526,6 +560,7 @@ Result<void> extract_module(Program& program, std::string_view module) {
 Result<void> add_output(Program& program, std::string_view value) {
   PT2_TRY(const ValueId id, find_named_value(program, value));
   PT2_TRY_VOID(check_not_written_later(program.graph, id));
+  PT2_TRY_VOID(check_not_replaced(program, id));
   PT2_TRY_VOID(check_result(program.graph.value(id)));
   TreeSpec spec = result_spec(program);
   if (spec.is_leaf()) spec = make_tuple_spec({spec});
