@@ -14,6 +14,7 @@
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ir/symbols/sym_int.h"
+#include "lower/decompose/decompose.h"
 #include "ops/table.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/ir/expr_rewrite.h"
@@ -23,6 +24,9 @@ namespace {
 
 // The number of sizes tried for each operator: two determine a*n + b, the third must agree.
 constexpr size_t kTrials = 3;
+
+// The most further assignments of the other symbols that each operator is tried with.
+constexpr size_t kMostOthers = 4;
 
 // The number of smallest sizes of the range for which each operator is checked again: all sizes of
 // a short range. Operators mostly refuse sizes at the ends: sizes that divide nothing or are too
@@ -61,6 +65,9 @@ class DimFreer {
         old_size_(old_size),
         asked_(sizes_to_ask(range)),
         others_(check::hint_bindings(placed_graphs(program))) {
+    if (!program.range_constraints.empty()) choices_ = symbol_choices(program);
+    if (!choices_.empty()) choices_.erase(choices_.begin());  // the hints
+    choices_.resize(std::min(choices_.size(), kMostOthers));
     const int64_t low = std::max<int64_t>(range.min.value_or(2), 2);
     const int64_t high = range.max.value_or(INT64_MAX);
     const auto above = [](int64_t size, int64_t by) {
@@ -138,7 +145,23 @@ class DimFreer {
     return {};
   }
 
-  using Trials = std::vector<std::vector<Value>>;
+  // What a node gives for one size and one assignment of the other symbols.
+  struct Trial {
+    SymbolBindings bindings;
+    std::vector<Value> values;
+  };
+  // First kTrials sizes with the hints of the other symbols, then one size with other assignments.
+  using Trials = std::vector<Trial>;
+
+  // One of the results of a trial.
+  struct Tried {
+    const SymbolBindings* bindings;
+    const Value* value;
+  };
+
+  static bool are_equal(std::span<const int64_t> numbers) {
+    return std::ranges::count(numbers, numbers[0]) == std::ssize(numbers);
+  }
 
   Result<Trials> results_of(NodeId id) {
     const Node& node = graph_.node(id);
@@ -147,11 +170,24 @@ class DimFreer {
     check::ShapeCheck shape(graph_, node, op);
     Trials trials;
     for (const int64_t size : trials_) {
-      const SymbolBindings bindings = binding(size);
+      SymbolBindings bindings = binding(size);
       PT2_TRY(std::vector<Value> values, shape.infer(check::by_record(bindings)));
-      trials.push_back(std::move(values));
+      trials.push_back({std::move(bindings), std::move(values)});
+    }
+    for (SymbolBindings bindings : choices_) {
+      bindings.bind(symbol_->symbol, trials_[1]);
+      auto values = shape.infer(check::by_record(bindings));
+      if (values) trials.push_back({std::move(bindings), *std::move(values)});
     }
     return trials;
+  }
+
+  // Returns an integer, or the hint of one that the graph computes.
+  std::optional<int64_t> number_of(const Argument& item) const {
+    if (const auto* number = item.get_if<int64_t>()) return *number;
+    const auto* id = item.get_if<ValueId>();
+    const auto* size = id == nullptr ? nullptr : std::get_if<SymInt>(&graph_.value(*id).meta);
+    return size == nullptr ? std::nullopt : known_number(*size);
   }
 
   // view(x, [4, 10]) contains the old size; [-1, 10] means the same and fits every size. A number
@@ -163,10 +199,11 @@ class DimFreer {
     for (const bool is_equal : {true, false})
       for (size_t i = 0; i < inputs.size(); ++i) {
         const auto* list = inputs[i].arg.get_if<ArgumentList>();
-        if (list == nullptr || list->kind != ListKind::ints) continue;
+        if (list == nullptr || (list->kind != ListKind::ints && list->kind != ListKind::sym_ints))
+          continue;
         for (size_t k = 0; k < list->items.size(); ++k) {
-          const auto* number = list->items[k].get_if<int64_t>();
-          if (number == nullptr || *number <= 0 || *number % old_size_ != 0) continue;
+          const std::optional<int64_t> number = number_of(list->items[k]);
+          if (!number || *number <= 0 || *number % old_size_ != 0) continue;
           if ((*number == old_size_) != is_equal) continue;
           if (++tries > kMostTries) return first;
           Argument changed = inputs[i].arg;
@@ -182,49 +219,48 @@ class DimFreer {
   Result<void> record(NodeId id, const Trials& trials) {
     const std::vector<Argument> outputs = graph_.node(id).outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      std::vector<const Value*> values;
-      for (const auto& trial : trials) {
-        if (i >= trial.size()) return refused(graph_.node(id), "it gives fewer results");
-        values.push_back(&trial[i]);
+      std::vector<Tried> tried;
+      for (const Trial& trial : trials) {
+        if (i >= trial.values.size()) return refused(graph_.node(id), "it gives fewer results");
+        tried.push_back({&trial.bindings, &trial.values[i]});
       }
-      PT2_TRY_VOID(record_output(id, outputs[i], values));
+      PT2_TRY_VOID(record_output(id, outputs[i], tried));
     }
     return {};
   }
 
-  Result<void> record_output(NodeId id, const Argument& output,
-                             const std::vector<const Value*>& trials) {
+  Result<void> record_output(NodeId id, const Argument& output, const std::vector<Tried>& trials) {
     if (const auto* value = output.get_if<ValueId>()) return record_value(id, *value, trials);
     const auto* list = output.get_if<ArgumentList>();
     if (list == nullptr) return {};
     for (size_t k = 0; k < list->items.size(); ++k) {
-      std::vector<const Value*> items;
-      for (const Value* trial : trials) {
-        const auto* all = trial->get_if<Value::List>();
+      std::vector<Tried> items;
+      for (const auto& [bindings, value] : trials) {
+        const auto* all = value->get_if<Value::List>();
         if (all == nullptr || all->size() != list->items.size())
           return refused(graph_.node(id), "the number of its results depends on the size");
-        items.push_back(&(*all)[k]);
+        items.push_back({bindings, &(*all)[k]});
       }
       PT2_TRY_VOID(record_output(id, list->items[k], items));
     }
     return {};
   }
 
-  Result<void> record_value(NodeId id, ValueId value, const std::vector<const Value*>& trials) {
+  Result<void> record_value(NodeId id, ValueId value, const std::vector<Tried>& trials) {
     const GraphValue& known = graph_.value(value);
     if (const TensorMeta* old = known.tensor()) {
       TensorMeta meta = *old;
       bool changed = false;
       for (size_t dim = 0; dim < meta.sizes.size(); ++dim) {
         std::vector<int64_t> sizes;
-        for (const Value* trial : trials) {
-          const auto* tensor = trial->get_if<Tensor>();
+        for (const Tried& trial : trials) {
+          const auto* tensor = trial.value->get_if<Tensor>();
           if (tensor == nullptr || tensor->sizes().size() != meta.sizes.size())
             return refused(graph_.node(id), "the number of its dims depends on the size");
           sizes.push_back(tensor->sizes()[dim]);
         }
-        if (std::ranges::count(sizes, sizes[0]) == static_cast<ptrdiff_t>(sizes.size())) continue;
-        PT2_TRY(meta.sizes[dim], fitted(id, sizes));
+        if (are_equal(std::span(sizes).first(kTrials))) continue;
+        PT2_TRY(meta.sizes[dim], fitted(id, old->sizes[dim], sizes, trials));
         changed = true;
       }
       if (!changed) return {};
@@ -234,20 +270,22 @@ class DimFreer {
       return {};
     }
     std::vector<int64_t> numbers;
-    for (const Value* trial : trials)
-      if (const auto* number = trial->get_if<int64_t>()) numbers.push_back(*number);
+    for (const Tried& trial : trials)
+      if (const auto* number = trial.value->get_if<int64_t>()) numbers.push_back(*number);
     if (numbers.size() != trials.size())
       return refused(graph_.node(id), "a result depends on the size, and is not an integer");
-    if (std::ranges::count(numbers, numbers[0]) == static_cast<ptrdiff_t>(numbers.size()))
-      return {};
-    PT2_TRY(SymInt number, fitted(id, numbers));
+    if (are_equal(std::span(numbers).first(kTrials))) return {};
+    const auto* old = std::get_if<SymInt>(&known.meta);
+    PT2_TRY(SymInt number, fitted(id, old != nullptr ? *old : SymInt(), numbers, trials));
     graph_.set_value_meta(value, number);
     depends_[static_cast<size_t>(value)] = true;
     return {};
   }
 
-  // Returns the expression a*n + b that fits the sizes.
-  Result<SymInt> fitted(NodeId id, const std::vector<int64_t>& sizes) {
+  // Returns the expression that fits the sizes: a*n + b, or what a size that depends on other
+  // symbols becomes.
+  Result<SymInt> fitted(NodeId id, const SymInt& old, const std::vector<int64_t>& sizes,
+                        const std::vector<Tried>& trials) {
     const int64_t run = trials_[1] - trials_[0];
     int64_t rise = 0, start = 0, b = 0, third = 0;
     // INT64_MIN / -1 does not fit in 64 bits.
@@ -259,14 +297,47 @@ class DimFreer {
            !__builtin_mul_overflow(a, trials_[2], &third) &&
            !__builtin_add_overflow(third, b, &third) && third == sizes[2];
     if (!fits)
-      return refused(graph_.node(id),
-                     fmt::format("a size of its result is {} where the input's is {}, expected "
-                                 "a*n + b",
-                                 fmt::join(sizes, ", "), fmt::join(trials_, ", ")));
+      return refused(
+          graph_.node(id),
+          fmt::format("a size of its result is {} where the input's is {}, expected "
+                      "a*n + b",
+                      fmt::join(std::span(sizes).first(kTrials), ", "), fmt::join(trials_, ", ")));
+    const auto fits_all = [&](Expr expr) {
+      for (size_t i = 0; i < trials.size(); ++i) {
+        const auto size = evaluate_integer(expr, *trials[i].bindings);
+        if (!size || *size != sizes[i]) return false;
+      }
+      return true;
+    };
+    for (const bool in_proportion : {true, false}) {
+      if (in_proportion && (b != 0 || old_size_ == 0 || !old.is_symbolic())) continue;
+      PT2_TRY(const Expr expr, old.is_symbolic() ? risen(old, a, in_proportion) : line(a, b));
+      if (fits_all(expr)) return spelled_size(program_, expr, a * old_size_ + b);
+    }
+    return refused(graph_.node(id),
+                   fmt::format("a size of its result, {}, depends on more symbols in a way that "
+                               "is not followed",
+                               print(old)));
+  }
+
+  Result<Expr> line(int64_t a, int64_t b) {
     PT2_TRY(const SpelledExpr* expr,
             program_.expressions->parse(fmt::format("{}*{} + {}", a, symbol_->name, b)));
-    PT2_TRY(const Expr simple, simplify(*program_.expressions, expr->expr));
-    return spelled_size(program_, simple, a * old_size_ + b);
+    return simplify(*program_.expressions, expr->expr);
+  }
+
+  // Returns what a size that depends on other symbols becomes. In proportion, 7*s is n*s where n
+  // was 7; otherwise s + 7 is s + n.
+  Result<Expr> risen(const SymInt& old, int64_t a, bool in_proportion) {
+    ExprPool& pool = *program_.expressions;
+    if (in_proportion) {
+      const Expr factor =
+          pool.intern({.op = ExprOp::floor_div, .args = {old.expr(), pool.integer(old_size_)}});
+      return simplify(pool, pool.intern({.op = ExprOp::multiply, .args = {factor, symbol_}}));
+    }
+    const Expr more = pool.intern({.op = ExprOp::add, .args = {symbol_, pool.integer(-old_size_)}});
+    const Expr rise = pool.intern({.op = ExprOp::multiply, .args = {pool.integer(a), more}});
+    return simplify(pool, pool.intern({.op = ExprOp::add, .args = {old.expr(), rise}}));
   }
 
   // Recomputes the strides of a dense tensor in its order of dims. Other tensors keep their
@@ -320,7 +391,8 @@ class DimFreer {
   const Expr symbol_;
   const int64_t old_size_;
   const std::vector<int64_t> asked_;
-  const SymbolBindings others_;  // hints of the other symbols, from the export
+  const SymbolBindings others_;          // hints of the other symbols, from the export
+  std::vector<SymbolBindings> choices_;  // other assignments of them
   std::vector<int64_t> trials_;
   std::vector<bool> depends_;  // by value id: true if a size of it depends on the symbol
   std::map<std::pair<const ExprNode*, const ExprNode*>, Expr> products_;

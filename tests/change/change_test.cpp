@@ -8,6 +8,7 @@
 
 #include "pt2/ir/builder.h"
 #include "pt2/ir/edit_program.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/model.h"
 #include "pt2/ops/verify_operators.h"
 #include "pt2/save.h"
@@ -360,6 +361,47 @@ TEST(EditProgram, KeepsHintsWithinANarrowerRange) {
     const GraphValue& value = program.graph.value(*program.graph.find_value(name));
     EXPECT_EQ(value.tensor()->sizes[0].hint(), 20) << name;
   }
+  expect_sound(program);
+}
+
+// A size that holds both symbols is their product or their sum, and -1 stands for what a call
+// computes of them. torch.export.load loads such programs, and they compute what the model does.
+TEST(EditProgram, FreesASizeBesideOtherSymbols) {
+  std::vector<Error> errors;
+  Program program = parse_program(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  symbol s0 = 2 (positive, integer)
+  range s0 [2, 64]
+
+  graph(
+      %x: f32[s0, 7, 4]
+  ) {
+    %flat: f32[7*s0, 4] = aten.flatten.using_ints(self=%x, start_dim=0, end_dim=1)
+    %column: f32[s0, 4] strides=[28, 1] = aten.select.int(self=%x, dim=1, index=0)
+    %row: f32[7, 4] = aten.select.int(self=%x, dim=0, index=0)
+    %both: f32[s0 + 7, 4] = aten.cat.default(tensors=[%column, %row])
+    %n: SymInt[s0] = aten.sym_size.int(self=%x, dim=0)
+    %lines: f32[s0, 28] = aten.view.default(self=%x, size=[%n, 28])
+    %m: SymInt[7*s0] = _operator.mul(a=%n, b=7)
+    %rows: f32[7*s0, 4] = aten.reshape.default(self=%x, shape=[%m, 4])
+    return %flat, %both, %lines, %rows
+  }
+
+  call "" {
+    in_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}]}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}]'
+    out_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}, {"type": null, "context": null, "children_spec": []}, {"type": null, "context": null, "children_spec": []}, {"type": null, "context": null, "children_spec": []}]}]'
+  }
+}
+)",
+                                  "text", errors)
+                        .value();
+  ASSERT_TRUE(free_dim(program, "x", 1, "seq", {1, 64}).has_value());
+  EXPECT_EQ(type_of(program, "flat"), "s0*seq 4 ");
+  EXPECT_EQ(type_of(program, "both"), "s0 + seq 4 ");
+  EXPECT_EQ(type_of(program, "lines"), "s0 4*seq ");
+  EXPECT_EQ(type_of(program, "rows"), "s0*seq 4 ");
   expect_sound(program);
 }
 
