@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/platform.h"
@@ -47,14 +48,19 @@ bool fits_base(BaseType base, const Value& value) {
   return false;
 }
 
-// torch 2.1 writes some dtypes as plain ints: the enumerators' numbers in c10::ScalarType.
+// torch 2.1 writes some dtypes, and every release the defaults of signatures, as plain ints: the
+// enumerators' numbers in c10::ScalarType.
 std::optional<Dtype> dtype_of_c10_number(int64_t number) {
   constexpr Dtype kByNumber[] = {Dtype::uint8,     Dtype::int8,       Dtype::int16,
                                  Dtype::int32,     Dtype::int64,      Dtype::float16,
                                  Dtype::float32,   Dtype::float64,    Dtype::complex32,
                                  Dtype::complex64, Dtype::complex128, Dtype::bool_};
-  constexpr int64_t kBfloat16 = 15;
-  if (number == kBfloat16) return Dtype::bfloat16;
+  constexpr std::pair<int64_t, Dtype> kLater[] = {
+      {15, Dtype::bfloat16},        {23, Dtype::float8_e5m2},     {24, Dtype::float8_e4m3fn},
+      {25, Dtype::float8_e5m2fnuz}, {26, Dtype::float8_e4m3fnuz}, {27, Dtype::uint16},
+      {28, Dtype::uint32},          {29, Dtype::uint64},          {44, Dtype::float8_e8m0fnu}};
+  for (const auto& [later, dtype] : kLater)
+    if (number == later) return dtype;
   if (number < 0 || number >= static_cast<int64_t>(std::size(kByNumber))) return std::nullopt;
   return kByNumber[number];
 }

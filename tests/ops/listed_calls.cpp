@@ -120,6 +120,10 @@ void add_quantized(Listed& out) {
   out.insert({"torchao.dequantize_affine.default",
               {counted({2, 3}, Dtype::int8), block, counted({2}), counted({2}, Dtype::int8),
                Dtype::int8}});
+  out.insert({"torchao.choose_scale_float8.default", {x, block}});
+  for (const char* name : {"quantize", "dequantize"})
+    out.insert({std::string("torchao.") + name + "_affine_float8_non_decomposed.default",
+                {x, counted({2, 1})}});
 }
 
 void add_writing(Listed& out) {

@@ -106,6 +106,55 @@ TEST(Torchao, QuantizesByBlocks) {
   }
 }
 
+const char* const kChooseFloat8 = "torch.ops.torchao.choose_scale_float8.default";
+const char* const kToFloat8 = "torch.ops.torchao.quantize_affine_float8_non_decomposed.default";
+const char* const kFromFloat8 = "torch.ops.torchao.dequantize_affine_float8_non_decomposed.default";
+
+Tensor two_rows() {
+  return Tensor::of<float>({2, 8}, {-1, 0.5, 2, 3, 0.25, -4, 1, 7, 1, 2, 3, 4, 5, 6, 7, 8});
+}
+
+TEST(Torchao, ChoosesScalesOfFloat8) {
+  const Tensor x = two_rows();
+  const auto scales = [&](std::vector<int64_t> block, std::vector<Value> others) {
+    std::vector<Value> arguments = {x, Value(Value::List(block.begin(), block.end()))};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    const auto chosen = run(kChooseFloat8, arguments);
+    EXPECT_TRUE(chosen) << chosen.error().text();
+    return chosen ? elements<float>(chosen->at(0)) : Floats();
+  };
+  EXPECT_EQ(scales({1, 4}, {}), (Floats{0.0066964286379516125f, 0.015625f, 0.008928571827709675f,
+                                        0.01785714365541935f}));
+  EXPECT_EQ(scales({2, 8}, {Dtype::float8_e5m2, Dtype::float32, 0.5, 2.0}),
+            (Floats{3.487723370199092e-05f}));
+  EXPECT_EQ(scales({1, 2}, {Dtype::float8_e4m3fnuz, Dtype::float8_e8m0fnu}),
+            (Floats{0.00390625f, 0.015625f, 0.015625f, 0.03125f, 0.0078125f, 0.015625f, 0.03125f,
+                    0.03125f}));
+  const Value block = Value::List{int64_t{1}, int64_t{4}};
+  EXPECT_FALSE(run(kChooseFloat8, {x, block, Dtype::int8}));
+  EXPECT_FALSE(run(kChooseFloat8, {x, block, Dtype::float8_e5m2, Dtype::float64}));
+}
+
+TEST(Torchao, QuantizesToFloat8ByBlocks) {
+  const auto there_and_back = [](const Tensor& values, const Tensor& scale, Dtype dtype) {
+    const auto levels = run(kToFloat8, {values, scale, dtype}).value();
+    EXPECT_EQ(levels[0].get_if<Tensor>()->dtype(), dtype);
+    return elements<float>(run(kFromFloat8, {levels[0], scale}).value()[0]);
+  };
+  const Tensor x = two_rows();
+  const auto tripled = run("torch.ops.aten.mul.Tensor", {x, Tensor::of<float>({1}, {3})}).value();
+  // Elements above 448 times their block's scale become that bound.
+  const Tensor scales =
+      *run(kChooseFloat8, {x, Value::List{int64_t{1}, int64_t{4}}}).value()[0].get_if<Tensor>();
+  EXPECT_EQ(there_and_back(*tripled[0].get_if<Tensor>(), scales, Dtype::float8_e4m3fn),
+            (Floats{-3, 1.5, 3, 3, 0.75, -7, 3, 7, 2.857142925262451f, 4, 4, 4, 8, 8, 8, 8}));
+  const Tensor one = Tensor::of<float>({1, 1}, {3.487723370199092e-05f});
+  EXPECT_EQ(there_and_back(x, one, Dtype::float8_e5m2),
+            (Floats{-1, 0.5, 2, 2, 0.25, -2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2}));
+  EXPECT_FALSE(run(kToFloat8, {x, Tensor::of<float>({2, 3}, {1, 1, 1, 1, 1, 1})}));
+  EXPECT_FALSE(run(kToFloat8, {x, Tensor::zeros(Dtype::float32, {2, 0})}));
+}
+
 TEST(Torchao, RefusesBlocksThatDoNotFit) {
   const Tensor x = Tensor::of<float>({2, 4}, {-1, 0.5, 2, 3, 0.25, -4, 1, 7});
   const Tensor one = Tensor::of<float>({1}, {1});

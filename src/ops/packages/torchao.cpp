@@ -1,7 +1,9 @@
 // Operators of torchao: block-wise quantisation (torchao/quantization/quant_primitives.py). Each
 // operator follows torchao's composition, so that every rounding agrees. For blocks of contiguous
 // elements, a kernel with the same rounding is used.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 
@@ -29,6 +31,8 @@ constexpr Bounds kBounds[] = {
     {Dtype::int32, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()},
     {Dtype::float8_e4m3fn, -448, 448},
     {Dtype::float8_e5m2, -57344, 57344},
+    {Dtype::float8_e4m3fnuz, -240, 240},
+    {Dtype::float8_e5m2fnuz, -57344, 57344},
 };
 
 struct Range {
@@ -84,6 +88,14 @@ Result<Blocks> blocks_of(const Sizes& sizes, const std::vector<int64_t>& block_s
     add(sizes[i] / block, false);
     add(block, true);
   }
+  return out;
+}
+
+// The sizes of a tensor with one element per block.
+Sizes counts_of_blocks(const Sizes& sizes, const std::vector<int64_t>& block_size) {
+  Sizes out;
+  for (size_t i = 0; i < block_size.size(); ++i)
+    out.push_back(block_size[i] > 0 ? sizes[i] / block_size[i] : 0);
   return out;
 }
 
@@ -293,9 +305,7 @@ Result<TensorPair> choose_qparams_affine(
   // neither.
   PT2_TRY(Tensor zero_point, zero_point_of(mapping_type, extremes, scale, range));
   if (keepdim) {
-    Sizes sizes;
-    for (size_t i = 0; i < block_size.size(); ++i)
-      sizes.push_back(block_size[i] > 0 ? input->sizes()[i] / block_size[i] : 0);
+    const Sizes sizes = counts_of_blocks(input->sizes(), block_size);
     PT2_TRY(scale, reshape(scale, sizes));
     PT2_TRY(zero_point, reshape(zero_point, sizes));
   }
@@ -306,11 +316,93 @@ Result<TensorPair> choose_qparams_affine(
   return TensorPair(std::move(scale), std::move(zero_point));
 }
 
+Result<double> largest_float8(Dtype float8_dtype) {
+  if (dtype_category(float8_dtype) != DtypeCategory::floating)
+    return operator_error("float8_dtype: found " + std::string(dtype_name(float8_dtype)) +
+                          ", expected a float8 dtype");
+  PT2_TRY(const Range range, range_of(float8_dtype, std::nullopt, std::nullopt));
+  return range.high.to_double();
+}
+
+Result<Tensor> choose_scale_float8(const Tensor& tensor, const std::vector<int64_t>& block_size,
+                                   Dtype float8_dtype, Dtype scale_dtype,
+                                   const std::optional<double>& hp_value_lb,
+                                   const std::optional<double>& hp_value_ub) {
+  PT2_TRY(const double largest, largest_float8(float8_dtype));
+  PT2_TRY(const Blocks blocks, blocks_of(tensor.sizes(), block_size));
+  PT2_TRY(const Tensor split, reshape(tensor, blocks.split));
+  PT2_TRY(const Tensor absolute, apply(aten<"abs.default">, {split}));
+  PT2_TRY(Tensor reach, apply(aten<"amax.default">, {absolute, blocks.reduced, true}));
+  const auto bound = [](const std::optional<double>& number) {
+    return number ? Value(*number) : Value();
+  };
+  if (hp_value_lb || hp_value_ub) {
+    PT2_TRY(reach, apply(aten<"clamp.default">, {reach, bound(hp_value_lb), bound(hp_value_ub)}));
+  }
+  PT2_TRY(const Tensor divided, apply(aten<"div.Tensor">, {reach, largest}));
+  PT2_TRY(Tensor scale, reshape(divided, counts_of_blocks(tensor.sizes(), block_size)));
+  if (scale_dtype != Dtype::float32) {
+    if (scale_dtype != Dtype::float8_e8m0fnu)
+      return operator_error("scale_dtype: found " + std::string(dtype_name(scale_dtype)) +
+                            ", expected float32 or float8_e8m0fnu");
+    // The nearest power of two; its dtype remains that of the tensor.
+    PT2_TRY(const Tensor exponent, apply(aten<"log2.default">, {scale}));
+    PT2_TRY(const Tensor whole, apply(aten<"round.default">, {exponent}));
+    PT2_TRY(scale, apply(aten<"exp2.default">, {whole}));
+  }
+  return to(scale, Dtype::float32);
+}
+
+// The scale itself if it broadcasts to the sizes, else each element repeated over its block.
+Result<Tensor> expand_scale(const Tensor& scale, const Sizes& sizes) {
+  if (scale.numel() == 1) return scale;
+  const auto broadcasts = [](int64_t size, int64_t from) { return from == size || from == 1; };
+  // From the first dim on, as torchao compares them.
+  const size_t common = std::min(scale.sizes().size(), sizes.size());
+  const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(common);
+  if (std::equal(sizes.begin(), end, scale.sizes().begin(), broadcasts)) return scale;
+  PT2_TRY_VOID(check_rank(scale, static_cast<int64_t>(sizes.size()), "scale"));
+  Tensor out = scale;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t count = scale.sizes()[i];
+    if (count == 0 || sizes[i] % count != 0)
+      return operator_error("scale: found size " + std::to_string(count) + " at dim " +
+                            std::to_string(i) + ", expected a divisor of " +
+                            std::to_string(sizes[i]));
+    if (sizes[i] > count) {
+      PT2_TRY(out, apply(aten<"repeat_interleave.self_int">,
+                         {out, sizes[i] / count, static_cast<int64_t>(i)}));
+    }
+  }
+  return out;
+}
+
+Result<Tensor> quantize_affine_float8(const Tensor& tensor, const Tensor& scale,
+                                      Dtype float8_dtype) {
+  PT2_TRY(const double largest, largest_float8(float8_dtype));
+  PT2_TRY(const Tensor values, to(tensor, Dtype::float32));
+  PT2_TRY(const Tensor scales, expand_scale(scale, tensor.sizes()));
+  PT2_TRY(const Tensor scaled, apply(aten<"div.Tensor">, {values, scales}));
+  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {scaled, -largest, largest}));
+  return to(clamped, float8_dtype);
+}
+
+Result<Tensor> dequantize_affine_float8(const Tensor& tensor, const Tensor& scale,
+                                        Dtype output_dtype) {
+  PT2_TRY(const Tensor levels, to(tensor, Dtype::float32));
+  PT2_TRY(const Tensor scales, expand_scale(scale, tensor.sizes()));
+  PT2_TRY(const Tensor values, apply(aten<"mul.Tensor">, {levels, scales}));
+  return to(values, output_dtype);
+}
+
 // clang-format off
 constexpr OpDef kTorchaoOps[] = {
     op<"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)", choose_qparams_affine>,
     op<"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor", quantize_affine>,
     op<"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor", dequantize_affine>,
+    op<"torchao::choose_scale_float8(Tensor tensor, SymInt[] block_size, ScalarType float8_dtype=24, ScalarType scale_dtype=6, float? hp_value_lb=None, float? hp_value_ub=None) -> Tensor", choose_scale_float8>,
+    op<"torchao::quantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType float8_dtype=24) -> Tensor", quantize_affine_float8>,
+    op<"torchao::dequantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType output_dtype=6) -> Tensor", dequantize_affine_float8>,
 };
 // clang-format on
 
