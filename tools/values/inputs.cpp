@@ -24,7 +24,7 @@ namespace {
 using Kind = ArgumentSpec::Kind;
 
 bool is_tensor_path(const std::string& text) {
-  return text == "-" || tensor_format_of(text).has_value();
+  return text == "-" || text.ends_with(".pt") || tensor_format_of(text).has_value();
 }
 
 std::optional<double> parse_any_float(std::string_view text) {
@@ -138,7 +138,7 @@ class InputReader {
     if (argument.starts_with('[')) return add_array(argument);
     return usage_error(
         fmt::format("found '{}', expected NAME=VALUE, [[1, 2], [3, 4]], random or a file that ends "
-                    "in .npy, .npz, .safetensors or .json{}",
+                    "in .npy, .npz, .safetensors, .pt or .json{}",
                     printable(argument), all_inputs()));
   }
 
@@ -227,7 +227,8 @@ class InputReader {
                       printable(text), value.error().message.empty() ? "" : ", which ",
                       value.error().message, printable(inputs_[index].type),
                       spec.kind == Kind::tensor
-                          ? " in a .npy, .npz or .safetensors file, as [[1, 2], [3, 4]], or random"
+                          ? " in a .npy, .npz, .safetensors or .pt file, as [[1, 2], [3, 4]], or "
+                            "random"
                           : ""));
     return set(index, *std::move(value));
   }
@@ -374,7 +375,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
                       "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
                       "random for all others, or a FILE of inputs by name;\n"
                       "[[1,2],[3,4]] or a FILE of one tensor is the first input that is missing;\n"
-                      "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
+                      "a FILE ends in .npy, .npz, .safetensors or .pt; - is standard input;\n"
                       "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
                       "without -i, the file's own sample inputs are taken")
           .type_name("INPUT")
