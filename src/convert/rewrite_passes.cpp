@@ -1,51 +1,16 @@
 // Rewritings that run passes (src/lower) for the releases that need them.
 #include <algorithm>
-#include <map>
 #include <set>
-#include <unordered_map>
 
 #include "convert/converter.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "lower/autocast.h"
 #include "lower/functional/functionalize.h"
+#include "package/shared_memory.h"
 
 namespace pt2 {
 namespace {
-
-std::string_view refusal(InputKind kind) {
-  switch (kind) {
-    case InputKind::user_input:
-    case InputKind::parameter:
-    case InputKind::buffer:
-      return "";
-    case InputKind::constant_tensor:
-      return "a constant";
-    case InputKind::custom_obj:
-    case InputKind::token:
-      return "what is not a tensor";
-  }
-  return "";
-}
-
-// Returns the inputs that the program must not write to, each with the reason.
-Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter& converter) {
-  const Program& program = converter.program;
-  PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
-  std::unordered_map<ValueId, std::string> refused;
-  std::map<size_t, ValueId> first_of_storage;
-  for (const InputSpec& spec : program.signature.input_specs) {
-    const auto id = program.graph.find_value(spec.arg.name);
-    if (!id) continue;
-    if (const std::string_view reason = refusal(spec.kind); !reason.empty()) refused[*id] = reason;
-    const PayloadTensor* payload = payloads->bound_to(spec);
-    if (payload == nullptr || !payload->missing.empty()) continue;
-    const auto [first, is_first] = first_of_storage.try_emplace(payload->storage_group, *id);
-    if (is_first || first->second == *id) continue;
-    for (const ValueId each : {first->second, *id}) refused[each] = "memory that two inputs share";
-  }
-  return refused;
-}
 
 // True if a region of another gradient or autocast mode takes a symbolic number as an input.
 bool has_number_region(const Program& program) {
@@ -162,11 +127,9 @@ Result<void> rewrite_functional_form(Converter& converter) {
   if (converter.target.release->number >= kFirstWithTraining ||
       is_functional(converter.program.graph))
     return {};
-  PT2_TRY(const auto refused, refused_inputs(converter));
-  converter.pipeline.refuse_input = [&](ValueId id) {
-    const auto found = refused.find(id);
-    return found != refused.end() ? found->second : std::string();
-  };
+  PT2_TRY(std::shared_ptr<const Payloads> payloads, converter.payloads());
+  converter.pipeline.refuse_input =
+      refuse_inputs(converter.program, storage_numbers(std::move(payloads)));
   PassResult result = run_pass(Pass::functionalize, converter.program, converter.pipeline);
   converter.pipeline.refuse_input = nullptr;
   for (PassFailure& failure : result.failures)

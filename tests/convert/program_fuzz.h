@@ -9,6 +9,7 @@
 #include "convert/program_edits.h"
 #include "ir/values/constant_value.h"
 #include "ops/loops.h"
+#include "package/shared_memory.h"
 #include "pt2/conversion.h"
 #include "pt2/ir/canonicalize.h"
 #include "pt2/ir/decompose.h"
@@ -240,8 +241,10 @@ class ProgramFuzz {
                          const Outcome& before) const {
     for (const std::string& model : package.models()) {
       const auto program = package.program(model);
-      if (!program) continue;
-      const auto done = decompose(**program, {.limits = program_limits()});
+      auto payloads = package.payloads(model);
+      if (!program || !payloads) continue;
+      const auto done = decompose(**program, {.storage_of = storage_numbers(*std::move(payloads)),
+                                              .limits = program_limits()});
       auto contents = package_contents(package);
       if (!done || !done->changed || !contents || contents->programs.size() != 1) continue;
       contents->programs[0].json = program_json(done->program);

@@ -12,8 +12,10 @@
 #include "base/mapped_file.h"
 #include "corpus_operators.h"
 #include "lower/broken_rules.h"
+#include "lower/functional/functionalize.h"
 #include "lower/pass.h"
 #include "package/corpus.h"
+#include "package/shared_memory.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
@@ -46,11 +48,14 @@ class CorpusDecomposition : public testing::Test {
     for (SavedProgram& saved_program : contents->programs) {
       const auto program = package->program(saved_program.name);
       if (!program) return;
-      auto done = decompose(**program);
+      auto payloads = package->payloads(saved_program.name);
+      ASSERT_TRUE(payloads) << payloads.error().text();
+      auto done = decompose(**program, {.storage_of = storage_numbers(*std::move(payloads))});
       ASSERT_TRUE(done) << done.error().text();
       for (const LeftOperator& each : done->left) ++left_[each.node.target + ": " + each.text];
       if (done->left.empty()) {
         EXPECT_TRUE(has_form(done->program.graph, Form::core_aten));
+        if (!is_functional(done->program.graph)) ++writing_[path.stem().string()];
       }
       if (!done->changed) continue;
       changed = true;
@@ -90,6 +95,7 @@ class CorpusDecomposition : public testing::Test {
 
   CustomOperators operators_;
   std::map<std::string, int> left_;
+  std::map<std::string, int> writing_;  // programs that still write
   size_t changed_ = 0, passed_ = 0;
 };
 
@@ -100,6 +106,7 @@ TEST_F(CorpusDecomposition, GivesWhatWasRecorded) {
   }
   std::printf("%zu programs changed, %zu calls passed\n", changed_, passed_);
   for (const auto& [what, count] : left_) std::printf("%4d left: %s\n", count, what.c_str());
+  for (const auto& [what, count] : writing_) std::printf("%4d write: %s\n", count, what.c_str());
   EXPECT_GT(passed_, 0u);
 }
 
@@ -160,9 +167,8 @@ TEST(Decompose, LeavesConstantsAmongTheInputsTheirNames) {
   torch "2.15.0"
   dialect "TRAINING"
   opset aten 10
-  graph(%x: f32[2, 6], 3 as "hardtanh", none as "hardtanh_1") {
-    %a: f32[2, 6] = aten.mul.Tensor(self=%x, other=%x)
-    %c: f32[2, 6] = aten.relu6_.default(self=%a)
+  graph(%x: f32[2, 6], %w: f32[4, 6], 3 as "permute", none as "permute_1") {
+    %c: f32[2, 4] = aten.linear.default(input=%x, weight=%w, bias=none)
     return %c
   }
 }
@@ -172,9 +178,44 @@ TEST(Decompose, LeavesConstantsAmongTheInputsTheirNames) {
   const auto done = decompose(*program);
   ASSERT_TRUE(done) << done.error().text();
   EXPECT_TRUE(done->changed);
-  EXPECT_FALSE(done->program.graph.find_value("hardtanh"));
-  EXPECT_FALSE(done->program.graph.find_value("hardtanh_1"));
-  EXPECT_TRUE(done->program.graph.find_value("hardtanh_2"));
+  EXPECT_FALSE(done->program.graph.find_value("permute"));
+  EXPECT_FALSE(done->program.graph.find_value("permute_1"));
+  EXPECT_TRUE(done->program.graph.find_value("permute_2"));
+}
+
+// As run_decompositions. Two buffers over one memory would get two new values.
+TEST(Decompose, WritesBecomeResultsUnlessBuffersShareMemory) {
+  std::vector<Error> errors;
+  const auto program = parse_program(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  graph(%b_a: f32[4] = buffer "a", %b_b: f32[4] = buffer "b", %x: f32[4]) {
+    %w: f32[4] = aten.add_.Tensor(self=%b_a, other=%x)
+    %h: f32[4] = aten.hardswish_.default(self=%w)
+    %y: f32[4] = aten.relu6.default(self=%b_b)
+    return %y
+  }
+}
+)",
+                                     "test", errors);
+  ASSERT_TRUE(program) << program.error().text();
+  auto done = decompose(*program);
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_TRUE(is_functional(done->program.graph));
+  EXPECT_EQ(done->program.dialect(), "ATEN");
+  ASSERT_EQ(done->program.signature.output_specs.size(), 2u);
+  EXPECT_EQ(done->program.signature.output_specs[0].kind, OutputKind::buffer_mutation);
+  EXPECT_EQ(done->program.signature.output_specs[0].target, "a");
+
+  done = decompose(*program, {.storage_of = [](const InputSpec& spec) -> std::optional<size_t> {
+    return spec.kind == InputKind::buffer ? std::optional<size_t>(0) : std::nullopt;
+  }});
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_TRUE(done->left.empty());
+  EXPECT_FALSE(is_functional(done->program.graph));
+  EXPECT_EQ(done->program.dialect(), "TRAINING");
+  EXPECT_EQ(done->program.signature.output_specs.size(), 1u);
 }
 
 TEST(Decompose, UpdatesTheStatisticsOfInstanceNorm) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "package/shared_memory.h"
 #include "pt2/save.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
@@ -32,9 +33,12 @@ struct Report {
 Result<PackageContents> decomposed(const DecomposeArguments& options, const Package& package,
                                    Report& report) {
   PT2_TRY(PackageContents contents, package_contents(package));
-  const DecomposeOptions wanted{.to = options.to, .limits = options.source.limits};
   for (SavedProgram& saved : contents.programs) {
     PT2_TRY(const Program* program, package.program(saved.name));
+    PT2_TRY(std::shared_ptr<const Payloads> payloads, package.payloads(saved.name));
+    const DecomposeOptions wanted{.to = options.to,
+                                  .storage_of = storage_numbers(std::move(payloads)),
+                                  .limits = options.source.limits};
     PT2_TRY(Decomposition done, decompose(*program, wanted));
     report.nodes_before += program->graph.nodes().size();
     report.nodes_after += done.program.graph.nodes().size();

@@ -1,12 +1,16 @@
 // Decomposes operators into the operators that PyTorch defines them by, as
 // ExportedProgram.run_decompositions does: linear becomes permute and addmm, softmax becomes
-// _softmax.
+// _softmax. Operators that write to memory become functional ones, and the new values of inputs
+// results. If one of them cannot, because it has no functional form or writes to memory that inputs
+// share, all of them stay.
 //
 //   PT2_TRY(pt2::Decomposition done, pt2::decompose(program));
 //   if (done.left.empty()) contents.programs[0].json = pt2::program_json(done.program);
 #ifndef PT2_IR_DECOMPOSE_H
 #define PT2_IR_DECOMPOSE_H
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +25,9 @@ struct DecomposeOptions {
   // decompose. Other operators are given by name, "aten.linear". Operators of other namespaces may
   // always remain.
   std::vector<std::string> to{"core"};
+  // Returns a number for the memory of a weight: equal numbers share it, which a program alone does
+  // not tell. Null if no weights share memory.
+  std::function<std::optional<size_t>(const InputSpec&)> storage_of{};
   Limits limits{};
 };
 

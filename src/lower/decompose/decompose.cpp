@@ -12,6 +12,7 @@
 #include "ir/target.h"
 #include "lower/decompose/rewriter.h"
 #include "lower/forms.h"
+#include "lower/functional/functionalize.h"
 #include "ops/bind.h"
 #include "pt2/ir/decompose.h"
 #include "pt2/ir/edit.h"
@@ -226,6 +227,26 @@ std::string LeftOperator::line() const {
   return place.empty() ? text : place + ": " + text;
 }
 
+namespace {
+
+// Leaves the program as it is if an operator cannot become functional.
+void functionalize_where_possible(Decomposition& out, const DecomposeOptions& options,
+                                  Pipeline& pipeline) {
+  if (is_functional(out.program.graph)) return;
+  Program program = out.program;
+  Pipeline trial = pipeline;
+  if (!run_pass(Pass::inline_writing_regions, program, trial).failures.empty()) return;
+  trial.refuse_input = refuse_inputs(program, options.storage_of);
+  if (!run_pass(Pass::functionalize, program, trial).failures.empty()) return;
+  // The name that PyTorch gives the dialect without writes.
+  if (program.dialect() == "TRAINING") program.verifiers = {"ATEN"};
+  pipeline.budget = trial.budget;
+  out.program = std::move(program);
+  out.changed = true;
+}
+
+}  // namespace
+
 Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options) {
   constexpr SchemaVersion kFirstWithSrepr{8, 2};
   const SchemaVersion& version = program.schema_version;
@@ -246,7 +267,10 @@ Result<Decomposition> decompose(const Program& program, const DecomposeOptions& 
   for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast})
     if (out.left.empty() && !has_form(out.program.graph, pass_info(pass).gives))
       take(run_pass(pass, out.program, pipeline));
+  if (out.left.empty()) functionalize_where_possible(out, options, pipeline);
   if (out.left.empty()) take(decompose_to(set, out.program, pipeline));
+  // The steps of some operators write: instance_norm updates statistics.
+  if (out.left.empty()) functionalize_where_possible(out, options, pipeline);
   if (out.changed) leave_names_to_constants(out.program);
   return out;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "base/hash/text_hash.h"
 #include "ir/graph_place.h"
@@ -10,6 +11,21 @@
 
 namespace pt2 {
 namespace {
+
+std::string_view refusal(InputKind kind) {
+  switch (kind) {
+    case InputKind::user_input:
+    case InputKind::parameter:
+    case InputKind::buffer:
+      return "";
+    case InputKind::constant_tensor:
+      return "a constant";
+    case InputKind::custom_obj:
+    case InputKind::token:
+      return "what is not a tensor";
+  }
+  return "";
+}
 
 OutputKind kind_of_mutation(InputKind kind) {
   if (kind == InputKind::buffer) return OutputKind::buffer_mutation;
@@ -79,6 +95,27 @@ void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation
 }
 
 }  // namespace
+
+RefuseInput refuse_inputs(
+    const Program& program,
+    const std::function<std::optional<size_t>(const InputSpec&)>& storage_of) {
+  std::unordered_map<ValueId, std::string> refused;
+  std::map<size_t, ValueId> first_of_storage;
+  for (const InputSpec& spec : program.signature.input_specs) {
+    const auto id = program.graph.find_value(spec.arg.name);
+    if (!id) continue;
+    if (const std::string_view reason = refusal(spec.kind); !reason.empty()) refused[*id] = reason;
+    const std::optional<size_t> storage = storage_of ? storage_of(spec) : std::nullopt;
+    if (!storage) continue;
+    const auto [first, is_first] = first_of_storage.try_emplace(*storage, *id);
+    if (is_first || first->second == *id) continue;
+    for (const ValueId each : {first->second, *id}) refused[each] = "memory that two inputs share";
+  }
+  return [refused = std::move(refused)](ValueId id) {
+    const auto found = refused.find(id);
+    return found != refused.end() ? found->second : std::string();
+  };
+}
 
 // After a failure the program must not be used.
 PassResult functionalize(Program& program, Pipeline& pipeline) {

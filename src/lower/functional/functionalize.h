@@ -6,6 +6,8 @@
 #ifndef PT2_LOWER_FUNCTIONAL_FUNCTIONALIZE_H
 #define PT2_LOWER_FUNCTIONAL_FUNCTIONALIZE_H
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,12 @@ struct FunctionalGraph {
 // mutations. The recorded sizes, strides and dtypes are trusted. Linear in the graph, except that
 // each level of a chain of views counts separately.
 FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse, NodeBudget& budget);
+
+// Says which inputs cannot get their new values as results: constants, what is not a tensor, and
+// weights that share memory. `storage_of` numbers the memory of a weight, or gives nothing; null if
+// no weights share memory. O(inputs).
+RefuseInput refuse_inputs(const Program& program,
+                          const std::function<std::optional<size_t>(const InputSpec&)>& storage_of);
 
 }  // namespace pt2
 
