@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "analysis/program_checks.h"
 #include "base/printable.h"
@@ -123,12 +127,14 @@ class PayloadChecks {
     for (const Graph& subgraph : graph.subgraphs()) collect_objects(subgraph);
   }
 
-  void add_unused(const std::string& name, const std::string& record) {
-    findings_.add(Rule::unused_payload, fmt::format("{}!{}", place_.file, record),
-                  fmt::format("nothing in the program names '{}'", name));
-  }
-
+  // One finding for all: strict exports keep a counter of each batch norm that the graph lacks.
   void check_unused() {
+    std::vector<std::string> names;
+    std::string first_record;
+    const auto add_unused = [&](const std::string& name, const std::string& record) {
+      if (names.empty()) first_record = record;
+      names.push_back(fmt::format("'{}'", name));
+    };
     std::map<size_t, size_t> names_of_group;
     for (const PayloadTensor& tensor : payloads_.tensors()) ++names_of_group[tensor.storage_group];
     for (const PayloadTensor& tensor : payloads_.tensors()) {
@@ -144,6 +150,15 @@ class PayloadChecks {
       if (used_names_.contains(object.name)) continue;
       add_unused(object.name, object.record);
     }
+    if (names.empty()) return;
+    constexpr size_t kShown = 3;
+    const std::span<const std::string> shown(names.data(), std::min(names.size(), kShown));
+    findings_.add(
+        Rule::unused_payload, fmt::format("{}!{}", place_.file, first_record),
+        fmt::format("nothing in the program names {}{}; 'pt2 strip' leaves {} out",
+                    fmt::join(shown, ", "),
+                    names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "",
+                    names.size() == 1 ? "it" : "them"));
   }
 
   const Program& program_;

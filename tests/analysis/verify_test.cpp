@@ -14,6 +14,7 @@
 #include "package/corpus.h"
 #include "pt2/ir/builder.h"
 #include "pt2/package.h"
+#include "pt2/save.h"
 
 namespace pt2 {
 namespace {
@@ -249,6 +250,30 @@ TEST(Verify, FindingsNameTheirNode) {
 
 // There is a finding for each of n symbols about an expression of n terms, and for each edge of a
 // node about its place in the source. With whole texts they would be n times as long as the file.
+// A ResNet that was exported strictly has a hundred of them.
+TEST(Verify, UnusedWeightsAreOneFinding) {
+  const Package package =
+      Package::open(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2").value();
+  PackageContents contents = package_contents(package).value();
+  auto& weights = std::get<std::vector<SavedTensor>>(contents.programs[0].state_dict);
+  for (int i = 0; i < 5; ++i) {
+    weights.push_back(weights[0]);
+    weights.back().name = "bn" + std::to_string(i) + ".num_batches_tracked";
+    weights.back().tensor = Tensor::zeros(Dtype::int64, {});
+  }
+  StringSink sink;
+  ASSERT_TRUE(save_package(contents, sink, "model"));
+  const auto bytes = std::make_shared<const std::string>(sink.take());
+  const Diagnostics findings = verify_bytes(std::as_bytes(std::span(*bytes)), bytes, "unused.pt2");
+  ASSERT_EQ(findings.all().size(), 1u) << lines(findings);
+  EXPECT_EQ(findings.all()[0].rule, Rule::unused_payload);
+  EXPECT_NE(findings.all()[0].line().find(
+                "names 'bn0.num_batches_tracked', 'bn1.num_batches_tracked', "
+                "'bn2.num_batches_tracked' and 2 more; 'pt2 strip' leaves them out"),
+            std::string::npos)
+      << lines(findings);
+}
+
 TEST(Verify, FindingsRepeatNoLongTexts) {
   constexpr size_t kSymbols = 2000;
   std::string sum = "Add(Symbol('s77', positive=True, integer=True)";
