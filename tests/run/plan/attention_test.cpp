@@ -22,6 +22,17 @@ TEST(PlanAttention, TakesAMaskOfBools) {
   EXPECT_EQ(graph.check(), Names{"attention"});
 }
 
+// What run_decompositions makes of attention with fewer key heads.
+TEST(PlanAttention, TakesFewerKeyHeadsOfTheFusedOperator) {
+  Case graph;
+  const ValueId q = graph.input({2, 4, 5, 8}), k = graph.input({2, 2, 6, 8}),
+                v = graph.input({2, 2, 6, 8});
+  graph.output(graph.calls(
+      "_scaled_dot_product_flash_attention_for_cpu.default",
+      {named("query", Argument(q)), named("key", Argument(k)), named("value", Argument(v))}, 2)[0]);
+  EXPECT_EQ(graph.check(), Names{"attention"});
+}
+
 // NesT attends within windows. Dimensions before the last four are further batch dimensions.
 TEST(PlanAttention, HasMoreDimensions) {
   Case graph;

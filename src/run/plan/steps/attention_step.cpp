@@ -209,7 +209,8 @@ StepPointer make_attention_step(Step::Nodes nodes, const AttentionArguments& arg
 StepPointer make_attention(const Planner& planner, const BoundNode& node) {
   const auto causal = planner.flag(node, "is_causal");
   const bool is_public = is_operator(node, "aten::scaled_dot_product_attention");
-  const auto grouped = is_public ? planner.flag(node, "enable_gqa") : std::optional(false);
+  // The operator that decomposition makes of the public one takes fewer key heads unasked.
+  const auto grouped = is_public ? planner.flag(node, "enable_gqa") : std::optional(true);
   if (!causal || !grouped || planner.number(node, "dropout_p") != 0.0 ||
       !planner.only_first_result_used(node))
     return nullptr;
