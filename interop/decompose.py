@@ -5,8 +5,8 @@
 PT2 is the command, each FOLDER a collection of programs with recorded calls (tests/data/corpus/<this release> without
 one). Every file is converted for the release of the PyTorch that runs this, and decomposed. A file that pt2 does not
 refuse must load in that PyTorch, hold no operator outside of core ATen that has a CompositeImplicitAutograd kernel, and
-give the recorded results (run_recorded.py). Prints a line for each file that fails or is refused, the reasons for the
-refusals and the counts; the exit status is 1 if anything failed.
+give the recorded results (run_recorded.py). Prints a line for each file that fails, is refused or still writes to
+memory, the reasons for the refusals and the counts; the exit status is 1 if anything failed.
 """
 
 import collections
@@ -28,17 +28,17 @@ COMPOSITE = "CompositeImplicitAutograd"
 REASON = re.compile(r"^pt2: (.*? at )%\S* (\(.*?\))", re.MULTILINE)
 
 
-def composites(program):
-    """Returns the targets in a loaded program that PyTorch decomposes."""
-    found = set()
-    for module in program.graph_module.modules():
-        for node in getattr(getattr(module, "graph", None), "nodes", ()):
-            if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
-                continue
-            has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key(node.target.name(), COMPOSITE)
-            if has_kernel and torch.Tag.core not in node.target.tags:
-                found.add(str(node.target))
-    return found
+def operators(program):
+    """Returns the operators of a loaded program."""
+    modules = program.graph_module.modules()
+    targets = {node.target for each in modules for node in getattr(getattr(each, "graph", None), "nodes", ())}
+    return [each for each in targets if isinstance(each, torch._ops.OpOverload)]
+
+
+def is_composite(operator):
+    """True for operators that PyTorch decomposes."""
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), COMPOSITE)
+    return operator.namespace == "aten" and has_kernel and torch.Tag.core not in operator.tags
 
 
 def recorded(pairs):
@@ -83,12 +83,17 @@ def main():
                     refused.update(map("".join, REASON.findall(failure[1])))
                 continue
             try:
-                left = composites(run_recorded.load(out))
+                found = operators(run_recorded.load(out))
             except Exception:  # it is loaded again below, which gives the reason
-                left = set()
+                found = []
+            left = sorted(str(each) for each in found if is_composite(each))
             if left:
                 failed = True
-                print(f"{original.name}: composites left: {', '.join(sorted(left))}")
+                print(f"{original.name}: composites left: {', '.join(left)}")
+            writing = sorted(str(each) for each in found if each._schema.is_mutable)
+            if writing:
+                counts["still write"] += 1
+                print(f"{original.name}: writes left: {', '.join(writing)}")
             pairs.append((original, out, path.with_suffix(".safetensors")))
         after = recorded([(out, calls) for _, out, calls in pairs])
         differing = [each for each in pairs if not after[str(each[1])]["ok"]]
