@@ -112,8 +112,9 @@ TEST(Regions, WorkInsideOfOperatorsCounts) {
             4 * work_of("torch.ops.aten.sin.default", {}));
 }
 
-// Release 2.6 passes the dimension and the direction as arguments.
-TEST(Regions, ScanGoesBackwardsAlongADimension) {
+// A scan backwards along dimension 1 that adds up its elements. Release 2.6 passes the dimension
+// and the direction as arguments.
+Graph backward_sums() {
   GraphMaker step;
   const ValueId carried = step.input("carried");
   const ValueId x = step.input("x");
@@ -134,11 +135,24 @@ TEST(Regions, ScanGoesBackwardsAlongADimension) {
                                    named("", true), named("", tensors({}))},
                         .outputs = {Argument(last), Argument(all)}});
   maker.graph.set_outputs({Argument(last), Argument(all)});
+  return std::move(maker.graph);
+}
+
+TEST(Regions, ScanGoesBackwardsAlongADimension) {
   const auto outputs = execute(
-      maker.graph, {Value(floats({2}, {0, 10})), Value(floats({2, 3}, {1, 2, 3, 4, 5, 6}))});
+      backward_sums(), {Value(floats({2}, {0, 10})), Value(floats({2, 3}, {1, 2, 3, 4, 5, 6}))});
   ASSERT_TRUE(outputs) << outputs.error().text();
   EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{6, 25}));
   EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{6, 25, 5, 21, 3, 16}));
+}
+
+TEST(Regions, ScanOfNoElementsReturnsWhatItCarries) {
+  const Tensor init = floats({2}, {0, 10});
+  const auto outputs = execute(backward_sums(), {Value(init), Value(floats({2, 0}, {}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{0, 10}));
+  EXPECT_NE((*outputs)[0].get_if<Tensor>()->storage(), init.storage());
+  EXPECT_EQ((*outputs)[1].get_if<Tensor>()->sizes(), (Sizes{0, 2}));
 }
 
 // Stacked results of loops take memory even if bodies make no tensor, but return their operand.

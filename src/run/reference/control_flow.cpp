@@ -51,18 +51,29 @@ class Elements {
       out.tensors_.push_back(*tensor);
       out.dim_ = at;
     }
+    return out;
+  }
+  // Error if there is no element: the results have the sizes of what is computed from one.
+  static Result<Elements> at_least_one(const Value::List& xs, int64_t dim) {
+    PT2_TRY(Elements out, of(xs, dim));
     if (out.count_ == 0) return ops::operator_error("there is no element to go over");
     return out;
   }
 
   int64_t count() const { return count_; }
   uint64_t tensor_count() const { return tensors_.size(); }
+  // An element of zeros.
+  std::vector<Value> zero() const {
+    std::vector<Value> out;
+    for (const Tensor& tensor : tensors_)
+      out.emplace_back(Tensor::zeros(tensor.dtype(), sizes_of_element(tensor)));
+    return out;
+  }
   std::vector<Value> at(int64_t index) const {
     std::vector<Value> out;
     for (const Tensor& tensor : tensors_) {
-      Sizes sizes = tensor.sizes();
+      Sizes sizes = sizes_of_element(tensor);
       Sizes strides = tensor.strides();
-      sizes.erase(sizes.begin() + dim_);
       strides.erase(strides.begin() + dim_);
       out.emplace_back(tensor.with_view(std::move(sizes), std::move(strides),
                                         tensor.storage_offset() + index * tensor.stride(dim_)));
@@ -71,6 +82,12 @@ class Elements {
   }
 
  private:
+  Sizes sizes_of_element(const Tensor& tensor) const {
+    Sizes sizes = tensor.sizes();
+    sizes.erase(sizes.begin() + dim_);
+    return sizes;
+  }
+
   std::vector<Tensor> tensors_;
   int64_t count_ = 0;
   int64_t dim_ = 0;
@@ -142,6 +159,34 @@ Result<std::vector<Value>> loop(Executor& executor, const BoundNode& node,
                                  " values, expected " + std::to_string(count));
     if (rounds != nullptr) PT2_TRY_VOID(rounds->add(carried));
   }
+}
+
+Error too_few_results(size_t found, size_t expected) {
+  return ops::operator_error("the body gives " + std::to_string(found) +
+                             " values, expected at least " + std::to_string(expected));
+}
+
+// Returns the results of a scan without elements: what it carries, and stacks of no rounds. The
+// body computes one round with zeros, as generic_scan lets it, which tells their sizes and dtypes.
+Result<std::vector<Value>> scan_nothing(Executor& executor, const BoundNode& node,
+                                        const std::vector<Value>& carried, const Elements& elements,
+                                        const Value::List& additional) {
+  PT2_TRY(std::vector<Value> results,
+          run_subgraph(executor, node, 0, joined(joined(carried, elements.zero()), additional)));
+  if (results.size() < carried.size()) return too_few_results(results.size(), carried.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto* tensor = results[i].get_if<Tensor>();
+    if (i < carried.size()) {
+      results[i] = copy_of(carried[i]);
+    } else if (tensor != nullptr) {
+      Sizes sizes = tensor->sizes();
+      sizes.insert(sizes.begin(), 0);
+      results[i] = Value(Tensor::zeros(tensor->dtype(), std::move(sizes)));
+    } else {
+      results[i] = Value();
+    }
+  }
+  return results;
 }
 
 class Combine {
@@ -232,7 +277,7 @@ Result<std::vector<Value>> map_impl(Executor& executor, const BoundNode& node,
     xs.assign(operands.begin(), operands.begin() + count);
     operands.erase(operands.begin(), operands.begin() + count);
   }
-  PT2_TRY(const Elements elements, Elements::of(xs, 0));
+  PT2_TRY(const Elements elements, Elements::at_least_one(xs, 0));
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
   Rounds rounds;
   for (int64_t i = 0; i < elements.count(); ++i) {
@@ -254,6 +299,7 @@ Result<std::vector<Value>> scan(Executor& executor, const BoundNode& node,
   const bool backwards = reverse != nullptr && *reverse;
   if (xs.empty()) return carried;
   PT2_TRY(const Elements elements, Elements::of(xs, dim == nullptr ? 0 : *dim));
+  if (elements.count() == 0) return scan_nothing(executor, node, carried, elements, additional);
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
   MemoryCharge held;
   held.add(static_cast<uint64_t>(elements.count()) * sizeof(std::vector<Value>));
@@ -264,9 +310,7 @@ Result<std::vector<Value>> scan(Executor& executor, const BoundNode& node,
     PT2_TRY(std::vector<Value> results,
             run_subgraph(executor, node, 0,
                          joined(joined(std::move(carried), elements.at(index)), additional)));
-    if (results.size() < count)
-      return ops::operator_error("the body gives " + std::to_string(results.size()) +
-                                 " values, expected at least " + std::to_string(count));
+    if (results.size() < count) return too_few_results(results.size(), count);
     const auto first_emitted = results.begin() + static_cast<ptrdiff_t>(count);
     held.add(kValueBytes * (results.size() - count));
     emitted[static_cast<size_t>(index)].assign(std::make_move_iterator(first_emitted),
@@ -285,7 +329,7 @@ Result<std::vector<Value>> associative_scan(Executor& executor, const BoundNode&
                                             std::vector<Value> arguments) {
   const auto* dim = arguments.size() > 2 ? arguments[2].get_if<int64_t>() : nullptr;
   const int64_t along = dim == nullptr ? 0 : *dim;
-  PT2_TRY(const Elements elements, Elements::of(list_at(arguments, 1), along));
+  PT2_TRY(const Elements elements, Elements::at_least_one(list_at(arguments, 1), along));
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
   // Both halves of the tree of pairs are held at the same time.
   MemoryCharge held;
