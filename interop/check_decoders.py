@@ -28,7 +28,7 @@ def check_call(pt2, folder, call):
     prompts = call["prompts"] if "prompts" in call else [call["prompt"]]
     wanted = call["tokens"] if "prompts" in call else [call["tokens"]]
     count = sum(map(len, wanted))
-    command = [pt2, "generate", str(folder), "--greedy", "--json", "--max-new", str(len(wanted[0])), "--stop", ""]
+    command = [pt2, "generate", str(folder), "--greedy", "--json", "--max-new", str(len(wanted[0])), "--stop", "none"]
     for prompt in prompts:
         command += ["--ids", ",".join(map(str, prompt))]
     for name, value in call.get("inputs", {}).items():

@@ -203,7 +203,10 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
   PT2_TRY(Prompts prompts, read_prompts(options));
   GenerateOptions call{.max_new_tokens = options.max_new};
   if (options.stop) {
-    PT2_TRY(call.stop_ids, parse_ids(*options.stop, "--stop"));
+    call.stop_ids.emplace();
+    if (*options.stop != "none") {
+      PT2_TRY(call.stop_ids, parse_ids(*options.stop, "--stop"));
+    }
   }
   TokenTimes times;
   DecoderOptions decoder_options = options.decoder;
@@ -271,8 +274,8 @@ Action setup_generate(CommandLine& line) {
                   "generate at most N tokens; without it, what\ngeneration_config.json says, or 64")
       .type_name("N");
   line.add_option("--stop", options->stop,
-                  "stop at one of these token ids; without it, at those of\n"
-                  "generation_config.json")
+                  "stop at one of these token ids, or at none; without it, at those\n"
+                  "of generation_config.json")
       .type_name("LIST");
   line.add_flag("--greedy", options->greedy, "take the most likely token each time");
   line.add_option("--temperature", options->temperature,
