@@ -116,14 +116,18 @@ ARCHITECTURES["tiny_chunks"] = ("bamba", dict(vocab_size=32, hidden_size=8, inte
                                               num_attention_heads=2, num_key_value_heads=1, attn_layer_indices=[1],
                                               mamba_n_heads=2, mamba_d_head=8, mamba_d_state=4, mamba_n_groups=1,
                                               mamba_chunk_size=16))
+# Positions that are learned, and counted from the first token that the program is given.
+ARCHITECTURES["tiny_learned"] = ("gpt2", dict(vocab_size=32, n_embd=16, n_inner=24, n_layer=1, n_head=2, n_positions=64))
 CACHES = {
     "dynamic": "DynamicCache, which grows",
     "static": "StaticCache",
     "multi": "DynamicCache, several tokens at once in decode.pt2, too",
     "whole": "no cache: model.pt2",
+    "whole_batch": "no cache and no positions, several texts at once: model.pt2 without a manifest",
     "buffers": "StaticCache in the module's buffers, one token at a time: model.pt2 without a manifest",
     "batch": "DynamicCache, several texts at once, shorter ones with padding on the left",
     "batch_static": "StaticCache, several texts at once",
+    "named": "as past, without a mask and with results in a dict, the cache under another name",
     "past": "torch.export of the model itself with past_key_values: model.pt2 without a manifest",
 }
 # Programs are exported with the first prompt; they must take the others as well.
@@ -162,7 +166,15 @@ class WithPast(torch.nn.Module):
         return out.logits, tuple(each for layer in out.past_key_values.layers for each in (layer.keys, layer.values))
 
 
-def export_past(model, folder):
+class WithPresent(WithPast):
+    """Returns a dict, and calls the new keys and values as exporters to ONNX do."""
+
+    def forward(self, input_ids, past_key_values):
+        logits, present = super().forward(input_ids, None, past_key_values)
+        return {"logits": logits, "present": present}
+
+
+def export_past(model, folder, is_named):
     config = model.config
     heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
     size = config.hidden_size // config.num_attention_heads
@@ -171,7 +183,27 @@ def export_past(model, folder):
     shapes = {"input_ids": {1: auto}, "attention_mask": {1: auto}, "past_key_values": tuple({2: auto} for _ in past)}
     inputs = {"input_ids": torch.tensor([[1, 2, 3]]), "attention_mask": torch.ones(1, 8, dtype=torch.int64),
               "past_key_values": past}
-    torch.export.save(torch.export.export(WithPast(model), (), inputs, dynamic_shapes=shapes), folder / "model.pt2")
+    if is_named:
+        del shapes["attention_mask"], inputs["attention_mask"]
+    module = (WithPresent if is_named else WithPast)(model)
+    torch.export.save(torch.export.export(module, (), inputs, dynamic_shapes=shapes), folder / "model.pt2")
+
+
+class WithMask(torch.nn.Module):
+    """Takes tokens and a mask, and leaves the positions to the model."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask):
+        return self.model(input_ids=input_ids, attention_mask=attention_mask, use_cache=False).logits
+
+
+def export_whole_batch(model, folder):
+    ids, mask = pad(prompts_of(model)[:2])
+    auto = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
+    torch.export.save(torch.export.export(WithMask(model), (ids, mask), dynamic_shapes=(auto, auto)), folder / "model.pt2")
 
 
 def pad(prompts):
@@ -186,8 +218,10 @@ def prompts_of(model):
 
 
 def export(model, cache, new_tokens, folder):
-    if cache == "past":
-        export_past(model, folder)
+    if cache in ("past", "named"):
+        export_past(model, folder, cache == "named")
+    elif cache == "whole_batch":
+        export_whole_batch(model, folder)
     elif cache == "buffers":
         export_buffers(model, max(map(len, PROMPTS)) + new_tokens, folder)
     else:
@@ -220,7 +254,7 @@ def reference(model, ids, mask, new_tokens):
 def make_calls(model, cache, new_tokens):
     """Returns calls: prompts and the tokens that follow them."""
     prompts = prompts_of(model)
-    if cache.startswith("batch"):
+    if "batch" in cache:
         batches = [prompts, prompts[:2], [prompts[2]] * 2]
         return [{"prompts": batch, "tokens": reference(model, *pad(batch), new_tokens)} for batch in batches]
     return [{"prompt": prompt, "tokens": reference(model, *pad([prompt]), new_tokens)[0]} for prompt in prompts]

@@ -132,9 +132,9 @@ class Decoder {
   Result<Generated> generate(std::span<const int64_t> prompt, const GenerateOptions& options = {});
   // As above, for several prompts. The decoder computes prompts together if the program takes more
   // than one sequence; it pads shorter prompts in front with tokens that the mask hides. Without a
-  // mask it computes only prompts of equal length together. Inputs that give() set have one
-  // sequence for each prompt, or one for all if prompts are computed one by one. Afterwards the
-  // decoder holds no tokens to continue from.
+  // mask or position_ids it computes only prompts of equal length together. Inputs that give() set
+  // have one sequence for each prompt, or one for all if prompts are computed one by one.
+  // Afterwards the decoder holds no tokens to continue from.
   Result<std::vector<Generated>> generate(std::span<const std::vector<int64_t>> prompts,
                                           const GenerateOptions& options = {});
 

@@ -51,6 +51,8 @@ struct Decoder::State {
   // Returns how many of `count` sequences can run together.
   int64_t sequences_at_once(int64_t count) const;
   bool knows_padding() const;
+  // Returns how many tokens a text must begin with, padding included.
+  size_t least_tokens() const;
   // Fills `out` with the continuation of each prompt; `number` is the index of the first prompt.
   // False if a callback ended the generation.
   Result<bool> generate(std::span<const std::vector<int64_t>> prompts, size_t number,
@@ -178,6 +180,8 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
   auto state = std::make_unique<State>();
   // Loads `next` first: it runs for most tokens, and its weights are used directly from its file.
   PT2_TRY(state->next, load_step(*next));
+  if (const Result<void> keeps = state->next->check_keeps_cache(); !keeps)
+    return decode::at_program(keeps.error(), next->name);
   if (first != nullptr) {
     PT2_TRY(state->first, load_step(*first));
     PT2_TRY(state->sources,
@@ -421,6 +425,15 @@ bool Decoder::State::knows_padding() const {
   return next->knows_padding() && (!first || first->knows_padding());
 }
 
+size_t Decoder::State::least_tokens() const {
+  if (!knows_padding()) return 0;
+  // The second call has the keys of the first, and one more.
+  const int64_t least = first ? std::max(first->least_keys(), next->least_keys() - 1)
+                        : next->tokens_at_once() ? 0
+                                                 : next->least_keys();
+  return static_cast<size_t>(least);
+}
+
 namespace {
 
 Result<void> check_sampling(const Sampling& sampling) {
@@ -432,16 +445,15 @@ Result<void> check_sampling(const Sampling& sampling) {
                ""};
 }
 
-// Returns the prompts of a batch, each after padding to the length of the longest. The batch may
-// have more sequences than prompts: these repeat the last prompt.
-std::vector<int64_t> pad(std::span<const std::vector<int64_t>> prompts, Batch& batch) {
-  size_t longest = 0;
-  for (const std::vector<int64_t>& each : prompts) longest = std::max(longest, each.size());
+// Returns the prompts of a batch, each after padding to `length`. The batch may have more sequences
+// than prompts: these repeat the last prompt.
+std::vector<int64_t> pad(std::span<const std::vector<int64_t>> prompts, size_t length,
+                         Batch& batch) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < batch.size; ++i) {
     const std::vector<int64_t>& prompt =
         prompts[std::min(static_cast<size_t>(i), prompts.size() - 1)];
-    const size_t padding = longest - prompt.size();
+    const size_t padding = length - prompt.size();
     batch.padding.push_back(static_cast<int64_t>(padding));
     // The mask hides padding, so any id will do.
     out.insert(out.end(), padding, 0);
@@ -459,8 +471,10 @@ Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prom
   const std::vector<int64_t>& stop_ids = options.stop_ids ? *options.stop_ids : settings.stop_ids;
   reset();
   batch.size = sequences_at_once(static_cast<int64_t>(prompts.size()));
-  PT2_TRY_VOID(check_batch(std::ranges::max(prompts, {}, &std::vector<int64_t>::size).size()));
-  std::vector<int64_t> ids = pad(prompts, batch);
+  const size_t length =
+      std::max(std::ranges::max(prompts, {}, &std::vector<int64_t>::size).size(), least_tokens());
+  PT2_TRY_VOID(check_batch(length));
+  std::vector<int64_t> ids = pad(prompts, length, batch);
   PT2_TRY(Tensor logits, feed_checked(ids, options.call));
   std::vector<Sampler> samplers;
   const Sampling sampling = options.sampling.value_or(settings.sampling);

@@ -200,10 +200,13 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0])) {
     logits = 0;
     out.outputs[0] = Role::logits;
-    const auto caches = std::ranges::count(out.inputs, Role::cache);
-    if (static_cast<size_t>(caches) + 1 == outputs.size())
-      std::fill(out.outputs.begin() + 1, out.outputs.end(), Role::cache);
   }
+  // Tensors under other names ("present"), as many as the program takes.
+  const auto caches = std::ranges::count(out.inputs, Role::cache);
+  if (logits && std::ranges::count(out.outputs, Role::cache) == 0 &&
+      static_cast<size_t>(caches) + 1 == outputs.size())
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (i != *logits) out.outputs[i] = Role::cache;
   if (!ids)
     return Error{
         ErrorCode::unsupported,

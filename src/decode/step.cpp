@@ -4,11 +4,15 @@
 #include <limits>
 #include <new>
 
+#include "decode/cache_room.h"
 #include "ops/loops.h"
 #include "run/model_shared.h"
 
 namespace pt2::decode {
 namespace {
+
+// Exporters mark a size that may be any as this or more.
+constexpr int64_t kAnySize = 2;
 
 Error at_input(std::string text, const ModelValue& input) {
   return {ErrorCode::unsupported, std::move(text), "input '" + input.name + "'"};
@@ -76,10 +80,22 @@ bool is_added(Dtype dtype, size_t rank) {
   return dtype_category(dtype) == DtypeCategory::floating && rank == 4;
 }
 
+// Positions in the text do not count padding; positions in the cache do.
+bool is_place_in_text(const ModelValue& positions) {
+  return positions.name.find("position_ids") != positions.name.npos;
+}
+
 // Returns a size that the program fixes or that follows from other inputs; else `otherwise`.
 int64_t size_of(const SymInt& size, const SymbolBindings& symbols, int64_t otherwise) {
   const Result<int64_t> known = evaluate(size, symbols);
   return known ? *known : otherwise;
+}
+
+// Binds the symbol that a size consists of, unless it is bound already.
+void bind_symbol(SymbolBindings& symbols, const SymInt& size, int64_t value) {
+  if (size.is_symbolic() && size.expr()->op == ExprOp::symbol)
+    for (const SymbolId symbol : free_symbols(size.expr()))
+      if (symbols.find(symbol) == nullptr) symbols.bind(symbol, Number(value));
 }
 
 // Returns the range of a dimension's size.
@@ -117,6 +133,15 @@ ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& se
       session_(model_, {.threads = settings.threads}) {
   // An output cache without a matching input is unused.
   stateless_ = roles_.cache.empty() && model_.shared()->written_storages().empty();
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < roles_.inputs.size(); ++i)
+    if (roles_.inputs[i] == Role::positions)
+      positions.push_back(model_.shared()->convention.input_positions[i]);
+  room_ = cache_room(model_.program().graph, positions);
+  // A call takes a cache of the greatest size, and one more token.
+  for (const CacheEntry& entry : roles_.cache)
+    if (const auto most = greatest_size(entry))
+      room_ = std::min(room_.value_or(*most + 1), *most + 1);
 }
 
 Result<ProgramStep> ProgramStep::make(Model model, const std::string& name,
@@ -124,6 +149,20 @@ Result<ProgramStep> ProgramStep::make(Model model, const std::string& name,
   Result<ProgramRoles> roles = find_roles(model.shared()->convention);
   if (!roles) return at_program(std::move(roles).error(), name);
   return ProgramStep(std::move(model), *std::move(roles), settings);
+}
+
+Result<void> ProgramStep::check_keeps_cache() const {
+  const Model::Shared& shared = *model_.shared();
+  const auto is_kept = [&](const CacheEntry& entry) {
+    return entry.output || shared.written[shared.convention.input_positions[entry.input]];
+  };
+  // What an encoder made may stay as it is beside what the program writes.
+  if (roles_.cache.empty() || std::ranges::any_of(roles_.cache, is_kept)) return {};
+  Result<std::vector<size_t>> matched = match_caches(roles_.cache_outputs, roles_.cache);
+  if (matched) return {};
+  Error error = std::move(matched).error();
+  error.message += ": return them as 'past_key_values', or alone behind the logits";
+  return error;
 }
 
 std::optional<int64_t> ProgramStep::tokens_at_once() const {
@@ -160,7 +199,25 @@ SymRange ProgramStep::sequences_at_once() const {
 }
 
 bool ProgramStep::knows_padding() const {
-  return std::ranges::find(roles_.inputs, Role::mask) != roles_.inputs.end();
+  bool hides = false, counts = false;
+  for (size_t i = 0; i < roles_.inputs.size(); ++i) {
+    hides = hides || roles_.inputs[i] == Role::mask;
+    counts =
+        counts || (roles_.inputs[i] == Role::positions && is_place_in_text(model_.inputs()[i]));
+  }
+  return hides && counts;
+}
+
+int64_t ProgramStep::least_keys() const {
+  int64_t out = 1;
+  for (size_t i = 0; i < roles_.inputs.size(); ++i) {
+    if (roles_.inputs[i] != Role::mask) continue;
+    const std::vector<SymInt>& sizes = model_.inputs()[i].tensor->sizes;
+    if (sizes.size() != 2 || !sizes[1].is_symbolic()) continue;
+    const int64_t least = range_of(sizes[1], model_.program()).min.value_or(0);
+    if (least > kAnySize) out = std::max(out, least);
+  }
+  return out;
 }
 
 std::vector<std::string> ProgramStep::given_names() const {
@@ -175,16 +232,31 @@ int64_t ProgramStep::first_tokens(int64_t count, const ProgramStep& next) const 
   const std::vector<SymInt>& sizes = model_.inputs()[roles_.ids].tensor->sizes;
   const SymRange range = sizes.empty() ? SymRange{1, 1} : range_of(sizes.back(), model_.program());
   if (range.max) count = std::min(count, *range.max);
-  // Exporters mark a size that may be any as 2 or more.
-  const int64_t least = range.min.value_or(0) <= 2 || range.min == range.max ? 1 : *range.min;
+  const int64_t least =
+      range.min.value_or(0) <= kAnySize || range.min == range.max ? 1 : *range.min;
   // A window that moves up holds the latest tokens last, which requires a full window.
   return count < std::max(least, next.moving_window()) ? 0 : count;
+}
+
+std::optional<int64_t> ProgramStep::greatest_size(const CacheEntry& entry) const {
+  const std::vector<SymInt>& ids = model_.inputs()[roles_.ids].tensor->sizes;
+  if (!entry.growing || ids.empty()) return std::nullopt;
+  const SymInt& before = model_.inputs()[entry.input].tensor->sizes[*entry.growing];
+  const SymInt& after = model_.outputs()[*entry.output].tensor->sizes[*entry.growing];
+  const std::optional<int64_t> most = range_of(before, model_.program()).max;
+  if (!most) return std::nullopt;
+  SymbolBindings symbols;
+  bind_symbol(symbols, before, *most);
+  bind_symbol(symbols, ids.back(), 1);
+  // A window of the latest tokens stays at its greatest size.
+  const Result<int64_t> next = evaluate(after, symbols);
+  return next && *next > *most ? most : std::nullopt;
 }
 
 std::optional<int64_t> ProgramStep::capacity(const Batch& batch, const Cache& cache) const {
   const bool grows = std::ranges::any_of(
       roles_.cache, [](const CacheEntry& entry) { return entry.growing.has_value(); });
-  if (grows) return std::nullopt;
+  if (grows) return room_;
   // A window that neither moves up nor can be enlarged.
   const bool is_filled_once = std::ranges::any_of(roles_.cache, [&](const CacheEntry& entry) {
     return entry.layer && entry.layer->window && entry.layer->length && !entry.layer->moves_up &&
@@ -196,9 +268,10 @@ std::optional<int64_t> ProgramStep::capacity(const Batch& batch, const Cache& ca
     if (roles_.inputs[i] != Role::mask || input.tensor->sizes.size() != 4 ||
         (window_of(input) && !is_filled_once))
       continue;
-    if (const Result<int64_t> size = evaluate(input.tensor->sizes.back(), symbols)) return *size;
+    if (const Result<int64_t> size = evaluate(input.tensor->sizes.back(), symbols))
+      return std::min(room_.value_or(*size), *size);
   }
-  return std::nullopt;
+  return room_;
 }
 
 Result<void> ProgramStep::start_cache(const Batch& batch, Cache& cache) const {
@@ -253,19 +326,14 @@ const Tensor* ProgramStep::find_given(const ModelValue& input, const Batch& batc
 SymbolBindings ProgramStep::bind_sizes(int64_t count, const Batch& batch,
                                        const Cache& cache) const {
   SymbolBindings out;
-  const auto bind = [&](const SymInt& size, int64_t value) {
-    if (size.is_symbolic() && size.expr()->op == ExprOp::symbol)
-      for (const SymbolId symbol : free_symbols(size.expr()))
-        if (out.find(symbol) == nullptr) out.bind(symbol, Number(value));
-  };
   const auto bind_all = [&](size_t input, const Sizes& found) {
     const std::vector<SymInt>& sizes = model_.inputs()[input].tensor->sizes;
     for (size_t dim = 0; dim < sizes.size() && dim < found.size(); ++dim)
-      bind(sizes[dim], found[dim]);
+      bind_symbol(out, sizes[dim], found[dim]);
   };
   const std::vector<SymInt>& ids = model_.inputs()[roles_.ids].tensor->sizes;
   for (size_t dim = 0; dim < ids.size(); ++dim)
-    bind(ids[dim], dim + 1 == ids.size() ? count : batch.size);
+    bind_symbol(out, ids[dim], dim + 1 == ids.size() ? count : batch.size);
   for (size_t i = 0; i < roles_.cache.size() && i < cache.size(); ++i)
     bind_all(roles_.cache[i].input, cache.value(i).sizes());
   for (size_t i = 0; i < roles_.inputs.size(); ++i)
@@ -355,13 +423,12 @@ Result<Tensor> ProgramStep::make_input(size_t index, const StepTokens& tokens, c
     return Error{ErrorCode::argument, "found nothing given for it, expected " + input.type,
                  "input '" + input.name + "'"};
   }
-  // Positions in the cache count padding; positions in the text do not.
-  const bool is_place_in_text = input.name.find("position_ids") != input.name.npos;
+  const bool in_text = is_place_in_text(input);
   std::vector<int64_t> positions;
   for (int64_t sequence = 0; sequence < batch.size; ++sequence)
     for (int64_t i = 0; i < tokens.count; ++i)
-      positions.push_back(std::max<int64_t>(
-          tokens.position + i - (is_place_in_text ? batch.padding_of(sequence) : 0), 0));
+      positions.push_back(
+          std::max<int64_t>(tokens.position + i - (in_text ? batch.padding_of(sequence) : 0), 0));
   return make_rows(input, positions, batch.size);
 }
 

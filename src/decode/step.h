@@ -30,6 +30,10 @@ class ProgramStep {
   static Result<ProgramStep> make(Model model, const std::string& name,
                                   const StepSettings& settings);
 
+  // Error `unsupported` if the program takes a cache, but neither returns nor writes it: every step
+  // would begin with an empty one.
+  Result<void> check_keeps_cache() const;
+
   const Model& model() const { return model_; }
   const ProgramRoles& roles() const { return roles_; }
   // True if each call needs all tokens again, because the program keeps no state.
@@ -38,8 +42,12 @@ class ProgramStep {
   std::optional<int64_t> tokens_at_once() const;
   // Returns the minimum and maximum number of sequences of a call; a bound is absent if open.
   SymRange sequences_at_once() const;
-  // True if a mask can hide padding at the beginning of sequences.
+  // True if a mask can hide padding at the beginning of sequences, and positions can leave it out.
+  // A program without position_ids may count them from the first column, padding included (GPT-2).
   bool knows_padding() const;
+  // Returns how many keys the masks of tokens that exist have at least: the sum of the least sizes
+  // of a cache and of new tokens.
+  int64_t least_keys() const;
   // Returns the names of the inputs that the caller gives.
   std::vector<std::string> given_names() const;
   // Returns how many tokens have scores; nullopt if the program leaves it open.
@@ -47,7 +55,8 @@ class ProgramStep {
   // Returns how many of `count` initial tokens a call takes before `next` continues; 0 if it takes
   // none.
   int64_t first_tokens(int64_t count, const ProgramStep& next) const;
-  // Returns how many tokens the masks have room for, given the cache; nullopt if there is no bound.
+  // Returns how many tokens the masks, the cache and the program's buffers have room for; nullopt
+  // if there is no bound.
   std::optional<int64_t> capacity(const Batch& batch, const Cache& cache) const;
 
   // Returns the results of a call with tokens that follow those in the cache. The entries of an
@@ -65,6 +74,9 @@ class ProgramStep {
   Result<void> start_cache(const Batch& batch, Cache& cache) const;
   // Returns the first dimension, except that of sequences, whose size the program leaves open.
   std::optional<size_t> open_dim(const CacheEntry& entry) const;
+  // Returns the greatest size of a growing entry that the program takes, if it returns greater
+  // ones.
+  std::optional<int64_t> greatest_size(const CacheEntry& entry) const;
   // Enlarges windows of fixed length that do not move up to hold `tokens` tokens, including the
   // tokens outside the window.
   void make_room(Cache& cache, int64_t tokens) const;
@@ -88,6 +100,7 @@ class ProgramStep {
   StepSettings settings_;
   Session session_;
   bool stateless_ = false;
+  std::optional<int64_t> room_{};  // tokens that fit into what the program writes and returns
 };
 
 }  // namespace pt2::decode

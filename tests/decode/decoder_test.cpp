@@ -83,7 +83,8 @@ TEST_P(Folders, GoOnWhereTheyWere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoder, Folders,
-                         ::testing::Values("dynamic", "static", "window", "mixed", "chunks"));
+                         ::testing::Values("dynamic", "static", "buffers", "named", "window",
+                                           "mixed", "chunks"));
 
 TEST(Decoder, AddsToCachesInPlace) {
   const Expected wanted = expected("dynamic");
@@ -133,19 +134,22 @@ TEST(Decoder, StopsWhereItIsTold) {
   EXPECT_EQ(tokens_of(decoder, wanted, {.max_new_tokens = 0}).size(), 0u);
 }
 
+// The cache is an input of fixed sizes, or in the program's buffers.
 TEST(Decoder, FillsAFixedCacheAndNoMore) {
-  const Expected wanted = expected("static");
-  Decoder decoder = Decoder::open(folder("static")).value();
-  const Generated found =
-      decoder.generate(wanted.prompt, {.max_new_tokens = 1000, .stop_ids = {{}}}).value();
-  EXPECT_EQ(found.reason, StopReason::cache_full);
-  ASSERT_TRUE(decoder.capacity());
-  EXPECT_EQ(decoder.position(), *decoder.capacity());
-  EXPECT_EQ(static_cast<int64_t>(found.tokens.size() + wanted.prompt.size()),
-            *decoder.capacity() + 1);
-  const auto more = decoder.feed(std::vector<int64_t>{1});
-  ASSERT_FALSE(more);
-  EXPECT_EQ(more.error().code, ErrorCode::limit);
+  for (const char* name : {"static", "buffers"}) {
+    const Expected wanted = expected(name);
+    Decoder decoder = Decoder::open(folder(name)).value();
+    const auto found = decoder.generate(wanted.prompt, {.max_new_tokens = 1000, .stop_ids = {{}}});
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->reason, StopReason::cache_full);
+    ASSERT_TRUE(decoder.capacity());
+    EXPECT_EQ(decoder.position(), *decoder.capacity());
+    EXPECT_EQ(static_cast<int64_t>(found->tokens.size() + wanted.prompt.size()),
+              *decoder.capacity() + 1);
+    const auto more = decoder.feed(std::vector<int64_t>{1});
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error().code, ErrorCode::limit);
+  }
 }
 
 TEST(Decoder, DrawsTheSameWithTheSameSeed) {
@@ -280,6 +284,30 @@ TEST(Decoder, PutsPaddingBeforeShorterPrompts) {
       // A prompt alone gives the same tokens.
       EXPECT_EQ(tokens_of(decoder, {prompts[0], wanted[0]}), wanted[0]);
     }
+  }
+}
+
+// The mask of decode.pt2 has three keys or more, which the second call for one token would not
+// have.
+TEST(Decoder, PutsPaddingBeforeTooShortAPrompt) {
+  const JsonValue call = calls_of("batch").at(0);
+  const Expected wanted{rows(*call.find("prompts")).at(1), rows(*call.find("tokens")).at(1)};
+  ASSERT_EQ(wanted.prompt.size(), 1u);
+  Decoder decoder = Decoder::open(folder("batch")).value();
+  EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+}
+
+// A program without position_ids counts learned positions from the first column, so padding would
+// move the tokens of shorter prompts.
+TEST(Decoder, DoesNotPadWithoutPositions) {
+  Decoder decoder = Decoder::open(folder("learned")).value();
+  for (const JsonValue& call : calls_of("learned")) {
+    const auto prompts = rows(*call.find("prompts")), wanted = rows(*call.find("tokens"));
+    const auto count = static_cast<int64_t>(wanted[0].size());
+    const std::vector<Generated> found =
+        decoder.generate(prompts, {.max_new_tokens = count, .stop_ids = {{}}}).value();
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(found[i].tokens, wanted[i]) << i;
   }
 }
 
