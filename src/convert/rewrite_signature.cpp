@@ -128,6 +128,17 @@ std::optional<std::string> name_for_fx(std::string_view name) {
   return out + "_1";
 }
 
+// True if a value has the name with a number, such as sum_1 of sum.
+bool has_numbered(const Graph& graph, std::string_view name) {
+  return std::ranges::any_of(graph.values(), [&](ValueId id) {
+    std::string_view other = graph.value(id).name;
+    if (!other.starts_with(name)) return false;
+    other.remove_prefix(name.size());
+    return other.size() > 1 && other[0] == '_' &&
+           other.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  });
+}
+
 bool is_pair_of_args(const TreeSpec& spec) {
   return spec.kind == TreeKind::tuple && spec.children.size() == 2 &&
          spec.children[0].kind == TreeKind::tuple && spec.children[1].kind == TreeKind::dict;
@@ -314,9 +325,25 @@ Result<void> rewrite_buffers(Converter& converter) {
 
 Result<void> rewrite_input_names(Converter& converter) {
   constexpr int kFirstThatCompares = 202, kLastWithOwnNames = 203;
+  // Up to these, values and constants among the inputs take sum_1, say, from the value of that
+  // name.
+  constexpr int kLastOfValues = 204, kLastOfConstants = 206;
   const int release = converter.target.release->number;
-  if (release < kFirstThatCompares || release > kLastWithOwnNames) return {};
-  converter.changed = rename_inputs(converter.program, name_for_fx);
+  if (release < kFirstThatCompares || release > kLastOfConstants) return {};
+  Program& program = converter.program;
+  const auto new_name = [&](std::string_view name) {
+    const auto found = name_for_fx(name);
+    const bool stays = release > kLastWithOwnNames && !(found && has_numbered(program.graph, name));
+    return stays ? std::nullopt : found;
+  };
+  if (release <= kLastOfValues) converter.changed = rename_inputs(program, new_name);
+  if (release <= kLastWithOwnNames) return {};
+  for (InputSpec& spec : program.signature.input_specs) {
+    const auto name = spec.arg.is_constant() ? new_name(spec.arg.name) : std::nullopt;
+    if (!name) continue;
+    spec.arg.name = program.graph.unused_name(*name);
+    converter.changed = true;
+  }
   return {};
 }
 

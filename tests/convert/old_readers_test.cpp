@@ -18,7 +18,7 @@ TEST(Convert, NamesConstantsThatTheReadersOf2_1And2_2DoNotTake) {
   EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find(": None;"), std::string::npos);
 }
 
-// torch.fx makes input_1 of the input `input`, and 2.2 and 2.3 refuse the program for that.
+// torch.fx makes input_1 of the input `input`, and 2.2 to 2.4 refuse the program for that.
 TEST(Convert, GivesInputsNamesThatTorchFxLeaves) {
   const Package package = edited("2.15.0/mlp", [](Program& program) {
     const auto rename = [&](std::string_view old_name, std::string name) {
@@ -41,12 +41,41 @@ TEST(Convert, GivesInputsNamesThatTorchFxLeaves) {
     }
     return out;
   };
-  for (const std::string_view target : {"2.1", "2.4"})
+  for (const std::string_view target : {"2.1", "2.5"})
     EXPECT_EQ(names(target),
               (std::vector<std::string>{"p_01", "p_1", "p_fc2_weight", "p_fc2_bias", "input"}));
+  // 2.4 gives the input its name back, but `input_1` is taken from the value by then.
+  EXPECT_EQ(names("2.4"),
+            (std::vector<std::string>{"p_01", "p_1", "p_fc2_weight", "p_fc2_bias", "input_1_1"}));
   for (const std::string_view target : {"2.2", "2.3"})
     EXPECT_EQ(names(target), (std::vector<std::string>{"p_01_1", "p_1", "p_fc2_weight",
                                                        "p_fc2_bias", "input_1_1"}));
+}
+
+// 2.4 to 2.6 call the constant `input` input_1. Then 2.4 calls the value of that name input_2, and
+// 2.6 has two nodes of one name.
+TEST(Convert, GivesConstantsNamesThatTorchFxLeaves) {
+  const auto name = [](std::string value, std::string_view target) {
+    const Package package = edited("2.15.0/mlp", [&](Program& program) {
+      const ValueId last = *program.graph.outputs()[0].get_if<ValueId>();
+      ASSERT_TRUE(rename_value(program, last, std::move(value)));
+      std::vector<Argument> inputs(program.graph.inputs().begin(), program.graph.inputs().end());
+      inputs.push_back(Argument(int64_t{3}));
+      program.graph.set_inputs(std::move(inputs));
+      program.signature.input_specs.push_back({.kind = InputKind::user_input,
+                                               .arg = {.kind = ArgumentSpec::Kind::constant,
+                                                       .name = "input",
+                                                       .value = Argument(int64_t{3})}});
+    });
+    const Package converted =
+        saved(convert(package, {.target = conversion_target(target).value()})->contents);
+    return (*converted.program())->signature.input_specs.back().arg.name;
+  };
+  for (const std::string_view target : {"2.4", "2.6"}) {
+    EXPECT_EQ(name("input_1", target), "input_1_1");
+    EXPECT_EQ(name("output_1", target), "input");
+  }
+  EXPECT_EQ(name("input_1", "2.7"), "input");
 }
 
 // torch.fx names the call of an operator that gives a number. 2.3 and 2.4 keep that name, and
