@@ -87,10 +87,17 @@ Result<void> rewrite_vmap(Converter& converter) {
 // reports it.
 Result<void> rewrite_gradient_regions(Converter& converter) {
   constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
+  // Up to this release only an export imports torch/_higher_order_ops/wrap.py: a process that just
+  // loads a program does not find the operator. A program that the release itself wrote stays as it
+  // is where an import helps.
+  constexpr int kLastWithoutImport = 206;
   const int release = converter.target.release->number;
-  if (release >= kFirstWithWrites || casts_elsewhere(converter.program)) return {};
+  const bool is_own = release == converter.source.number;
+  if (release > kLastWithoutImport || (is_own && release >= kFirstWithWrites) ||
+      casts_elsewhere(converter.program))
+    return {};
   const Pass pass =
-      release < kFirstWithRegions ? Pass::inline_regions : Pass::inline_writing_regions;
+      is_own && release >= kFirstWithRegions ? Pass::inline_writing_regions : Pass::inline_regions;
   converter.changed = run_pass(pass, converter.program, converter.pipeline).changed;
   return {};
 }

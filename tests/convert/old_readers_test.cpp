@@ -8,6 +8,7 @@ namespace pt2 {
 namespace {
 
 using test::blockers;
+using test::corpus_file;
 using test::edited;
 using test::saved;
 
@@ -76,6 +77,23 @@ TEST(Convert, GivesConstantsNamesThatTorchFxLeaves) {
     EXPECT_EQ(name("output_1", target), "input");
   }
   EXPECT_EQ(name("input_1", "2.7"), "input");
+}
+
+// A process of 2.4 to 2.6 that only loads programs does not find the operator of such a region.
+TEST(Convert, RegionsOfAnotherGradientModeAreNodesTo2_6) {
+  const auto count = [](std::string_view target) {
+    const Conversion conversion =
+        convert(corpus_file("2.15.0/no_grad_region"), {.target = conversion_target(target).value()})
+            .value();
+    EXPECT_TRUE(conversion.blockers.empty()) << target;
+    const Package converted = saved(conversion.contents);
+    const Graph& graph = (*converted.program())->graph;
+    return std::ranges::count_if(graph.nodes(), [&](NodeId id) {
+      return graph.node(id).target.ends_with("wrap_with_set_grad_enabled");
+    });
+  };
+  for (const std::string_view target : {"2.3", "2.4", "2.5", "2.6"}) EXPECT_EQ(count(target), 0);
+  EXPECT_GT(count("2.7"), 0);
 }
 
 // torch.fx names the call of an operator that gives a number. 2.3 and 2.4 keep that name, and
