@@ -102,8 +102,9 @@ class Extractor {
 
   Result<void> run(std::span<const std::string> from, std::span<const std::string> to) {
     std::vector<ValueId> starts, ends;
+    const UserInputs inputs(program_);
     for (const std::string& name : from) {
-      auto value = find_input_value(program_, name);
+      auto value = inputs.find(name);
       if (!value) value = find_named_value(program_, name);
       if (!value) return std::move(value).error();
       starts.push_back(*value);

@@ -453,8 +453,9 @@ Result<void> free_dims(Program& program, std::span<const InputDim> dims, std::st
                        SymRange range) {
   std::vector<DimFreer::Place> places;
   std::optional<int64_t> old_size;
+  const UserInputs inputs(program);
   for (const auto& [input, dim] : dims) {
-    PT2_TRY(const ValueId id, find_input_value(program, input));
+    PT2_TRY(const ValueId id, inputs.find(input));
     PT2_TRY(const SymInt size, input_size(program, id, dim));
     if (size.is_symbolic() || (old_size && size.literal() != *old_size))
       return Error{

@@ -198,18 +198,26 @@ Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> 
   return SymInt(spelled, hint);
 }
 
-Result<ValueId> find_input_value(const Program& program, std::string_view input) {
+UserInputs::UserInputs(const Program& program)
+    : program_(program), specs_(program.signature.user_inputs()) {
   const std::vector<std::string> names = user_input_names(program);
-  const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
-  for (size_t i = 0; i < std::min(names.size(), specs.size()); ++i)
-    if (names[i] == input || specs[i].name == input) {
-      if (const auto id = program.graph.find_value(specs[i].name); id && !specs[i].is_constant())
-        return *id;
-      return Error{ErrorCode::argument,
-                   fmt::format("input '{}' is a constant, which the graph does not hold", input),
-                   ""};
-    }
-  return no_input(program, input);
+  for (size_t i = 0; i < std::min(names.size(), specs_.size()); ++i) {
+    positions_.emplace(names[i], i);
+    positions_.emplace(specs_[i].name, i);
+  }
+}
+
+Result<ValueId> UserInputs::find(std::string_view input) const {
+  const auto found = positions_.find(std::string(input));
+  if (found == positions_.end()) return no_input(program_, input);
+  const ArgumentSpec& spec = specs_[found->second];
+  if (const auto id = program_.graph.find_value(spec.name); id && !spec.is_constant()) return *id;
+  return Error{ErrorCode::argument,
+               fmt::format("input '{}' is a constant, which the graph does not hold", input), ""};
+}
+
+Result<ValueId> find_input_value(const Program& program, std::string_view input) {
+  return UserInputs(program).find(input);
 }
 
 Result<ValueId> find_named_value(const Program& program, std::string_view name) {

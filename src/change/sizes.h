@@ -3,7 +3,10 @@
 #define PT2_CHANGE_SIZES_H
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "pt2/ir/program.h"
 #include "pt2/result.h"
@@ -14,7 +17,20 @@ namespace pt2 {
 Result<void> check_not_empty(const SymRange& range);
 // Returns the size for an expression; a literal if the expression is an integer.
 Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint);
-// Returns the value of a user input, given its name in user_input_names or its own name.
+// Finds user inputs by name: all take the time of reading the tree of the inputs once.
+class UserInputs {
+ public:
+  // `program` must outlive the object, and keep its inputs.
+  explicit UserInputs(const Program& program);
+  // Returns the value of an input, given its name in user_input_names or its own name.
+  Result<ValueId> find(std::string_view input) const;
+
+ private:
+  const Program& program_;
+  std::vector<ArgumentSpec> specs_;
+  std::unordered_map<std::string, size_t> positions_;
+};
+// The same for a single input.
 Result<ValueId> find_input_value(const Program& program, std::string_view input);
 // Returns the value of this name, with or without "%".
 Result<ValueId> find_named_value(const Program& program, std::string_view name);

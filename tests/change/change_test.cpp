@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -531,6 +532,28 @@ TEST(EditProgram, FreesSizesOfSeveralInputsTogether) {
   expect_sound(program);
   EXPECT_EQ(free_dims(program, batches, "rows", {1, 64}).error().message,
             "size 0 of x is batch, expected a fixed size");
+}
+
+// Eight times the inputs take about eight times as long, not 64 times: a decoder has a cache or two
+// for each layer, and all have the same batch.
+TEST(EditProgram, FreesSizesOfManyInputsInProportion) {
+  const auto seconds = [](size_t count) {
+    ProgramBuilder builder;
+    const TensorMeta meta = builder.tensor(Dtype::float32, {2, 3});
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) names.push_back("x" + std::to_string(i));
+    std::vector<InputDim> batches;
+    for (const std::string& name : names) {
+      const ValueId x = builder.input(name, meta);
+      builder.output(builder.call("torch.ops.aten.relu.default", {arg("self", x)}, meta));
+      batches.push_back({name, 0});
+    }
+    Program program = std::move(builder).finish().value();
+    const std::clock_t start = std::clock();
+    EXPECT_TRUE(free_dims(program, batches, "batch", {1, 64}).has_value());
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(4000), 24 * seconds(500) + 0.02);
 }
 
 // With a size that a guard excludes, no call would run.
