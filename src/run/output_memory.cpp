@@ -1,6 +1,7 @@
 #include "run/output_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "ops/loops.h"
@@ -11,13 +12,6 @@ namespace pt2::run {
 namespace {
 
 Error refused(std::string text) { return {ErrorCode::argument, std::move(text), ""}; }
-
-bool share_bytes(const Tensor& a, const Tensor& b) {
-  const Storage& first = *a.storage();
-  const Storage& second = *b.storage();
-  return first.data() < second.data() + second.size() &&
-         second.data() < first.data() + first.size();
-}
 
 bool is_same_view(const Tensor& a, const Tensor& b) {
   return a.raw_data() == b.raw_data() && a.strides() == b.strides();
@@ -37,6 +31,43 @@ Result<void> check_writable(const Tensor& memory) {
   if (memory.numel() > 0 && ops::may_overlap(memory))
     return refused("elements share a place in memory");
   return {};
+}
+
+void MemoryRanges::add(const Storage& storage) {
+  if (storage.size() == 0) return;
+  ranges_.push_back(range_of(storage));
+  is_sorted_ = false;
+}
+
+void MemoryRanges::sort() {
+  if (std::exchange(is_sorted_, true)) return;
+  std::ranges::sort(ranges_, {}, &Range::begin);
+  size_t kept = 0;
+  for (const Range& range : ranges_) {
+    if (kept == 0 || range.begin >= ranges_[kept - 1].end) {
+      ranges_[kept++] = range;
+      continue;
+    }
+    had_overlaps_ = true;
+    ranges_[kept - 1].end = std::max(ranges_[kept - 1].end, range.end);
+  }
+  ranges_.resize(kept);
+}
+
+bool MemoryRanges::overlap(const Range& range) {
+  sort();
+  const auto found = std::ranges::upper_bound(ranges_, range.begin, {}, &Range::end);
+  return found != ranges_.end() && found->begin < range.end;
+}
+
+bool MemoryRanges::overlap(const MemoryRanges& others) {
+  return !ranges_.empty() &&
+         std::ranges::any_of(others.ranges_, [&](const Range& each) { return overlap(each); });
+}
+
+bool MemoryRanges::overlap_each_other() {
+  sort();
+  return had_overlaps_;
 }
 
 Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes) {
@@ -64,10 +95,10 @@ Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes)
 std::vector<std::pair<size_t, Tensor>> OutputMemory::get_all(const Graph& graph,
                                                              std::span<const Value> inputs) {
   std::vector<std::pair<size_t, Tensor>> out;
-  std::vector<const Tensor*> others;
+  MemoryRanges read, written;
   for (const Value& input : inputs)
     if (const auto* tensor = input.get_if<Tensor>(); tensor != nullptr && tensor->defined())
-      others.push_back(tensor);
+      read.add(*tensor->storage());
   size_t output = 0;
   for (size_t i = 0; i < graph_outputs_.size(); ++i) {
     if (!graph_outputs_[i].is_callers()) continue;
@@ -81,13 +112,11 @@ std::vector<std::pair<size_t, Tensor>> OutputMemory::get_all(const Graph& graph,
     Result<Tensor> memory = get(position, *dtype, sizes);
     if (!memory) return {};
     if (!memory->defined()) continue;
-    if (!memory->is_contiguous() || std::ranges::any_of(others, [&](const Tensor* each) {
-          return share_bytes(*each, *memory);
-        }))
-      return {};
+    if (!memory->is_contiguous() || read.overlap(*memory->storage())) return {};
+    written.add(*memory->storage());
     out.emplace_back(i, *std::move(memory));
-    others.push_back(&*given_[position]);
   }
+  if (written.overlap_each_other()) out.clear();
   return out;
 }
 
@@ -105,14 +134,14 @@ Result<void> OutputMemory::fill(std::vector<Value>& results) {
   const auto is_in_place = [&](size_t i, const Tensor& result) {
     return given_[i]->defined() && is_same_view(result, *given_[i]);
   };
+  MemoryRanges overwritten;
+  for (const std::optional<Tensor>& memory : given_)
+    if (memory && memory->defined()) overwritten.add(*memory->storage());
   // Copies results out of memory that is about to be overwritten.
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor* tensor = tensor_of(results[i]);
     if (tensor == nullptr || is_in_place(i, *tensor)) continue;
-    if (std::ranges::any_of(given_, [&](const std::optional<Tensor>& memory) {
-          return memory && memory->defined() && share_bytes(*tensor, *memory);
-        }))
-      *tensor = tensor->clone();
+    if (overwritten.overlap(*tensor->storage())) *tensor = tensor->clone();
   }
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor* tensor = tensor_of(results[i]);

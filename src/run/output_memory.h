@@ -15,6 +15,33 @@ namespace pt2::run {
 // no two of its elements may overlap.
 Result<void> check_writable(const Tensor& memory);
 
+// Pieces of memory. Comparing many takes as long as sorting them: a program may have thousands of
+// inputs and outputs.
+class MemoryRanges {
+ public:
+  void add(const Storage& storage);
+  // True if a piece shares bytes with the storage, or with one of the others.
+  bool overlap(const Storage& storage) { return overlap(range_of(storage)); }
+  bool overlap(const MemoryRanges& others);
+  // True if two pieces share bytes.
+  bool overlap_each_other();
+
+ private:
+  struct Range {
+    const std::byte* begin;
+    const std::byte* end;
+  };
+  static Range range_of(const Storage& storage) {
+    return {storage.data(), storage.data() + storage.size()};
+  }
+  void sort();
+  bool overlap(const Range& range);
+
+  std::vector<Range> ranges_;  // once sorted, without overlaps
+  bool is_sorted_ = true;
+  bool had_overlaps_ = false;
+};
+
 // Asks the caller for the memory of each output at most once. Outputs are indexed as in
 // Model::outputs.
 class OutputMemory {

@@ -2,9 +2,15 @@
 // detects when a recorded call may be replayed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+
+#include "pt2/ir/builder.h"
 #include "pt2/model.h"
+#include "pt2/save.h"
 #include "run/allocations.h"
 #include "run/graph_maker.h"
+#include "temporary_folder.h"
 
 namespace pt2::run {
 namespace {
@@ -166,6 +172,48 @@ TEST(SteadyCalls, AllocateResultsAlone) {
     ASSERT_TRUE(results);
     EXPECT_EQ(elements((*results)[0]), expected(model, start));
     EXPECT_TRUE(call < 2 || count <= 8) << "call " << call << ": " << count << " allocations";
+  }
+}
+
+// Eight times the results take about eight times as long, not 64 times: the memory of no result is
+// compared with that of each other one. Views are computed by full calls, sums by recorded ones.
+TEST(SteadyCalls, ManyOutputsTakeTimeInProportion) {
+  for (const bool views : {true, false}) {
+    const auto seconds = [&](int64_t count) {
+      ProgramBuilder builder;
+      const TensorMeta row = builder.tensor(Dtype::float32, {4});
+      const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {count, 4}));
+      for (int64_t i = 0; i < count; ++i) {
+        TensorMeta meta = row;
+        meta.storage_offset = SymInt(4 * i);
+        const ValueId view = builder.call(
+            "torch.ops.aten.select.int",
+            {arg("self", x), arg("dim", int64_t{0}), arg("index", Argument(i))}, std::move(meta));
+        builder.output(views ? view
+                             : builder.call("torch.ops.aten.add.Tensor",
+                                            {arg("self", view), arg("other", view)}, row));
+      }
+      const test::TemporaryFolder folder;
+      const std::string path = folder.file("many_outputs.pt2");
+      PackageContents contents;
+      contents.programs.resize(1);
+      contents.programs[0].json = program_json(std::move(builder).finish().value());
+      EXPECT_TRUE(save_package(contents, path));
+      const Model model = Model::load(path).value();
+      Session session(model);
+      std::vector<Value> inputs = inputs_of(model, 1);
+      std::vector<Value> outputs;
+      for (int64_t i = 0; i < count; ++i) outputs.emplace_back(Tensor::zeros(Dtype::float32, {4}));
+      double least = 1e9;
+      for (int call = 0; call < 6; ++call) {
+        const std::clock_t start = std::clock();
+        const Result<void> done = session.run_into(inputs, outputs);
+        EXPECT_TRUE(done) << done.error().text();
+        least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+      }
+      return least;
+    };
+    EXPECT_LT(seconds(8000), 24 * seconds(1000) + 0.002) << views;
   }
 }
 

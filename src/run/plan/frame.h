@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -72,9 +73,7 @@ class Frame {
   }
 
   // Offers row-major memory of the caller for results. The step that makes a value gets its memory.
-  void place_results(std::vector<std::pair<ValueId, Tensor>> results) {
-    results_ = std::move(results);
-  }
+  void place_results(std::unordered_map<ValueId, Tensor> results) { results_ = std::move(results); }
   bool places_results() const { return !results_.empty(); }
   // Begins a step that makes the value `result`.
   void begin_step(std::optional<ValueId> result) { making_ = result; }
@@ -117,7 +116,7 @@ class Frame {
   std::vector<bool> rearranged_;
   std::vector<std::pair<ValueId, const GrowingInput*>> growing_;
   std::vector<std::pair<ValueId, Tensor>> grown_;
-  std::vector<std::pair<ValueId, Tensor>> results_;
+  std::unordered_map<ValueId, Tensor> results_;
   std::optional<ValueId> making_;
   bool has_kernels_;
 };

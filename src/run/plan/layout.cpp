@@ -112,13 +112,12 @@ std::optional<Tensor> Frame::result_memory(const Sizes& sizes, const Sizes& stri
   if (!place || (place->dtype() == dtype && place->sizes() == sizes &&
                  (strides.empty() || strides == place->strides())))
     return place;
-  results_.emplace_back(*making_, *std::move(place));
+  results_.emplace(*making_, *std::move(place));
   return std::nullopt;
 }
 
 std::optional<Tensor> Frame::take_place() {
-  const auto is_made = [&](const auto& each) { return making_ && each.first == *making_; };
-  const auto found = std::ranges::find_if(results_, is_made);
+  const auto found = making_ ? results_.find(*making_) : results_.end();
   if (found == results_.end()) return std::nullopt;
   Tensor out = std::move(found->second);
   results_.erase(found);

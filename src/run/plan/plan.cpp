@@ -232,9 +232,9 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
                           Executor::kHandedWork * (constants.size() + program.outputs().size())));
   Frame frame(program, written, executor, workspace, recording, !looks_at_strides);
   if (call.outputs != nullptr && recording == nullptr) {
-    std::vector<std::pair<ValueId, Tensor>> places;
+    std::unordered_map<ValueId, Tensor> places;
     for (auto& [output, memory] : call.outputs->get_all(program, inputs))
-      places.emplace_back(*program.outputs()[output].get_if<ValueId>(), std::move(memory));
+      places.emplace(*program.outputs()[output].get_if<ValueId>(), std::move(memory));
     frame.place_results(std::move(places));
   }
   for (const auto& [id, value] : constants) {

@@ -13,6 +13,7 @@
 #include "lower/functional/functionalize.h"
 #include "lower/pass.h"
 #include "ops/table.h"
+#include "run/output_memory.h"
 #include "run/plan/plan.h"
 #include "run/plan/planner.h"
 #include "run/reference/reference_engine.h"
@@ -155,12 +156,6 @@ const Storage* storage_of(const Value& value) {
   return tensor == nullptr ? nullptr : tensor->storage().get();
 }
 
-// A caller may borrow the same memory for two storages.
-bool share_bytes(const Storage* a, const Storage* b) {
-  return b != nullptr &&
-         (a == b || (a->data() < b->data() + b->size() && b->data() < a->data() + a->size()));
-}
-
 class PlannedEngine final : public Engine {
  public:
   explicit PlannedEngine(const EngineSource& source) : source_(source) {}
@@ -223,16 +218,22 @@ class PlannedEngine final : public Engine {
   }
 
   // True if a written input shares memory with another input and the caller brings one of the two.
-  // A plan may read the other input later than the program does.
+  // A plan may read the other input later than the program does. A caller may borrow the same
+  // memory for two storages.
   bool may_overlap(std::span<const Value> inputs) const {
+    if (!has_state_) return false;
+    MemoryRanges brought_and_written, brought, state, weights;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!written_[i] || storage_of(inputs[i]) == nullptr) continue;
-      for (size_t j = 0; j < inputs.size(); ++j)
-        if (i != j && (source_.weights[i].is_none() || source_.weights[j].is_none()) &&
-            share_bytes(storage_of(inputs[i]), storage_of(inputs[j])))
-          return true;
+      const Storage* storage = storage_of(inputs[i]);
+      if (storage == nullptr) continue;
+      if (source_.weights[i].is_none())
+        (written_[i] ? brought_and_written : brought).add(*storage);
+      else
+        (written_[i] ? state : weights).add(*storage);
     }
-    return false;
+    return brought_and_written.overlap_each_other() || brought_and_written.overlap(brought) ||
+           brought_and_written.overlap(state) || brought_and_written.overlap(weights) ||
+           brought.overlap(state);
   }
 
   // Sessions pass workspaces on, so that a short-lived session finds memory and threads.
@@ -402,7 +403,9 @@ class PlannedSession final : public EngineSession {
   // Runs the recording for the inputs in given_ and copies its results to `outputs`. False if there
   // is none or the outputs do not fit.
   Result<bool> run_recorded(Workspace& workspace, std::span<Value> outputs,
-                            const Cancellation& cancellation) const {
+                            const Cancellation& cancellation) {
+    storages_.clear();
+    storages_.reserve(outputs.size());  // before there is a recording, which allocates nothing
     const Recording* recording = workspace.recordings.recording_for(given_);
     if (recording == nullptr || outputs.size() != recording->outputs().size()) return false;
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -412,10 +415,11 @@ class PlannedSession final : public EngineSession {
           memory->dtype() != result.dtype() || memory->sizes() != result.sizes() ||
           !memory->is_contiguous() || memory->storage()->is_read_only())
         return false;
-      // Results that share a storage may overlap; the full call gives each its memory in turn.
-      for (size_t j = 0; j < i; ++j)
-        if (outputs[j].get_if<Tensor>()->storage() == memory->storage()) return false;
+      storages_.push_back(memory->storage().get());
     }
+    // Results that share a storage may overlap; the full call gives each its memory in turn.
+    std::ranges::sort(storages_);
+    if (std::ranges::adjacent_find(storages_) != storages_.end()) return false;
     PT2_TRY(const bool ran, recording->run(given_, cancellation));
     if (!ran) return false;
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -484,8 +488,10 @@ class PlannedSession final : public EngineSession {
   SessionOptions options_;
   int threads_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<bool> replaced_;       // weights about which plan_ assumes nothing; empty: none
-  std::vector<const Value*> given_;  // the changing inputs of a call; the memory is reused
+  std::vector<bool> replaced_;  // weights about which plan_ assumes nothing; empty: none
+  // The changing inputs of a call, and the storages of its outputs. The memory is reused.
+  std::vector<const Value*> given_;
+  std::vector<const Storage*> storages_;
 };
 
 std::unique_ptr<EngineSession> PlannedEngine::start_session(const SessionOptions& options) const {
