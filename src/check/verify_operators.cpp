@@ -27,31 +27,6 @@ std::string_view kind_text(const Argument& argument, const Graph& graph) {
   return argument.is<ArgumentList>() ? "list" : "constant";
 }
 
-bool fits_result(ops::BaseType base, ValueKind kind) {
-  switch (base) {
-    case ops::BaseType::tensor:
-      return kind == ValueKind::tensor;
-    case ops::BaseType::integer:
-      return kind == ValueKind::sym_int;
-    case ops::BaseType::number:
-      return kind == ValueKind::sym_float || kind == ValueKind::sym_int;
-    case ops::BaseType::boolean:
-      return kind == ValueKind::sym_bool;
-    case ops::BaseType::scalar:
-      return kind == ValueKind::sym_int || kind == ValueKind::sym_float ||
-             kind == ValueKind::sym_bool;
-    case ops::BaseType::dtype:
-    case ops::BaseType::layout:
-    case ops::BaseType::device:
-    case ops::BaseType::memory_format:
-    case ops::BaseType::string:
-    case ops::BaseType::generator:
-    case ops::BaseType::object:
-      return true;
-  }
-  return true;
-}
-
 // Schemas before 5 leave out results that are None.
 constexpr int64_t kNoneIsWritten = 5;
 
@@ -196,19 +171,11 @@ class OperatorChecks {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const Argument& output = node.outputs[i];
       const ops::ArgumentType& type = signature.return_array[i];
-      if (fits(output, type)) continue;
+      if (check::fits_result(*graph_, output, type)) continue;
       add(Rule::result_kind, placed_->output_place(position, i),
           "found a " + std::string(kind_text(output, *graph_)) + " as result of " +
               std::string(signature.text));
     }
-  }
-
-  bool fits(const Argument& output, const ops::ArgumentType& type) const {
-    // None is a result that is not computed, such as the gradient of an input that needs none.
-    if (output.is<None>()) return true;
-    if (type.list) return output.is<ArgumentList>();
-    const auto* id = output.get_if<ValueId>();
-    return id != nullptr && fits_result(type.base, graph_->value(*id).kind());
   }
 
   const std::string& place_;

@@ -1,5 +1,6 @@
 #include "check/shapes/recorded_sizes.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -55,9 +56,13 @@ bool recorded_sizes_hold(const Program& program) {
         !fits_caller(graph, *graphs[placed.caller_graph].graph, *placed.caller))
       return false;
     for (const NodeId id : graph.nodes()) {
-      const ops::Operator op = ops::find_operator(graph.node(id).target);
+      const Node& node = graph.node(id);
+      const ops::Operator op = ops::find_operator(node.target);
       if (!op) continue;
-      const auto fault = ShapeCheck(graph, graph.node(id), op).judge(record).fault;
+      const ops::Signature& signature = op.signature();
+      for (size_t i = 0; i < std::min<size_t>(node.outputs.size(), signature.return_count); ++i)
+        if (!fits_result(graph, node.outputs[i], signature.return_array[i])) return false;
+      const auto fault = ShapeCheck(graph, node, op).judge(record).fault;
       if (fault && fault->rule != Rule::operands) return false;
     }
   }

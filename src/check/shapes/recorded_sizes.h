@@ -6,8 +6,8 @@
 
 namespace pt2::check {
 
-// False if, in the exported example, an operator gives results of other sizes or dtypes than the
-// program records, or a nested graph records other sizes than its caller. True where nothing is
+// False if, in the exported example, an operator gives results of other kinds, sizes or dtypes than
+// the program records, or a nested graph records other sizes than its caller. True where nothing is
 // known, and for calls that operators refuse. Linear.
 bool recorded_sizes_hold(const Program& program);
 

@@ -12,6 +12,31 @@
 namespace pt2::check {
 namespace {
 
+bool has_kind(ops::BaseType base, ValueKind kind) {
+  switch (base) {
+    case ops::BaseType::tensor:
+      return kind == ValueKind::tensor;
+    case ops::BaseType::integer:
+      return kind == ValueKind::sym_int;
+    case ops::BaseType::number:
+      return kind == ValueKind::sym_float || kind == ValueKind::sym_int;
+    case ops::BaseType::boolean:
+      return kind == ValueKind::sym_bool;
+    case ops::BaseType::scalar:
+      return kind == ValueKind::sym_int || kind == ValueKind::sym_float ||
+             kind == ValueKind::sym_bool;
+    case ops::BaseType::dtype:
+    case ops::BaseType::layout:
+    case ops::BaseType::device:
+    case ops::BaseType::memory_format:
+    case ops::BaseType::string:
+    case ops::BaseType::generator:
+    case ops::BaseType::object:
+      return true;
+  }
+  return true;
+}
+
 bool returns_list(const ops::Signature& signature) {
   return signature.return_count == 1 && signature.return_array[0].list;
 }
@@ -221,6 +246,19 @@ Result<std::vector<Value>> in_place_results(const std::vector<ops::Meta>& metas,
 }
 
 }  // namespace
+
+bool fits_result(const Graph& graph, const Argument& output, const ops::ArgumentType& type) {
+  // None is a result that is not computed, such as the gradient of an input that needs none.
+  if (output.is<None>()) return true;
+  if (const auto* list = output.get_if<ArgumentList>(); list != nullptr || type.list)
+    return list != nullptr && type.list &&
+           std::ranges::all_of(list->items, [&](const Argument& item) {
+             const auto* id = item.get_if<ValueId>();
+             return id == nullptr || has_kind(type.base, graph.value(*id).kind());
+           });
+  const auto* id = output.get_if<ValueId>();
+  return id != nullptr && has_kind(type.base, graph.value(*id).kind());
+}
 
 ShapeVerdict ShapeCheck::judge(const Abstraction& record) {
   ShapeVerdict verdict;

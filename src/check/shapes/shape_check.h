@@ -20,6 +20,9 @@ struct ShapeFault {
   std::string text;
 };
 
+// True if an output is recorded as what an operator gives of this type: a tensor, a number, a list.
+bool fits_result(const Graph& graph, const Argument& output, const ops::ArgumentType& type);
+
 // The verdict on a node's results under one assignment of the symbols.
 struct ShapeVerdict {
   // Rule::operands if the operator refuses the operands, else the first result that differs.
