@@ -325,11 +325,12 @@ Result<void> rewrite_buffers(Converter& converter) {
 
 Result<void> rewrite_input_names(Converter& converter) {
   constexpr int kFirstThatCompares = 202, kLastWithOwnNames = 203;
-  // Up to these, values and constants among the inputs take sum_1, say, from the value of that
-  // name.
-  constexpr int kLastOfValues = 204, kLastOfConstants = 206;
+  // Up to this, a value takes sum_2 where an input called sum takes its name, sum_1. A constant
+  // does so in every release from then on: the program has two nodes of one name, and none loads
+  // it.
+  constexpr int kLastOfValues = 204;
   const int release = converter.target.release->number;
-  if (release < kFirstThatCompares || release > kLastOfConstants) return {};
+  if (release < kFirstThatCompares) return {};
   Program& program = converter.program;
   const auto new_name = [&](std::string_view name) {
     const auto found = name_for_fx(name);
@@ -339,7 +340,8 @@ Result<void> rewrite_input_names(Converter& converter) {
   if (release <= kLastOfValues) converter.changed = rename_inputs(program, new_name);
   if (release <= kLastWithOwnNames) return {};
   for (InputSpec& spec : program.signature.input_specs) {
-    const auto name = spec.arg.is_constant() ? new_name(spec.arg.name) : std::nullopt;
+    if (!spec.arg.is_constant() || spec.arg.name.empty()) continue;
+    const auto name = new_name(spec.arg.name);
     if (!name) continue;
     spec.arg.name = program.graph.unused_name(*name);
     converter.changed = true;
