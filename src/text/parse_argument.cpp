@@ -12,6 +12,8 @@
 namespace pt2 {
 namespace {
 
+constexpr std::string_view kArgument = "an argument, such as %x, none, true, 2, \"text\" or [1, 2]";
+
 using Wrapper = Argument::Wrapper;
 
 class ArgumentParser {
@@ -49,7 +51,7 @@ class ArgumentParser {
       case TokenKind::wrong:
         break;
     }
-    return reader_.unexpected("an argument");
+    return reader_.unexpected(kArgument);
   }
 
   Argument with_optional_mark(Argument argument) {
@@ -137,7 +139,7 @@ class ArgumentParser {
       PT2_TRY(const ScalarType dtype, parse_dtype(parsing_));
       return Argument(dtype);
     }
-    return reader_.unexpected("an argument");
+    return reader_.unexpected(kArgument);
   }
 
   // Parses a word that is followed by '('.
@@ -160,7 +162,7 @@ class ArgumentParser {
       PT2_TRY(auto strings, two_strings(true));
       return Argument(UnknownArgument{std::move(strings.first), std::move(strings.second)});
     }
-    return reader_.unexpected("an argument");
+    return reader_.unexpected(kArgument);
   }
 
   Result<Argument> memory_format() {

@@ -49,6 +49,8 @@ TextReader::TextReader(std::string_view text, std::string_view name, std::vector
 Token TextReader::scan(size_t offset) const {
   Token token;
   token.starts_line = offset == 0;
+  // Editors of Windows begin a file with a byte order mark.
+  if (offset == 0 && text_.starts_with("\xef\xbb\xbf")) offset = 3;
   while (offset < text_.size() && (is_blank(text_[offset]) || text_[offset] == ';')) {
     if (text_[offset] == ';') {
       offset = std::min(text_.find('\n', offset), text_.size());

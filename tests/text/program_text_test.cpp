@@ -223,6 +223,7 @@ TEST(ProgramText, ErrorsInStatements) {
       {"a.b(99999999999999999999)",
        "3:5: found '99999999999999999999', expected a float, or an integer of 64 bits"},
       {"a.b(1 2)", "3:7: found '2', expected ')'"},
+      {"a.b(None)", "3:5: found 'None', expected an argument, such as %x, none, true, 2"},
       {"a.b({\"k\": 1, \"k\": 2})", "3:14: found a key twice"},
       {"a.b(unknown(\"t\", \"{\"))", "3:18: "},
       {"a.b(\"\\q\")", "3:5: found an escape that JSON does not have"},
@@ -238,6 +239,10 @@ TEST(ProgramText, ErrorsInStatements) {
         << statement << "\n"
         << program.error().text();
   }
+}
+
+TEST(ProgramText, MayBeginWithAByteOrderMark) {
+  EXPECT_TRUE(parse("\xef\xbb\xbf" + with_body("return")));
 }
 
 TEST(ProgramText, ReadingGoesOnBehindErrors) {
