@@ -83,10 +83,20 @@ const Tensor* find_inner(const run::UnwrappedProgram* unwrapped, const InputSpec
 
 Result<void> check_signature_fits(const Program& program) {
   const GraphSignature& signature = program.signature;
-  if (signature.input_specs.size() == program.graph.inputs().size() &&
-      signature.output_specs.size() == program.graph.outputs().size())
-    return {};
-  return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  const Graph& graph = program.graph;
+  if (signature.input_specs.size() != graph.inputs().size() ||
+      signature.output_specs.size() != graph.outputs().size())
+    return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  // A call's tensors are checked against the values that the signature names, and given to the
+  // graph's inputs.
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const auto* id = graph.inputs()[i].get_if<ValueId>();
+    const std::string& name = signature.input_specs[i].arg.name;
+    if (id != nullptr && name != graph.value(*id).name)
+      return Error{ErrorCode::invalid, "the signature calls it '" + name + "'; see 'pt2 verify'",
+                   "input '" + graph.value(*id).name + "'"};
+  }
+  return {};
 }
 
 // Inputs and weights have the recorded ranks, and operators check those of their results.
