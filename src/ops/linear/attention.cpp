@@ -542,9 +542,6 @@ Result<Tensor> repeat_heads(Emitter& e, const Tensor& tensor, int64_t times) {
 // The softmax of the scores. Rows that the mask excludes entirely are zero.
 Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const OptionalTensor& mask,
                                  bool causal) {
-  const Sizes none;
-  const auto zero = e(aten<"full.default">, {none, 0.0, scores.dtype()});
-  const auto lowest = e(aten<"full.default">, {none, -HUGE_VAL, scores.dtype()});
   if (!mask && !causal) return e(aten<"_softmax.default">, {scores, int64_t{-1}, false});
   OptionalTensor kept = mask;
   if (causal) {
@@ -553,13 +550,17 @@ Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const Optiona
     const auto columns = e(aten<"arange.start_step">, {0, square[1], 1, Dtype::int64});
     PT2_TRY(kept, e(aten<"le.Tensor">, {columns, e(aten<"unsqueeze.default">, {rows, 1})}));
   }
-  const auto masked = kept->dtype() == Dtype::bool_ ? e(aten<"where.self">, {*kept, scores, lowest})
-                                                    : e(aten<"add.Tensor">, {scores, *kept});
+  const auto lowest = [&] { return e(aten<"full.default">, {Sizes{}, -HUGE_VAL, scores.dtype()}); };
+  const auto masked = kept->dtype() == Dtype::bool_
+                          ? e(aten<"where.self">, {*kept, scores, lowest()})
+                          : e(aten<"add.Tensor">, {scores, *kept});
+  // PyTorch's nodes (torch/_decomp/decompositions.py, safe_softmax): plans find attention by them.
   const auto weights = e(aten<"_softmax.default">, {masked, int64_t{-1}, false});
-  const auto empty = e(aten<"eq.Scalar">, {masked, -HUGE_VAL});
-  const auto filled =
-      e(aten<"any.dim">, {e(aten<"logical_not.default">, {empty}), int64_t{-1}, true});
-  return e(aten<"where.self">, {filled, weights, zero});
+  const auto shown = e(aten<"logical_not.default">, {e(aten<"eq.Scalar">, {masked, -HUGE_VAL})});
+  const auto empty =
+      e(aten<"logical_not.default">, {e(aten<"any.dim">, {shown, int64_t{-1}, true})});
+  const auto zeros = e(aten<"full_like.default">, {weights, int64_t{0}});
+  return e(aten<"where.self">, {empty, zeros, weights});
 }
 
 // The result and the weights. Half floats are computed in float32.
