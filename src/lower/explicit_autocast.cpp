@@ -201,8 +201,6 @@ class Caster {
     GraphState& state = entry->second;
     if (!is_new) return state;
     state.is_nested = &graph != &program_.graph;
-    for (const NodeId id : graph.nodes())
-      if (const auto& name = graph.node(id).name) state.node_names.emplace(*name, 1);
     return state;
   }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace pt2 {
 
 void become(Graph& graph, NodeId id, std::string_view target, std::vector<NamedArgument> inputs) {
@@ -32,6 +35,21 @@ GraphNames::GraphNames(const Graph& graph) {
 std::string GraphNames::unused(const std::string& name) {
   std::string free = name;
   while (!taken_.insert(free).second) free = fmt::format("{}_{}", name, ++last_number_[name]);
+  return free;
+}
+
+NodeNames::NodeNames(const Graph& graph) : graph_(graph) {
+  for (const NodeId id : graph.nodes())
+    if (const auto& name = graph.node(id).name) numbers_.emplace(*name, 1);
+}
+
+std::string NodeNames::unused(std::string_view name) {
+  std::string free(name);
+  size_t& number = numbers_[free];
+  const bool is_new = std::exchange(number, std::max<size_t>(number, 1)) == 0;
+  if (is_new && !graph_.find_value(free)) return free;
+  do free = fmt::format("{}_{}", name, number++);
+  while (graph_.find_value(free) || !numbers_.emplace(free, 1).second);
   return free;
 }
 

@@ -47,6 +47,21 @@ class GraphNames {
   TextMap<std::string, size_t> last_number_;
 };
 
+// Names of nodes, which no other node and no value of the graph has. A node with one result has the
+// name of that; others need names of their own.
+class NodeNames {
+ public:
+  // `graph` must outlive the object.
+  explicit NodeNames(const Graph& graph);
+
+  // Returns `name`, or `name_1` and so on. The returned name then counts as taken.
+  std::string unused(std::string_view name);
+
+ private:
+  const Graph& graph_;
+  TextMap<std::string, size_t> numbers_;
+};
+
 }  // namespace pt2
 
 #endif  // PT2_LOWER_NEW_NODES_H

@@ -218,6 +218,26 @@ TEST(Decompose, WritesBecomeResultsUnlessBuffersShareMemory) {
   EXPECT_EQ(done->program.signature.output_specs.size(), 1u);
 }
 
+// A node with several results cannot have the name of one of them.
+TEST(Decompose, NamesNodesThatGiveNewStatistics) {
+  std::vector<Error> errors;
+  const auto program = parse_program(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  graph(%b_m: f32[4] = buffer "m", %b_v: f32[4] = buffer "v", %x: f32[2, 4]) {
+    %y: f32[2, 4] = aten.batch_norm.default(input=%x, weight=none, bias=none, running_mean=%b_m, running_var=%b_v, training=true, momentum=0.1, eps=1e-05, cudnn_enabled=true)
+    return %y
+  }
+}
+)",
+                                     "test", errors);
+  ASSERT_TRUE(program) << program.error().text();
+  const Decomposition done = decompose(*program).value();
+  EXPECT_TRUE(is_functional(done.program.graph));
+  EXPECT_FALSE(broken_rules(done.program).contains(Rule::node_name_is_value));
+}
+
 TEST(Decompose, UpdatesTheStatisticsOfInstanceNorm) {
   EXPECT_EQ(left_of(R"(graph(%x: f32[2, 4, 3], %m: f32[4], %v: f32[4]) {
     %i: f32[2, 4, 3] = aten.instance_norm.default(input=%x, weight=none, bias=none, running_mean=%m, running_var=%v, use_input_stats=true, momentum=0.1, eps=1e-05, cudnn_enabled=true)

@@ -82,8 +82,6 @@ class Decomposer {
   void visit(Graph& graph) {
     GraphState state{.is_nested = &graph != &program_.graph};
     for (const Argument& input : graph.inputs()) learn(graph, input, state);
-    for (const NodeId id : graph.nodes())
-      if (const auto& name = graph.node(id).name) state.node_names.emplace(*name, 1);
     const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);

@@ -579,23 +579,14 @@ Result<ValueId> NodeRewriter::arithmetic(std::string_view name, ExprOp op, Value
   return id;
 }
 
-std::string NodeRewriter::unused_node_name(std::string_view name) {
-  std::string free(name);
-  size_t& number = state_.node_names[free];
-  const bool is_new = std::exchange(number, std::max<size_t>(number, 1)) == 0;
-  if (is_new && !graph_.find_value(free)) return free;
-  do free = fmt::format("{}_{}", name, number++);
-  while (graph_.find_value(free) || !state_.node_names.emplace(free, 1).second);
-  return free;
-}
-
 Result<void> NodeRewriter::insert_node(Node node) {
   node.metadata = node_.metadata;
   // A node with one result is named after it; other nodes get names of their own.
   if (node_.name) {
     const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     const ops::Operator op = ops::find_operator(node.target);
-    node.name = id != nullptr ? graph_.value(*id).name : unused_node_name(short_name(op));
+    if (!state_.node_names) state_.node_names.emplace(graph_);
+    node.name = id != nullptr ? graph_.value(*id).name : state_.node_names->unused(short_name(op));
   }
   if (!budget_.take(weight_of(graph_, node))) return budget_.exceeded_by("decomposition adds");
   inserted_.push_back(graph_.insert_node(std::move(node), id_));

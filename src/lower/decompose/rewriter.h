@@ -12,6 +12,7 @@
 #include "lower/decompose/numbers.h"
 #include "lower/decompose/other_strides.h"
 #include "lower/decompose/recorder.h"
+#include "lower/new_nodes.h"
 #include "lower/node_budget.h"
 #include "lower/written_memory.h"
 #include "pt2/dtype.h"
@@ -23,9 +24,7 @@ namespace pt2 {
 struct GraphState {
   // The graph values of the numbers that earlier nodes compute, by expression.
   std::map<const ExprNode*, ValueId> numbers{};
-  // The names of nodes that are not named after their result, with the suffix of the next node of
-  // that name. Many nodes with one name thus cost constant time each.
-  TextMap<std::string, size_t> node_names{};
+  std::optional<NodeNames> node_names{};  // from the first that is needed on
   OtherStrides other_strides{};
   bool is_nested = false;
   std::optional<WrittenMemory> written{};  // of the graph, from the first question about it on
@@ -104,7 +103,6 @@ class NodeRewriter {
   Result<TensorMeta> meta_of(const Parallel& values) const;
   Result<SymInt> size_of(const Samples& samples) const;
   Result<void> insert_node(Node node);
-  std::string unused_node_name(std::string_view name);
   Result<void> check_results() const;
   void replace_results();
   void replace_result(ValueId result, TermNumber term);

@@ -14,6 +14,7 @@
 #include "lower/forms.h"
 #include "lower/functional/views.h"
 #include "lower/functional/writes.h"
+#include "lower/new_nodes.h"
 
 namespace pt2 {
 namespace {
@@ -438,6 +439,10 @@ class Functionalizer {
     });
     graph_.set_node_inputs(at_, std::move(inputs));
     graph_.set_node_target(at_, write.target);
+    if (node().name && outputs.size() > 1) {
+      if (!node_names_) node_names_.emplace(graph_);
+      graph_.set_node_name(at_, node_names_->unused(operator_name(write.target)));
+    }
     graph_.set_node_outputs(at_, std::move(outputs));
     store_updates(write, updates);
   }
@@ -504,6 +509,7 @@ class Functionalizer {
   NodeId at_{};
   std::string target_;  // the node's target before the rewriting
   std::optional<NodeId> next_;
+  std::optional<NodeNames> node_names_;
   size_t position_ = 0;
   bool shares_results_ = false;
 };
