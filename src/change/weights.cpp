@@ -284,7 +284,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   const std::set<std::string> written = written_targets(program);
   ChangeLines lines;
   // Casts equal views only once.
-  std::map<const Storage*, std::map<std::string, std::optional<Tensor>>> done;
+  std::map<ViewKey, std::optional<Tensor>> done;
   const std::vector<InputSpec> all_specs = program.signature.input_specs;
   const SpecsByTarget specs = specs_by_target(all_specs);
   // torch.export.unflatten fails if a node has no stack of modules.
@@ -299,8 +299,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
       return id && program.graph.value(*id).tensor() != nullptr;
     };
     if (!std::all_of(first, last, has_tensor)) return;
-    auto& views = done[saved.tensor.storage().get()];
-    const auto [view, is_new] = views.try_emplace(content_key(saved));
+    const auto [view, is_new] = done.try_emplace(view_key(saved));
     if (is_new) view->second = cast(saved.tensor, options.to);
     if (!view->second) return;
     lines.push_back(
@@ -312,10 +311,8 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   // A weight's other names, which no input has (2.5 to 2.7), stay names of the same tensor.
   for_each_tensor(changed, [&](SavedTensor& saved) {
     if (!is_plain(saved) || specs.contains(saved.name)) return;
-    const auto views = done.find(saved.tensor.storage().get());
-    if (views == done.end()) return;
-    const auto view = views->second.find(content_key(saved));
-    if (view != views->second.end() && view->second) saved.tensor = *view->second;
+    const auto view = done.find(view_key(saved));
+    if (view != done.end() && view->second) saved.tensor = *view->second;
   });
   if (lines.empty()) return lines;
   changed.json = program_json(program);
