@@ -110,14 +110,19 @@ TEST_F(CorpusDecomposition, GivesWhatWasRecorded) {
   EXPECT_GT(passed_, 0u);
 }
 
-// Returns what decomposition leaves of a graph, one operator per line.
-std::string left_of(const std::string& graph) {
+Result<Program> parsed(const std::string& graph) {
   std::vector<Error> errors;
-  const auto program = parse_program(R"(program schema 8.20 {
+  return parse_program(R"(program schema 8.20 {
   torch "2.15.0"
   dialect "TRAINING"
   opset aten 10
-  symbol s0 = 5 (positive, integer)
+)" + graph + "}\n",
+                       "graph", errors);
+}
+
+// Returns what decomposition leaves of a graph, one operator per line.
+std::string left_of(const std::string& graph) {
+  const auto program = parsed(R"(symbol s0 = 5 (positive, integer)
   symbol s1 = 6 (positive, integer)
   symbol s2 = 7 (positive, integer)
   symbol s3 = 8 (positive, integer)
@@ -125,9 +130,8 @@ std::string left_of(const std::string& graph) {
   range s1 [2, 64]
   range s2 [2, 64]
   range s3 [2, 64]
-)" + graph + "}\n",
-                                     "graph", errors);
-  if (!program) return errors.front().text();
+)" + graph);
+  if (!program) return program.error().text();
   const auto done = decompose(*program);
   if (!done) return done.error().text();
   std::string lines;
@@ -162,18 +166,12 @@ TEST(Decompose, ComputesTheRowsOfABatchOfVolumes) {
 
 // PyTorch makes a node of each input, constants included, and two nodes cannot have one name.
 TEST(Decompose, LeavesConstantsAmongTheInputsTheirNames) {
-  std::vector<Error> errors;
-  const auto program = parse_program(R"(program schema 8.20 {
-  torch "2.15.0"
-  dialect "TRAINING"
-  opset aten 10
-  graph(%x: f32[2, 6], %w: f32[4, 6], 3 as "permute", none as "permute_1") {
+  const auto program =
+      parsed(R"(graph(%x: f32[2, 6], %w: f32[4, 6], 3 as "permute", none as "permute_1") {
     %c: f32[2, 4] = aten.linear.default(input=%x, weight=%w, bias=none)
     return %c
   }
-}
-)",
-                                     "test", errors);
+)");
   ASSERT_TRUE(program) << program.error().text();
   const auto done = decompose(*program);
   ASSERT_TRUE(done) << done.error().text();
@@ -185,20 +183,14 @@ TEST(Decompose, LeavesConstantsAmongTheInputsTheirNames) {
 
 // As run_decompositions. Two buffers over one memory would get two new values.
 TEST(Decompose, WritesBecomeResultsUnlessBuffersShareMemory) {
-  std::vector<Error> errors;
-  const auto program = parse_program(R"(program schema 8.20 {
-  torch "2.15.0"
-  dialect "TRAINING"
-  opset aten 10
-  graph(%b_a: f32[4] = buffer "a", %b_b: f32[4] = buffer "b", %x: f32[4]) {
+  const auto program =
+      parsed(R"(graph(%b_a: f32[4] = buffer "a", %b_b: f32[4] = buffer "b", %x: f32[4]) {
     %w: f32[4] = aten.add_.Tensor(self=%b_a, other=%x)
     %h: f32[4] = aten.hardswish_.default(self=%w)
     %y: f32[4] = aten.relu6.default(self=%b_b)
     return %y
   }
-}
-)",
-                                     "test", errors);
+)");
   ASSERT_TRUE(program) << program.error().text();
   auto done = decompose(*program);
   ASSERT_TRUE(done) << done.error().text();
@@ -220,18 +212,12 @@ TEST(Decompose, WritesBecomeResultsUnlessBuffersShareMemory) {
 
 // A node with several results cannot have the name of one of them.
 TEST(Decompose, NamesNodesThatGiveNewStatistics) {
-  std::vector<Error> errors;
-  const auto program = parse_program(R"(program schema 8.20 {
-  torch "2.15.0"
-  dialect "TRAINING"
-  opset aten 10
-  graph(%b_m: f32[4] = buffer "m", %b_v: f32[4] = buffer "v", %x: f32[2, 4]) {
+  const auto program =
+      parsed(R"(graph(%b_m: f32[4] = buffer "m", %b_v: f32[4] = buffer "v", %x: f32[2, 4]) {
     %y: f32[2, 4] = aten.batch_norm.default(input=%x, weight=none, bias=none, running_mean=%b_m, running_var=%b_v, training=true, momentum=0.1, eps=1e-05, cudnn_enabled=true)
     return %y
   }
-}
-)",
-                                     "test", errors);
+)");
   ASSERT_TRUE(program) << program.error().text();
   const Decomposition done = decompose(*program).value();
   EXPECT_TRUE(is_functional(done.program.graph));
