@@ -28,7 +28,7 @@ bool writes(const Graph& graph);
 // Returns the values whose memory the node itself may write to.
 std::vector<ValueId> written_values(const Graph& graph, const Node& node);
 // Returns a class for each value, indexed by its id. Values of different classes share no memory.
-// Linear.
+// The recorded kinds are trusted: numbers share no memory. Linear.
 std::vector<uint32_t> memory_classes(const Graph& graph);
 // True if a result of the node may share memory with an argument.
 bool may_share_memory(const Node& node);
