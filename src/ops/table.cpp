@@ -12,7 +12,7 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/pointwise/copying.h"
-#include "ops/shape/indexing.h"
+#include "ops/shape/in_place.h"
 
 namespace pt2::ops {
 
@@ -85,9 +85,7 @@ Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                           sizes_text(self.strides()) + ", expected a tensor that was not expanded");
   if (self.numel() > 0 && is_pointwise_unary(*def.signature) && may_overlap(self))
     return call_on_slices(def, context, arguments);
-  // Writes only the indexed elements if the operator allows it: most of a large tensor stays as it
-  // is.
-  PT2_TRY(const bool written, write_at_indices(*def.signature, arguments));
+  PT2_TRY(const bool written, write_in_place(*def.signature, arguments));
   if (written) return std::vector<Value>{Value(std::move(self))};
   PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
   const Tensor& result = *results[0].get_if<Tensor>();

@@ -83,15 +83,19 @@ std::vector<Value> put_arguments(const Tensor& self, const Tensor& values) {
 TEST(Indexing, PositionsAreWrittenWhereTheTensorLies) {
   const Tensor index = Tensor::of<int64_t>({2}, {3, 1});
   const Tensor source = counted({2, 2});
+  const Tensor places = Tensor::of<int64_t>({2, 2}, {3, 1, 0, 2});
   struct Call {
-    std::string name;
+    std::string name, overload;
     std::vector<Value> arguments;
   };
   const std::vector<Call> calls = {
-      {"index_put", {Value(Value::List{Value(), Value(index)}), source, false}},
-      {"index_put", {Value(Value::List{Value(), Value(index)}), source, true}},
-      {"index_copy", {int64_t{1}, index, source}},
-      {"index_add", {int64_t{1}, index, source, int64_t{2}}}};
+      {"index_put", "default", {Value(Value::List{Value(), Value(index)}), source, false}},
+      {"index_put", "default", {Value(Value::List{Value(), Value(index)}), source, true}},
+      {"index_copy", "default", {int64_t{1}, index, source}},
+      {"index_add", "default", {int64_t{1}, index, source, int64_t{2}}},
+      {"scatter", "src", {int64_t{1}, places, source}},
+      {"scatter_add", "default", {int64_t{1}, places, source}},
+      {"copy", "default", {counted({2, 1}), false}}};
   for (const Call& call : calls)
     for (const bool is_turned : {false, true}) {
       Tensor self = counted({2, 4});
@@ -99,11 +103,12 @@ TEST(Indexing, PositionsAreWrittenWhereTheTensorLies) {
       std::vector<Value> arguments = call.arguments;
       arguments.insert(arguments.begin(), Value(self));
       Context context;
+      const std::string target = "torch.ops.aten." + call.name;
       const auto expected =
-          ops::call(find_operator("torch.ops.aten." + call.name + ".default"), context, arguments);
+          ops::call(find_operator(target + "." + call.overload), context, arguments);
       ASSERT_TRUE(expected) << expected.error().text();
       const auto found =
-          ops::call(find_operator("torch.ops.aten." + call.name + "_.default"), context, arguments);
+          ops::call(find_operator(target + "_." + call.overload), context, arguments);
       ASSERT_TRUE(found) << found.error().text();
       EXPECT_EQ((*found)[0].get_if<Tensor>()->raw_data(), self.raw_data());
       expect_equal(self, *(*expected)[0].get_if<Tensor>());

@@ -5,6 +5,7 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/shape/in_place.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -148,6 +149,16 @@ Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
                                     : Meta(self.dtype(), self.sizes(), self.strides());
 }
 void copy(Tensor& out, const Tensor&, const Tensor& src, bool) { copy_elements(out, src); }
+
+}  // namespace
+
+Result<void> copy_into(Tensor& out, const Tensor& src, bool) {
+  PT2_TRY_VOID(check_expands(src, out.sizes()));
+  copy_elements(out, src);
+  return {};
+}
+
+namespace {
 
 Result<Meta> fill_meta(const Tensor& self, const Scalar& value) {
   PT2_TRY_VOID(expect_representable(value, self.dtype()));

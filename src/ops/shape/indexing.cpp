@@ -1,6 +1,4 @@
 // Reads and writes at the positions that index tensors give.
-#include "ops/shape/indexing.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -8,11 +6,11 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
-#include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
+#include "ops/shape/in_place.h"
 #include "ops/shape/offsets.h"
 
 namespace pt2::ops {
@@ -125,7 +123,10 @@ Result<Tensor> as_number(const Tensor& value, Dtype dtype) {
   return out;
 }
 
-Result<void> put_into(Tensor& out, const OptionalTensors& indices, Tensor values, bool accumulate) {
+}  // namespace
+
+Result<void> index_put_into(Tensor& out, const OptionalTensors& indices, Tensor values,
+                            bool accumulate) {
   const Tensor* mask = accumulate || values.numel() != 1 ? nullptr : only_mask(indices);
   if (mask != nullptr) {
     PT2_TRY(values, as_number(values, out.dtype()));
@@ -147,10 +148,12 @@ Result<void> put_into(Tensor& out, const OptionalTensors& indices, Tensor values
   return {};
 }
 
+namespace {
+
 Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, const Tensor& values,
                          bool accumulate) {
   Tensor out = self.clone();
-  PT2_TRY_VOID(put_into(out, indices, values, accumulate));
+  PT2_TRY_VOID(index_put_into(out, indices, values, accumulate));
   return out;
 }
 
@@ -181,8 +184,10 @@ Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const In
   return source.contiguous();
 }
 
-Result<void> add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
-                      const Scalar& alpha) {
+}  // namespace
+
+Result<void> index_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
+                            const Scalar& alpha) {
   PT2_TRY_VOID(expect_representable(alpha, out.dtype()));
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
   PT2_TRY_VOID(check_rank(source, out.dim(), "source"));
@@ -191,14 +196,18 @@ Result<void> add_into(Tensor& out, int64_t dim, const Tensor& index, const Tenso
   return {};
 }
 
+namespace {
+
 Result<Tensor> index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                          const Scalar& alpha) {
   PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(add_into(out, dim, index, source, alpha));
+  PT2_TRY_VOID(index_add_into(out, dim, index, source, alpha));
   return out;
 }
 
-Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
+}  // namespace
+
+Result<void> index_copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
   if (index.dtype() != Dtype::int64)
     return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
                           ", expected int64");
@@ -206,7 +215,7 @@ Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tens
   if (out.dim() == 0 && source.dim() == 1 && source.numel() == index.numel()) {
     Tensor row = out.with_view({1}, {1}, out.storage_offset());
     PT2_TRY_VOID(wrap_dim(dim, 0));
-    return copy_into(row, 0, index, source);
+    return index_copy_into(row, 0, index, source);
   }
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
   PT2_TRY(const Tensor dense, checked_source(out, source, plan));
@@ -214,10 +223,12 @@ Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tens
   return {};
 }
 
+namespace {
+
 Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
                           const Tensor& source) {
   PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(copy_into(out, dim, index, source));
+  PT2_TRY_VOID(index_copy_into(out, dim, index, source));
   return out;
 }
 
@@ -351,42 +362,5 @@ constexpr OpDef kIndexingOps[] = {
 }  // namespace
 
 std::span<const OpDef> indexing_ops() { return kIndexingOps; }
-
-namespace {
-
-bool shares_storage(const Value& value, const Tensor& tensor) {
-  if (const auto* list = value.get_if<Value::List>())
-    return std::ranges::any_of(*list,
-                               [&](const Value& item) { return shares_storage(item, tensor); });
-  const auto* other = value.get_if<Tensor>();
-  return other != nullptr && other->storage() == tensor.storage();
-}
-
-// Calls a function that takes the written tensor before the other arguments.
-template <class... A>
-Result<void> write(Result<void> (*function)(Tensor&, A...), Tensor& out,
-                   std::span<const Value> arguments) {
-  const auto unboxed = Pack<A...>::unbox_all(arguments);
-  return std::apply([&](const auto&... argument) { return function(out, argument...); }, unboxed);
-}
-
-}  // namespace
-
-Result<bool> write_at_indices(const Signature& signature, std::span<const Value> arguments) {
-  const bool puts = signature.name == "aten::index_put",
-             copies = signature.name == "aten::index_copy",
-             adds = signature.name == "aten::index_add";
-  if (!puts && !copies && !adds) return false;
-  Tensor out = *arguments[0].get_if<Tensor>();
-  const std::span rest = arguments.subspan(1);
-  const bool is_shared =
-      std::ranges::any_of(rest, [&](const Value& value) { return shares_storage(value, out); });
-  if (is_shared || !out.defined() || out.storage()->is_read_only() || may_overlap(out))
-    return false;
-  if (puts) PT2_TRY_VOID(write(put_into, out, rest));
-  if (copies) PT2_TRY_VOID(write(copy_into, out, rest));
-  if (adds) PT2_TRY_VOID(write(add_into, out, rest));
-  return true;
-}
 
 }  // namespace pt2::ops

@@ -13,6 +13,7 @@
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
+#include "ops/shape/in_place.h"
 #include "ops/shape/offsets.h"
 
 namespace pt2::ops {
@@ -148,15 +149,15 @@ Tensor covered(const Tensor& src, const Tensor& index) {
       .contiguous();
 }
 
-Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
-                           const Tensor& src) {
-  PT2_TRY_VOID(check_index(self, dim, index));
-  PT2_TRY_VOID(check_source(self, index, src));
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
+}  // namespace
+
+Result<void> scatter_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
+  PT2_TRY_VOID(check_index(out, dim, index));
+  PT2_TRY_VOID(check_source(out, index, src));
   const Tensor source = covered(src, index);
   const std::byte* values = source.raw_data();
   std::byte* target = out.raw_data();
-  PT2_TRY_VOID(with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+  return with_element_size(dtype_size(out.dtype()), [&]<size_t N>() {
     constexpr auto kBytes = static_cast<int64_t>(N);
     return for_each_target(out, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
       if (count == 1)
@@ -164,7 +165,15 @@ Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
       else
         std::memcpy(target + offset * kBytes, values + i * kBytes, N * static_cast<size_t>(count));
     });
-  }));
+  });
+}
+
+namespace {
+
+Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
+                           const Tensor& src) {
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
+  PT2_TRY_VOID(scatter_into(out, dim, index, src));
   return out;
 }
 
@@ -253,20 +262,20 @@ C divided(C sum, int64_t count) {
   }
 }
 
-Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                           Reduction reduction, bool include_self) {
-  PT2_TRY_VOID(check_index(self, dim, index));
-  PT2_TRY_VOID(check_source(self, index, src));
-  if (dtype_category(self.dtype()) == DtypeCategory::complex && reduction > Reduction::mean)
+// Reduces to `out`, which must be row-major for a mean.
+Result<void> reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                         Reduction reduction, bool include_self) {
+  PT2_TRY_VOID(check_index(out, dim, index));
+  PT2_TRY_VOID(check_source(out, index, src));
+  if (dtype_category(out.dtype()) == DtypeCategory::complex && reduction > Reduction::mean)
     return operator_error("self: found a complex dtype, expected a real one");
-  if (self.dtype() == Dtype::bool_ && reduction == Reduction::mean)
+  if (out.dtype() == Dtype::bool_ && reduction == Reduction::mean)
     return operator_error("self: found bool, expected numbers");
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  const auto reduced = with_compute_type(self.dtype(), [&]<class C>() -> Result<void> {
+  return with_compute_type(out.dtype(), [&]<class C>() -> Result<void> {
     const Input<C> values(covered(src, index));
-    const bool in_place = self.dtype() == kDtypeOf<C>;
-    Tensor totals = in_place ? out : Tensor::zeros(kDtypeOf<C>, self.sizes());
-    if (!in_place) copy_elements(totals, self);
+    const bool in_place = out.dtype() == kDtypeOf<C>;
+    Tensor totals = in_place ? out : Tensor::zeros(kDtypeOf<C>, out.sizes());
+    if (!in_place) copy_elements(totals, out);
     C* total = totals.data<C>();
     const C* value = values.data();
     // Elements of self that do not count are replaced by the neutral element of the reduction.
@@ -297,19 +306,32 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
     if (!in_place) copy_elements(out, totals);
     return {};
   });
-  if (!reduced) return reduced.error();
+}
+
+Result<Tensor> reduced(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                       Reduction reduction, bool include_self) {
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
+  PT2_TRY_VOID(reduce_into(out, dim, index, src, reduction, include_self));
   return out;
 }
 
+}  // namespace
+
+Result<void> scatter_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
+  return reduce_into(out, dim, index, src, Reduction::sum, true);
+}
+
+namespace {
+
 Result<Tensor> scatter_add(const Tensor& self, int64_t dim, const Tensor& index,
                            const Tensor& src) {
-  return reduce_into(self, dim, index, src, Reduction::sum, true);
+  return reduced(self, dim, index, src, Reduction::sum, true);
 }
 
 Result<Tensor> scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index,
                                   const Tensor& src, const std::string& reduce, bool include_self) {
   PT2_TRY(const Reduction reduction, parse_reduction(reduce));
-  return reduce_into(self, dim, index, src, reduction, include_self);
+  return reduced(self, dim, index, src, reduction, include_self);
 }
 
 Result<Tensor> scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index,
