@@ -168,6 +168,12 @@ Result<void> check_outputs(std::span<const Value> outputs) {
                "the results together are larger than " + MemoryAccount::limit_text(), ""};
 }
 
+// True if the result is the state itself: the program wrote to its memory.
+bool is_state(const Tensor& result, const Tensor& state) {
+  return result.raw_data() == state.raw_data() && result.dtype() == state.dtype() &&
+         result.sizes() == state.sizes() && result.strides() == state.strides();
+}
+
 Result<void> write_back(const GraphOutput& output, const Value& target, const Value& result) {
   const auto* state = target.get_if<Tensor>();
   const auto* value = result.get_if<Tensor>();
@@ -175,6 +181,7 @@ Result<void> write_back(const GraphOutput& output, const Value& target, const Va
     return ops::operator_error("'" + output.name + "' has a new value, but is not a tensor");
   if (value == nullptr || value->sizes() != state->sizes())
     return ops::operator_error("the new value of '" + output.name + "' does not have its sizes");
+  if (is_state(*value, *state)) return {};
   Tensor memory = *state;
   ops::copy_elements(memory, *value);
   return {};
@@ -190,11 +197,8 @@ void keep_from_writes(const std::vector<GraphOutput>& outputs, const std::vector
     if (outputs[i].is_callers() || !outputs[i].target) continue;
     const auto* target = sources[*outputs[i].target].get_if<Tensor>();
     const auto* value = results[i].get_if<Tensor>();
-    const bool is_same = target != nullptr && value != nullptr &&
-                         value->raw_data() == target->raw_data() &&
-                         value->dtype() == target->dtype() && value->strides() == target->strides();
-    if (target != nullptr && target->defined() && !is_same)
-      replaced.insert(target->storage().get());
+    if (target == nullptr || !target->defined()) continue;
+    if (value == nullptr || !is_state(*value, *target)) replaced.insert(target->storage().get());
   }
   if (replaced.empty()) return;
   for (Value& result : results)

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/memory_account.h"
@@ -11,7 +12,9 @@
 #include "ir/graph_place.h"
 #include "lower/decompose/decompose.h"
 #include "lower/functional/functionalize.h"
+#include "lower/functional/reinplace.h"
 #include "lower/pass.h"
+#include "ops/memory_format.h"
 #include "ops/table.h"
 #include "run/output_memory.h"
 #include "run/plan/plan.h"
@@ -107,11 +110,47 @@ bool weights_have_recorded_dtypes(const EngineSource& source) {
   return true;
 }
 
+const Storage* storage_of(const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  return tensor == nullptr ? nullptr : tensor->storage().get();
+}
+
+// Returns the new values of inputs whose memory no other weight has. A call with such inputs from
+// its caller that overlap others does not follow the plan (may_overlap).
+std::vector<NewValue> separate_new_values(const EngineSource& source) {
+  std::unordered_map<const Storage*, size_t> uses;
+  for (const Value& weight : source.weights)
+    if (const Storage* storage = storage_of(weight)) ++uses[storage];
+  std::vector<NewValue> out;
+  for (size_t i = 0; i < source.outputs.size(); ++i) {
+    const GraphOutput& output = source.outputs[i];
+    if (output.role != GraphOutput::Role::mutation || !output.target) continue;
+    const Value& weight = source.weights[*output.target];
+    const auto* input = source.program.graph.inputs()[*output.target].get_if<ValueId>();
+    const auto* tensor = weight.get_if<Tensor>();
+    const bool is_separate = weight.is_none() || (tensor != nullptr && tensor->is_contiguous() &&
+                                                  uses[storage_of(weight)] == 1);
+    if (input != nullptr && is_separate) out.push_back({.input = *input, .output = i});
+  }
+  return out;
+}
+
+// Returns the program with the updates of its state in place; nullopt if there are none.
+std::optional<Program> updating_in_place(const EngineSource& source) {
+  const std::vector<NewValue> new_values = separate_new_values(source);
+  if (new_values.empty() || !check::recorded_sizes_hold(source.program)) return std::nullopt;
+  Program out = source.program;
+  note_sources(out);
+  if (!reinplace(out.graph, new_values)) return std::nullopt;
+  return out;
+}
+
 // Returns the program in the form that suits plans best; nullopt if it has that form already. A
 // pass that fails leaves its part of the program unchanged.
 std::optional<Program> prepared(const EngineSource& source, Writes writes) {
   const Program& program = source.program;
   std::optional<Program> out;
+  if (writes == Writes::large) out = updating_in_place(source);
   const NodeBudget budget(source.limits.max_new_nodes);
   for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast, Pass::inline_regions,
                           Pass::functionalize, Pass::drop_idle}) {
@@ -149,11 +188,6 @@ void return_free_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
-}
-
-const Storage* storage_of(const Value& value) {
-  const auto* tensor = value.get_if<Tensor>();
-  return tensor == nullptr ? nullptr : tensor->storage().get();
 }
 
 class PlannedEngine final : public Engine {
@@ -219,14 +253,17 @@ class PlannedEngine final : public Engine {
 
   // True if a written input shares memory with another input and the caller brings one of the two.
   // A plan may read the other input later than the program does. A caller may borrow the same
-  // memory for two storages.
+  // memory for two storages. The same holds for a written input whose own elements overlap.
   bool may_overlap(std::span<const Value> inputs) const {
     if (!has_state_) return false;
     MemoryRanges brought_and_written, brought, state, weights;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Storage* storage = storage_of(inputs[i]);
       if (storage == nullptr) continue;
-      if (source_.weights[i].is_none())
+      const bool is_brought = source_.weights[i].is_none();
+      if (is_brought && written_[i] && ops::may_overlap(*inputs[i].get_if<Tensor>()))
+        return true;
+      if (is_brought)
         (written_[i] ? brought_and_written : brought).add(*storage);
       else
         (written_[i] ? state : weights).add(*storage);
