@@ -93,7 +93,13 @@ TEST(Indexing, PositionsAreWrittenWhereTheTensorLies) {
       {"index_put", "default", {Value(Value::List{Value(), Value(index)}), source, true}},
       {"index_copy", "default", {int64_t{1}, index, source}},
       {"index_add", "default", {int64_t{1}, index, source, int64_t{2}}},
+      {"index_fill", "int_Scalar", {int64_t{1}, index, 2.5}},
+      {"index_fill", "int_Tensor", {int64_t{1}, index, counted({})}},
+      {"put", "default", {places, source, true}},
       {"scatter", "src", {int64_t{1}, places, source}},
+      {"scatter", "value", {int64_t{1}, places, 2.5}},
+      {"scatter_reduce", "two", {int64_t{1}, places, source, std::string("mean"), false}},
+      {"scatter_reduce", "two", {int64_t{1}, places, source, std::string("amax"), true}},
       {"scatter_add", "default", {int64_t{1}, places, source}},
       {"copy", "default", {counted({2, 1}), false}}};
   for (const Call& call : calls)

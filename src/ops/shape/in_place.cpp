@@ -30,8 +30,13 @@ constexpr std::array kInPlace = {
     InPlace{"aten::index_put", "", Writer<&index_put_into>::write},
     InPlace{"aten::index_add", "", Writer<&index_add_into>::write},
     InPlace{"aten::index_copy", "", Writer<&index_copy_into>::write},
+    InPlace{"aten::index_fill", "int_Scalar", Writer<&index_fill_into>::write},
+    InPlace{"aten::index_fill", "int_Tensor", Writer<&index_fill_tensor_into>::write},
+    InPlace{"aten::put", "", Writer<&put_into>::write},
     InPlace{"aten::scatter", "src", Writer<&scatter_into>::write},
     InPlace{"aten::scatter_add", "", Writer<&scatter_add_into>::write},
+    InPlace{"aten::scatter", "value", Writer<&scatter_value_into>::write},
+    InPlace{"aten::scatter_reduce", "two", Writer<&scatter_reduce_into>::write},
     InPlace{"aten::copy", "", Writer<&copy_into>::write},
 };
 

@@ -20,8 +20,15 @@ Result<void> index_put_into(Tensor& out, const OptionalTensors& indices, Tensor 
 Result<void> index_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
                             const Scalar& alpha);
 Result<void> index_copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source);
+Result<void> index_fill_into(Tensor& out, int64_t dim, const Tensor& index, const Scalar& value);
+Result<void> index_fill_tensor_into(Tensor& out, int64_t dim, const Tensor& index,
+                                    const Tensor& value);
+Result<void> put_into(Tensor& out, const Tensor& index, const Tensor& source, bool accumulate);
 Result<void> scatter_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src);
 Result<void> scatter_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src);
+Result<void> scatter_value_into(Tensor& out, int64_t dim, const Tensor& index, const Scalar& value);
+Result<void> scatter_reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                                 const std::string& reduce, bool include_self);
 Result<void> copy_into(Tensor& out, const Tensor& src, bool non_blocking);
 
 }  // namespace pt2::ops

@@ -232,36 +232,52 @@ Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
   return out;
 }
 
-Result<Tensor> index_fill_with(const Tensor& self, int64_t dim, const Tensor& index,
-                               const Tensor& value) {
-  Tensor out = self.clone();
-  PT2_TRY_VOID(check_index_dtype(index, "index"));
-  // If nothing is filled, the indices are not checked.
-  if (index.numel() == 0 || self.numel() == 0) {
-    PT2_TRY_VOID(wrap_dim(dim, self.dim()));
-    return out;
-  }
-  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, true));
-  PT2_TRY(const Tensor values, allocate(Meta(self.dtype(), plan.sizes)));
-  Tensor filled = values;
-  copy_elements(filled, value);
-  scatter_elements(out, filled, plan);
-  return out;
-}
-
-Result<Tensor> index_fill(const Tensor& self, int64_t dim, const Tensor& index,
-                          const Scalar& value) {
+// The value for scalars of self's dtype; error if it cannot be one.
+Result<Tensor> fill_value(const Tensor& self, const Scalar& value) {
   if (value.category() == DtypeCategory::complex &&
       dtype_category(self.dtype()) != DtypeCategory::complex)
     return operator_error("value: found a complex number, expected a real one");
   PT2_TRY_VOID(expect_representable(value, self.dtype()));
-  return index_fill_with(self, dim, index, scalar_tensor(value, self.dtype()));
+  return scalar_tensor(value, self.dtype());
+}
+
+}  // namespace
+
+Result<void> index_fill_tensor_into(Tensor& out, int64_t dim, const Tensor& index,
+                                    const Tensor& value) {
+  PT2_TRY_VOID(check_rank(value, 0, "value"));
+  PT2_TRY_VOID(check_index_dtype(index, "index"));
+  // If nothing is filled, the indices are not checked.
+  if (index.numel() == 0 || out.numel() == 0) {
+    PT2_TRY_VOID(wrap_dim(dim, out.dim()));
+    return {};
+  }
+  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, true));
+  PT2_TRY(Tensor filled, allocate(Meta(out.dtype(), plan.sizes)));
+  copy_elements(filled, value);
+  scatter_elements(out, filled, plan);
+  return {};
+}
+
+Result<void> index_fill_into(Tensor& out, int64_t dim, const Tensor& index, const Scalar& value) {
+  PT2_TRY(const Tensor element, fill_value(out, value));
+  return index_fill_tensor_into(out, dim, index, element);
+}
+
+namespace {
+
+Result<Tensor> index_fill(const Tensor& self, int64_t dim, const Tensor& index,
+                          const Scalar& value) {
+  Tensor out = self.clone();
+  PT2_TRY_VOID(index_fill_into(out, dim, index, value));
+  return out;
 }
 
 Result<Tensor> index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index,
                                  const Tensor& value) {
-  PT2_TRY_VOID(check_rank(value, 0, "value"));
-  return index_fill_with(self, dim, index, value);
+  Tensor out = self.clone();
+  PT2_TRY_VOID(index_fill_tensor_into(out, dim, index, value));
+  return out;
 }
 
 Tensor flattened(const Tensor& self) {
@@ -277,15 +293,25 @@ Result<Tensor> take(const Tensor& self, const Tensor& index) {
   return index_row_major(flat, {index});
 }
 
-Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+}  // namespace
+
+Result<void> put_into(Tensor& out, const Tensor& index, const Tensor& source, bool accumulate) {
   if (index.numel() != source.numel())
     return operator_error("source: found " + std::to_string(source.numel()) +
                           " elements, expected " + std::to_string(index.numel()));
-  PT2_TRY(const Tensor out,
-          index_put(flattened(self), {flattened(index)}, flattened(source), accumulate));
-  PT2_TRY(Tensor result, allocate({self.dtype(), self.sizes(), self.clone().strides()}));
-  copy_elements(result, out.with_view(self.sizes(), contiguous_strides(self.sizes()), 0));
-  return result;
+  Tensor flat = flattened(out);
+  PT2_TRY_VOID(index_put_into(flat, {flattened(index)}, flattened(source), accumulate));
+  if (!out.is_contiguous())
+    copy_elements(out, flat.with_view(out.sizes(), contiguous_strides(out.sizes()), 0));
+  return {};
+}
+
+namespace {
+
+Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  Tensor out = self.clone();
+  PT2_TRY_VOID(put_into(out, index, source, accumulate));
+  return out;
 }
 
 // Clamps every index to its dimension: elements that the mask hides may have any index.

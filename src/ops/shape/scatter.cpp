@@ -182,10 +182,21 @@ Tensor repeated(const Scalar& value, Dtype dtype, const Tensor& index) {
   return broadcast_to(scalar_tensor(value, dtype), index.sizes());
 }
 
+}  // namespace
+
+Result<void> scatter_value_into(Tensor& out, int64_t dim, const Tensor& index,
+                                const Scalar& value) {
+  PT2_TRY_VOID(expect_representable(value, out.dtype()));
+  return scatter_into(out, dim, index, repeated(value, out.dtype(), index));
+}
+
+namespace {
+
 Result<Tensor> scatter_value(const Tensor& self, int64_t dim, const Tensor& index,
                              const Scalar& value) {
-  PT2_TRY_VOID(expect_representable(value, self.dtype()));
-  return scatter_src(self, dim, index, repeated(value, self.dtype(), index));
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
+  PT2_TRY_VOID(scatter_value_into(out, dim, index, value));
+  return out;
 }
 
 enum class Reduction { sum, product, mean, maximum, minimum };
@@ -262,7 +273,6 @@ C divided(C sum, int64_t count) {
   }
 }
 
-// Reduces to `out`, which must be row-major for a mean.
 Result<void> reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
                          Reduction reduction, bool include_self) {
   PT2_TRY_VOID(check_index(out, dim, index));
@@ -273,7 +283,9 @@ Result<void> reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Te
     return operator_error("self: found bool, expected numbers");
   return with_compute_type(out.dtype(), [&]<class C>() -> Result<void> {
     const Input<C> values(covered(src, index));
-    const bool in_place = out.dtype() == kDtypeOf<C>;
+    // Counts for a mean lie in row-major order.
+    const bool in_place =
+        out.dtype() == kDtypeOf<C> && (reduction != Reduction::mean || out.is_contiguous());
     Tensor totals = in_place ? out : Tensor::zeros(kDtypeOf<C>, out.sizes());
     if (!in_place) copy_elements(totals, out);
     C* total = totals.data<C>();
@@ -319,6 +331,12 @@ Result<Tensor> reduced(const Tensor& self, int64_t dim, const Tensor& index, con
 
 Result<void> scatter_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
   return reduce_into(out, dim, index, src, Reduction::sum, true);
+}
+
+Result<void> scatter_reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                                 const std::string& reduce, bool include_self) {
+  PT2_TRY(const Reduction reduction, parse_reduction(reduce));
+  return reduce_into(out, dim, index, src, reduction, include_self);
 }
 
 namespace {
