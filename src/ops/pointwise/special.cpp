@@ -544,17 +544,17 @@ struct Split {
   int power = 0;
 };
 Split split_of(double x) {
-  constexpr uint64_t kPower = 0x7ff0'0000'0000'0000, kPowerOfHalf = 0x3fe0'0000'0000'0000;
+  constexpr uint64_t kExponentBits = 0x7ff0'0000'0000'0000, kExponentOfHalf = 0x3fe0'0000'0000'0000;
   const auto bits = std::bit_cast<uint64_t>(x);
-  const uint64_t power = bits & kPower;
-  if (power == kPower || x == 0) return {x, 0};
+  const uint64_t power = bits & kExponentBits;
+  if (power == kExponentBits || x == 0) return {x, 0};
   if (power == 0) {  // below the normal numbers
     Split out;
     out.mantissa = std::frexp(x, &out.power);
     return out;
   }
-  return {std::bit_cast<double>((bits & ~kPower) | kPowerOfHalf),
-          static_cast<int>(power >> 52) - static_cast<int>(kPowerOfHalf >> 52)};
+  return {std::bit_cast<double>((bits & ~kExponentBits) | kExponentOfHalf),
+          static_cast<int>(power >> 52) - static_cast<int>(kExponentOfHalf >> 52)};
 }
 void frexp_of(Tensor& mantissa, Tensor& exponent, const Tensor& self) {
   elementwise<double>(
