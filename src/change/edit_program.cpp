@@ -14,6 +14,7 @@
 #include "ir/graph_place.h"
 #include "ir/values/record.h"
 #include "lower/arguments.h"
+#include "lower/signature.h"
 #include "lower/written_memory.h"
 #include "ops/table.h"
 #include "pt2/ir/edit.h"
@@ -53,14 +54,6 @@ ModuleCallSignature* root_signature(Program& program) {
 
 bool is_gradient(OutputKind kind) {
   return kind == OutputKind::gradient_to_parameter || kind == OutputKind::gradient_to_user_input;
-}
-
-// The kind of the inputs that outputs of this kind replace.
-std::optional<InputKind> replaced_kind(OutputKind kind) {
-  if (kind == OutputKind::buffer_mutation) return InputKind::buffer;
-  if (kind == OutputKind::parameter_mutation) return InputKind::parameter;
-  if (kind == OutputKind::user_input_mutation) return InputKind::user_input;
-  return std::nullopt;
 }
 
 ArgumentSpec spec_of(const Graph& graph, ValueId id) {
@@ -305,19 +298,15 @@ class Extractor {
 // PyTorch copies the new value of an input into its memory before the results are read
 // (torch/export/_unlift.py, _insert_copy_for_mutations).
 Result<void> check_not_replaced(const Program& program, ValueId value) {
-  std::map<std::pair<InputKind, std::string>, std::string> new_values;
-  for (const OutputSpec& spec : program.signature.output_specs)
-    if (const auto kind = replaced_kind(spec.kind))
-      new_values.emplace(std::pair(*kind, spec.target.value_or("")), spec.arg.name);
-  if (new_values.empty()) return {};
-  const std::vector<uint32_t> classes = memory_classes(program.graph);
-  for (const InputSpec& spec : program.signature.input_specs) {
-    const bool is_user_input = spec.kind == InputKind::user_input;
-    const auto found =
-        new_values.find({spec.kind, is_user_input ? spec.arg.name : spec.target.value_or("")});
-    const auto input = program.graph.find_value(spec.arg.name);
-    if (found != new_values.end() && input &&
-        classes[static_cast<size_t>(*input)] == classes[static_cast<size_t>(value)])
+  const MutationTargets targets(program.signature);
+  std::optional<std::vector<uint32_t>> classes;
+  for (const OutputSpec& spec : program.signature.output_specs) {
+    const std::optional<size_t> target = targets.find(spec);
+    if (!target) continue;
+    const auto input = program.graph.find_value(program.signature.input_specs[*target].arg.name);
+    if (!input) continue;
+    if (!classes) classes = memory_classes(program.graph);
+    if ((*classes)[static_cast<size_t>(*input)] == (*classes)[static_cast<size_t>(value)])
       return Error{ErrorCode::unsupported,
                    fmt::format("'{}' cannot be a result: the memory of '{}' holds the new value "
                                "'{}' when results are read; expose that",

@@ -6,6 +6,42 @@
 #include "base/hash/text_hash.h"
 
 namespace pt2 {
+
+std::optional<OutputKind> mutation_of(InputKind kind) {
+  switch (kind) {
+    case InputKind::buffer:
+      return OutputKind::buffer_mutation;
+    case InputKind::parameter:
+      return OutputKind::parameter_mutation;
+    case InputKind::user_input:
+      return OutputKind::user_input_mutation;
+    case InputKind::constant_tensor:
+    case InputKind::custom_obj:
+    case InputKind::token:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+MutationTargets::MutationTargets(const GraphSignature& signature) {
+  for (size_t i = 0; i < signature.input_specs.size(); ++i) {
+    const InputSpec& spec = signature.input_specs[i];
+    const std::optional<OutputKind> kind = mutation_of(spec.kind);
+    if (!kind ||
+        (spec.kind == InputKind::user_input && spec.arg.kind != ArgumentSpec::Kind::tensor))
+      continue;
+    if (spec.kind == InputKind::user_input)
+      inputs_.emplace(std::pair(*kind, spec.arg.name), i);
+    else if (spec.target)
+      inputs_.emplace(std::pair(*kind, *spec.target), i);
+  }
+}
+
+std::optional<size_t> MutationTargets::find(const OutputSpec& spec) const {
+  if (!spec.target) return std::nullopt;
+  const auto found = inputs_.find({spec.kind, *spec.target});
+  return found == inputs_.end() ? std::nullopt : std::optional(found->second);
+}
 namespace {
 
 // Maps the names of results before a pass to their current names.

@@ -5,6 +5,7 @@
 #include "base/hash/text_hash.h"
 #include "base/printable.h"
 #include "ir/values/constant_value.h"
+#include "lower/signature.h"
 #include "pt2/ir/type_text.h"
 #include "run/bound_graph.h"
 
@@ -17,50 +18,6 @@ ModelValue describe(const Program& program, const ArgumentSpec& spec, const std:
   const auto id = program.graph.find_value(spec.name);
   return {name, type_text(program, spec), id ? program.graph.value(*id).tensor() : nullptr, false};
 }
-
-// Finds the graph inputs that mutation outputs name.
-class MutationTargets {
- public:
-  explicit MutationTargets(const GraphSignature& signature) {
-    for (size_t i = 0; i < signature.input_specs.size(); ++i) {
-      const InputSpec& spec = signature.input_specs[i];
-      if (spec.kind == InputKind::user_input) {
-        if (spec.arg.kind == ArgumentSpec::Kind::tensor)
-          inputs_.emplace(std::pair(spec.kind, spec.arg.name), i);
-      } else if (spec.target)
-        inputs_.emplace(std::pair(spec.kind, *spec.target), i);
-    }
-  }
-
-  // Nothing (nullopt) if the output is no mutation, or if its input does not exist.
-  std::optional<size_t> find(const OutputSpec& spec) const {
-    const std::optional<InputKind> kind = written_kind(spec.kind);
-    if (!kind || !spec.target) return std::nullopt;
-    const auto found = inputs_.find({*kind, *spec.target});
-    return found == inputs_.end() ? std::nullopt : std::optional(found->second);
-  }
-
- private:
-  static std::optional<InputKind> written_kind(OutputKind kind) {
-    switch (kind) {
-      case OutputKind::buffer_mutation:
-        return InputKind::buffer;
-      case OutputKind::parameter_mutation:
-        return InputKind::parameter;
-      case OutputKind::user_input_mutation:
-        return InputKind::user_input;
-      case OutputKind::user_output:
-      case OutputKind::loss_output:
-      case OutputKind::gradient_to_parameter:
-      case OutputKind::gradient_to_user_input:
-      case OutputKind::token:
-        return std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  std::map<std::pair<InputKind, std::string>, size_t> inputs_;
-};
 
 GraphOutput role_of(const OutputSpec& spec, const MutationTargets& targets) {
   switch (spec.kind) {

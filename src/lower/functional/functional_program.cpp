@@ -12,25 +12,10 @@
 namespace pt2 {
 namespace {
 
+// Why inputs of this kind cannot get new values; empty if they can.
 std::string_view refusal(InputKind kind) {
-  switch (kind) {
-    case InputKind::user_input:
-    case InputKind::parameter:
-    case InputKind::buffer:
-      return "";
-    case InputKind::constant_tensor:
-      return "a constant";
-    case InputKind::custom_obj:
-    case InputKind::token:
-      return "what is not a tensor";
-  }
-  return "";
-}
-
-OutputKind kind_of_mutation(InputKind kind) {
-  if (kind == InputKind::buffer) return OutputKind::buffer_mutation;
-  return kind == InputKind::parameter ? OutputKind::parameter_mutation
-                                      : OutputKind::user_input_mutation;
+  if (mutation_of(kind)) return "";
+  return kind == InputKind::constant_tensor ? "a constant" : "what is not a tensor";
 }
 
 Metadata metadata_of_definition(const Graph& graph, ValueId id) {
@@ -80,8 +65,10 @@ void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation
     const auto found = inputs.find(name);
     if (found == inputs.end()) continue;
     const InputSpec* spec = found->second;
+    const std::optional<OutputKind> kind = mutation_of(spec->kind);
+    if (!kind) continue;
     const bool is_user_input = spec->kind == InputKind::user_input;
-    OutputSpec written{.kind = kind_of_mutation(spec->kind),
+    OutputSpec written{.kind = *kind,
                        .arg = {.name = program.graph.value(each.value).name},
                        .target = is_user_input ? name : spec->target};
     if (there.contains({written.kind, written.target})) continue;
