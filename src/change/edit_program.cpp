@@ -192,7 +192,7 @@ class Extractor {
         if (held_from[class_of(written)] < place && place < used_until[class_of(written)])
           return at_node({ErrorCode::unsupported,
                           "the part reads memory that this node writes to, but does not hold the "
-                          "node; cut it out of what pt2 convert --for torch-2.4 writes, which has "
+                          "node; cut it out of what pt2 decompose writes, which has "
                           "no such nodes",
                           ""},
                          graph_, graph_.node(id));
@@ -310,7 +310,8 @@ Result<void> check_not_replaced(const Program& program, ValueId value) {
       return Error{ErrorCode::unsupported,
                    fmt::format("'{}' cannot be a result: the memory of '{}' holds the new value "
                                "'{}' when results are read; expose that",
-                               program.graph.value(value).name, spec.arg.name, found->second),
+                               program.graph.value(value).name, program.graph.value(*input).name,
+                               spec.arg.name),
                    ""};
   }
   return {};
@@ -328,7 +329,7 @@ Result<void> check_not_written_later(const Graph& graph, ValueId value) {
         if (classes[static_cast<size_t>(written)] == classes[static_cast<size_t>(value)])
           return at_node({ErrorCode::unsupported,
                           fmt::format("the node writes to the memory of '{}' after that was "
-                                      "computed; edit what pt2 convert --for torch-2.4 writes, "
+                                      "computed; edit what pt2 decompose writes, "
                                       "which has no such nodes",
                                       graph.value(value).name),
                           ""},
