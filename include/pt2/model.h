@@ -150,7 +150,8 @@ class Session {
   Session fork() const;
 
   // As Model::run, on the state of the session. The program changes an input tensor in place. If
-  // the storage of the input is read-only, its entry in `inputs` becomes a changed copy instead.
+  // the storage of the input is read-only, its entry in `inputs` becomes a changed copy instead. A
+  // call that fails may already have written to state and inputs, as in PyTorch.
   Result<std::vector<Value>> run(std::span<Value> inputs, const CallOptions& options = {});
   // As run, with the caller's memory for results. `outputs` has an entry for each of
   // Model::outputs. An entry that is a tensor is filled: it must have the dtype and the sizes of
