@@ -70,17 +70,18 @@ Result<std::string_view> read_text(const char* text, size_t length, const char* 
   return std::string_view(text == nullptr ? "" : text, length);
 }
 
-Result<void> read_struct(const void* given, void* out, size_t known) {
+Result<void> read_struct(const void* given, void* out, size_t first, size_t known) {
   size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
-  if (size < known || size > kMaxStruct)
+  // The members of every version end at a multiple of this, so that none is cut in two.
+  if (size < first || size > kMaxStruct || size % sizeof(size) != 0)
     return argument_error("found options of " + std::to_string(size) +
                           " bytes; begin with PT2_INIT");
   const char* bytes = static_cast<const char*>(given);
   for (size_t i = known; i < size; ++i)
     if (bytes[i] != 0)
       return argument_error("the options have members that this version does not know");
-  std::memcpy(out, given, known);
+  std::memcpy(out, given, std::min(size, known));
   return {};
 }
 

@@ -3,6 +3,8 @@
 #ifndef PT2_C_BORDER_H
 #define PT2_C_BORDER_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -68,23 +70,32 @@ inline const char* give(std::string_view text, size_t* length) {
 // Error `argument` for a null pointer with a length.
 Result<std::string_view> read_text(const char* text, size_t length, const char* name);
 
-// Reads the options that this version knows; null gives the defaults (read_options). A struct may
-// be longer if the rest is zero.
-Result<void> read_struct(const void* given, void* out, size_t known);
+// The size of a struct in the first version that had it: programs compiled since then give at least
+// this size. A struct that grows gets a row here, with the offset of its first new member. That
+// offset is the struct's former size: callers leave the padding behind the last member undefined.
+template <class T>
+inline constexpr size_t kFirstSize = sizeof(T);
+template <>
+inline constexpr size_t kFirstSize<pt2_generate_options> = offsetof(pt2_generate_options, token_of);
+
+// Reads the options that this version knows; null gives the defaults (read_options), and so do
+// members that the caller's version does not have. A struct may be longer if the rest is zero.
+Result<void> read_struct(const void* given, void* out, size_t first, size_t known);
 template <class T>
 Result<T> read_options(const T* given) {
   T out{};
   out.size = sizeof(T);
-  if (given != nullptr) PT2_TRY_VOID(read_struct(given, &out, sizeof(T)));
+  if (given != nullptr) PT2_TRY_VOID(read_struct(given, &out, kFirstSize<T>, sizeof(T)));
   return out;
 }
-// Writes a whole answer. Error `argument` if the caller's struct is smaller.
+// Writes an answer, as much of it as the caller's version has. Error `argument` if the caller's
+// struct is smaller than in any version.
 template <class T>
 Result<void> answer(T filled, T* out) {
   PT2_TRY_VOID(expect(out, "out"));
-  if (out->size < sizeof(T)) return argument_error("'out' has no size; begin with PT2_INIT");
+  if (out->size < kFirstSize<T>) return argument_error("'out' has no size; begin with PT2_INIT");
   filled.size = out->size;
-  std::memcpy(out, &filled, sizeof(T));
+  std::memcpy(out, &filled, std::min(out->size, sizeof(T)));
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -66,6 +68,37 @@ TEST(CInterface, OptionsOfANewerVersionAreRefusedUnlessUnused) {
   options.known.size = 0;
   EXPECT_EQ(text_of(pt2_package_open(path.data(), path.size(), &options.known, &package)),
             "found options of 0 bytes; begin with PT2_INIT");
+}
+
+// Programs compiled with an older header give smaller structs. The first version of
+// pt2_generate_options ended before `token_of`.
+TEST(CInterface, OptionsOfAnOlderVersionAreAccepted) {
+  const std::string path = kData + "decoders/dynamic";
+  pt2_decoder* decoder = nullptr;
+  ASSERT_EQ(text_of(pt2_decoder_open(path.data(), path.size(), nullptr, &decoder)), "");
+  pt2_generate_options known{.max_new_tokens = 2, .has_sampling = 1};
+  constexpr size_t kFirst = offsetof(pt2_generate_options, token_of);
+  const int64_t prompt[] = {5, 17, 3};
+  const auto generate = [&](size_t size) {
+    known.size = size;
+    // A block of its own, so that a sanitizer notices if more is read.
+    std::vector<char> given(size);
+    std::memcpy(given.data(), &known, std::min(size, sizeof(known)));
+    pt2_value* tokens = nullptr;
+    std::string refusal = text_of(pt2_decoder_generate(
+        decoder, prompt, 3, reinterpret_cast<const pt2_generate_options*>(given.data()), nullptr,
+        &tokens, nullptr));
+    pt2_value_free(tokens);
+    return refusal;
+  };
+  EXPECT_EQ(generate(sizeof(known)), "");
+  EXPECT_EQ(generate(kFirst), "");
+  EXPECT_EQ(
+      generate(kFirst - sizeof(void*)),
+      "found options of " + std::to_string(kFirst - sizeof(void*)) + " bytes; begin with PT2_INIT");
+  EXPECT_EQ(generate(kFirst + 1),
+            "found options of " + std::to_string(kFirst + 1) + " bytes; begin with PT2_INIT");
+  pt2_decoder_free(decoder);
 }
 
 TEST(CInterface, ErrorsSayWhere) {

@@ -24,8 +24,10 @@
  *   their length in *length if `length` is not NULL.
  * - Structs: structs of options and of results begin with their own size. PT2_INIT sets the size
  *   and clears the other members, which means the defaults. NULL options mean the defaults. If a
- *   struct is larger than this version knows, its unknown members must be zero. Otherwise the call
- *   fails, so that a newer caller gets an error and not a wrong result.
+ *   struct is smaller, because the caller was compiled with an older version of this header, the
+ *   missing options have their defaults, and missing results are left out. If a struct is larger
+ *   than this version knows, its unknown members must be zero. Otherwise the call fails, so that a
+ *   newer caller gets an error and not a wrong result.
  * - Enumerations are int32_t with fixed values. Later versions may add functions, values, and
  *   members at the end of structs. They change nothing else.
  * - Threads: each section states the rule for its handle. "Immutable": any number of threads may
