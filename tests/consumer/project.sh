@@ -70,6 +70,19 @@ if "$cmake" -S "$scratch/unknown" -B "$scratch/unknown/build" -G Ninja -DCMAKE_P
 fi
 grep -q "pt2 has no component 'runtime'; it has core, ops, run" "$scratch/message"
 
+# A project in C, on a machine without the packages that only programs in C++ link.
+mkdir "$scratch/c"
+cat >"$scratch/c/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.22)
+project(c C)
+find_package(pt2 REQUIRED COMPONENTS c)
+add_executable(digits "$root/examples/c/digits.c")
+target_link_libraries(digits PRIVATE pt2::c)
+END
+"$cmake" -S "$scratch/c" -B "$scratch/c/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_simdjson=ON
+"$cmake" --build "$scratch/c/build"
+
 cd "$root/examples"
 fenced text >"$scratch/expected"
 prints "$scratch/app/build/app" "$scratch/expected"
