@@ -67,7 +67,9 @@ class Box {
   Box() : value_(std::make_unique<T>()) {}
   Box(T value) : value_(std::make_unique<T>(std::move(value))) {}
   Box(const Box& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
-  Box(Box&& other) noexcept = default;
+  // Not defaulted: with C++23 they would be constexpr, and Clang would need a complete T too early.
+  Box(Box&& other) noexcept : value_(std::move(other.value_)) {}
+  ~Box() {}
   Box& operator=(Box other) noexcept {
     value_.swap(other.value_);
     return *this;
