@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -103,6 +104,7 @@ struct Value {
   template <std::floating_point T>
   requires(!AlternativeOf<T, Data>) Value(T value) : Value(static_cast<double>(value)) {}
   Value(const char* value);
+  Value(std::nullptr_t) : Value() {}  // none; without it, a text at a null pointer
 
   bool is_none() const { return data.index() == 0; }
   template <class T>

@@ -22,6 +22,12 @@ TEST(Value, OtherNumbersStayWhatTheyAre) {
   EXPECT_TRUE(Value(Dtype::int8).is<Dtype>());
 }
 
+TEST(Value, NullIsNone) {
+  const Value value = nullptr;
+  EXPECT_TRUE(value.is_none());
+  EXPECT_TRUE(Value(0).is<int64_t>());
+}
+
 TEST(Value, NumbersInMessagesAreThoseThatWereFound) {
   EXPECT_EQ(Value(1e-9).type_text(), "float 1e-09");
   EXPECT_EQ(Value(1e300).type_text(), "float 1e+300");
