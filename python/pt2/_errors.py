@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 
 class Error(Exception):
     """Says what went wrong (`message`), where (`place`: "input 'x'",
@@ -22,6 +25,14 @@ class FileError(Error, OSError):
     """The file could not be read or written."""
 
     code = "io"
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message, place)
+        self.errno = errno.ENOENT
 
 
 class CorruptError(Error, ValueError):
@@ -71,4 +82,7 @@ _BY_CODE = {each.code: each for each in Error.__subclasses__()}
 
 
 def make(code: str, message: str, place: str) -> Error:
+    # The library gives the system's text for the number, not the number.
+    if code == "io" and message == os.strerror(errno.ENOENT):
+        return MissingFileError(message, place)
     return _BY_CODE.get(code, Error)(message, place)

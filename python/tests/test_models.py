@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import pathlib
 import pickle
@@ -111,7 +112,13 @@ def test_errors_have_a_place(digits: pt2.Model) -> None:
         digits(object())
     with pytest.raises(pt2.FileError) as missing:
         pt2.load("no/such/file.pt2")
-    assert isinstance(missing.value, OSError) and "no/such/file.pt2" in str(missing.value)
+    assert isinstance(missing.value, FileNotFoundError) and missing.value.errno == errno.ENOENT
+    assert str(missing.value) == "no/such/file.pt2: No such file or directory"
+    again = pickle.loads(pickle.dumps(missing.value))
+    assert type(again) is type(missing.value) and str(again) == str(missing.value)
+    with pytest.raises(pt2.FileError) as folder:
+        pt2.load(examples)
+    assert not isinstance(folder.value, FileNotFoundError)
     with pytest.raises(pt2.MalformedError):
         pt2.load(b"no zip")
     with pytest.raises(pt2.ArgumentError, match="max_nothing"):
