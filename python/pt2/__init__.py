@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
-from . import _native
+from . import _main_interpreter, _native
 from ._errors import (
     ArgumentError,
     CancelledError,

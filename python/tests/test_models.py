@@ -89,7 +89,7 @@ def test_says_what_it_takes(digits: pt2.Model) -> None:
     assert "conv1.weight" in digits.state_names
 
 
-def test_errors_have_a_place(digits: pt2.Model) -> None:
+def test_errors_have_a_place(digits: pt2.Model, examples: pathlib.Path) -> None:
     with pytest.raises(pt2.ArgumentError) as caught:
         digits(np.zeros((1, 1, 8, 9), np.float32))
     assert caught.value.place.startswith("input 'image'")
@@ -534,3 +534,17 @@ def test_programs_print_to_stdout(exports: pathlib.Path, capsys: pytest.CaptureF
     model(np.arange(6, dtype=np.float32).reshape(3, 2))
     printed = "rows    3, mean 2.50 {} tensor([[0., 1.],\n        [2., 3.],\n        [4., 5.]])\nprinted\n"
     assert capsys.readouterr().out == printed
+
+
+def test_other_interpreters_are_refused(digits: pt2.Model) -> None:
+    try:
+        import _interpreters as interpreters  # type: ignore[import-not-found]
+    except ImportError:
+        interpreters = pytest.importorskip("_xxsubinterpreters")
+    other = interpreters.create()
+    imports = "try:\n    import pt2\nexcept ImportError:\n    pass\nelse:\n    raise SystemError('imported')"
+    assert interpreters.run_string(other, f"import sys\nsys.path[:] = {sys.path}\n{imports}") is None
+    interpreters.destroy(other)
+    # The classes of this interpreter still know their own objects.
+    image = np.zeros((1, 1, 8, 8), np.float32)
+    assert digits.session().run({"image": image})["logits"].shape == (1, 10)
