@@ -128,6 +128,18 @@ nb::object ask_numpy(nb::handle array, ArrayClass& its, Purpose purpose) {
          purpose.text()});
 }
 
+// Returns the DLPack capsule of any other object. Its maker refuses some with BufferError: torch
+// refuses tensors that require gradients, or have no elements in memory.
+nb::object ask_other(nb::handle object, ArrayClass& its, Purpose purpose) {
+  try {
+    return ask_for_capsule(object, its);
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_BufferError)) throw;
+    raise({ErrorCode::argument, nb::cast<std::string>(nb::str(error.value())), purpose.text()},
+          error.value());
+  }
+}
+
 // Takes the tensor out of the capsule and marks the capsule as used. Fails if the tensor is
 // unusable.
 template <class Managed>
@@ -386,7 +398,7 @@ Tensor to_tensor(nb::handle object, Flavour& flavour, Purpose purpose) {
            "found a tensor with the negative bit set; pass tensor.resolve_neg()", purpose.text()});
   const bool is_numpy = its->flavour == Flavour::numpy;
   Result<Tensor> tensor =
-      from_capsule(is_numpy ? ask_numpy(object, *its, purpose) : ask_for_capsule(object, *its));
+      from_capsule(is_numpy ? ask_numpy(object, *its, purpose) : ask_other(object, *its, purpose));
   if (!tensor && is_numpy) {
     const nb::object copy =
         nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C");

@@ -38,6 +38,15 @@ def test_tensors_of_subclasses_and_negated_ones(examples: pathlib.Path) -> None:
     assert model(negated.resolve_neg())["logits"].shape == (1, 10)
 
 
+def test_tensors_that_torch_does_not_export(examples: pathlib.Path) -> None:
+    model = pt2.load(examples / "digits.pt2")
+    image = torch.rand(1, 1, 8, 8)
+    for refused in (image.clone().requires_grad_(), image.to("meta"), image.to_sparse()):
+        with pytest.raises(pt2.ArgumentError) as caught:
+            model(refused)
+        assert caught.value.place == "input 'image'" and isinstance(caught.value.__cause__, BufferError)
+
+
 def test_every_dtype_crosses_both_ways(corpus: pathlib.Path) -> None:
     for path in sorted(corpus.glob("dtypes_*.pt2")):
         session = pt2.load(path).session()
