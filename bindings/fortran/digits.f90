@@ -10,7 +10,7 @@ program digits
   integer :: i
 
   call get_command_argument(1, path)
-  call pt2_load(trim(path), model, message)
+  call pt2_load(path, model, message)
   call check(message)
   call pt2_start(model, session, message)
   call check(message)
@@ -33,15 +33,20 @@ contains
 
   ! Checks that the error about a wrong size names the input, and that sections with gaps are refused.
   subroutine show_errors()
-    real(c_float) :: pixels(9), scores(10, 1)
+    real(c_float) :: pixels(9), image(8, 8, 1, 1), scores(10, 1)
     character(:), allocatable :: refusal
     pixels = 0
+    image = 0
     call pt2_run(session, [pt2_tensor(pixels)], [pt2_tensor(scores)], refusal)
     if (index(refusal, "input 'image'") /= 1) error stop 2
     call pt2_run(session, [pt2_tensor(pixels(::2))], [pt2_tensor(scores)], refusal)
     if (index(refusal, "whole arrays") == 0) error stop 3
     call pt2_run(session, [pt2_tensor(pixels)], [pt2_tensor(scores(::2, :))], refusal)
     if (index(refusal, "whole arrays") == 0) error stop 4
+    call pt2_run(session, [pt2_tensor(image)], [pt2_tensor(scores)], refusal, timeout=0d0)
+    if (index(refusal, "deadline") == 0) error stop 5
+    call pt2_run(session, [pt2_tensor(image)], [pt2_tensor(scores)], refusal, timeout=1d300)
+    if (refusal /= "") error stop 6
   end subroutine
 
   ! A .npy file is a header, then row-major elements: the rows of the file become the columns of the array.

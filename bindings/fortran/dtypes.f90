@@ -89,7 +89,7 @@ program dtypes
   call pt2_set_state(session, "total", pt2_tensor(state), message)
   call check(message == "")
   state = 0
-  call pt2_get_state(session, "total", pt2_tensor(state), message)
+  call pt2_get_state(session, "total  ", pt2_tensor(state), message)
   call check(message == "")
   call check(all(nint(state) == [1, 2, 3]))
   call pt2_get_state(session, "total", pt2_tensor(floats), message)

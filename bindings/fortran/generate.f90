@@ -31,7 +31,11 @@ program generate
   integer :: i, count, before
 
   call get_command_argument(1, argument)
-  call pt2_open(trim(argument), decoder, message)
+  call pt2_open(argument, decoder, message, limits="max_fun=1")
+  if (index(message, "max_fun") == 0) error stop 8
+  call pt2_open(argument, decoder, message, cache_length=-1)
+  if (index(message, "cache_length") == 0) error stop 9
+  call pt2_open(argument, decoder, message, threads=1)
   call check(message)
   call get_command_argument(3, argument)
   if (argument /= "-") call read_text(ids_of(argument))
@@ -60,6 +64,8 @@ program generate
   if (index(message, "a place") == 0) error stop 5
   call pt2_give(decoder, [character(9) :: "input_ids"], [pt2_tensor ::], message)
   if (index(message, "as many names") == 0) error stop 6
+  call pt2_generate(decoder, prompts, counts, tokens, lengths, message, timeout=0d0)
+  if (index(message, "deadline") == 0) error stop 7
   call pt2_free(decoder)
 
 contains

@@ -118,6 +118,22 @@ module pt2
     integer(c_int32_t) :: threads = 0
   end type
 
+  type, bind(c) :: decoder_options
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: limits = c_null_ptr
+    integer(c_size_t) :: limits_length = 0
+    type(c_ptr) :: operators = c_null_ptr
+    integer(c_int32_t) :: engine = 0
+    integer(c_int32_t) :: threads = 0
+    integer(c_int64_t) :: cache_length = 0
+  end type
+  type, bind(c) :: call_options
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: stop = c_null_ptr
+    integer(c_int64_t) :: timeout_ns = 0
+    type(c_funptr) :: step = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+  end type
   type, bind(c) :: generate_options
     integer(c_size_t) :: size = 0
     integer(c_int64_t) :: max_new_tokens = 0
@@ -140,7 +156,7 @@ module pt2
 
   abstract interface
     ! Receives each token as soon as it is known, with the index (from 0) of its prompt. A result other than 0 ends
-    ! generation.
+    ! generation. It must not free the decoder.
     function pt2_told(prompt, token, user) bind(c) result(ends)
       import
       integer(c_size_t), value :: prompt
@@ -320,8 +336,19 @@ contains
     call c_error_free(error)
   end subroutine
 
+  ! Returns the options of a call that may take `timeout` seconds. Absent: any time.
+  function call_within(timeout) result(options)
+    real(c_double), intent(in), optional :: timeout
+    type(call_options) :: options
+    options%size = c_sizeof(options)
+    if (.not. present(timeout)) return
+    ! The library takes 0 to mean no deadline.
+    options%timeout_ns = max(1_c_int64_t, int(min(timeout, 9e9_c_double) * 1e9_c_double, c_int64_t))
+  end function
+
   ! `program` names the program of a file with several, `limits` the safety limits that differ from the defaults,
-  ! "max_work=1000,max_json_depth=64". If `reference` is true, the reference engine runs the program.
+  ! "max_work=1000,max_json_depth=64". If `reference` is true, the reference engine runs the program. Trailing blanks of
+  ! paths and names do not count, as in `open`.
   subroutine pt2_load(path, model, message, program, limits, reference)
     character(*), intent(in) :: path
     type(pt2_model), intent(out) :: model
@@ -331,15 +358,15 @@ contains
     type(load_options), target :: options
     options%size = c_sizeof(options)
     if (present(program)) then
-      options%program_length = len(program, c_size_t)
+      options%program_length = len_trim(program, c_size_t)
       if (len(program) > 0) options%program = c_loc(program)
     end if
     if (present(limits)) then
-      options%limits_length = len(limits, c_size_t)
+      options%limits_length = len_trim(limits, c_size_t)
       if (len(limits) > 0) options%limits = c_loc(limits)
     end if
     if (present(reference)) options%engine = merge(1, 0, reference)
-    call take_error(c_model_load(path, len(path, c_size_t), c_loc(options), model%handle), message)
+    call take_error(c_model_load(path, len_trim(path, c_size_t), c_loc(options), model%handle), message)
   end subroutine
 
   ! `threads` is the most threads that compute a call. 0 or absent: all CPUs that the process may use.
@@ -412,12 +439,15 @@ contains
     numbers(:) = from
   end subroutine
 
-  ! Runs the program once. Reads the arrays of `inputs` and fills those of `outputs`.
-  subroutine pt2_run(session, inputs, outputs, message)
+  ! Runs the program once. Reads the arrays of `inputs` and fills those of `outputs`. A run of more than `timeout`
+  ! seconds is cancelled.
+  subroutine pt2_run(session, inputs, outputs, message, timeout)
     type(pt2_session), intent(in) :: session
     type(pt2_tensor), intent(in), target :: inputs(:), outputs(:)
     character(:), allocatable, intent(out) :: message
+    real(c_double), intent(in), optional :: timeout
     type(tensor_view) :: input_views(size(inputs)), output_views(size(outputs))
+    type(call_options), target :: call
     integer :: i
     message = refusal([inputs, outputs])
     if (message /= "") return
@@ -427,8 +457,9 @@ contains
     do i = 1, size(outputs)
       output_views(i) = view_of(outputs(i))
     end do
+    call = call_within(timeout)
     call take_error(c_run_views(session%handle, input_views, size(inputs, kind=c_size_t), output_views, &
-                                size(outputs, kind=c_size_t), c_null_ptr), message)
+                                size(outputs, kind=c_size_t), c_loc(call)), message)
   end subroutine
 
   ! Copies a parameter, buffer or constant into the array of `tensor`, which must have its dtype and sizes.
@@ -442,12 +473,12 @@ contains
     value = c_null_ptr
     rows = c_null_ptr
     message = refusal([tensor])
-    if (message == "") call take_error(c_get_state(session%handle, name, len(name, c_size_t), value), message)
+    if (message == "") call take_error(c_get_state(session%handle, name, len_trim(name, c_size_t), value), message)
     if (message == "") call take_error(c_value_get_tensor(value, view), message)
     if (message == "") call take_error(c_value_copy(view, rows), message)
     if (message == "") call take_error(c_value_get_tensor(rows, view), message)
     if (message == "") then
-      if (.not. is_like(view, tensor)) message = "expected an array of the dtype and the sizes of '" // name // "'"
+      if (.not. is_like(view, tensor)) message = "expected an array of the dtype and the sizes of '" // trim(name) // "'"
     end if
     if (message == "" .and. product(tensor%sizes(:tensor%dims)) > 0) &
       same = c_copy(tensor%elements, view%data, product(tensor%sizes(:tensor%dims)) * width_of(tensor%dtype))
@@ -463,7 +494,7 @@ contains
     character(:), allocatable, intent(out) :: message
     message = refusal([tensor])
     if (message /= "") return
-    call take_error(c_set_state(session%handle, name, len(name, c_size_t), view_of(tensor)), message)
+    call take_error(c_set_state(session%handle, name, len_trim(name, c_size_t), view_of(tensor)), message)
   end subroutine
 
   function is_like(view, tensor) result(truth)
@@ -485,21 +516,37 @@ contains
     width = iand(int(dtype%bits, c_size_t), 255_c_size_t) / 8
   end function
 
-  subroutine pt2_open(path, decoder, message)
+  ! `limits` and `reference` as for pt2_load, `threads` as for pt2_start. `cache_length` is the number of tokens that a
+  ! fixed-size cache holds, if the program does not fix it; absent: 2048.
+  subroutine pt2_open(path, decoder, message, limits, reference, threads, cache_length)
     character(*), intent(in) :: path
     type(pt2_decoder), intent(out) :: decoder
     character(:), allocatable, intent(out) :: message
-    call take_error(c_decoder_open(path, len(path, c_size_t), c_null_ptr, decoder%handle), message)
+    character(*), intent(in), target, optional :: limits
+    logical, intent(in), optional :: reference
+    integer, intent(in), optional :: threads, cache_length
+    type(decoder_options), target :: options
+    options%size = c_sizeof(options)
+    if (present(limits)) then
+      options%limits_length = len_trim(limits, c_size_t)
+      if (len(limits) > 0) options%limits = c_loc(limits)
+    end if
+    if (present(reference)) options%engine = merge(1, 0, reference)
+    if (present(threads)) options%threads = max(threads, 0)
+    if (present(cache_length)) options%cache_length = cache_length
+    call take_error(c_decoder_open(path, len_trim(path, c_size_t), c_loc(options), decoder%handle), message)
   end subroutine
 
   ! Sets the inputs that the programs take beside tokens, by name; trailing blanks of names do not count. If the model
-  ! has an encoder, these are the encoder's inputs and the encoder runs now.
-  subroutine pt2_give(decoder, names, inputs, message)
+  ! has an encoder, these are the encoder's inputs and the encoder runs now, for at most `timeout` seconds.
+  subroutine pt2_give(decoder, names, inputs, message, timeout)
     type(pt2_decoder), intent(in) :: decoder
     character(*), intent(in), target :: names(:)
     type(pt2_tensor), intent(in), target :: inputs(:)
     character(:), allocatable, intent(out) :: message
+    real(c_double), intent(in), optional :: timeout
     type(named_value) :: given(size(inputs))
+    type(call_options), target :: call
     integer :: i
     message = refusal(inputs)
     if (size(names) /= size(inputs)) message = "expected as many names as tensors"
@@ -509,7 +556,8 @@ contains
       given(i)%name_length = len_trim(names(i), c_size_t)
       if (message == "") call take_error(c_value_copy(view_of(inputs(i)), given(i)%value), message)
     end do
-    if (message == "") call take_error(c_decoder_give(decoder%handle, given, size(inputs, kind=c_size_t), c_null_ptr), &
+    call = call_within(timeout)
+    if (message == "") call take_error(c_decoder_give(decoder%handle, given, size(inputs, kind=c_size_t), c_loc(call)), &
                                        message)
     do i = 1, size(inputs)
       call c_value_free(given(i)%value)
@@ -526,8 +574,8 @@ contains
 
   ! Generates at most size(tokens, 1) tokens after each prompt. `ids` holds the prompts one after another, `counts` the
   ! number of ids of each. tokens(:lengths(i), i) are the new tokens of prompt i. Defaults of absent arguments come from
-  ! generation_config.json.
-  subroutine pt2_generate(decoder, ids, counts, tokens, lengths, message, sampling, stop_ids, told)
+  ! generation_config.json. A call of more than `timeout` seconds is cancelled.
+  subroutine pt2_generate(decoder, ids, counts, tokens, lengths, message, sampling, stop_ids, told, timeout)
     type(pt2_decoder), intent(in) :: decoder
     integer(c_int64_t), intent(in) :: ids(:)
     integer, intent(in) :: counts(:)
@@ -537,7 +585,9 @@ contains
     type(pt2_sampling), intent(in), optional :: sampling
     integer(c_int64_t), intent(in), target, contiguous, optional :: stop_ids(:)
     procedure(pt2_told), optional :: told
+    real(c_double), intent(in), optional :: timeout
     type(generate_options) :: options
+    type(call_options), target :: call
     integer(c_int64_t), target :: none(1)
     type(c_ptr) :: made(size(counts))
     integer :: i
@@ -566,8 +616,9 @@ contains
     if (size(tokens, 2) < size(counts) .or. size(lengths) < size(counts)) message = "expected a place for each prompt"
     if (message /= "") return
     if (size(tokens, 1) == 0) return ! the library takes 0 to mean the number in generation_config.json
+    call = call_within(timeout)
     call take_error(c_generate(decoder%handle, ids, int(counts, c_size_t), size(counts, kind=c_size_t), options, &
-                               c_null_ptr, made, c_null_ptr), message)
+                               c_loc(call), made, c_null_ptr), message)
     do i = 1, size(counts)
       if (message == "") call copy_ids(made(i), tokens(:, i), lengths(i), message)
       call c_value_free(made(i))

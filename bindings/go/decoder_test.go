@@ -1,7 +1,9 @@
 package pt2
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"reflect"
 	"testing"
@@ -83,6 +85,42 @@ func TestPanicsOfOnTokenComeThrough(t *testing.T) {
 	}
 }
 
+func TestOnTokenMayClose(t *testing.T) {
+	decoder := openDecoder(t, "dynamic")
+	how := greedy(9)
+	how.OnToken = func(prompt int, token int64) bool {
+		decoder.Close()
+		_, err := decoder.Generate([][]int64{{5}}, greedy(1))
+		return err != nil
+	}
+	if texts, err := decoder.Generate([][]int64{{5}}, how); err != nil || len(texts[0]) != 1 {
+		t.Fatal(texts, err)
+	}
+	if _, err := decoder.Generate([][]int64{{5}}, greedy(1)); err == nil || decoder.handle != nil {
+		t.Fatal("found an open decoder")
+	}
+	decoder.Close()
+}
+
+func TestGenerationEndsWithItsContext(t *testing.T) {
+	decoder := openDecoder(t, "dynamic")
+	ctx, cancel := context.WithCancel(context.Background())
+	how := greedy(1 << 20)
+	how.OnToken = func(prompt int, token int64) bool {
+		cancel()
+		return true
+	}
+	if _, err := decoder.GenerateContext(ctx, [][]int64{{5}}, how); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := decoder.GiveContext(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if texts, err := decoder.Generate([][]int64{{5}}, greedy(3)); err != nil || len(texts[0]) != 3 {
+		t.Fatal(texts, err)
+	}
+}
+
 func TestGeneratesBehindAnEncoder(t *testing.T) {
 	decoder := openDecoder(t, "encoder")
 	for _, call := range calls(t, "encoder") {
@@ -96,6 +134,23 @@ func TestGeneratesBehindAnEncoder(t *testing.T) {
 		texts, err := decoder.Generate([][]int64{call.Prompt}, greedy(len(call.Tokens)))
 		if err != nil || !reflect.DeepEqual(texts[0], call.Tokens) {
 			t.Fatal(texts, err)
+		}
+	}
+}
+
+func TestDecodersTakeOptions(t *testing.T) {
+	call := calls(t, "dynamic")[0]
+	decoder, err := OpenDecoderWith(decoders+"dynamic", DecoderOptions{Limits: "max_work=1000000000", Reference: true, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := decoder.Generate([][]int64{call.Prompt}, greedy(len(call.Tokens)))
+	if err != nil || !reflect.DeepEqual(texts[0], call.Tokens) {
+		t.Fatal(texts, err)
+	}
+	for _, wrong := range []DecoderOptions{{Limits: "max_fun=1"}, {Threads: 1 << 20}, {CacheLength: -1}} {
+		if _, err := OpenDecoderWith(decoders+"dynamic", wrong); err == nil {
+			t.Fatal("found no error", wrong)
 		}
 	}
 }

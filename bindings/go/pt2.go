@@ -17,14 +17,25 @@ static pt2_load_options new_load_options(void) {
   return options;
 }
 
+// Loads bytes that malloc gave. The model frees them.
+static pt2_error* load_bytes(void* bytes, size_t count, const pt2_load_options* options, pt2_model** out) {
+  return pt2_model_load_memory(bytes, count, "bytes", 5, free, bytes, options, out);
+}
+
 static pt2_session_options new_session_options(void) {
   pt2_session_options options = PT2_INIT(pt2_session_options);
+  return options;
+}
+
+static pt2_call_options new_call_options(void) {
+  pt2_call_options options = PT2_INIT(pt2_call_options);
   return options;
 }
 */
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"unsafe"
 )
@@ -70,6 +81,36 @@ func check(e *C.pt2_error) error {
 	}
 }
 
+// within makes a call that ends when ctx does, with the error of ctx.
+func within(ctx context.Context, call func(*C.pt2_call_options) *C.pt2_error) error {
+	if ctx.Done() == nil {
+		return check(call(nil))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	options := C.new_call_options()
+	var stop *C.pt2_stop
+	if err := check(C.pt2_stop_create(&stop)); err != nil {
+		return err
+	}
+	options.stop = stop
+	requested := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		C.pt2_stop_request(stop)
+		close(requested)
+	})
+	err := check(call(&options))
+	if !forget() {
+		<-requested // the function has begun, and uses `stop`
+	}
+	C.pt2_stop_free(stop)
+	if failed, ok := err.(*Error); ok && failed.Code == Cancelled {
+		return ctx.Err()
+	}
+	return err
+}
+
 // Place is an input or output of a model.
 type Place struct {
 	Name string
@@ -103,9 +144,28 @@ func Load(path string) (*Model, error) { return LoadWith(path, Options{}) }
 
 // LoadWith opens a file with options.
 func LoadWith(path string, how Options) (*Model, error) {
-	options := C.new_load_options()
-	text, program, limits := C.CString(path), C.CString(how.Program), C.CString(how.Limits)
+	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
+	return load(how, func(options *C.pt2_load_options, out **C.pt2_model) *C.pt2_error {
+		return C.pt2_model_load(text, C.size_t(len(path)), options, out)
+	})
+}
+
+// LoadBytes loads a model from a copy of the bytes of a file.
+func LoadBytes(file []byte, how Options) (*Model, error) {
+	bytes := C.CBytes(file)
+	model, err := load(how, func(options *C.pt2_load_options, out **C.pt2_model) *C.pt2_error {
+		return C.load_bytes(bytes, C.size_t(len(file)), options, out)
+	})
+	if err != nil {
+		C.free(bytes)
+	}
+	return model, err
+}
+
+func load(how Options, open func(*C.pt2_load_options, **C.pt2_model) *C.pt2_error) (*Model, error) {
+	options := C.new_load_options()
+	program, limits := C.CString(how.Program), C.CString(how.Limits)
 	defer C.free(unsafe.Pointer(program))
 	defer C.free(unsafe.Pointer(limits))
 	options.program, options.program_length = program, C.size_t(len(how.Program))
@@ -114,7 +174,7 @@ func LoadWith(path string, how Options) (*Model, error) {
 		options.engine = C.PT2_ENGINE_REFERENCE
 	}
 	model := &Model{threads: how.Threads}
-	if err := check(C.pt2_model_load(text, C.size_t(len(path)), &options, &model.handle)); err != nil {
+	if err := check(open(&options, &model.handle)); err != nil {
 		return nil, err
 	}
 	runtime.SetFinalizer(model, (*Model).Close)
@@ -208,6 +268,11 @@ func (s *Session) Close() {
 // must be tensors.
 // The program may change its inputs in place.
 func (s *Session) Run(inputs []Tensor, outputs []Tensor) error {
+	return s.RunContext(context.Background(), inputs, outputs)
+}
+
+// RunContext is Run that ends when ctx does, with the error of ctx.
+func (s *Session) RunContext(ctx context.Context, inputs []Tensor, outputs []Tensor) error {
 	defer runtime.KeepAlive(s)
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
@@ -226,8 +291,10 @@ func (s *Session) Run(inputs []Tensor, outputs []Tensor) error {
 		}
 		views[len(inputs)+i] = view
 	}
-	err := check(C.pt2_session_run_views(s.handle, &views[0], C.size_t(len(inputs)),
-		&views[len(inputs)], C.size_t(len(outputs)), nil))
+	err := within(ctx, func(how *C.pt2_call_options) *C.pt2_error {
+		return C.pt2_session_run_views(s.handle, &views[0], C.size_t(len(inputs)),
+			&views[len(inputs)], C.size_t(len(outputs)), how)
+	})
 	for i := range outputs {
 		outputs[i].settle()
 	}
@@ -272,6 +339,11 @@ func (s *Session) Seed(seed uint64) error {
 // one), and gives results whose sizes need not be known: Tensor, int64, float64, bool, string or nil.
 // It copies inputs and results.
 func (s *Session) Call(inputs ...any) ([]any, error) {
+	return s.CallContext(context.Background(), inputs...)
+}
+
+// CallContext is Call that ends when ctx does, with the error of ctx.
+func (s *Session) CallContext(ctx context.Context, inputs ...any) ([]any, error) {
 	defer runtime.KeepAlive(s)
 	// The inputs, then the results. The extra element has an address even without any.
 	values := make([]*C.pt2_value, len(inputs)+s.outputs+1)
@@ -287,8 +359,10 @@ func (s *Session) Call(inputs ...any) ([]any, error) {
 		}
 		values[i] = value
 	}
-	err := check(C.pt2_session_run(s.handle, &values[0], C.size_t(len(inputs)), nil,
-		&values[len(inputs)], C.size_t(s.outputs)))
+	err := within(ctx, func(how *C.pt2_call_options) *C.pt2_error {
+		return C.pt2_session_run(s.handle, &values[0], C.size_t(len(inputs)), how,
+			&values[len(inputs)], C.size_t(s.outputs))
+	})
 	if err != nil {
 		return nil, err
 	}

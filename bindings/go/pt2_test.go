@@ -1,6 +1,7 @@
 package pt2
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const examples = "../../examples/"
@@ -27,7 +29,7 @@ func images(t *testing.T, name string) []float32 {
 	return pixels
 }
 
-func load(t *testing.T) *Model {
+func digits(t *testing.T) *Model {
 	t.Helper()
 	model, err := Load(examples + "digits.pt2")
 	if err != nil {
@@ -58,7 +60,7 @@ func recognise(model *Model, pixels []float32) ([]int, error) {
 }
 
 func TestRecognisesDigits(t *testing.T) {
-	model := load(t)
+	model := digits(t)
 	one, err := recognise(model, images(t, "digit_5.npy"))
 	if err != nil || fmt.Sprint(one) != "[5]" {
 		t.Fatal(one, err)
@@ -70,15 +72,37 @@ func TestRecognisesDigits(t *testing.T) {
 	}
 }
 
+func TestLoadsBytes(t *testing.T) {
+	file, err := os.ReadFile(examples + "digits.pt2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := LoadBytes(file, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(file)
+	if one, err := recognise(model, images(t, "digit_5.npy")); err != nil || fmt.Sprint(one) != "[5]" {
+		t.Fatal(one, err)
+	}
+	var refused *Error
+	if _, err := LoadBytes(file[:100], Options{}); !errors.As(err, &refused) || refused.Code == Argument {
+		t.Fatal(err)
+	}
+	if _, err := LoadBytes(nil, Options{}); err == nil {
+		t.Fatal("found no error")
+	}
+}
+
 func TestSaysWhatItTakes(t *testing.T) {
-	inputs, err := load(t).Inputs()
+	inputs, err := digits(t).Inputs()
 	if err != nil || inputs[0].Name != "image" || fmt.Sprint(inputs[0].Sizes) != "[-1 1 8 8]" {
 		t.Fatal(inputs, err)
 	}
 }
 
 func TestErrorsSayWhere(t *testing.T) {
-	session, _ := load(t).NewSession()
+	session, _ := digits(t).NewSession()
 	err := session.Run([]Tensor{{make([]float32, 9), []int64{9}}}, []Tensor{{make([]float32, 10), []int64{1, 10}}})
 	var found *Error
 	if !errors.As(err, &found) || found.Code != Argument || !strings.HasPrefix(found.Place, "input 'image'") {
@@ -92,8 +116,34 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
+func TestCallsEndWithTheirContext(t *testing.T) {
+	session, _ := digits(t).NewSession()
+	image, scores := Tensor{make([]float32, 64), []int64{1, 1, 8, 8}}, Tensor{make([]float32, 10), []int64{1, 10}}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	if err := session.RunContext(ctx, []Tensor{image}, []Tensor{scores}); err != nil {
+		t.Fatal(err)
+	}
+	if results, err := session.CallContext(ctx, image); err != nil || len(results) != 1 {
+		t.Fatal(results, err)
+	}
+	late, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
+	defer cancel()
+	<-late.Done()
+	if err := session.RunContext(late, []Tensor{image}, []Tensor{scores}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if _, err := session.CallContext(late, image); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	var refused *Error
+	if _, err := session.CallContext(ctx, 3); !errors.As(err, &refused) || refused.Code != Argument {
+		t.Fatal(err)
+	}
+}
+
 func TestGoroutinesShareAModel(t *testing.T) {
-	model := load(t)
+	model := digits(t)
 	pixels := images(t, "digits_8.npy")
 	var group sync.WaitGroup
 	for i := 0; i < 8; i++ {

@@ -3,6 +3,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import pt2.Model;
 import pt2.Pt2Exception;
 import pt2.Tensor;
@@ -32,6 +33,14 @@ final class Digits {
       if (!refused.place().startsWith("input 'image'") || !refused.code().equals("argument"))
         throw new AssertionError(refused);
     }
+    model.setTimeout(Duration.ZERO);
+    try {
+      model.run(new Tensor(new float[64], 1, 1, 8, 8));
+      throw new AssertionError("found no exception");
+    } catch (Pt2Exception late) {
+      if (!late.code().equals("cancelled")) throw new AssertionError(late);
+    }
+    model.setTimeout(Duration.ofSeconds(Long.MAX_VALUE));
     String missing = "\uD83D\uDE00.pt2"; // two chars, four bytes in UTF-8
     try {
       new Model(missing);

@@ -1,4 +1,7 @@
+import java.io.IOException;
 import java.lang.reflect.Array;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import pt2.Dtype;
 import pt2.Model;
@@ -104,11 +107,20 @@ final class Dtypes {
     }
   }
 
-  public static void main(String[] arguments) {
+  static void loadsBytes(String path) throws IOException {
+    byte[] file = Files.readAllBytes(Path.of(path));
+    throwsText(Pt2Exception.class, "bytes", () -> new Model(Arrays.copyOf(file, 100), Options.DEFAULT));
+    try (Model model = new Model(file, Options.DEFAULT)) {
+      check(model.stateNames().equals(Arrays.asList("total")), "names");
+    }
+  }
+
+  public static void main(String[] arguments) throws IOException {
     try (Model model = new Model(arguments[0] + "/dtypes.pt2")) {
       transposes(model);
     }
     takesOtherValues(arguments[0] + "/values.pt2");
     takesManyTensors(arguments[0] + "/many.pt2");
+    loadsBytes(arguments[0] + "/values.pt2");
   }
 }

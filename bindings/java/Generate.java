@@ -1,7 +1,9 @@
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Collectors;
 import pt2.Decoder;
+import pt2.DecoderOptions;
 import pt2.Pt2Exception;
 import pt2.Sampling;
 import pt2.Tensor;
@@ -29,12 +31,33 @@ final class Generate {
     } catch (NumberFormatException expected) {
       // The callback's own exception ended generation.
     }
+    decoder.setTimeout(Duration.ZERO);
+    try {
+      decoder.generate(prompts, 1, null, null, null);
+      throw new AssertionError("found no exception");
+    } catch (Pt2Exception late) {
+      if (!late.code().equals("cancelled")) throw new AssertionError(late);
+    }
+    decoder.setTimeout(null);
     long[][] one = decoder.generate(prompts, 9, Sampling.GREEDY, new long[0], (prompt, token) -> false);
     if (one[0].length != 1) throw new AssertionError("went on");
   }
 
+  /** Checks that the options reach the library, which refuses each of these. */
+  static void checkOptions(String path) {
+    for (DecoderOptions wrong : new DecoderOptions[] {new DecoderOptions("max_fun=1", false, 0, 0),
+             new DecoderOptions("", false, 1 << 20, 0), new DecoderOptions("", false, 0, -1)}) {
+      try (Decoder decoder = new Decoder(path, wrong)) {
+        throw new AssertionError("found no exception for " + wrong + decoder);
+      } catch (Pt2Exception refused) {
+        if (!refused.code().equals("argument")) throw new AssertionError(refused);
+      }
+    }
+  }
+
   public static void main(String[] arguments) {
-    try (Decoder decoder = new Decoder(arguments[0])) {
+    checkOptions(arguments[0]);
+    try (Decoder decoder = new Decoder(arguments[0], new DecoderOptions("", false, 1, 0))) {
       if (!arguments[2].equals("-")) {
         long[] read = ids(arguments[2]);
         long[] mask = new long[read.length];

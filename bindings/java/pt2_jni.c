@@ -81,26 +81,30 @@ static char* copy_bytes(JNIEnv* env, jbyteArray from, size_t* length) {
   return out;
 }
 
-JNIEXPORT jlong JNICALL Java_pt2_Model_load(JNIEnv* env, jclass type, jbyteArray path,
-                                            jbyteArray program, jbyteArray limits, jint engine,
-                                            jint threads) {
+JNIEXPORT jlong JNICALL Java_pt2_Model_load(JNIEnv* env, jclass type, jbyteArray given,
+                                            jboolean is_file, jbyteArray program, jbyteArray limits,
+                                            jint engine, jint threads) {
   pt2_load_options load = PT2_INIT(pt2_load_options);
   pt2_session_options session = PT2_INIT(pt2_session_options);
   size_t length = 0;
-  char* text = copy_bytes(env, path, &length);
+  char* bytes = copy_bytes(env, given, &length);
   char* name = copy_bytes(env, program, &load.program_length);
   char* numbers = copy_bytes(env, limits, &load.limits_length);
   Handles* handles = calloc(1, sizeof *handles);
   pt2_error* error =
-      text == NULL || name == NULL || numbers == NULL || handles == NULL ? out_of_memory() : NULL;
+      bytes == NULL || name == NULL || numbers == NULL || handles == NULL ? out_of_memory() : NULL;
   (void)type;
   load.program = name;
   load.limits = numbers;
   load.engine = engine;
   session.threads = (uint32_t)threads;
-  if (error == NULL) error = pt2_model_load(text, length, &load, &handles->model);
+  if (error == NULL && is_file)
+    error = pt2_model_load_memory(bytes, length, "bytes", 5, free, bytes, &load, &handles->model);
+  else if (error == NULL)
+    error = pt2_model_load(bytes, length, &load, &handles->model);
+  // A model made from the bytes frees them.
+  if (error != NULL || !is_file) free(bytes);
   if (error == NULL) error = pt2_session_create(handles->model, &session, &handles->session);
-  free(text);
   free(name);
   free(numbers);
   if (error == NULL) return (jlong)(intptr_t)handles;
@@ -338,7 +342,8 @@ static jobject write_value(JNIEnv* env, const pt2_value* value) {
 
 JNIEXPORT jobjectArray JNICALL Java_pt2_Model_run(JNIEnv* env, jclass type, jlong handle,
                                                   jobjectArray data, jobjectArray sizes,
-                                                  jintArray kinds) {
+                                                  jintArray kinds, jlong timeout) {
+  pt2_call_options call = PT2_INIT(pt2_call_options);
   const Handles* handles = (const Handles*)(intptr_t)handle;
   const size_t count = (size_t)(*env)->GetArrayLength(env, data);
   const size_t outputs = pt2_model_output_count(handles->model);
@@ -348,9 +353,10 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Model_run(JNIEnv* env, jclass type, jlon
   pt2_error* error = values == NULL ? out_of_memory() : NULL;
   size_t i;
   (void)type;
+  call.timeout_ns = timeout;
   if (error == NULL) error = read_values(env, data, sizes, kinds, values);
   if (error == NULL)
-    error = pt2_session_run(handles->session, (const pt2_value* const*)values, count, NULL,
+    error = pt2_session_run(handles->session, (const pt2_value* const*)values, count, &call,
                             values + count, outputs);
   if (error == NULL)
     out = (*env)->NewObjectArray(env, (jsize)outputs, (*env)->FindClass(env, "java/lang/Object"),
@@ -409,15 +415,23 @@ JNIEXPORT void JNICALL Java_pt2_Model_setState(JNIEnv* env, jclass type, jlong h
   if (error != NULL) throw_error(env, error);
 }
 
-JNIEXPORT jlong JNICALL Java_pt2_Decoder_open(JNIEnv* env, jclass type, jbyteArray path) {
-  const jsize length = (*env)->GetArrayLength(env, path);
-  jbyte* text = (*env)->GetByteArrayElements(env, path, NULL);
+JNIEXPORT jlong JNICALL Java_pt2_Decoder_open(JNIEnv* env, jclass type, jbyteArray path,
+                                              jbyteArray limits, jint engine, jint threads,
+                                              jlong cache_length) {
+  pt2_decoder_options options = PT2_INIT(pt2_decoder_options);
+  size_t length = 0;
+  char* text = copy_bytes(env, path, &length);
+  char* numbers = copy_bytes(env, limits, &options.limits_length);
   pt2_decoder* decoder = NULL;
-  pt2_error* error = text == NULL
-                         ? out_of_memory()
-                         : pt2_decoder_open((const char*)text, (size_t)length, NULL, &decoder);
+  pt2_error* error = text == NULL || numbers == NULL ? out_of_memory() : NULL;
   (void)type;
-  if (text != NULL) (*env)->ReleaseByteArrayElements(env, path, text, JNI_ABORT);
+  options.limits = numbers;
+  options.engine = engine;
+  options.threads = (uint32_t)threads;
+  options.cache_length = cache_length;
+  if (error == NULL) error = pt2_decoder_open(text, length, &options, &decoder);
+  free(text);
+  free(numbers);
   if (error != NULL) throw_error(env, error);
   return (jlong)(intptr_t)decoder;
 }
@@ -429,13 +443,15 @@ JNIEXPORT void JNICALL Java_pt2_Decoder_free(JNIEnv* env, jclass type, jlong han
 
 JNIEXPORT void JNICALL Java_pt2_Decoder_give(JNIEnv* env, jclass type, jlong handle,
                                              jobjectArray names, jobjectArray data,
-                                             jobjectArray sizes, jintArray kinds) {
+                                             jobjectArray sizes, jintArray kinds, jlong timeout) {
+  pt2_call_options call = PT2_INIT(pt2_call_options);
   const jsize count = (*env)->GetArrayLength(env, names);
   pt2_value** values = calloc((size_t)count + 1, sizeof *values);
   pt2_named_value* given = calloc((size_t)count + 1, sizeof *given);
   pt2_error* error = values == NULL || given == NULL ? out_of_memory() : NULL;
   jsize i;
   (void)type;
+  call.timeout_ns = timeout;
   if (error == NULL) error = read_values(env, data, sizes, kinds, values);
   for (i = 0; i < count && error == NULL; ++i) {
     jbyteArray name = (*env)->GetObjectArrayElement(env, names, i);
@@ -445,7 +461,7 @@ JNIEXPORT void JNICALL Java_pt2_Decoder_give(JNIEnv* env, jclass type, jlong han
     (*env)->DeleteLocalRef(env, name);
   }
   if (error == NULL)
-    error = pt2_decoder_give((pt2_decoder*)(intptr_t)handle, given, (size_t)count, NULL);
+    error = pt2_decoder_give((pt2_decoder*)(intptr_t)handle, given, (size_t)count, &call);
   for (i = 0; i < count; ++i) {
     if (given != NULL) free((char*)given[i].name);
     if (values != NULL) pt2_value_free(values[i]);
@@ -482,9 +498,13 @@ static jlongArray ids_of(JNIEnv* env, const pt2_value* tokens) {
 }
 
 // `sampling` is empty or holds temperature and top_p.
-JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(
-    JNIEnv* env, jclass type, jlong handle, jlongArray ids, jintArray lengths, jlong max_new_tokens,
-    jdoubleArray sampling, jlong top_k, jlong seed, jlongArray stop_ids, jobject told) {
+JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(JNIEnv* env, jclass type, jlong handle,
+                                                         jlongArray ids, jintArray lengths,
+                                                         jlong max_new_tokens,
+                                                         jdoubleArray sampling, jlong top_k,
+                                                         jlong seed, jlongArray stop_ids,
+                                                         jobject told, jlong timeout) {
+  pt2_call_options call = PT2_INIT(pt2_call_options);
   pt2_generate_options options = PT2_INIT(pt2_generate_options);
   const jsize prompts = (*env)->GetArrayLength(env, lengths);
   size_t* counts = calloc((size_t)prompts + 1, sizeof *counts);
@@ -496,6 +516,7 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(
   pt2_error* error = counts == NULL || tokens == NULL || plain == NULL ? out_of_memory() : NULL;
   jsize i;
   (void)type;
+  call.timeout_ns = timeout;
   options.max_new_tokens = max_new_tokens;
   options.has_sampling = (*env)->GetArrayLength(env, sampling) == 2;
   if (options.has_sampling) {
@@ -518,7 +539,7 @@ JNIEXPORT jobjectArray JNICALL Java_pt2_Decoder_generate(
   }
   if (error == NULL)
     error = pt2_decoder_generate_batch((pt2_decoder*)(intptr_t)handle, (const int64_t*)plain,
-                                       counts, (size_t)prompts, &options, NULL, tokens, NULL);
+                                       counts, (size_t)prompts, &options, &call, tokens, NULL);
   if (plain != NULL) (*env)->ReleaseLongArrayElements(env, ids, plain, JNI_ABORT);
   if (stop != NULL) (*env)->ReleaseLongArrayElements(env, stop_ids, stop, JNI_ABORT);
   if (error == NULL && !(*env)->ExceptionCheck(env))

@@ -1,5 +1,6 @@
 // test.js EXAMPLES DECODERS MODELS: tests the addon, above all the messages for wrong arguments.
 const assert = require("assert");
+const fs = require("fs");
 const { Decoder, Model } = require(process.env.PT2_NODE);
 
 const model = new Model(`${process.argv[2]}/digits.pt2`);
@@ -134,3 +135,52 @@ assert.deepStrictEqual(many.run([nothing, ...numbers]), [
 ]);
 // More values than the program takes.
 assert.throws(() => values.run(Array(300).fill(x)), (error) => error.code === "argument");
+
+// Deadlines, in milliseconds.
+const late = (error) => error.code === "cancelled";
+assert.throws(() => model.run([image], { timeout: 0 }), late);
+assert.deepStrictEqual(model.run([image], { timeout: Infinity }), model.run([image]));
+assert.throws(() => decoder.generate([[5]], { maxNewTokens: 1, timeout: 0 }), late);
+assert.strictEqual(decoder.generate([[5]], { maxNewTokens: 1, timeout: 1e6 })[0].length, 1);
+assert.throws(() => decoder.give({}, { timeout: -1 }), /timeout/);
+for (const timeout of [-1, NaN, "1"]) {
+  assert.throws(() => model.run([image], { timeout }), /timeout/);
+  assert.throws(() => decoder.generate([[5]], { timeout }), /timeout/);
+}
+
+// Closed objects, also closed by a getter while a call reads its arguments, or by onToken.
+assert.throws(() => decoder.generate([[5]], { onToken: () => decoder.close() }), /is generating/);
+const closes = (object, list, at) => Object.defineProperty(list, at, { enumerable: true, get: () => object.close() });
+assert.throws(() => many.run(closes(many, [nothing, ...numbers], 70)), /session/);
+assert.throws(() => decoder.give(closes(decoder, {}, "x")), /./);
+for (const open of [many, decoder]) for (let i = 0; i < 2; ++i) open.close();
+for (const call of [() => many.run([]), () => many.inputs, () => many.outputs, () => many.stateNames,
+  () => many.state("x"), () => many.setState("x", nothing), () => decoder.give({}), () => decoder.generate([[5]]),
+  () => decoder.generate([[5]], { get timeout() { return decoder.close(); } })])
+  assert.throws(call, /closed/);
+const other = new Decoder(`${process.argv[3]}/dynamic`);
+assert.throws(() => other.generate([[5]], { get seed() { return other.close(); } }), /closed/);
+const { close } = Model.prototype;
+assert.throws(() => close.call(other), /Illegal invocation/);
+
+// Options that are left out.
+for (const nothing of [undefined, null]) {
+  assert.deepStrictEqual(model.run([image], nothing), model.run([image]));
+  assert.strictEqual(new Decoder(`${process.argv[3]}/dynamic`, nothing).generate([[5]], nothing).length, 1);
+}
+
+// A file in memory.
+const file = fs.readFileSync(`${process.argv[4]}/values.pt2`);
+const fromBytes = new Model(file);
+assert.throws(() => new Model(file.subarray(0, 100)), (error) => error.place.startsWith("bytes"));
+file.fill(0);
+assert.deepStrictEqual([...fromBytes.run([x, 4, true, "é"])[5].data], [0, 8, 12]);
+for (const other of [new Uint16Array(4), {}, 3, undefined]) assert.throws(() => new Model(other), /Uint8Array/);
+assert.throws(() => new Decoder(new Uint8Array(4)), /folder/);
+
+// Options of decoders.
+const single = new Decoder(`${process.argv[3]}/dynamic`, { threads: 1, engine: "reference", limits: "max_work=1000000000" });
+assert.strictEqual(single.generate([[5]], one)[0].length, 1);
+for (const [name, value] of Object.entries({ engine: "fast", threads: -1, limits: "max_fun=1", cacheLength: 0.5 }))
+  assert.throws(() => new Decoder(`${process.argv[3]}/dynamic`, { [name]: value }), new RegExp(name === "limits" ? "max_fun" : name));
+assert.throws(() => new Decoder(`${process.argv[3]}/dynamic`, { cacheLength: -1 }), /cache_length/);

@@ -1,6 +1,7 @@
 package pt2;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -22,9 +23,22 @@ public final class Decoder implements AutoCloseable {
 
   private long handle;
   private boolean generating;
+  private long timeout; // in nanoseconds; 0: none
 
   public Decoder(String path) {
-    handle = open(path.getBytes(StandardCharsets.UTF_8));
+    this(path, DecoderOptions.DEFAULT);
+  }
+
+  public Decoder(String path, DecoderOptions how) {
+    if (how.threads() < 0) throw new IllegalArgumentException("found a negative number of threads");
+    byte[] text = path.getBytes(StandardCharsets.UTF_8);
+    byte[] limits = how.limits().getBytes(StandardCharsets.UTF_8);
+    handle = open(text, limits, how.isReference() ? 1 : 0, how.threads(), how.cacheLength());
+  }
+
+  /** Later calls that take longer throw a Pt2Exception with the code "cancelled". Null: calls may take any time. */
+  public synchronized void setTimeout(Duration most) {
+    timeout = Values.nanoseconds(most);
   }
 
   /**
@@ -35,7 +49,7 @@ public final class Decoder implements AutoCloseable {
     List<String> names = List.copyOf(inputs.keySet());
     byte[][] texts = names.stream().map(each -> each.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
     Values given = Values.of(names.stream().map(inputs::get).toArray());
-    give(open(), texts, given.data(), given.sizes(), given.kinds());
+    give(open(), texts, given.data(), given.sizes(), given.kinds(), timeout);
   }
 
   /**
@@ -53,7 +67,7 @@ public final class Decoder implements AutoCloseable {
     if (generating) throw new IllegalStateException("the decoder is generating");
     generating = true;
     try {
-      return generate(decoder, ids, lengths, maxNewTokens, two, how.topK(), how.seed(), stopIds, onToken);
+      return generate(decoder, ids, lengths, maxNewTokens, two, how.topK(), how.seed(), stopIds, onToken, timeout);
     } finally {
       generating = false;
     }
@@ -72,12 +86,13 @@ public final class Decoder implements AutoCloseable {
     return handle;
   }
 
-  private static native long open(byte[] path);
+  private static native long open(byte[] path, byte[] limits, int engine, int threads, long cacheLength);
 
   private static native void free(long handle);
 
-  private static native void give(long handle, byte[][] names, Object[] data, long[][] sizes, int[] kinds);
+  private static native void give(
+      long handle, byte[][] names, Object[] data, long[][] sizes, int[] kinds, long timeout);
 
   private static native long[][] generate(long handle, long[] ids, int[] lengths, long maxNewTokens,
-      double[] sampling, long topK, long seed, long[] stopIds, OnToken onToken);
+      double[] sampling, long topK, long seed, long[] stopIds, OnToken onToken, long timeout);
 }

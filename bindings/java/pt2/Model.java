@@ -1,6 +1,7 @@
 package pt2;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
@@ -11,14 +12,25 @@ public final class Model implements AutoCloseable {
   }
 
   private long handle;
+  private long timeout; // in nanoseconds; 0: none
 
   public Model(String path) {
     this(path, Options.DEFAULT);
   }
 
   public Model(String path, Options how) {
+    this(utf8(path), false, how);
+  }
+
+  /** Loads a model from a copy of the bytes of a file. */
+  public Model(byte[] file, Options how) {
+    this(file, true, how);
+  }
+
+  private Model(byte[] given, boolean isFile, Options how) {
     if (how.threads() < 0) throw new IllegalArgumentException("found a negative number of threads");
-    handle = load(utf8(path), utf8(how.program()), utf8(how.limits()), how.isReference() ? 1 : 0, how.threads());
+    int engine = how.isReference() ? 1 : 0;
+    handle = load(given, isFile, utf8(how.program()), utf8(how.limits()), engine, how.threads());
   }
 
   /** Returns the inputs, in the order in which run takes them. */
@@ -29,6 +41,11 @@ public final class Model implements AutoCloseable {
   /** Returns the outputs, in the order in which run returns them. */
   public synchronized List<Place> outputs() {
     return List.of(places(open(), false));
+  }
+
+  /** Later calls that take longer throw a Pt2Exception with the code "cancelled". Null: calls may take any time. */
+  public synchronized void setTimeout(Duration most) {
+    timeout = Values.nanoseconds(most);
   }
 
   /** Returns copies of the results; null for a result that is not a tensor. */
@@ -43,7 +60,7 @@ public final class Model implements AutoCloseable {
    */
   public synchronized Object[] call(Object... inputs) {
     Values given = Values.of(inputs);
-    return run(open(), given.data(), given.sizes(), given.kinds());
+    return run(open(), given.data(), given.sizes(), given.kinds(), timeout);
   }
 
   /** Returns the names of parameters, buffers and constants. */
@@ -76,7 +93,8 @@ public final class Model implements AutoCloseable {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  private static native long load(byte[] path, byte[] program, byte[] limits, int engine, int threads);
+  private static native long load(
+      byte[] given, boolean isFile, byte[] program, byte[] limits, int engine, int threads);
 
   private static native void free(long handle);
 
@@ -88,5 +106,5 @@ public final class Model implements AutoCloseable {
 
   private static native void setState(long handle, byte[] name, Object data, long[] sizes, int kind);
 
-  private static native Object[] run(long handle, Object[] data, long[][] sizes, int[] kinds);
+  private static native Object[] run(long handle, Object[] data, long[][] sizes, int[] kinds, long timeout);
 }

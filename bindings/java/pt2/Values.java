@@ -1,6 +1,7 @@
 package pt2;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 
 /** Values in the form that the native methods take: one array for each component. */
 record Values(Object[] data, long[][] sizes, int[] kinds) {
@@ -16,6 +17,14 @@ record Values(Object[] data, long[][] sizes, int[] kinds) {
     Values out = new Values(new Object[count], new long[count][], new int[count]);
     for (int i = 0; i < count; ++i) out.put(i, values[i]);
     return out;
+  }
+
+  /** Returns the time in nanoseconds, which is how the native methods take it: 0 for null, at least 1 otherwise. */
+  static long nanoseconds(Duration time) {
+    if (time == null) return 0;
+    if (time.isNegative()) throw new IllegalArgumentException("found a negative time");
+    if (time.compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0) return Long.MAX_VALUE;
+    return Math.max(1, time.toNanos());
   }
 
   private void put(int at, Object value) {

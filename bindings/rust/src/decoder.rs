@@ -4,7 +4,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
 
 use crate::ffi::{self, Opaque};
-use crate::{bytes_of, check, copied, Input, Result, Tensor};
+use crate::{bytes_of, check, copied, CallOptions, Input, Result, Tensor};
 
 /// How tokens are drawn. `top_k` 0 and `top_p` 1 draw from all tokens; `temperature` 0 always takes the most likely
 /// token.
@@ -44,19 +44,52 @@ unsafe extern "C" fn tell(prompt: usize, token: i64, user: *mut c_void) -> i32 {
     }
 }
 
+/// How a decoder is opened and run. The defaults are those of the library.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DecoderOptions<'a> {
+    /// Safety limits that differ from the defaults, as in [`LoadOptions`](crate::LoadOptions).
+    pub limits: &'a str,
+    /// Use the reference engine instead of the planned one.
+    pub reference_engine: bool,
+    /// The most threads that compute a call; 0: all CPUs that the process may use.
+    pub threads: u32,
+    /// The number of tokens that a fixed-size cache holds, if the program does not fix it.
+    pub cache_length: Option<i64>,
+}
+
 /// A language model: a folder written by Transformers' exporter, or one program that takes token ids.
 pub struct Decoder {
     decoder: *mut Opaque,
+    call: CallOptions,
 }
 // SAFETY: methods take &mut self, so one thread at a time uses the handle.
 unsafe impl Send for Decoder {}
 impl Decoder {
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::open_with(path, DecoderOptions::default())
+    }
+    pub fn open_with(
+        path: impl AsRef<std::path::Path>,
+        how: DecoderOptions<'_>,
+    ) -> Result<Self> {
         let path = bytes_of(path.as_ref());
+        let options = ffi::DecoderOptions {
+            size: std::mem::size_of::<ffi::DecoderOptions>(),
+            limits: how.limits.as_ptr().cast(),
+            limits_length: how.limits.len(),
+            operators: null(),
+            engine: how.reference_engine.into(),
+            threads: how.threads,
+            cache_length: how.cache_length.unwrap_or(0),
+        };
         let mut decoder = null_mut();
         let text = path.as_ptr().cast();
-        check(unsafe { ffi::pt2_decoder_open(text, path.len(), null(), &mut decoder) })?;
-        Ok(Decoder { decoder })
+        check(unsafe { ffi::pt2_decoder_open(text, path.len(), &options, &mut decoder) })?;
+        Ok(Decoder { decoder, call: CallOptions::default() })
+    }
+    /// Sets what ends later calls early.
+    pub fn set_call_options(&mut self, options: CallOptions) {
+        self.call = options;
     }
     /// Sets the inputs that the programs take beside tokens, by name. If the model has an encoder, these are the
     /// encoder's inputs and the encoder runs now.
@@ -72,7 +105,8 @@ impl Decoder {
                 value: tensor.value,
             })
             .collect();
-        check(unsafe { ffi::pt2_decoder_give(self.decoder, named.as_ptr(), named.len(), null()) })
+        let call = self.call.to_c();
+        check(unsafe { ffi::pt2_decoder_give(self.decoder, named.as_ptr(), named.len(), &call) })
     }
     /// Returns the new tokens of each prompt. Prompts are computed together if the program takes more than one
     /// sequence.
@@ -100,6 +134,7 @@ impl Decoder {
             token_of: told.is_some().then_some(tell as _),
             user: told.as_mut().map_or(null_mut(), |each| std::ptr::from_mut(each).cast()),
         };
+        let call = self.call.to_c();
         let mut tokens = vec![null_mut(); prompts.len()];
         let done = check(unsafe {
             ffi::pt2_decoder_generate_batch(
@@ -108,7 +143,7 @@ impl Decoder {
                 counts.as_ptr(),
                 prompts.len(),
                 &options,
-                null(),
+                &call,
                 tokens.as_mut_ptr(),
                 null_mut(),
             )

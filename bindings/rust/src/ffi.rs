@@ -59,6 +59,26 @@ pub struct SessionOptions {
 }
 
 #[repr(C)]
+pub struct DecoderOptions {
+    pub size: usize,
+    pub limits: *const c_char,
+    pub limits_length: usize,
+    pub operators: *const Opaque,
+    pub engine: i32,
+    pub threads: u32,
+    pub cache_length: i64,
+}
+
+#[repr(C)]
+pub struct CallOptions {
+    pub size: usize,
+    pub stop: *const Opaque,
+    pub timeout_ns: i64,
+    pub step: Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>,
+    pub user: *mut c_void,
+}
+
+#[repr(C)]
 pub struct GenerateOptions {
     pub size: usize,
     pub max_new_tokens: i64,
@@ -93,6 +113,16 @@ extern "C" {
         options: *const LoadOptions,
         out: *mut *mut Opaque,
     ) -> *mut Opaque;
+    pub fn pt2_model_load_memory(
+        bytes: *const c_void,
+        byte_count: usize,
+        name: *const c_char,
+        name_length: usize,
+        release: unsafe extern "C" fn(*mut c_void),
+        user: *mut c_void,
+        options: *const LoadOptions,
+        out: *mut *mut Opaque,
+    ) -> *mut Opaque;
     pub fn pt2_model_free(model: *mut Opaque);
     pub fn pt2_model_input_count(model: *const Opaque) -> usize;
     pub fn pt2_model_output_count(model: *const Opaque) -> usize;
@@ -105,6 +135,9 @@ extern "C" {
         out: *mut *mut Opaque,
     ) -> *mut Opaque;
     pub fn pt2_session_free(session: *mut Opaque);
+    pub fn pt2_stop_create(out: *mut *mut Opaque) -> *mut Opaque;
+    pub fn pt2_stop_request(stop: *mut Opaque);
+    pub fn pt2_stop_free(stop: *mut Opaque);
     pub fn pt2_model_state_count(model: *const Opaque) -> usize;
     pub fn pt2_model_state_name(
         model: *const Opaque,
@@ -128,7 +161,7 @@ extern "C" {
         session: *mut Opaque,
         inputs: *const *const Opaque,
         input_count: usize,
-        options: *const c_void,
+        options: *const CallOptions,
         outputs: *mut *mut Opaque,
         output_count: usize,
     ) -> *mut Opaque;
@@ -138,7 +171,7 @@ extern "C" {
         input_count: usize,
         outputs: *const TensorView,
         output_count: usize,
-        options: *const c_void,
+        options: *const CallOptions,
     ) -> *mut Opaque;
     pub fn pt2_value_copy(view: *const TensorView, out: *mut *mut Opaque) -> *mut Opaque;
     pub fn pt2_value_get_tensor(value: *const Opaque, out: *mut TensorView) -> *mut Opaque;
@@ -160,7 +193,7 @@ extern "C" {
     pub fn pt2_decoder_open(
         path: *const c_char,
         length: usize,
-        options: *const c_void,
+        options: *const DecoderOptions,
         out: *mut *mut Opaque,
     ) -> *mut Opaque;
     pub fn pt2_decoder_free(decoder: *mut Opaque);
@@ -170,7 +203,7 @@ extern "C" {
         counts: *const usize,
         prompts: usize,
         generate: *const GenerateOptions,
-        options: *const c_void,
+        options: *const CallOptions,
         tokens: *mut *mut Opaque,
         reasons: *mut i32,
     ) -> *mut Opaque;
@@ -178,6 +211,6 @@ extern "C" {
         decoder: *mut Opaque,
         inputs: *const NamedValue,
         count: usize,
-        options: *const c_void,
+        options: *const CallOptions,
     ) -> *mut Opaque;
 }

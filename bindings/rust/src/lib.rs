@@ -14,10 +14,12 @@ use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
+mod calls;
 mod decoder;
 mod dtype;
 mod ffi;
-pub use decoder::{Decoder, Generate, Sampling};
+pub use calls::{CallOptions, Stop};
+pub use decoder::{Decoder, DecoderOptions, Generate, Sampling};
 pub use dtype::{Dtype, Element};
 use ffi::Opaque;
 
@@ -377,6 +379,22 @@ pub struct LoadOptions<'a> {
     pub reference_engine: bool,
 }
 
+impl LoadOptions<'_> {
+    fn to_c(self) -> ffi::LoadOptions {
+        ffi::LoadOptions {
+            size: std::mem::size_of::<ffi::LoadOptions>(),
+            program: self.program.as_ptr().cast(),
+            program_length: self.program.len(),
+            limits: self.limits.as_ptr().cast(),
+            limits_length: self.limits.len(),
+            operators: null(),
+            engine: self.reference_engine.into(),
+            log: None,
+            user: null_mut(),
+        }
+    }
+}
+
 type GetPlace = unsafe extern "C" fn(*const Opaque, usize, *mut ffi::Place) -> *mut Opaque;
 
 /// A loaded program. Threads may share it.
@@ -388,21 +406,36 @@ impl Model {
     }
     pub fn load_with(path: impl AsRef<std::path::Path>, how: LoadOptions<'_>) -> Result<Self> {
         let path = bytes_of(path.as_ref());
-        let options = ffi::LoadOptions {
-            size: std::mem::size_of::<ffi::LoadOptions>(),
-            program: how.program.as_ptr().cast(),
-            program_length: how.program.len(),
-            limits: how.limits.as_ptr().cast(),
-            limits_length: how.limits.len(),
-            operators: null(),
-            engine: how.reference_engine.into(),
-            log: None,
-            user: null_mut(),
-        };
         let mut out = null_mut();
         let text = path.as_ptr().cast();
-        check(unsafe { ffi::pt2_model_load(text, path.len(), &options, &mut out) })?;
+        check(unsafe { ffi::pt2_model_load(text, path.len(), &how.to_c(), &mut out) })?;
         Ok(Model(Arc::new(ModelHandle(out))))
+    }
+    /// Loads a model from the bytes of a file, which it keeps.
+    pub fn load_bytes(file: impl Into<Vec<u8>>, how: LoadOptions<'_>) -> Result<Self> {
+        unsafe extern "C" fn release(file: *mut c_void) {
+            drop(Box::from_raw(file.cast::<Vec<u8>>()));
+        }
+        let file: *mut Vec<u8> = Box::into_raw(Box::new(file.into()));
+        let mut out = null_mut();
+        let name = "bytes";
+        let loaded = check(unsafe {
+            ffi::pt2_model_load_memory(
+                (*file).as_ptr().cast(),
+                (*file).len(),
+                name.as_ptr().cast(),
+                name.len(),
+                release,
+                file.cast(),
+                &how.to_c(),
+                &mut out,
+            )
+        });
+        if loaded.is_err() {
+            // SAFETY: the library releases the bytes only of a model that it made.
+            unsafe { release(file.cast()) };
+        }
+        loaded.map(|()| Model(Arc::new(ModelHandle(out))))
     }
     pub fn inputs(&self) -> Result<Vec<Place>> {
         let count = unsafe { ffi::pt2_model_input_count(self.0 .0) };
@@ -427,7 +460,8 @@ impl Model {
         let options = ffi::SessionOptions { size, threads };
         let mut out = null_mut();
         check(unsafe { ffi::pt2_session_create(self.0 .0, &options, &mut out) })?;
-        Ok(Session { session: out, outputs: unsafe { ffi::pt2_model_output_count(self.0 .0) } })
+        let outputs = unsafe { ffi::pt2_model_output_count(self.0 .0) };
+        Ok(Session { session: out, outputs, call: CallOptions::default() })
     }
     fn places(&self, count: usize, get: GetPlace) -> Result<Vec<Place>> {
         let one = |index| unsafe {
@@ -453,10 +487,15 @@ impl Model {
 pub struct Session {
     session: *mut Opaque,
     outputs: usize,
+    call: CallOptions,
 }
 // SAFETY: methods take &mut self, so one thread at a time uses the handle.
 unsafe impl Send for Session {}
 impl Session {
+    /// Sets what ends later calls early.
+    pub fn set_call_options(&mut self, options: CallOptions) {
+        self.call = options;
+    }
     /// Runs a program whose inputs are tensors. Copies inputs and results, because results may be
     /// views of inputs or of the state that later runs change. Errors about an input name it.
     pub fn run(&mut self, inputs: &[Input<'_>]) -> Result<Vec<Tensor>> {
@@ -492,12 +531,13 @@ impl Session {
     fn run_values(&mut self, values: &[Tensor]) -> Result<Vec<Tensor>> {
         let pointers: Vec<*const Opaque> = values.iter().map(|each| each.value.cast_const()).collect();
         let mut outputs = vec![null_mut(); self.outputs];
+        let call = self.call.to_c();
         let error = unsafe {
             ffi::pt2_session_run(
                 self.session,
                 pointers.as_ptr(),
                 pointers.len(),
-                null(),
+                &call,
                 outputs.as_mut_ptr(),
                 outputs.len(),
             )
@@ -507,6 +547,7 @@ impl Session {
     }
     /// Runs a program on the caller's memory without copies. The sizes of results must be known.
     pub fn run_into(&mut self, inputs: &[Input<'_>], outputs: &mut [Output<'_>]) -> Result<()> {
+        let call = self.call.to_c();
         // Input and Output consist of a view; the C function takes arrays of views.
         let error = unsafe {
             ffi::pt2_session_run_views(
@@ -515,7 +556,7 @@ impl Session {
                 inputs.len(),
                 outputs.iter().map(|each| copy(&each.view)).collect::<Vec<_>>().as_ptr(),
                 outputs.len(),
-                null::<c_void>(),
+                &call,
             )
         };
         outputs.iter_mut().for_each(Output::settle);

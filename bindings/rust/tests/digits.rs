@@ -1,4 +1,6 @@
-use pt2::{Input, Model, Output};
+use std::time::Duration;
+
+use pt2::{CallOptions, Input, LoadOptions, Model, Output, Stop};
 
 fn model() -> Model {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.pt2");
@@ -39,6 +41,19 @@ fn results_do_not_change_with_the_state() {
     assert_eq!(second[0].as_slice::<f32>().unwrap(), &[2.0; 3]);
 }
 
+#[test]
+fn loads_bytes() {
+    let file = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.pt2")).unwrap();
+    let error = Model::load_bytes(&file[..100], LoadOptions::default()).err().unwrap();
+    assert_ne!(error.code, pt2::code::ARGUMENT);
+    let mut session = Model::load_bytes(file, LoadOptions::default()).unwrap().session().unwrap();
+    let image = [1f32; 64];
+    let inputs = || [Input::new(&image, &[1, 1, 8, 8])];
+    let scores = session.run(&inputs()).unwrap();
+    let expected = model().session().unwrap().run(&inputs()).unwrap();
+    assert_eq!(scores[0].as_slice::<f32>().unwrap(), expected[0].as_slice::<f32>().unwrap());
+}
+
 #[cfg(unix)]
 #[test]
 fn paths_need_not_be_utf8() {
@@ -54,6 +69,24 @@ fn errors_say_where() {
     assert!(error.place.starts_with("input 'image'"), "{error}");
     assert_eq!(error.code, pt2::code::ARGUMENT);
     assert_eq!(Model::load("missing.pt2").err().unwrap().code, pt2::code::IO);
+}
+
+#[test]
+fn calls_end_early() {
+    let mut session = model().session().unwrap();
+    let stop = Stop::new().unwrap();
+    let mut code_of = |timeout| {
+        session.set_call_options(CallOptions { timeout: Some(timeout), stop: Some(stop.clone()) });
+        session.run(&[Input::new(&[0f32; 64], &[1, 1, 8, 8])]).err().map(|error| error.code)
+    };
+    assert_eq!(code_of(Duration::MAX), None);
+    assert_eq!(code_of(Duration::ZERO), Some(pt2::code::CANCELLED));
+    stop.request();
+    assert_eq!(code_of(Duration::MAX), Some(pt2::code::CANCELLED));
+    let mut scores = [0f32; 10];
+    let mut outputs = [Output::new(&mut scores, &[1, 10])];
+    let error = session.run_into(&[Input::new(&[0f32; 64], &[1, 1, 8, 8])], &mut outputs).unwrap_err();
+    assert_eq!(error.code, pt2::code::CANCELLED);
 }
 
 #[test]
