@@ -297,44 +297,63 @@ class Extractor {
 
 // PyTorch copies the new value of an input into its memory before the results are read
 // (torch/export/_unlift.py, _insert_copy_for_mutations).
-Result<void> check_not_replaced(const Program& program, ValueId value) {
+Result<void> check_not_replaced(const Program& program, std::span<const ValueId> values) {
   const MutationTargets targets(program.signature);
-  std::optional<std::vector<uint32_t>> classes;
-  for (const OutputSpec& spec : program.signature.output_specs) {
-    const std::optional<size_t> target = targets.find(spec);
-    if (!target) continue;
-    const auto input = program.graph.find_value(program.signature.input_specs[*target].arg.name);
-    if (!input) continue;
-    if (!classes) classes = memory_classes(program.graph);
-    if ((*classes)[static_cast<size_t>(*input)] == (*classes)[static_cast<size_t>(value)])
-      return Error{ErrorCode::unsupported,
-                   fmt::format("'{}' cannot be a result: the memory of '{}' holds the new value "
-                               "'{}' when results are read; expose that",
-                               program.graph.value(value).name, program.graph.value(*input).name,
-                               spec.arg.name),
-                   ""};
-  }
+  struct NewValue {
+    std::string_view input, name;
+  };
+  std::map<ValueId, NewValue> new_values;  // by the input that gets it
+  for (const OutputSpec& spec : program.signature.output_specs)
+    if (const auto target = targets.find(spec)) {
+      const std::string& name = program.signature.input_specs[*target].arg.name;
+      if (const auto input = program.graph.find_value(name))
+        new_values.emplace(*input, NewValue{name, spec.arg.name});
+    }
+  if (new_values.empty()) return {};
+  const std::vector<uint32_t> classes = memory_classes(program.graph);
+  std::map<uint32_t, NewValue> replaced;  // by memory class
+  for (const auto& [input, value] : new_values)
+    replaced.emplace(classes[static_cast<size_t>(input)], value);
+  for (const ValueId value : values)
+    if (const auto found = replaced.find(classes[static_cast<size_t>(value)]);
+        found != replaced.end())
+      return Error{
+          ErrorCode::unsupported,
+          fmt::format("'{}' cannot be a result: the memory of '{}' holds the new value "
+                      "'{}' when results are read; expose that",
+                      program.graph.value(value).name, found->second.input, found->second.name),
+          ""};
   return {};
 }
 
-// A result is read at the end, so no node may write to its memory after it was computed.
-Result<void> check_not_written_later(const Graph& graph, ValueId value) {
+// Results are read at the end, so no node may write to their memory after they were computed.
+Result<void> check_not_written_later(const Graph& graph, std::span<const ValueId> values) {
   if (!writes(graph)) return {};
   const std::vector<uint32_t> classes = memory_classes(graph);
-  const Definition& definition = graph.value(value).definition;
-  bool is_computed = definition.by != Definition::By::node;
+  const auto class_of = [&](ValueId id) { return classes[static_cast<size_t>(id)]; };
+  std::map<uint32_t, ValueId> computed;  // by memory class
+  std::multimap<NodeId, ValueId> waiting;
+  for (const ValueId value : values) {
+    const Definition& definition = graph.value(value).definition;
+    if (definition.by == Definition::By::node)
+      waiting.emplace(definition.node, value);
+    else
+      computed.emplace(class_of(value), value);
+  }
   for (const NodeId id : graph.nodes()) {
-    if (is_computed)
+    if (!computed.empty())
       for (const ValueId written : written_values(graph, graph.node(id)))
-        if (classes[static_cast<size_t>(written)] == classes[static_cast<size_t>(value)])
+        if (const auto found = computed.find(class_of(written)); found != computed.end())
           return at_node({ErrorCode::unsupported,
                           fmt::format("the node writes to the memory of '{}' after that was "
                                       "computed; edit what pt2 decompose writes, "
                                       "which has no such nodes",
-                                      graph.value(value).name),
+                                      graph.value(found->second).name),
                           ""},
                          graph, graph.node(id));
-    is_computed = is_computed || id == definition.node;
+    const auto [first, last] = waiting.equal_range(id);
+    for (auto each = first; each != last; ++each)
+      computed.emplace(class_of(each->second), each->second);
   }
   return {};
 }
@@ -549,10 +568,19 @@ Result<void> extract_module(Program& program, std::string_view module) {
 }
 
 Result<void> add_output(Program& program, std::string_view value) {
-  PT2_TRY(const ValueId id, find_named_value(program, value));
-  PT2_TRY_VOID(check_not_written_later(program.graph, id));
-  PT2_TRY_VOID(check_not_replaced(program, id));
-  PT2_TRY_VOID(check_result(program.graph.value(id)));
+  const std::string name(value);
+  return add_outputs(program, {&name, 1});
+}
+
+Result<void> add_outputs(Program& program, std::span<const std::string> values) {
+  std::vector<ValueId> ids;
+  for (const std::string& value : values) {
+    PT2_TRY(const ValueId id, find_named_value(program, value));
+    PT2_TRY_VOID(check_result(program.graph.value(id)));
+    ids.push_back(id);
+  }
+  PT2_TRY_VOID(check_not_written_later(program.graph, ids));
+  PT2_TRY_VOID(check_not_replaced(program, ids));
   TreeSpec spec = result_spec(program);
   if (spec.is_leaf()) spec = make_tuple_spec({spec});
   if (spec.type != make_tuple_spec({}).type && spec.type != make_list_spec({}).type)
@@ -562,19 +590,23 @@ Result<void> add_output(Program& program, std::string_view value) {
                     "hold one more value",
                     spec.type),
         ""};
-  spec.children.emplace_back();
+  spec.children.resize(spec.children.size() + ids.size());
   auto& specs = program.signature.output_specs;
   // Results come after what is written, also if there are none yet, and before gradients.
   const auto last = std::ranges::find_if(
       specs.rbegin(), specs.rend(), [](const OutputSpec& each) { return !is_gradient(each.kind); });
-  const auto place = static_cast<size_t>(specs.rend() - last);
+  const auto place = specs.rend() - last;
   std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
-  if (place > outputs.size())
+  if (static_cast<size_t>(place) > outputs.size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
-  outputs.insert(outputs.begin() + static_cast<ptrdiff_t>(place),
-                 result_argument(program.graph, id));
-  specs.insert(specs.begin() + static_cast<ptrdiff_t>(place),
-               {.kind = OutputKind::user_output, .arg = spec_of(program.graph, id)});
+  std::vector<Argument> new_outputs;
+  std::vector<OutputSpec> new_specs;
+  for (const ValueId id : ids) {
+    new_outputs.push_back(result_argument(program.graph, id));
+    new_specs.push_back({.kind = OutputKind::user_output, .arg = spec_of(program.graph, id)});
+  }
+  outputs.insert(outputs.begin() + place, new_outputs.begin(), new_outputs.end());
+  specs.insert(specs.begin() + place, new_specs.begin(), new_specs.end());
   program.graph.set_outputs(std::move(outputs));
   if (ModuleCallSignature* root = root_signature(program)) {
     root->out_spec = print_tree_spec(spec);

@@ -762,6 +762,19 @@ TEST(EditProgram, ExposesNothingThatIsWrittenLater) {
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   const auto taken = add_output(program, name(added));
   EXPECT_TRUE(taken) << taken.error().text();
+  const std::string before = print_program(program);
+  const std::vector<std::string> names = {name(added), name(copy)};
+  EXPECT_EQ(add_outputs(program, names).error().text(), refused.error().text());
+  EXPECT_EQ(print_program(program), before);
+}
+
+TEST(EditProgram, ExposesSeveralValuesAsOneAfterTheOther) {
+  Program program = program_of(corpus("2.15.0/mlp.pt2")), one_by_one = program;
+  const std::vector<std::string> names = {"%linear", "relu", "relu", "x"};
+  ASSERT_TRUE(add_outputs(program, names));
+  for (const std::string& name : names) ASSERT_TRUE(add_output(one_by_one, name));
+  EXPECT_EQ(print_program(program), print_program(one_by_one));
+  expect_sound(program);
 }
 
 // Unknown operators have no signature: their present arguments decide which kinds are allowed.

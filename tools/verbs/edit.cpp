@@ -147,10 +147,8 @@ Result<std::vector<std::string>> edit_all(const EditArguments& options, Program&
                         ? "only what computes " + to
                         : fmt::format("from {} to {}", fmt::join(options.from, ", "), to));
   }
-  for (const std::string& name : options.exposed) {
-    PT2_TRY_VOID(add_output(program, name));
-    lines.push_back(name + " is a result, too");
-  }
+  if (!options.exposed.empty()) PT2_TRY_VOID(add_outputs(program, options.exposed));
+  for (const std::string& name : options.exposed) lines.push_back(name + " is a result, too");
   for (const std::string& text : options.inputs)
     PT2_TRY_VOID(add(edit_pair(program, "--rename-input", "OLD=NEW", text, rename_input)));
   for (const std::string& text : options.outputs)

@@ -67,6 +67,8 @@ Result<void> extract_module(Program& program, std::string_view module);
 // tensor, tuple or list, and at the node if a later node writes to the memory of the value: the
 // result would have the elements at the end of the run.
 Result<void> add_output(Program& program, std::string_view value);
+// As add_output for each value in turn, in the time of one.
+Result<void> add_outputs(Program& program, std::span<const std::string> values);
 
 // Sets an argument of a node to a constant. `place` is "add.other" for the argument `other` of the
 // node that computes the value add; the node may leave the argument at its default now. `text` is
