@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <unordered_map>
 
 #include "base/mapped_file.h"
 #include "base/printable.h"
@@ -24,7 +25,9 @@ namespace {
 using Kind = ArgumentSpec::Kind;
 
 bool is_tensor_path(const std::string& text) {
-  return text == "-" || text.ends_with(".pt") || tensor_format_of(text).has_value();
+  // torch.save's files have either ending.
+  return text == "-" || text.ends_with(".pt") || text.ends_with(".pth") ||
+         tensor_format_of(text).has_value();
 }
 
 std::optional<double> parse_any_float(std::string_view text) {
@@ -117,7 +120,9 @@ class InputReader {
         cast_(cast),
         limits_(limits),
         files_{model.package().archive().name()},
-        values_(inputs_.size()) {}
+        values_(inputs_.size()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) positions_.emplace(inputs_[i].name, i);
+  }
 
   Result<void> add(const std::string& argument) {
     const size_t sign = argument.find('=');
@@ -138,7 +143,7 @@ class InputReader {
     if (argument.starts_with('[')) return add_array(argument);
     return usage_error(
         fmt::format("found '{}', expected NAME=VALUE, [[1, 2], [3, 4]], random or a file that ends "
-                    "in .npy, .npz, .safetensors, .pt or .json{}",
+                    "in .npy, .npz, .safetensors, .pt, .pth or .json{}",
                     printable(argument), all_inputs()));
   }
 
@@ -171,8 +176,7 @@ class InputReader {
  private:
   // Finds an input by name, by position, or by NumPy's name for a position.
   std::optional<size_t> find(std::string_view name) const {
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      if (inputs_[i].name == name) return i;
+    if (const auto found = positions_.find(name); found != positions_.end()) return found->second;
     constexpr std::string_view kUnnamed = "arr_";  // numpy.savez
     if (name.starts_with(kUnnamed)) name.remove_prefix(kUnnamed.size());
     size_t index = 0;
@@ -227,7 +231,8 @@ class InputReader {
                       printable(text), value.error().message.empty() ? "" : ", which ",
                       value.error().message, printable(inputs_[index].type),
                       spec.kind == Kind::tensor
-                          ? " in a .npy, .npz, .safetensors or .pt file, as [[1, 2], [3, 4]], or "
+                          ? " in a .npy, .npz, .safetensors, .pt or .pth file, as [[1, 2], [3, "
+                            "4]], or "
                             "random"
                           : ""));
     return set(index, *std::move(value));
@@ -339,6 +344,7 @@ class InputReader {
   }
 
   std::span<const ModelValue> inputs_;
+  std::unordered_map<std::string_view, size_t> positions_;  // by name; a file may hold thousands
   RandomInputs random_;
   std::vector<ArgumentSpec> specs_;
   bool cast_;
@@ -375,7 +381,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
                       "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
                       "random for all others, or a FILE of inputs by name;\n"
                       "[[1,2],[3,4]] or a FILE of one tensor is the first input that is missing;\n"
-                      "a FILE ends in .npy, .npz, .safetensors or .pt; - is standard input;\n"
+                      "a FILE ends in .npy, .npz, .safetensors, .pt or .pth; - is standard input;\n"
                       "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
                       "without -i, the file's own sample inputs are taken")
           .type_name("INPUT")
