@@ -14,6 +14,15 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 // numpy.lib.format pads to this multiple so that the elements can be mapped.
 constexpr size_t kAlignment = 64;
 
+// Descriptors that are not those of dtype.def. ml_dtypes (JAX) names its dtypes '<V2' and '<f1';
+// NumPy's own type of two bytes without meaning is '|V2'.
+struct OtherDescriptor {
+  std::string_view text;
+  Dtype dtype;
+};
+constexpr OtherDescriptor kOtherDescriptors[] = {
+    {"?", Dtype::bool_}, {"<V2", Dtype::bfloat16}, {"<f1", Dtype::float8_e5m2}};
+
 Error header_error(std::string message) {
   return {ErrorCode::malformed, ".npy header: " + std::move(message), ""};
 }
@@ -57,14 +66,20 @@ class HeaderParser {
     if (at("["))
       return Error{ErrorCode::unsupported, ".npy arrays of structures are not supported", ""};
     PT2_TRY(const std::string_view descr, parse_string());
-    if (!descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos) {
-      for (const DtypeInfo& info : dtypes()) {
-        if (info.numpy_descriptor.empty() || info.numpy_descriptor.substr(1) != descr.substr(1))
-          continue;
-        header_.dtype = info.dtype;
-        header_.swapped = descr[0] == '>' && info.size > 1;
-        return {};
-      }
+    const auto other = std::ranges::find(kOtherDescriptors, descr, &OtherDescriptor::text);
+    if (other != std::end(kOtherDescriptors)) {
+      header_.dtype = other->dtype;
+      return {};
+    }
+    // Without a mark the byte order is the machine's, as in numpy.load.
+    const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr[0]) != descr.npos;
+    for (const DtypeInfo& info : dtypes()) {
+      if (info.numpy_descriptor.empty() ||
+          info.numpy_descriptor.substr(1) != descr.substr(has_order ? 1 : 0))
+        continue;
+      header_.dtype = info.dtype;
+      header_.swapped = descr[0] == '>' && info.size > 1;
+      return {};
     }
     return Error{ErrorCode::unsupported,
                  ".npy arrays of dtype '" + printable(descr) + "' are not supported", ""};
