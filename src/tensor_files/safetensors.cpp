@@ -130,6 +130,7 @@ Result<JsonValue> read_header(const Record& record) {
 }
 
 Result<void> read_metadata(const JsonValue& object, Safetensors& out) {
+  if (object.is_null()) return {};  // as the reference implementation reads it
   if (!object.is_object())
     return malformed("found " + std::string(json_kind_name(object.kind)) + ", expected an object");
   for (const auto& [key, value] : object.members) {
@@ -157,7 +158,8 @@ Result<std::string> print_header(const Safetensors& content) {
     const DtypeInfo& info = dtype_info(tensor.dtype());
     if (info.safetensors_name.empty())
       return Error{ErrorCode::unsupported,
-                   "the safetensors format has no dtype " + std::string(info.name),
+                   "the safetensors format has no dtype " + std::string(info.name) +
+                       (info.numpy_descriptor.empty() ? "" : "; write a .npz file instead"),
                    printable(name)};
     if (!names.insert(name).second)
       return Error{ErrorCode::argument, "the name is taken", printable(name)};

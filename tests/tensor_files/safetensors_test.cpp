@@ -114,6 +114,14 @@ const Refused kRefused[] = {
     {"[]", "", ErrorCode::malformed, "not a safetensors file: found no JSON header"},
 };
 
+TEST(Safetensors, MetadataMayBeNull) {
+  const Result<Safetensors> file = read_safetensors(with_header(
+      R"({"__metadata__":null,"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "x"));
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_TRUE(file->metadata.empty());
+  EXPECT_EQ(file->tensors.size(), 1u);
+}
+
 TEST(Safetensors, DamagedHeadersAreRefused) {
   for (const Refused& each : kRefused) {
     const Result<Safetensors> file = read_safetensors(with_header(each.header, each.data));
