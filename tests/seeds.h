@@ -173,8 +173,9 @@ inline std::vector<Bytes> text_seeds(const std::filesystem::path& data) {
 
 inline std::vector<Bytes> tensor_file_seeds(const std::filesystem::path& data) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& file : std::filesystem::directory_iterator(data / "tensor_files"))
-    paths.push_back(file.path());
+  for (const char* folder : {"tensor_files", "checkpoints"})
+    for (const auto& file : std::filesystem::directory_iterator(data / folder))
+      paths.push_back(file.path());
   for (const char* program : {"mlp", "dtypes_complex", "param_layouts", "input_mutation"})
     paths.push_back(data / "corpus" / "2.15.0" / (std::string(program) + ".safetensors"));
   std::sort(paths.begin(), paths.end());

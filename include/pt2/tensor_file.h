@@ -1,10 +1,11 @@
 // Reads and writes files of tensors in the formats .npy, .npz and .safetensors, and reads state
-// dicts of torch.save.
+// dicts and checkpoints of torch.save, and folders of Hugging Face.
 #ifndef PT2_TENSOR_FILE_H
 #define PT2_TENSOR_FILE_H
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,11 +26,18 @@ Result<TensorFormat> tensor_format_of(const std::string& path);
 
 // Read the tensors of a file. The format is recognised by the first bytes, not by the name. The
 // only tensor of a .npy has the name "". Elements stay in the mapped file if the format allows it.
-// A file of torch.save (zip) must hold a dict of tensors or one tensor; nothing in it is executed.
-// Errors: those of read_npy, read_npz, read_safetensors and read_torch_save; `unsupported` for
-// other values in a file of torch.save; `io`.
-Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits = {});
-Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {});
+// A file of torch.save must hold a dict of tensors, one tensor, or a checkpoint: a dict with a dict
+// of tensors in it, which is taken. `key` names the one to take if there are several. Nothing in it
+// is executed.
+// The path may also be that of an index such as model.safetensors.index.json, whose files are read,
+// or of a folder with such an index or with model.safetensors or pytorch_model.bin.
+// Errors: those of read_npy, read_npz, read_safetensors and read_torch_save; `argument` if `key` is
+// missing or wrong; `unsupported` for other values in a file of torch.save; `invalid` for an index
+// that does not fit its files; `io`.
+Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits = {},
+                                      std::string_view key = {});
+Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {},
+                                  std::string_view key = {});
 
 // Write tensors, a file atomically and in the format for its ending. Errors: `argument` (unknown
 // ending, several tensors in a .npy, a duplicate name, a tensor without memory), `unsupported` (a

@@ -44,34 +44,55 @@ ViewKey view_key(const SavedTensor& saved) {
   return {saved.tensor.storage().get(), content_key(saved)};
 }
 
+using KnownWeights = std::map<std::string, SavedTensor*>;
+
+// Says how a name becomes one of the program's. DataParallel and torch.compile put a prefix before
+// the names of a checkpoint, and a module around the exported one before those of the program.
+std::string prefix_advice(const KnownWeights& known, const std::string& name) {
+  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
+    if (const std::string rest = name.substr(dot + 1); known.contains(rest))
+      return fmt::format(", but '{}'; --prefix {}= leaves the rest of such names", rest,
+                         name.substr(0, dot + 1));
+  for (const auto& [longer, saved] : known)
+    if (longer.ends_with("." + name))
+      return fmt::format(", but '{}'; --prefix ={} puts this before all names", longer,
+                         longer.substr(0, longer.size() - name.size()));
+  return "; 'pt2 weights ls' lists them";
+}
+
 class WeightSetter {
  public:
-  WeightSetter(SavedProgram& saved, const NamedTensors& tensors)
-      : saved_(saved), tensors_(tensors) {}
+  WeightSetter(SavedProgram& saved, NamedTensors tensors, const SetOptions& options)
+      : saved_(saved), tensors_(std::move(tensors)), options_(options) {}
 
-  Result<ChangeLines> run(bool partial) {
-    std::map<std::string, SavedTensor*> known;
+  Result<ChangeLines> run() {
+    KnownWeights known;
     for_each_tensor(saved_, [&](SavedTensor& each) { known.emplace(each.name, &each); });
     std::set<ViewKey> given;
-    for (const auto& [name, tensor] : tensors_) {
+    for (auto& [name, tensor] : tensors_) {
       const auto found = known.find(name);
       if (found == known.end())
-        return refused("the program has no weight of this name; 'pt2 weights ls' lists them", name);
+        return refused("the program has no weight of this name" + prefix_advice(known, name), name);
       PT2_TRY_VOID(check(*found->second, tensor));
+      if (tensor.dtype() != found->second->tensor.dtype()) {
+        Tensor converted = Tensor::zeros(found->second->tensor.dtype(), tensor.sizes());
+        ops::copy_elements(converted, tensor);
+        tensor = std::move(converted);
+      }
       given.insert(view_key(*found->second));
     }
     // weights_of does not return tensors that are not plain. PyTorch's state dicts hold no
     // constants and no buffers that do not persist, and safetensors.torch.save_model writes tied
     // weights under one of their names.
     for (const SavedTensor& saved : state_of(saved_))
-      if (!partial && is_plain(saved) && !given.contains(view_key(saved)))
+      if (!options_.partial && is_plain(saved) && !given.contains(view_key(saved)))
         return refused("no tensor is given for this weight; --partial keeps such weights",
                        saved.name);
     return replace(known);
   }
 
  private:
-  static Result<void> check(const SavedTensor& saved, const Tensor& tensor) {
+  Result<void> check(const SavedTensor& saved, const Tensor& tensor) const {
     if (!is_plain(saved))
       return Error{ErrorCode::unsupported,
                    "the weight has no plain elements (it is sparse, quantized or of a subclass), "
@@ -80,14 +101,15 @@ class WeightSetter {
     if (!tensor.has_memory())
       return refused(fmt::format("found no memory for the elements of {}", tensor.type_text()),
                      saved.name);
-    if (saved.tensor.dtype() == tensor.dtype() && saved.tensor.sizes() == tensor.sizes()) return {};
-    return refused(
-        fmt::format("found {}, expected {}", tensor.type_text(), saved.tensor.type_text()),
-        saved.name);
+    const bool has_size = saved.tensor.sizes() == tensor.sizes();
+    if (has_size && (options_.cast || saved.tensor.dtype() == tensor.dtype())) return {};
+    return refused(fmt::format("found {}, expected {}{}", tensor.type_text(),
+                               saved.tensor.type_text(), has_size ? "; --cast converts it" : ""),
+                   saved.name);
   }
 
   // Views of one storage stay views of one storage: the elements are written into one copy of it.
-  Result<ChangeLines> replace(const std::map<std::string, SavedTensor*>& known) {
+  Result<ChangeLines> replace(const KnownWeights& known) {
     ChangeLines lines;
     std::map<const Storage*, std::vector<SavedTensor*>> views;
     for_each_tensor(saved_, [&](SavedTensor& each) {
@@ -128,7 +150,8 @@ class WeightSetter {
   }
 
   SavedProgram& saved_;
-  const NamedTensors& tensors_;
+  NamedTensors tensors_;
+  const SetOptions& options_;
 };
 
 // Returns nothing if a finite element would become infinite: where a mask holds the lowest number,
@@ -261,11 +284,11 @@ Result<NamedTensors> weights_of(const PackageContents& contents, std::string_vie
 }
 
 Result<ChangeLines> set_weights(PackageContents& contents, std::string_view model,
-                                const NamedTensors& tensors, bool partial) {
+                                const NamedTensors& tensors, const SetOptions& options) {
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram changed = contents.programs[index];
   PT2_TRY_VOID(list_elements(changed));
-  PT2_TRY(ChangeLines lines, WeightSetter(changed, tensors).run(partial));
+  PT2_TRY(ChangeLines lines, WeightSetter(changed, tensors, options).run());
   if (!lines.empty()) contents.programs[index] = std::move(changed);
   return lines;
 }

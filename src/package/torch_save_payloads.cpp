@@ -89,7 +89,7 @@ void add_object_record(const PayloadReading& reading, std::string name, std::str
     PT2_TRY(const Record record, reading.archive.read(payload.record));
     const Limits& limits = reading.archive.limits();
     if (form == ObjectForm::torch_save) return read_torch_save(record, PickleMode::listing, limits);
-    const StorageLoader none = [](std::string_view, size_t) {
+    const StorageLoader none = [](std::string_view, size_t, uint64_t) {
       return Result<std::shared_ptr<Storage>>(
           Error{ErrorCode::malformed, "the pickle has no storages beside it", ""});
     };

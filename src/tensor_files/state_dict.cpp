@@ -1,6 +1,7 @@
 #include "tensor_files/state_dict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -34,24 +35,88 @@ class ByteBudget {
   uint64_t left_;
 };
 
+// Returns "integer", "an object of the class argparse.Namespace".
+std::string found_text(const PickleValue& value) {
+  if (value.is(PickleKind::object) || value.is(PickleKind::global))
+    return fmt::format("an object of the class {}", printable(value.text()));
+  return std::string(pickle_kind_name(value.kind()));
+}
+
 Result<Tensor> plain_tensor(const PickleValue& value, ByteBudget& bytes) {
   if (!value.is(PickleKind::tensor))
-    return Error{
-        ErrorCode::unsupported,
-        fmt::format("found {}, expected a tensor; {}", pickle_kind_name(value.kind()), kWayOut),
-        ""};
-  const PickleTensor& found = value.tensor();
-  if (!found.tensor.defined())
     return Error{ErrorCode::unsupported,
-                 fmt::format("the tensor has no plain elements: {}", printable(found.missing)), ""};
+                 fmt::format("found {}, expected a tensor; {}", found_text(value), kWayOut), ""};
+  const PickleTensor& found = value.tensor();
+  const std::string missing =
+      found.class_name.empty() ? found.missing : fmt::format("subclass {}", found.class_name);
+  if (!missing.empty() || !found.tensor.defined())
+    return Error{ErrorCode::unsupported,
+                 fmt::format("the tensor has no plain elements: {}", printable(missing)), ""};
   PT2_TRY_VOID(check_dim_count(found.sizes.size()));
   PT2_TRY_VOID(bytes.take(found.tensor));
   return found.tensor;
 }
 
+// True for a dict of nothing but tensors.
+bool is_state_dict(const PickleValue& value) {
+  if (!value.is_dict() || value.dict_size() == 0) return false;
+  for (size_t i = 0; i < value.dict_size(); ++i)
+    if (!value.key(i).is(PickleKind::string) || !value.value(i).is(PickleKind::tensor))
+      return false;
+  return true;
+}
+
+// A checkpoint of a training is a dict with a state dict in it, beside numbers and objects: of the
+// optimizer, of the command line. Returns the state dicts in it by their keys; none if the values
+// themselves are weights. A counter may be a tensor without dimensions.
+std::vector<std::pair<std::string, PickleValue>> inner_state_dicts(const PickleValue& root) {
+  std::vector<std::pair<std::string, PickleValue>> found;
+  for (size_t i = 0; i < root.dict_size(); ++i) {
+    const PickleValue value = root.value(i);
+    if (value.is(PickleKind::tensor) && !value.tensor().sizes.empty()) return {};
+    if (root.key(i).is(PickleKind::string) && is_state_dict(value))
+      found.emplace_back(root.key(i).text(), value);
+  }
+  return found;
+}
+
+// Returns the value that holds the weights: the dict under `key`, the only state dict in a
+// checkpoint, or the root itself.
+Result<PickleValue> find_weights(const PickleValue& root, std::string_view key) {
+  if (!root.is_dict() || (key.empty() && is_state_dict(root))) return root;
+  for (size_t i = 0; i < root.dict_size() && !key.empty(); ++i)
+    if (root.key(i).is(PickleKind::string) && root.key(i).text() == key && root.value(i).is_dict())
+      return root.value(i);
+  const auto inner = inner_state_dicts(root);
+  if (key.empty() && inner.empty()) return root;
+  if (key.empty() && inner.size() == 1) return inner.front().second;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : inner) names.push_back(fmt::format("'{}'", printable(name)));
+  const std::string there = fmt::format("{}", fmt::join(names, ", "));
+  return Error{ErrorCode::argument,
+               key.empty() ? fmt::format("found {} state dicts, expected one; their keys are {}",
+                                         names.size(), there)
+                           : fmt::format("found no dict under the key '{}'{}{}", printable(key),
+                                         names.empty() ? "" : "; state dicts are under ", there),
+               ""};
+}
+
+// Listing mode keeps what is no tensor or container as a name, and makes no object of it.
+Result<Pickle> read_saved(const Record& record, const Limits& limits) {
+  Result<Pickle> pickle = is_legacy_torch_save(record.bytes)
+                              ? read_legacy_torch_save(record, PickleMode::listing, limits)
+                              : read_torch_save(record, PickleMode::listing, limits);
+  if (pickle || pickle.error().code != ErrorCode::unsupported) return pickle;
+  Error error = std::move(pickle).error();
+  error.message += fmt::format("; {}", kWayOut);
+  return error;
+}
+
 }  // namespace
 
 bool is_torch_save(const Record& record, const Limits& limits) {
+  if (is_legacy_torch_save(record.bytes)) return true;
+  if (!record.text().starts_with("PK")) return false;
   Diagnostics ignored;
   const auto zip = ZipReader::open(record, limits, ignored);
   if (!zip || zip->entries().empty()) return false;
@@ -59,14 +124,10 @@ bool is_torch_save(const Record& record, const Limits& limits) {
   return zip->find(first.substr(0, first.find('/')) + "/data.pkl") != nullptr;
 }
 
-Result<NamedTensors> read_state_dict(const Record& record, const Limits& limits) {
-  const Result<Pickle> pickle = read_torch_save(record, PickleMode::strict, limits);
-  if (!pickle) {
-    Error error = pickle.error();
-    if (error.code == ErrorCode::unsupported) error.message += fmt::format("; {}", kWayOut);
-    return error;
-  }
-  const PickleValue root = pickle->root();
+Result<NamedTensors> read_state_dict(const Record& record, std::string_view key,
+                                     const Limits& limits) {
+  PT2_TRY(const Pickle pickle, read_saved(record, limits));
+  PT2_TRY(const PickleValue root, find_weights(pickle.root(), key));
   NamedTensors tensors;
   ByteBudget bytes(record);
   if (!root.is_dict()) {
@@ -75,15 +136,15 @@ Result<NamedTensors> read_state_dict(const Record& record, const Limits& limits)
     return tensors;
   }
   for (size_t i = 0; i < root.dict_size(); ++i) {
-    const PickleValue key = root.key(i);
-    if (!key.is(PickleKind::string))
+    const PickleValue name = root.key(i);
+    if (!name.is(PickleKind::string))
       return Error{ErrorCode::unsupported,
                    fmt::format("found {} as a key of the dict, expected the name of a tensor",
-                               pickle_kind_name(key.kind())),
+                               pickle_kind_name(name.kind())),
                    ""};
     Result<Tensor> tensor = plain_tensor(root.value(i), bytes);
-    if (!tensor) return at(std::move(tensor).error(), printable(key.text()));
-    tensors.emplace_back(key.text(), *std::move(tensor));
+    if (!tensor) return at(std::move(tensor).error(), printable(name.text()));
+    tensors.emplace_back(name.text(), *std::move(tensor));
   }
   return tensors;
 }

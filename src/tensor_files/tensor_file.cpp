@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "pt2/format/archive.h"
 #include "pt2/format/npy.h"
 #include "pt2/format/safetensors.h"
 #include "tensor_files/state_dict.h"
+#include "tensor_files/weight_index.h"
 
 namespace pt2 {
 namespace {
@@ -40,8 +42,14 @@ Result<TensorFormat> tensor_format_of(const std::string& path) {
                path};
 }
 
-Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
+Result<NamedTensors> read_tensors(const Record& record, const Limits& limits,
+                                  std::string_view key) {
   const std::string_view text = record.text();
+  if (tensor_files::is_torch_save(record, limits))
+    return tensor_files::read_state_dict(record, key, limits);
+  if (!key.empty())
+    return Error{ErrorCode::argument,
+                 "a key is given, which only a checkpoint of torch.save can have", ""};
   if (text.empty()) return Error{ErrorCode::malformed, "the file is empty", ""};
   if (text.starts_with("\x93NUMPY")) {
     PT2_TRY(Tensor tensor, read_npy(record));
@@ -49,10 +57,7 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
     tensors.emplace_back("", std::move(tensor));
     return tensors;
   }
-  if (text.starts_with("PK"))
-    return tensor_files::is_torch_save(record, limits)
-               ? tensor_files::read_state_dict(record, limits)
-               : read_npz(record, limits);
+  if (text.starts_with("PK")) return read_npz(record, limits);
   if (!is_safetensors(text)) {
     const std::string_view what = recognise_foreign_file(record.bytes);
     return Error{ErrorCode::malformed,
@@ -64,9 +69,17 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
   return std::move(file.tensors);
 }
 
-Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits) {
+Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits,
+                                      std::string_view key) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    PT2_TRY(const std::string file, tensor_files::find_weights_in(path));
+    return read_tensor_file(file, limits, key);
+  }
   PT2_TRY(const Record record, map_file(path));
-  Result<NamedTensors> tensors = read_tensors(record, limits);
+  if (key.empty() && record.text().starts_with('{') && !is_safetensors(record.text()))
+    return tensor_files::read_weight_index(record, path, limits);
+  Result<NamedTensors> tensors = read_tensors(record, limits, key);
   if (!tensors) return in_file(std::move(tensors).error(), path);
   return tensors;
 }

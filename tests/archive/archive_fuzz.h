@@ -33,7 +33,7 @@ inline void walk(const PickleValue& value, int depth, size_t& budget) {
         std::min<size_t>(budget, static_cast<size_t>(value.tensor().tensor.contiguous().numel()));
 }
 
-inline Result<std::shared_ptr<Storage>> fuzz_storage(std::string_view key, size_t) {
+inline Result<std::shared_ptr<Storage>> fuzz_storage(std::string_view key, size_t, uint64_t) {
   if (key.size() > 2) return Error{ErrorCode::corrupt, "no such storage", ""};
   return Storage::allocate(256);
 }

@@ -62,7 +62,7 @@ std::string print(const PickleValue& value, int depth) {
   }
 }
 
-Result<std::shared_ptr<Storage>> load_storage(std::string_view key, size_t) {
+Result<std::shared_ptr<Storage>> load_storage(std::string_view key, size_t, uint64_t) {
   if (key != "0") return Error{ErrorCode::corrupt, "found no record", ""};
   return Storage::allocate(16);
 }

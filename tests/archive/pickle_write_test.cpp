@@ -210,7 +210,8 @@ TEST(WritePickle, WritesValuesThatHoldThemselves) {
       "\x80\x02]q\x00(K\x01h\x00K\x02\x86q\x01"
       "eK\x02"
       "00h\x01.");
-  const StorageLoader none = [](std::string_view, size_t) -> Result<std::shared_ptr<Storage>> {
+  const StorageLoader none = [](std::string_view, size_t,
+                                uint64_t) -> Result<std::shared_ptr<Storage>> {
     return Error{ErrorCode::corrupt, "no storage", ""};
   };
   const Pickle pickle =
@@ -225,7 +226,7 @@ TEST(WritePickle, CopiesValuesOfAnotherPickle) {
   const std::string bytes =
       "\x80\x02]q\0(]q\x01h\x01h\0"s
       "ccollections\nOrderedDict\nq\x02)Rq\x03X\x01\0\0\0kq\x04h\x01se."s;
-  const auto none = [](std::string_view, size_t) -> Result<std::shared_ptr<Storage>> {
+  const auto none = [](std::string_view, size_t, uint64_t) -> Result<std::shared_ptr<Storage>> {
     return Error{ErrorCode::invalid, "no storages", {}};
   };
   const Pickle pickle =

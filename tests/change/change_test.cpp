@@ -137,7 +137,7 @@ TEST_F(Change, WeightsThatDoNotFitAreRefused) {
   PackageContents contents = package_contents(open(source_)).value();
   NamedTensors weights = weights_of(contents, "").value();
   EXPECT_EQ(set_weights(contents, "", {weights[0]}).error().code, ErrorCode::argument);
-  EXPECT_TRUE(set_weights(contents, "", {weights[0]}, true).has_value());
+  EXPECT_TRUE(set_weights(contents, "", {weights[0]}, {.partial = true}).has_value());
   const Tensor& first = weights[0].second;
   weights[0].second = Tensor::without_elements(first.dtype(), first.sizes());
   EXPECT_EQ(set_weights(contents, "", weights).error().where, weights[0].first);

@@ -1,16 +1,20 @@
-"""Writes tests/data/tensor_files: small arrays as NumPy and the safetensors library write them.
+"""Writes tests/data/tensor_files: small arrays as NumPy and the safetensors library write them; and, beside it,
+checkpoints: weights for corpus/2.15.0/mlp.pt2 as trainings and Hugging Face store them.
 
     python tests/scripts/tensor_files.py FOLDER
 
-Needs numpy and safetensors. Every array counts up from 0, row by row.
+Needs ml_dtypes, numpy, safetensors and torch. Every array counts up from 0, row by row.
 """
 
+import argparse
 import json
 import struct
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
+import torch
 from safetensors.numpy import load_file, save_file
 
 DTYPES = "u1 i1 i2 i4 i8 f2 f4 f8 c8 c16 u2 u4 u8".split()
@@ -23,6 +27,24 @@ def count(dtype, *shape, order="C"):
 def save(path, array, version=None, allow_pickle=False):
     with open(path, "wb") as file:
         np.lib.format.write_array(file, array, version=version, allow_pickle=allow_pickle)
+
+
+def save_checkpoints(folder):
+    """torch.save as before 1.6; a checkpoint with classes that no one should load; one with two state dicts; shards."""
+    folder.mkdir(exist_ok=True)
+    sizes = {"fc1.weight": (16, 8), "fc1.bias": (16,), "fc2.weight": (4, 16), "fc2.bias": (4,)}
+    weights = {name: torch.from_numpy(count("f4", *size)) for name, size in sizes.items()}
+    torch.save(weights, folder / "legacy.pt", _use_new_zipfile_serialization=False)
+    halves = {f"module.{name}": weight.to(torch.bfloat16) for name, weight in weights.items()}
+    training = {"epoch": torch.tensor(3), "args": argparse.Namespace(lr=0.1), "best": np.float64(0.5)}
+    torch.save({"state_dict": halves, "optimizer": {"state": {}, "param_groups": []}, **training}, folder / "training.pt")
+    torch.save({"state_dict": weights, "state_dict_ema": weights}, folder / "averaged.pt")
+    names, files = list(sizes), ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+    for shard, file in (names[:2], files[0]), (names[2:], files[1]):
+        save_file({name: weights[name].numpy() for name in shard}, folder / file, {"format": "pt"})
+    weight_map = {name: files[i // 2] for i, name in enumerate(names)}
+    index = {"metadata": {"total_size": 848}, "weight_map": weight_map}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=2) + "\n")
 
 
 def save_wrong_calls(path, recorded):
@@ -76,6 +98,8 @@ def main():
     header = b'{"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
     data = struct.pack("<Q", len(header)) + header + b"\x07" + struct.pack("<2f", 0, 1)
     (folder / "unaligned.safetensors").write_bytes(data)
+    save(folder / "ml_dtypes_bfloat16.npy", np.arange(3).astype(ml_dtypes.bfloat16))
+    save_checkpoints(folder.parent / "checkpoints")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "pt2/format/pickle_write.h"
@@ -75,6 +77,32 @@ TEST(Npy, BigEndianElementsAreSwapped) {
   const Tensor complex = read_npy(file_record("big_endian_complex.npy")).value();
   EXPECT_EQ(complex.type_text(), "c64[2, 3]");
   EXPECT_EQ(complex.as<std::complex<float>>()[5], std::complex<float>(5, 0));
+}
+
+// numpy.load reads a descriptor without a byte order, and '?'. ml_dtypes writes '<V2' and '<f1'.
+TEST(Npy, ReadsOtherDescriptors) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"f2", "f16[2]"}, {"i2", "i16[2]"},   {"|u2", "u16[2]"},   {"u1", "u8[4]"},
+      {"?", "bool[4]"}, {"<V2", "bf16[2]"}, {"<f1", "f8e5m2[4]"}};
+  for (const auto& [descriptor, type] : cases) {
+    const std::string header = std::string("{'descr': '") + descriptor +
+                               "', 'fortran_order': False, 'shape': (" +
+                               (std::string(type).ends_with("[2]") ? "2" : "4") + ",)}";
+    const Result<Tensor> tensor =
+        read_npy(npy_with_header(header, std::string_view("\x01\x00\x01\x00", 4)));
+    ASSERT_TRUE(tensor) << descriptor << ": " << tensor.error().text();
+    EXPECT_EQ(tensor->type_text(), type);
+  }
+  const Tensor bfloat16 = read_npy(file_record("ml_dtypes_bfloat16.npy")).value();
+  EXPECT_EQ(bfloat16.type_text(), "bf16[3]");
+  for (const char* unknown : {"|V2", "<V1", "x2", ""})
+    EXPECT_EQ(read_npy(npy_with_header(std::string("{'descr': '") + unknown +
+                                           "', 'fortran_order': False, 'shape': (1,)}",
+                                       "ab"))
+                  .error()
+                  .code,
+              ErrorCode::unsupported)
+        << unknown;
 }
 
 TEST(Npy, RefusesWhatTorchHasNoDtypeFor) {
@@ -246,6 +274,60 @@ TEST(TensorFile, OtherFilesOfTorchSaveAreRefused) {
   EXPECT_EQ(
       refusal_of([&](PickleBuilder& builder) { return builder.tensor({.tensor = huge}); }).code,
       ErrorCode::limit);
+}
+
+std::string checkpoint(std::string_view name) {
+  return std::string(PT2_TEST_DATA "/checkpoints/").append(name);
+}
+
+// The weights are those of corpus/2.15.0/mlp.pt2, and count up from 0.
+TEST(TensorFile, ReadsWeightsOfTrainings) {
+  const std::pair<std::string, std::string> cases[] = {{"legacy.pt", ""},
+                                                       {"training.pt", ""},
+                                                       {"averaged.pt", "state_dict_ema"},
+                                                       {"model.safetensors.index.json", ""},
+                                                       {"", ""}};
+  for (const auto& [name, key] : cases) {
+    const auto tensors = read_tensor_file(checkpoint(name), {}, key);
+    ASSERT_TRUE(tensors) << name << ": " << tensors.error().text();
+    ASSERT_EQ(tensors->size(), 4u) << name;
+    for (const auto& [weight, tensor] : *tensors) {
+      const bool is_half = name == "training.pt";
+      EXPECT_TRUE(weight.starts_with(is_half ? "module.fc" : "fc")) << weight;
+      if (is_half)
+        EXPECT_EQ(tensor.dtype(), Dtype::bfloat16);
+      else
+        EXPECT_EQ(elements<float>(tensor), count_up<float>(static_cast<size_t>(tensor.numel())));
+    }
+  }
+}
+
+TEST(TensorFile, CheckpointsThatDoNotSayEnoughAreRefused) {
+  const auto refusal = [](std::string_view name, std::string_view key) {
+    return read_tensor_file(checkpoint(name), {}, key).error().message;
+  };
+  EXPECT_EQ(refusal("averaged.pt", ""),
+            "found 2 state dicts, expected one; their keys are 'state_dict', 'state_dict_ema'");
+  EXPECT_EQ(refusal("averaged.pt", "ema"),
+            "found no dict under the key 'ema'; state dicts are under 'state_dict', "
+            "'state_dict_ema'");
+  EXPECT_EQ(refusal("model-00001-of-00002.safetensors", "ema"),
+            "a key is given, which only a checkpoint of torch.save can have");
+  const test::TemporaryFolder temporary;
+  const auto refused_index = [&](const std::string& text) {
+    const std::string path = temporary.path() + "/index.json";
+    std::ofstream(path) << text;
+    return read_tensor_file(path).error().message;
+  };
+  EXPECT_EQ(refused_index(R"({"weight_map": {"a": "../a.npy"}})"),
+            "found '../a.npy', expected a file of the index's folder");
+  EXPECT_EQ(refused_index(R"({"weight_map": {"a": "index.json"}})"),
+            "the file is none of .npy, .npz and .safetensors: it is JSON text");
+  EXPECT_TRUE(refused_index("{}").starts_with("the file is JSON without an object 'weight_map'"));
+  std::filesystem::copy_file(checkpoint("model-00001-of-00002.safetensors"),
+                             temporary.path() + "/a.safetensors");
+  EXPECT_EQ(refused_index(R"({"weight_map": {"fc1.bias": "a.safetensors", "b": "a.safetensors"}})"),
+            "the index names this file for 'b', which is not in it");
 }
 
 TEST(TensorFile, WritesTheFormatOfTheName) {

@@ -30,10 +30,14 @@ constexpr std::string_view kActions[] = {"ls", "export", "set", "cast", "share"}
 struct WeightsArguments {
   std::string action;
   Writing writing;
-  std::string tensors;  // the input file of the action "set"
+  // For the action "set": the input file, and how to read it.
+  std::string tensors;
+  std::string key;
+  std::vector<std::string> prefixes;
   std::optional<std::string> from;
   std::optional<std::string> to;
   bool partial = false;
+  bool cast = false;
 };
 
 struct Row {
@@ -265,6 +269,24 @@ Result<CastOptions> cast_options(const WeightsArguments& options) {
   return cast;
 }
 
+// Puts NEW in the place of OLD at the beginning of names, as "OLD=NEW" says.
+Result<void> replace_prefix(const std::string& text, NamedTensors& tensors) {
+  const size_t sign = text.find('=');
+  if (sign == text.npos)
+    return usage_error(
+        fmt::format("--prefix: found '{}', expected OLD=NEW, such as module.=", printable(text)));
+  const std::string old_prefix = text.substr(0, sign), new_prefix = text.substr(sign + 1);
+  bool is_used = false;
+  for (auto& [name, tensor] : tensors) {
+    if (!name.starts_with(old_prefix)) continue;
+    name.replace(0, old_prefix.size(), new_prefix);
+    is_used = true;
+  }
+  if (is_used) return {};
+  return usage_error(
+      fmt::format("--prefix: no name in TENSORS begins with '{}'", printable(old_prefix)));
+}
+
 Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& contents,
                           const std::string& model) {
   if (options.action == "share") return share_weights(contents);
@@ -275,15 +297,16 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
   if (options.tensors.empty())
     return Error{ErrorCode::argument, "TENSORS is missing: pt2 weights set FILE TENSORS -o NEW",
                  ""};
-  PT2_TRY(const NamedTensors tensors,
-          read_tensor_file(input_path(options.tensors), options.writing.source.limits));
+  PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(options.tensors),
+                                                 options.writing.source.limits, options.key));
   for (const auto& [name, tensor] : tensors)
     if (name.empty())
       return Error{ErrorCode::argument,
                    "found a tensor without a name, as in every .npy file; expected an .npz or "
                    ".safetensors file with the names that 'pt2 weights ls' lists",
                    options.tensors};
-  return set_weights(contents, model, tensors, options.partial);
+  for (const std::string& prefix : options.prefixes) PT2_TRY_VOID(replace_prefix(prefix, tensors));
+  return set_weights(contents, model, tensors, {.partial = options.partial, .cast = options.cast});
 }
 
 // Checks a single argument, which is the file to list. If no such file exists, an action may be
@@ -325,6 +348,9 @@ Result<void> check_options(const WeightsArguments& options) {
        {!options.tensors.empty(), "TENSORS", {"set"}},
        {!options.writing.source.model.empty(), "--model", {"ls", "export", "set", "cast"}},
        {options.partial, "--partial", {"set"}},
+       {options.cast, "--cast", {"set"}},
+       {!options.key.empty(), "--key", {"set"}},
+       {!options.prefixes.empty(), "--prefix", {"set"}},
        {options.from.has_value(), "--from", {"cast"}},
        {options.to.has_value(), "--to", {"cast"}}});
 }
@@ -369,10 +395,21 @@ Action setup_weights(CommandLine& line) {
       .required();
   add_source(line, options->writing.source, false);
   line.add_option("TENSORS", options->tensors,
-                  "for set: the .safetensors or .npz file to take them from, or a\n"
-                  "state dict of torch.save (.pt)");
+                  "for set: the .safetensors or .npz file to take them from, a state\n"
+                  "dict or checkpoint of torch.save (.pt, .bin, .ckpt), or a folder of\n"
+                  "Hugging Face");
   line.add_flag("--partial", options->partial,
                 "for set: weights that TENSORS lacks stay as they are");
+  line.add_flag("--cast", options->cast, "for set: convert tensors to the dtypes of the weights");
+  line.add_option("--key", options->key,
+                  "for set: where a checkpoint has several state dicts, the one to\n"
+                  "take: state_dict_ema")
+      .type_name("KEY");
+  line.add_option("--prefix", options->prefixes,
+                  "for set: OLD=NEW: names in TENSORS that begin with OLD begin with\n"
+                  "NEW; module.= drops a prefix, =model. adds one")
+      .type_name("EDIT")
+      .one_at_a_time();
   line.add_option("--from", options->from, "for cast: weights of this dtype; float32 if not given")
       .type_name("DTYPE");
   line.add_option("--to", options->to, "for cast: the dtype to store; bfloat16 if not given")

@@ -132,9 +132,9 @@ enum class PickleMode : uint8_t {
 };
 
 // Returns the whole storage called `key`, at a multiple of `alignment` in memory. Called once for
-// each key.
-using StorageLoader =
-    std::function<Result<std::shared_ptr<Storage>>(std::string_view key, size_t alignment)>;
+// each key. The pickle expects at least `bytes` bytes, which the caller checks.
+using StorageLoader = std::function<Result<std::shared_ptr<Storage>>(
+    std::string_view key, size_t alignment, uint64_t bytes)>;
 
 // Reads one pickle stream. Errors: `malformed` (not a pickle, stack misuse), `corrupt` (truncated),
 // `unsupported` (refused global, protocol above 5), `invalid` (a tensor outside its storage),
@@ -147,6 +147,12 @@ Result<Pickle> read_pickle(std::span<const std::byte> bytes, PickleMode mode,
 // torch.export writes nothing. Errors: those of ZipReader and read_pickle; `unsupported` for
 // big-endian data. Their `where` is the inner record.
 Result<Pickle> read_torch_save(const Record& record, PickleMode mode, const Limits& limits = {});
+
+// Reads a file in the form that torch.save had before 1.6, and still has without
+// _use_new_zipfile_serialization. Errors: those of read_pickle; `unsupported` for big-endian data.
+bool is_legacy_torch_save(std::span<const std::byte> bytes);
+Result<Pickle> read_legacy_torch_save(const Record& record, PickleMode mode,
+                                      const Limits& limits = {});
 
 // A leaf of the example inputs: its path, "args[0]['x'].low" or "kwargs['n']", and the value.
 struct SampleInput {

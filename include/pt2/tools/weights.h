@@ -25,12 +25,17 @@ using ChangeLines = std::vector<std::string>;
 // Returns the stored tensors of a program's state dict and constants, by name.
 Result<NamedTensors> weights_of(const PackageContents& contents, std::string_view model);
 
+struct SetOptions {
+  bool partial = false;  // weights without a tensor stay as they are
+  bool cast = false;     // tensors of other dtypes are converted, as load_state_dict does
+};
 // Replaces the weights that have the names of `tensors`. Errors: `argument` for an unknown name, a
-// different dtype or different sizes, different elements for weights that share memory, and, unless
-// `partial`, a parameter or persistent buffer without a tensor (one is enough for all names of a
-// tied weight); `unsupported` for programs whose JSON names its payloads (containers, schema 8.11).
+// different dtype (unless `cast`) or different sizes, different elements for weights that share
+// memory, and, unless `partial`, a parameter or persistent buffer without a tensor (one is enough
+// for all names of a tied weight); `unsupported` for programs whose JSON names its payloads
+// (containers, schema 8.11).
 Result<ChangeLines> set_weights(PackageContents& contents, std::string_view model,
-                                const NamedTensors& tensors, bool partial = false);
+                                const NamedTensors& tensors, const SetOptions& options = {});
 
 struct CastOptions {
   Dtype from = Dtype::float32;

@@ -1,18 +1,16 @@
-// Reads a storage inside a pickle. It is a file in the form that torch.save had before zip files:
-// five pickles (magic number, protocol, machine, the storage, the keys of storages), then the
-// number of elements and the bytes (torch/serialization.py, _legacy_save). torch.load runs the
-// calls in these pickles, so they count as calls of the outer pickle.
+// Reads a storage inside a pickle. It is a file in the form that torch.save had before zip files
+// (legacy_save.h). torch.load runs the calls in its pickles, so they count as calls of the outer
+// pickle.
 #include <fmt/format.h>
 
 #include <cstring>
 
+#include "archive/pickle/legacy_save.h"
 #include "archive/pickle/unpickler.h"
 
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kMagicNumber = "119547037146038801333356";
-constexpr int64_t kProtocol = 1001;
 enum class Part : size_t { magic_number, protocol_number, machine, storage, keys, count };
 
 }  // namespace
@@ -46,7 +44,7 @@ Result<size_t> Unpickler::follow_inside(std::span<const std::byte> bytes, size_t
   const auto* items = std::get_if<PickleItems>(&root.payload);
   const auto is_big_endian = [&] {
     for (size_t i = 0; i + 1 < items->size(); i += 2)
-      if (const std::string* key = inner.find_text((*items)[i]); key && *key == "little_endian")
+      if (const std::string* key = inner.find_text((*items)[i]); key && *key == kLegacyByteOrder)
         if (const bool* little = std::get_if<bool>(&inner.node((*items)[i + 1]).payload))
           return !*little;
     return false;
@@ -54,10 +52,10 @@ Result<size_t> Unpickler::follow_inside(std::span<const std::byte> bytes, size_t
   bool fits = false;
   switch (static_cast<Part>(part)) {
     case Part::magic_number:
-      fits = root.kind == PickleKind::big_integer && *text == kMagicNumber;
+      fits = root.kind == PickleKind::big_integer && *text == kLegacyMagicNumber;
       break;
     case Part::protocol_number:
-      fits = number != nullptr && *number == kProtocol;
+      fits = number != nullptr && *number == kLegacyProtocol;
       break;
     case Part::machine:
       fits = root.kind == PickleKind::dict;
@@ -82,7 +80,8 @@ Result<PickleId> Unpickler::read_inner_storage(std::span<const std::byte> pickle
                                                std::span<const std::byte> data) {
   // One copy, because a hostile pickle may name thousands of storages.
   std::shared_ptr<Storage> copy;
-  const StorageLoader load = [&](std::string_view, size_t) -> Result<std::shared_ptr<Storage>> {
+  const StorageLoader load = [&](std::string_view, size_t,
+                                 uint64_t) -> Result<std::shared_ptr<Storage>> {
     if (copy != nullptr) return copy;
     copy = Storage::allocate(data.size());
     if (!data.empty()) std::memcpy(copy->data(), data.data(), data.size());

@@ -474,6 +474,9 @@ Result<PickleId> Unpickler::load_storage(Args args) {
   const int64_t* elements = find_int(args[4]);
   if (key == nullptr || location == nullptr || elements == nullptr)
     return malformed("the persistent id names no storage");
+  // Files from before 1.6 have a sixth part: the storage may be a part of another (before 0.4).
+  if (args.size() > kParts && node(args[kParts]).kind != PickleKind::none)
+    return error(ErrorCode::unsupported, "the storage is a part of another");
   const StorageClass& storage_class = (*known)->storage;
   int64_t bytes = 0;
   if (*elements < 0 ||
@@ -481,7 +484,8 @@ Result<PickleId> Unpickler::load_storage(Args args) {
     return error(ErrorCode::invalid, fmt::format("found a storage of {} elements", *elements));
   PT2_TRY_VOID(charge(sizeof(PickleObject) + location->size()));
   if (follows_) return add(PickleKind::storage, std::make_unique<PickleObject>());
-  PT2_TRY(std::shared_ptr<Storage> storage, find_storage(*key, storage_class.alignment));
+  PT2_TRY(std::shared_ptr<Storage> storage,
+          find_storage(*key, storage_class.alignment, static_cast<uint64_t>(bytes)));
   if (static_cast<uint64_t>(bytes) > storage->size())
     return error(ErrorCode::invalid, fmt::format("storage {} has {} bytes, the pickle expects {}",
                                                  printable(*key), storage->size(), bytes));
@@ -492,7 +496,8 @@ Result<PickleId> Unpickler::load_storage(Args args) {
   return add(PickleKind::storage, std::move(object));
 }
 
-Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key, size_t alignment) {
+Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key, size_t alignment,
+                                                         uint64_t bytes) {
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     // torch.save refuses to write a storage of two dtypes, so only a forged file needs another
     // alignment.
@@ -503,7 +508,7 @@ Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key,
     return found->second;
   }
   PT2_TRY_VOID(charge(key.size() + sizeof(Storage)));
-  Result<std::shared_ptr<Storage>> storage = storages_(key, alignment);
+  Result<std::shared_ptr<Storage>> storage = storages_(key, alignment, bytes);
   if (!storage)
     return error(storage.error().code,
                  fmt::format("storage {}: {}", printable(key), storage.error().message));

@@ -62,8 +62,8 @@ Result<Pickle> read_torch_save(const Record& record, PickleMode mode, const Limi
   if (record.bytes.empty()) return read_pickle(kPickledNone, mode, {}, limits);
   PT2_TRY(const SavedFile file, open_saved(record, limits));
   PT2_TRY_VOID(check_byte_order(file));
-  const StorageLoader load = [&](std::string_view key,
-                                 size_t alignment) -> Result<std::shared_ptr<Storage>> {
+  const StorageLoader load = [&](std::string_view key, size_t alignment,
+                                 uint64_t) -> Result<std::shared_ptr<Storage>> {
     const Entry* entry = file.find(fmt::format("data/{}", key));
     if (entry == nullptr)
       return Error{ErrorCode::corrupt, fmt::format("found no record data/{}", printable(key)), ""};

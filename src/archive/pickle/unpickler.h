@@ -158,7 +158,8 @@ class Unpickler {
   Result<PickleId> read_inner_storage(std::span<const std::byte> pickle,
                                       std::span<const std::byte> data);
 
-  Result<std::shared_ptr<Storage>> find_storage(const std::string& key, size_t alignment);
+  Result<std::shared_ptr<Storage>> find_storage(const std::string& key, size_t alignment,
+                                                uint64_t bytes);
   Result<Sizes> read_sizes(PickleId id);
   std::string dtype_text(PickleId id) const;
 
