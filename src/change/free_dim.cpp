@@ -2,9 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ir/symbols/sym_int.h"
+#include "ir/target.h"
 #include "lower/decompose/decompose.h"
 #include "ops/table.h"
 #include "pt2/ir/edit_program.h"
@@ -37,6 +40,9 @@ constexpr int64_t kSmallest = 128;
 // The most integers of one call that are tried as the size to follow, each under all trials: a list
 // of sizes has one integer for each dim, and PyTorch's operators keep dims in 64 bits.
 constexpr int kMostTries = 64;
+
+// The most nodes before an operator that are searched for those that make operands of a fixed size.
+constexpr size_t kMostMakers = 32;
 
 // The most parts of the expressions of all new strides together. The stride of each dim is the
 // product of all sizes after it, so the text of a file grows with the square of the dims. Programs
@@ -88,6 +94,7 @@ class DimFreer {
                    "found a range of fewer than three sizes, expected LOW..HIGH with three or more",
                    ""};
     depends_.assign(graph_.value_count(), false);
+    place_ = places.front();
     for (const auto& [input, dim] : places) {
       TensorMeta meta = *graph_.value(input).tensor();
       const std::vector<SymInt> old = meta.sizes;
@@ -124,9 +131,11 @@ class DimFreer {
     for (const NamedArgument& input : graph_.node(id).inputs)
       for_each_subgraph(input.arg, [&](SubgraphId) { nested = true; });
     if (nested) return refused(graph_.node(id), "sizes are not followed into nested graphs");
-    auto results = results_of(id);
+    auto results = with_inferred_size(id);
     if (!results && results.error().code != ErrorCode::unsupported)
       results = with_free_argument(id, std::move(results).error());
+    if (!results && results.error().code != ErrorCode::unsupported && !tries_)
+      results = with_sized_operand(id, std::move(results).error());
     if (!results)
       return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
                                                   results.error().message));
@@ -182,6 +191,100 @@ class DimFreer {
     return trials;
   }
 
+  // Returns the sizes at the export; nothing if one is not known or 0, or they make no tensor.
+  static std::optional<std::vector<int64_t>> old_sizes_of(const TensorMeta& meta) {
+    std::vector<int64_t> out;
+    int64_t elements = 1;
+    for (const SymInt& size : meta.sizes) {
+      out.push_back(known_number(size).value_or(0));
+      if (out.back() < 1 || __builtin_mul_overflow(elements, out.back(), &elements))
+        return std::nullopt;
+    }
+    return out;
+  }
+  static int64_t product_of(std::span<const int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies());
+  }
+
+  // Returns which size of a reshape's result the freed size is part of. The order of the elements
+  // tells that: another size may fit all trials, and then batches mix. Nothing if no size or
+  // several of the input hold the freed one.
+  std::optional<size_t> reshaped_dim(const TensorMeta& from, const TensorMeta& to) const {
+    const auto is_freed = [&](const SymInt& size) {
+      return size.is_symbolic() &&
+             std::ranges::count(free_symbols(size.expr()), symbol_->symbol) > 0;
+    };
+    const auto sizes = old_sizes_of(from), made = old_sizes_of(to);
+    if (old_size_ == 0 || std::ranges::count_if(from.sizes, is_freed) != 1 || !sizes || !made ||
+        product_of(*sizes) != product_of(*made))
+      return std::nullopt;
+    const auto dim =
+        static_cast<size_t>(std::ranges::find_if(from.sizes, is_freed) - from.sizes.begin());
+    if ((*sizes)[dim] % old_size_ != 0) return std::nullopt;
+    // What else the input's size is made of may lie before or behind the freed size.
+    const int64_t others = (*sizes)[dim] / old_size_;
+    const int64_t behind = product_of(std::span(*sizes).subspan(dim + 1));
+    std::vector<size_t> fitting;
+    for (size_t k = 0; k < made->size(); ++k) {
+      const int64_t behind_made = product_of(std::span(*made).subspan(k + 1));
+      const int64_t inner = behind_made / std::gcd(behind_made, behind);
+      if (others % inner != 0 || behind_made * (*made)[k] % (behind * inner * old_size_) != 0)
+        continue;
+      if ((*made)[k] == old_size_) return k;
+      fitting.push_back(k);
+    }
+    if (fitting.empty()) return std::nullopt;
+    // A freed size of 1 may belong to the size before it, as in view(x, [10, 16]) of 10 x 1 x 16
+    // elements, or to the one behind it, if that is split: view(x, [10, 2, 8]) for two heads.
+    const bool is_split = made->size() - fitting.front() > std::max<size_t>(2, sizes->size() - dim);
+    return is_split ? fitting.back() : fitting.front();
+  }
+
+  // Returns the argument in which a reshape gets its sizes, with -1 for the size that the freed
+  // one is part of, and its position; nothing if it needs no change.
+  std::optional<std::pair<size_t, Argument>> inferring_argument(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.inputs.empty() || node.outputs.empty()) return std::nullopt;
+    const auto* taken = node.inputs[0].arg.get_if<ValueId>();
+    const auto* result = node.outputs[0].get_if<ValueId>();
+    const TensorMeta* from = taken == nullptr ? nullptr : graph_.value(*taken).tensor();
+    const TensorMeta* to = result == nullptr ? nullptr : graph_.value(*result).tensor();
+    const auto dim = from == nullptr || to == nullptr ? std::nullopt : reshaped_dim(*from, *to);
+    if (!dim) return std::nullopt;
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].name != "size" && node.inputs[i].name != "shape") continue;
+      Argument changed = node.inputs[i].arg;
+      auto* list = changed.get_if<ArgumentList>();
+      if (list == nullptr || list->items.size() != to->sizes.size()) continue;
+      const auto is_inferred = [](const Argument& item) {
+        const auto* number = item.get_if<int64_t>();
+        return number != nullptr && *number == -1;
+      };
+      if (!list->items[*dim].is<int64_t>() || is_inferred(list->items[*dim])) return std::nullopt;
+      for (size_t k = 0; k < list->items.size(); ++k) {
+        if (!is_inferred(list->items[k])) continue;
+        if (to->sizes[k].is_symbolic()) return std::nullopt;
+        list->items[k] = Argument(to->sizes[k].literal());
+      }
+      list->items[*dim] = Argument(int64_t{-1});
+      return std::pair(i, std::move(changed));
+    }
+    return std::nullopt;
+  }
+
+  // view(x, [2, -1]) of a batch of 2 fits every even size, but means [-1, 12].
+  Result<Trials> with_inferred_size(NodeId id) {
+    const auto inferring = inferring_argument(id);
+    if (!inferring) return results_of(id);
+    const auto& [position, changed] = *inferring;
+    const Argument old = graph_.node(id).inputs[position].arg;
+    graph_.set_node_input(id, position, changed);
+    auto results = results_of(id);
+    if (results) return results;
+    graph_.set_node_input(id, position, old);
+    return results_of(id);
+  }
+
   // Returns an integer, or the hint of one that the graph computes.
   std::optional<int64_t> number_of(const Argument& item) const {
     if (const auto* number = item.get_if<int64_t>()) return *number;
@@ -213,6 +316,118 @@ class DimFreer {
           graph_.set_node_input(id, i, inputs[i].arg);
         }
       }
+    return first;
+  }
+
+  // Returns the nodes that make the operands that do not depend on the size, nearest first.
+  std::vector<NodeId> fixed_makers(NodeId id) const {
+    std::vector<NodeId> out{id};
+    for (size_t at = 0; at < out.size() && out.size() <= kMostMakers; ++at)
+      for (const NamedArgument& input : graph_.node(out[at]).inputs)
+        for_each_value(input.arg, [&](ValueId value) {
+          const Definition& made = graph_.value(value).definition;
+          if (made.by == Definition::By::node && !depends_[static_cast<size_t>(value)] &&
+              std::ranges::find(out, made.node) == out.end())
+            out.push_back(made.node);
+        });
+    out.erase(out.begin());
+    return out;
+  }
+
+  // Returns the freed size as an argument. Its node is the first of the graph.
+  Result<Argument> freed_size() {
+    if (!size_value_) {
+      PT2_TRY(const SymInt size, spelled_size(program_, symbol_, old_size_));
+      const NodeId first = graph_.nodes().front();
+      PT2_TRY(size_value_,
+              graph_.add_value({.name = graph_.unused_name("sym_size_int"), .meta = size}));
+      const bool are_named = graph_.node(first).name.has_value();
+      Node node{.target = std::string(kSymSize),
+                .inputs = {{.name = "self",
+                            .arg = Argument(place_.first),
+                            .kind = ArgumentKind::positional},
+                           {.name = "dim",
+                            .arg = Argument(static_cast<int64_t>(place_.second)),
+                            .kind = ArgumentKind::positional}},
+                .outputs = {Argument(*size_value_, Argument::Wrapper::symbolic)}};
+      if (are_named) node.name = graph_.value(*size_value_).name;
+      graph_.insert_node(std::move(node), first);
+      depends_.resize(graph_.value_count(), false);
+      depends_[static_cast<size_t>(*size_value_)] = true;
+    }
+    return Argument(*size_value_, Argument::Wrapper::symbolic);
+  }
+
+  // Follows what depends on the size since `maker` takes it, up to the node `end`.
+  bool follow_anew(NodeId maker, NodeId end) {
+    std::set<ValueId> changed;
+    size_t known = 0;
+    for (Graph::NodeRange::Iterator at(&graph_, static_cast<uint32_t>(maker)); *at != end; ++at) {
+      for (; known < tried_.size(); ++known) changed.insert(tried_[known].first);
+      bool is_new = *at == maker, was_followed = false;
+      for (const NamedArgument& input : graph_.node(*at).inputs)
+        for_each_value(input.arg,
+                       [&](ValueId value) { is_new = is_new || changed.contains(value); });
+      if (!is_new) continue;
+      for (const Argument& output : graph_.node(*at).outputs)
+        for_each_value(output, [&](ValueId value) {
+          was_followed = was_followed || depends_[static_cast<size_t>(value)];
+        });
+      if (was_followed || !follow(*at)) return false;
+    }
+    return true;
+  }
+
+  // Takes back the changes that with_sized_operand tried.
+  void undo() {
+    for (auto& [value, meta] : tried_) {
+      depends_[static_cast<size_t>(value)] = false;
+      graph_.set_value_meta(value, std::move(meta));
+    }
+    tried_.clear();
+    for (auto& [node, position, argument] : tried_arguments_)
+      graph_.set_node_input(node, position, std::move(argument));
+    tried_arguments_.clear();
+  }
+
+  // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2: a node that depends on no
+  // input makes a tensor of the old size. It gets the freed size if the node `id` then takes what
+  // becomes of it. If that is not enough, several such nodes do: cat([token, x, other_token]).
+  Result<Trials> with_sized_operand(NodeId id, Error first) {
+    int tries = 0;
+    for (const bool takes_several : {false, true}) {
+      for (const NodeId maker : fixed_makers(id)) {
+        const std::vector<NamedArgument> inputs = graph_.node(maker).inputs;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          const auto* list = inputs[i].arg.get_if<ArgumentList>();
+          if (list == nullptr || (inputs[i].name != "size" && inputs[i].name != "repeats"))
+            continue;
+          for (size_t k = 0; k < list->items.size(); ++k) {
+            const auto* number = list->items[k].get_if<int64_t>();
+            if (number == nullptr || *number != old_size_) continue;
+            if (++tries > kMostTries) return first;
+            Argument changed = inputs[i].arg;
+            auto* sizes = changed.get_if<ArgumentList>();
+            sizes->kind = ListKind::sym_ints;
+            PT2_TRY(sizes->items[k], freed_size());
+            graph_.set_node_input(maker, i, std::move(changed));
+            tried_arguments_.push_back({maker, i, inputs[i].arg});
+            tries_ = true;
+            const bool follows = follow_anew(maker, id);
+            tries_ = false;
+            auto results = follows ? results_of(id) : Result<Trials>(first);
+            if (results) {
+              tried_.clear();
+              tried_arguments_.clear();
+              return results;
+            }
+            if (!takes_several || !follows) undo();
+            if (takes_several) break;
+          }
+        }
+      }
+      undo();
+    }
     return first;
   }
 
@@ -265,6 +480,7 @@ class DimFreer {
       }
       if (!changed) return {};
       PT2_TRY_VOID(follow_strides(meta, old->sizes));
+      if (tries_) tried_.emplace_back(value, known.meta);
       graph_.set_value_meta(value, std::move(meta));
       depends_[static_cast<size_t>(value)] = true;
       return {};
@@ -277,6 +493,7 @@ class DimFreer {
     if (are_equal(std::span(numbers).first(kTrials))) return {};
     const auto* old = std::get_if<SymInt>(&known.meta);
     PT2_TRY(SymInt number, fitted(id, old != nullptr ? *old : SymInt(), numbers, trials));
+    if (tries_) tried_.emplace_back(value, known.meta);
     graph_.set_value_meta(value, number);
     depends_[static_cast<size_t>(value)] = true;
     return {};
@@ -394,7 +611,19 @@ class DimFreer {
   const SymbolBindings others_;          // hints of the other symbols, from the export
   std::vector<SymbolBindings> choices_;  // other assignments of them
   std::vector<int64_t> trials_;
-  std::vector<bool> depends_;  // by value id: true if a size of it depends on the symbol
+  std::vector<bool> depends_;          // by value id: true if a size of it depends on the symbol
+  Place place_{};                      // one that has the size
+  std::optional<ValueId> size_value_;  // the size as an integer, once a node takes it
+  // While with_sized_operand tries a change: the values that it changes, as they were.
+  using TriedValue = std::pair<ValueId, decltype(GraphValue::meta)>;
+  std::vector<TriedValue> tried_;
+  struct TriedArgument {
+    NodeId node{};
+    size_t position = 0;
+    Argument old{};
+  };
+  std::vector<TriedArgument> tried_arguments_;
+  bool tries_ = false;
   std::map<std::pair<const ExprNode*, const ExprNode*>, Expr> products_;
   size_t parts_ = 0;  // of all products
 };
