@@ -12,6 +12,7 @@
 #include "lower/forms.h"
 #include "lower/functional/views.h"
 #include "lower/pass.h"
+#include "lower/written_memory.h"
 
 namespace pt2 {
 namespace {
@@ -70,19 +71,6 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
   return Idle{id, *argument, *result, op.def->facts.sharing};
 }
 
-// True if an operator depends on the strides of its operands. Recorded strides may differ from the
-// actual ones.
-bool has_strides_looked_at(Program& program) {
-  bool found = false;
-  for_each_graph(program.graph, [&](const Graph& graph) {
-    for (const NodeId id : graph.nodes()) {
-      const ops::Operator op = ops::find_operator(graph.node(id).target);
-      found = found || (op && op.def->facts.looks_at_strides);
-    }
-  });
-  return found;
-}
-
 // Removes the nodes that need a dtype which their argument is not proven to have: a file may record
 // a wrong one.
 void leave_unproven(const Graph& graph, const SymbolBindings& hints, bool inputs_hold,
@@ -107,7 +95,8 @@ bool has_no_idle_node(const Graph& graph) {
 PassResult drop_idle(Program& program, Pipeline&) {
   // Autocast converts implicitly, without nodes.
   const bool tells_dtypes = has_form(program.graph, Form::without_autocast);
-  const bool keeps_strides = has_strides_looked_at(program);
+  // Recorded strides may differ from the actual ones.
+  const bool keeps_strides = looks_at_strides(program.graph);
   std::optional<SymbolBindings> hints;
   bool changed = false;
   for_each_graph(program.graph, [&](Graph& graph) {

@@ -43,6 +43,15 @@ bool writes(const Graph& graph) {
          std::ranges::any_of(graph.subgraphs(), writes);
 }
 
+bool looks_at_strides(const Graph& graph) {
+  const auto looks = [&](NodeId id) {
+    const ops::Operator op = ops::find_operator(graph.node(id).target);
+    return op && op.custom == nullptr && op.def->facts.looks_at_strides;
+  };
+  return std::ranges::any_of(graph.nodes(), looks) ||
+         std::ranges::any_of(graph.subgraphs(), looks_at_strides);
+}
+
 std::vector<ValueId> written_values(const Graph& graph, const Node& node) {
   std::vector<ValueId> values;
   for_each_written(graph, node, [&](const Argument& argument) {

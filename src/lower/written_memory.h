@@ -25,6 +25,9 @@ class WrittenMemory {
 
 // True if a node of the graph, or of a graph nested in it, writes to a tensor.
 bool writes(const Graph& graph);
+// True if an operator of the graph, or of a graph nested in it, depends on the strides of its
+// arguments, not only on their elements.
+bool looks_at_strides(const Graph& graph);
 // Returns the values whose memory the node itself may write to.
 std::vector<ValueId> written_values(const Graph& graph, const Node& node);
 // Returns a class for each value, indexed by its id. Values of different classes share no memory.

@@ -15,32 +15,37 @@ using run::elements, run::floats;
 
 constexpr int64_t kRows = 2048;  // a buffer is larger than what plans copy in each call
 
-// A program with buffers "k" and "v" f32[2, 2048, 32] and inputs %pos i64[1] and %x f32[2, 1, 32].
-std::shared_ptr<const Package> package_of(const std::string& nodes, const std::string& results) {
+std::shared_ptr<const Package> package_with(const std::string& graph,
+                                            const std::vector<SavedTensor>& state) {
   std::vector<Error> errors;
-  const Program program = parse_program(
-                              R"(program schema 8.20 {
+  const Program program = parse_program(R"(program schema 8.20 {
   torch "2.15.0"
   dialect "ATEN"
   opset aten 10
-graph(%b_k: f32[2, 2048, 32] = buffer "k", %b_v: f32[2, 2048, 32] = buffer "v", %pos: i64[1], %x: f32[2, 1, 32]) {
-)" + nodes + "    return " + results +
-                                  "\n  }\n}\n",
-                              "state", errors)
+)" + graph + "}\n",
+                                        "state", errors)
                               .value();
   PackageContents contents;
   contents.programs.resize(1);
   contents.programs[0].json = program_json(program);
-  std::vector<float> start(2 * kRows * 32);
-  for (size_t i = 0; i < start.size(); ++i) start[i] = static_cast<float>(i % 97) * 0.25f;
-  const Tensor state = floats({2, kRows, 32}, start);
-  contents.programs[0].state_dict = std::vector<SavedTensor>{
-      {.name = "k", .tensor = state}, {.name = "v", .tensor = state.clone()}};
+  contents.programs[0].state_dict = state;
   StringSink sink;
   EXPECT_TRUE(save_package(contents, sink));
   const auto file = std::make_shared<const std::string>(sink.take());
   return std::make_shared<const Package>(
       Package::open_bytes(std::as_bytes(std::span(*file)), file, "state.pt2").value());
+}
+
+// A program with buffers "k" and "v" f32[2, 2048, 32] and inputs %pos i64[1] and %x f32[2, 1, 32].
+std::shared_ptr<const Package> package_of(const std::string& nodes, const std::string& results) {
+  std::vector<float> start(2 * kRows * 32);
+  for (size_t i = 0; i < start.size(); ++i) start[i] = static_cast<float>(i % 97) * 0.25f;
+  const Tensor state = floats({2, kRows, 32}, start);
+  return package_with(
+      R"(graph(%b_k: f32[2, 2048, 32] = buffer "k", %b_v: f32[2, 2048, 32] = buffer "v", %pos: i64[1], %x: f32[2, 1, 32]) {
+)" + nodes +
+          "    return " + results + "\n  }\n",
+      {{.name = "k", .tensor = state}, {.name = "v", .tensor = state.clone()}});
 }
 
 std::vector<Value> inputs_of(int64_t position, float start) {
@@ -49,6 +54,16 @@ std::vector<Value> inputs_of(int64_t position, float start) {
   const int64_t positions[] = {position};
   return {Value(Tensor::from<int64_t>(Dtype::int64, {1}, std::span<const int64_t>(positions))),
           Value(floats({2, 1, 32}, x))};
+}
+
+// Returns the number of steps that write in place.
+size_t count_writes(const Model& model) {
+  size_t count = 0;
+  for (const PlannedStep& step : model.plan())
+    count += static_cast<size_t>(std::ranges::count_if(step.operators, [](const std::string& name) {
+      return name.find("_.") != std::string::npos;
+    }));
+  return count;
 }
 
 // Calls give what the reference engine gives, and earlier results do not change. Returns the
@@ -70,12 +85,7 @@ size_t writes_of(const std::string& nodes, const std::string& results) {
   for (size_t call = 0; call < found.size(); ++call)
     for (size_t i = 0; i < found[call].size(); ++i)
       EXPECT_EQ(elements(found[call][i]), elements(expected[call][i])) << "call " << call;
-  size_t count = 0;
-  for (const PlannedStep& step : planned.plan())
-    count += static_cast<size_t>(std::ranges::count_if(step.operators, [](const std::string& name) {
-      return name.find("_.") != std::string::npos;
-    }));
-  return count;
+  return count_writes(planned);
 }
 
 TEST(Reinplace, UpdatesOfItsPartsAreInPlace) {
@@ -134,7 +144,8 @@ TEST(Reinplace, PartsThatAreReadLaterStay) {
     %put: f32[2048, 32] = aten.index_put.default(self=%view, indices=[%pos], values=%row)
     %new: f32[2, 2048, 32] = aten.select_scatter.default(self=%b_k, src=%put, dim=0, index=1)
 )",
-                    again = R"(    %view_1: f32[2048, 32] = aten.select.int(self=%new, dim=0, index=1)
+                    again =
+                        R"(    %view_1: f32[2048, 32] = aten.select.int(self=%new, dim=0, index=1)
     %put_1: f32[2048, 32] = aten.index_put.default(self=%view_1, indices=[%pos], values=%row, accumulate=true)
     %last: f32[2, 2048, 32] = aten.select_scatter.default(self=%new, src=%put_1, dim=0, index=1)
 )",
@@ -155,6 +166,142 @@ TEST(Reinplace, PartsOfOldValuesAreReadInTime) {
 )",
                 R"(%new -> buffer_mutation "k", %other -> buffer_mutation "v", %other)"),
       1u);
+  // An old value of the same buffer is copied to another place after it was written.
+  EXPECT_EQ(
+      writes_of(R"(    %old: f32[2, 1, 32] = aten.slice.Tensor(self=%b_k, dim=1, start=3, end=4)
+    %put: f32[2, 2048, 32] = aten.index_put.default(self=%b_k, indices=[none, %pos], values=%x)
+    %new: f32[2, 2048, 32] = aten.slice_scatter.default(self=%put, src=%old, dim=1, start=7, end=8)
+)",
+                R"(%new -> buffer_mutation "k", %x)"),
+      0u);
+}
+
+TEST(Reinplace, CopiesAreInPlace) {
+  EXPECT_EQ(writes_of(R"(    %new: f32[2, 2048, 32] = aten.copy.default(self=%b_k, src=%x)
+    %part: f32[2, 1, 32] = aten.slice.Tensor(self=%b_v, dim=1, start=7, end=8)
+    %row: f32[2, 32] = aten.select.int(self=%part, dim=1, index=0)
+    %copy: f32[2, 32] = aten.copy.default(self=%row, src=%pos)
+    %wide: f32[2, 1, 32] = aten.select_scatter.default(self=%part, src=%copy, dim=1, index=0)
+    %other: f32[2, 2048, 32] = aten.slice_scatter.default(self=%b_v, src=%wide, dim=1, start=7, end=8)
+    %y: f32[2, 1, 32] = aten.neg.default(self=%wide)
+)",
+                      R"(%new -> buffer_mutation "k", %other -> buffer_mutation "v", %y)"),
+            2u);
+}
+
+// As PyTorch writes self.k[:, 3:4] += x and self.v[0][4:5].copy_(x[0]): it makes the views again.
+TEST(Reinplace, ViewsMayBeMadeAgain) {
+  EXPECT_EQ(
+      writes_of(R"(    %part: f32[2, 1, 32] = aten.slice.Tensor(self=%b_k, dim=1, start=3, end=4)
+    %sum: f32[2, 1, 32] = aten.add.Tensor(self=%part, other=%x)
+    %added: f32[2, 2048, 32] = aten.slice_scatter.default(self=%b_k, src=%sum, dim=1, start=3, end=4)
+    %from: f32[2, 1, 32] = aten.slice.Tensor(self=%added, dim=1, start=3, end=4)
+    %to: f32[2, 1, 32] = aten.slice.Tensor(self=%added, dim=1, start=3, end=4)
+    %copy: f32[2, 1, 32] = aten.copy.default(self=%to, src=%from)
+    %new: f32[2, 2048, 32] = aten.slice_scatter.default(self=%added, src=%copy, dim=1, start=3, end=4)
+    %row: f32[1, 32] = aten.select.int(self=%x, dim=0, index=0)
+    %view: f32[2048, 32] = aten.select.int(self=%b_v, dim=0, index=0)
+    %line: f32[1, 32] = aten.slice.Tensor(self=%view, dim=0, start=4, end=5)
+    %copy_1: f32[1, 32] = aten.copy.default(self=%line, src=%row)
+    %view_1: f32[2048, 32] = aten.select.int(self=%b_v, dim=0, index=0)
+    %put: f32[2048, 32] = aten.slice_scatter.default(self=%view_1, src=%copy_1, dim=0, start=4, end=5)
+    %other: f32[2, 2048, 32] = aten.select_scatter.default(self=%b_v, src=%put, dim=0, index=0)
+    %y: f32[2, 2048, 32] = aten.mul.Tensor(self=%new, other=%other)
+)",
+                R"(%new -> buffer_mutation "k", %other -> buffer_mutation "v", %y)"),
+      3u);
+}
+
+TEST(Reinplace, PartsMayOverlapTheirPlace) {
+  EXPECT_EQ(
+      writes_of(
+          R"(    %part: f32[2, 2047, 32] = aten.slice.Tensor(self=%b_k, dim=1, start=0, end=2047)
+    %new: f32[2, 2048, 32] = aten.slice_scatter.default(self=%b_k, src=%part, dim=1, start=1, end=2048)
+)",
+          R"(%new -> buffer_mutation "k", %x)"),
+      1u);
+}
+
+// A scatter refuses a part of other sizes. A copy would repeat it.
+TEST(Reinplace, PartsFitTheirPlace) {
+  const auto error_of = [](const std::string& new_value) {
+    const auto package = package_with(
+        R"(symbol u0 (integer)
+  graph(%u: f32[3, 4], %pos: i64[1], %x: f32[1, 4]) {
+    %i: SymInt[u0] = aten.item.default(self=%pos)
+    %next: SymInt[u0 + 1] = _operator.add(%i, 1)
+)" + new_value +
+            R"(
+    return %new -> user_input_mutation "u", %pos
+  }
+)",
+        {});
+    const Model model = Model::from_package(package).value();
+    const auto results = model.run({{"u", Value(floats({3, 4}, std::vector<float>(12)))},
+                                    {"pos", Value(Tensor::of<int64_t>({-1}))},
+                                    {"x", Value(floats({1, 4}, {1, 2, 3, 4}))}});
+    return results ? "" : results.error().message;
+  };
+  EXPECT_EQ(error_of("%new: f32[3, 4] = aten.slice_scatter.default(self=%u, src=%x, dim=0, "
+                     "start=%i, end=%next)"),
+            "src: found sizes [1, 4], expected [0, 4]");
+  EXPECT_EQ(error_of("%new: f32[3, 4] = aten.slice_scatter.default(self=%u, src=%x, dim=0, "
+                     "start=0, end=2)"),
+            "src: found sizes [1, 4], expected [2, 4]");
+  // A part of a place that the call computes.
+  EXPECT_EQ(error_of(R"(
+    %row: f32[1, 4] = aten.slice.Tensor(self=%u, dim=0, start=%i, end=%next)
+    %part: f32[1, 4] = aten.slice_scatter.default(self=%row, src=%x, dim=1, start=0, end=4)
+    %new: f32[3, 4] = aten.slice_scatter.default(self=%u, src=%part, dim=0, start=%i, end=%next))"),
+            "src: found sizes [1, 4], expected [0, 4]");
+}
+
+// The caller's tensors may have gaps, or elements that lie at one place. The new value has neither.
+TEST(Reinplace, InputsMayHaveAnyStrides) {
+  const auto package = package_with(R"(graph(%u: f32[3, 4], %pos: i64[1], %x: f32[1, 4]) {
+    %new: f32[3, 4] = aten.index_copy.default(self=%u, dim=0, index=%pos, source=%x)
+    %line: f32[12] = aten.view.default(self=%new, size=[12])
+    %y: f32[12] = aten.neg.default(self=%line)
+    return %new -> user_input_mutation "u", %y
+  }
+)",
+                                    {});
+  const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
+              reference = Model::from_package(package, {.engine = EngineKind::reference}).value();
+  EXPECT_EQ(count_writes(planned), 1u);
+  for (const Sizes& strides : {Sizes{4, 1}, Sizes{1, 3}, Sizes{8, 2}, Sizes{0, 1}}) {
+    std::vector<Value> given;
+    for (int i = 0; i < 2; ++i)
+      given.emplace_back(Tensor::zeros_strided(Dtype::float32, {3, 4}, strides));
+    std::vector<std::vector<float>> results;
+    for (const Model* model : {&planned, &reference}) {
+      std::vector<Value> inputs = {given[results.size()], Value(Tensor::of<int64_t>({1})),
+                                   Value(floats({1, 4}, {1, 2, 3, 4}))};
+      results.push_back(elements(model->run(inputs).value()[0]));
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(elements(given[0]), elements(given[1]));
+  }
+}
+
+// A view of a new value begins where its storage does, the input within a larger one.
+TEST(Reinplace, ProgramsThatAskForStoragesStay) {
+  const auto package = package_with(R"(graph(%u: f32[3, 4], %pos: i64[1], %x: f32[1, 4]) {
+    %new: f32[3, 4] = aten.index_copy.default(self=%u, dim=0, index=%pos, source=%x)
+    %line: f32[12] = aten.as_strided.default(self=%new, size=[12], stride=[1], storage_offset=0)
+    %y: f32[12] = aten.neg.default(self=%line)
+    return %new -> user_input_mutation "u", %y
+  }
+)",
+                                    {});
+  const Model planned = Model::from_package(package).value();
+  const Tensor whole = floats({4, 4}, {9, 9, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  const std::vector<Value> results = planned
+                                         .run({{"u", Value(whole.with_view({3, 4}, {4, 1}, 4))},
+                                               {"pos", Value(Tensor::of<int64_t>({1}))},
+                                               {"x", Value(floats({1, 4}, {1, 2, 3, 4}))}})
+                                         .value();
+  EXPECT_EQ(elements(results[0]), (std::vector<float>{0, 0, 0, 0, -1, -2, -3, -4, 0, 0, 0, 0}));
 }
 
 TEST(Reinplace, OldValuesThatAreReadLaterStay) {

@@ -26,22 +26,29 @@ constexpr std::string_view kSelect = "torch.ops.aten.select.int";
 
 // Limits the views of views that are followed, and the updates of one part.
 constexpr size_t kMostInner = 8;
+// Limits the visits of nodes and uses, for each node and value of the graph.
+constexpr size_t kMostVisits = 16;
 
-// A node that changes a part of a value, its input number `self`. It either has an operator that
+// A node that changes elements of a value, its input number `self`. It either has an operator that
 // does so in place, or is a scatter: it replaces what a view shows by `part`.
-struct PartialUpdate {
+struct Update {
   NodeId node{};
   size_t self = 0;
   std::string in_place{};               // the operator; empty for a scatter
   std::string view{};                   // the view's operator
   std::vector<NamedArgument> region{};  // the view's arguments after self
   ValueId part{};
-  // The updates of the view of self that give the part, in their order. If there are none, the part
-  // is copied to the view.
-  std::vector<PartialUpdate> inner{};
+  // The updates of the view of self that give the part, in their order: PyTorch writes
+  // `view.copy_(x)` as the scatter of `copy(view, x)`. If there are none, the part is copied.
+  std::vector<Update> inner{};
 };
 
-ValueId operand(const Graph& graph, const PartialUpdate& update) {
+// True if the write is a copy. It reads all of its source before it writes: they may overlap.
+bool is_copy(const Update& write) {
+  return write.in_place.empty() || write.in_place == kCopyInPlace;
+}
+
+ValueId operand(const Graph& graph, const Update& update) {
   return *graph.node(update.node).inputs[update.self].arg.get_if<ValueId>();
 }
 
@@ -65,6 +72,35 @@ bool same_number(const Argument* one, const Argument* other) {
   return value != nullptr && other->is<ValueId>() && *other->get_if<ValueId>() == *value;
 }
 
+// True if the node gives a view of its first argument that a scatter can write back.
+bool is_view(const Node& node) {
+  const ops::Operator op = ops::find_operator(node.target);
+  return op && op.custom == nullptr && op.form == ops::Operator::Form::as_written &&
+         !op.def->facts.scatter.empty() && node.outputs.size() == 1 && !node.inputs.empty();
+}
+
+// True if the node shows the same part of its argument as a call with the arguments of `region`.
+bool shows(const Node& view, std::span<const NamedArgument> region) {
+  return view.inputs.size() == region.size() + 1 &&
+         std::ranges::all_of(region, [&](const NamedArgument& each) {
+           return same_number(view.find_input(each.name), &each.arg);
+         });
+}
+
+// True if the values are the same one, or the same views of the same one: functionalization makes
+// the views of a value again where it writes them back.
+bool same_views(const Graph& graph, const Argument& one, const Argument& other, size_t depth = 0) {
+  const auto *first = one.get_if<ValueId>(), *second = other.get_if<ValueId>();
+  if (first == nullptr || second == nullptr || depth > kMostInner) return false;
+  if (*first == *second) return true;
+  const Definition &by = graph.value(*first).definition, &also = graph.value(*second).definition;
+  if (by.by != Definition::By::node || also.by != Definition::By::node) return false;
+  const Node &view = graph.node(by.node), &again = graph.node(also.node);
+  return view.target == again.target && is_view(view) && is_view(again) &&
+         shows(view, std::span(again.inputs).subspan(1)) &&
+         same_views(graph, view.inputs[0].arg, again.inputs[0].arg, depth + 1);
+}
+
 // Returns the row of the view that `scatter` writes back ("slice" for "slice_scatter"); null if
 // there is none.
 const ops::OpDef* view_of_scatter(std::string_view scatter) {
@@ -82,7 +118,7 @@ const ops::OpDef* view_of_scatter(std::string_view scatter) {
 // Returns the arguments that PyTorch's decomposition of select_scatter had:
 // where(arange(size).view(1, -1, 1) == index, part.unsqueeze(1), self)
 // (torch/_refs/__init__.py, select_scatter).
-std::optional<PartialUpdate> selected_update(const Graph& graph, NodeId id) {
+std::optional<Update> selected_update(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.outputs.size() != 1) return std::nullopt;
   const Argument* self = node.find_input("other");
@@ -103,10 +139,12 @@ std::optional<PartialUpdate> selected_update(const Graph& graph, NodeId id) {
   const TensorMeta* result = tensor_meta(graph, node.outputs[0]);
   const TensorMeta* changed = part != nullptr ? tensor_meta(graph, *part) : nullptr;
   if (arange == nullptr || changed == nullptr || changed->dtype != whole->dtype ||
-      result == nullptr || result->sizes != whole->sizes ||
-      changed->sizes.size() + 1 != whole->sizes.size() || !dim || !index || *dim < 0 ||
+      result == nullptr || result->sizes != whole->sizes || !dim || !index || *dim < 0 ||
       static_cast<size_t>(*dim) >= whole->sizes.size())
     return std::nullopt;
+  std::vector<SymInt> selected = whole->sizes;
+  selected.erase(selected.begin() + *dim);
+  if (changed->sizes != selected) return std::nullopt;  // `where` repeats it
   const SymInt& size = whole->sizes[static_cast<size_t>(*dim)];
   if (size.is_symbolic() || *index < 0 || *index >= size.literal() ||
       literal(*arange, "start", std::nullopt) != 0 || literal(*arange, "step", 1) != 1 ||
@@ -120,7 +158,7 @@ std::optional<PartialUpdate> selected_update(const Graph& graph, NodeId id) {
         mask->sizes[i].literal() != (i == static_cast<size_t>(*dim) ? size.literal() : 1))
       return std::nullopt;
   const auto found = std::ranges::find(node.inputs, "other", &NamedArgument::name);
-  return PartialUpdate{
+  return Update{
       .node = id,
       .self = static_cast<size_t>(found - node.inputs.begin()),
       .view = std::string(kSelect),
@@ -130,16 +168,17 @@ std::optional<PartialUpdate> selected_update(const Graph& graph, NodeId id) {
 
 // Returns the node as an update. Nothing if it is none, or if its result may have other sizes or
 // another dtype than the operand.
-std::optional<PartialUpdate> partial_update(const Graph& graph, NodeId id) {
+std::optional<Update> update_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.target == "torch.ops.aten.where.self") return selected_update(graph, id);
   const ops::Operator op = ops::find_operator(node.target);
   if (!op || op.custom != nullptr || op.form != ops::Operator::Form::as_written || op.mutates() ||
-      op.def->is_view() || op.def->rule != &ops::kAddress<ops::like_first> ||
+      op.def->is_view() ||
+      (op.def->rule != &ops::kAddress<ops::like_first> && node.target != kCopy) ||
       node.outputs.size() != 1 || node.inputs.size() < 2 || !node.target.starts_with(kAten) ||
       !node.inputs[0].arg.is<ValueId>() || node.inputs[0].name != op.signature().begin()->name)
     return std::nullopt;
-  PartialUpdate update{.node = id};
+  Update update{.node = id};
   const size_t name_end = node.target.rfind('.');
   const std::string_view name = std::string_view(node.target).substr(0, name_end);
   if (const ops::OpDef* view = view_of_scatter(name.substr(kAten.size()))) {
@@ -155,41 +194,6 @@ std::optional<PartialUpdate> partial_update(const Graph& graph, NodeId id) {
   return update;
 }
 
-// Returns the updates that lead from a value for which `is_start` holds to `value`, in their order.
-// Nothing (empty) if something else does, or if there are too many.
-template <class IsStart>
-std::vector<PartialUpdate> updates_to(const Graph& graph, ValueId value, size_t most,
-                                      const IsStart& is_start) {
-  std::vector<PartialUpdate> updates;
-  while (!is_start(value)) {
-    const Definition& definition = graph.value(value).definition;
-    if (definition.by != Definition::By::node || updates.size() == most) return {};
-    std::optional<PartialUpdate> update = partial_update(graph, definition.node);
-    if (!update) return {};
-    value = operand(graph, *update);
-    updates.push_back(*std::move(update));
-  }
-  std::ranges::reverse(updates);
-  return updates;
-}
-
-// Finds the updates of the view that an update writes back, and so on.
-void find_inner(const Graph& graph, PartialUpdate& update, size_t depth) {
-  if (update.view.empty() || depth == kMostInner) return;
-  const ValueId self = operand(graph, update);
-  const auto is_view_of_self = [&](ValueId value) {
-    const Argument argument(value);
-    const Node* view = made_by(graph, &argument, update.view);
-    return view != nullptr && view->inputs.size() == update.region.size() + 1 &&
-           view->inputs[0].arg.is<ValueId>() && *view->inputs[0].arg.get_if<ValueId>() == self &&
-           std::ranges::all_of(update.region, [&](const NamedArgument& each) {
-             return same_number(view->find_input(each.name), &each.arg);
-           });
-  };
-  update.inner = updates_to(graph, update.part, kMostInner, is_view_of_self);
-  for (PartialUpdate& each : update.inner) find_inner(graph, each, depth + 1);
-}
-
 class Reinplacer {
  public:
   Reinplacer(Graph& graph, std::span<const NewValue> new_values)
@@ -198,8 +202,7 @@ class Reinplacer {
         members_(classes_.size()),
         positions_(graph.node_count()),
         is_new_value_(graph.outputs().size()),
-        was_functional_(!writes(graph)),
-        updates_left_(2 * graph.node_count()) {
+        visits_left_(kMostVisits * (graph.node_count() + graph.value_count())) {
     size_t position = 0;
     for (const NodeId id : graph.nodes()) positions_[static_cast<size_t>(id)] = position++;
     for (const ValueId id : graph.values()) members_[class_of(id)].push_back(id);
@@ -209,16 +212,15 @@ class Reinplacer {
   bool write_in_place(const NewValue& each) {
     const auto* value = graph_.outputs()[each.output].get_if<ValueId>();
     if (value == nullptr) return false;
-    std::vector<PartialUpdate> updates =
-        updates_to(graph_, *value, updates_left_, [&](ValueId now) { return now == each.input; });
+    std::vector<Update> updates =
+        updates_to(*value, visits_left_, [&](ValueId now) { return now == each.input; });
     if (updates.empty()) return false;
-    updates_left_ -= updates.size();
-    for (PartialUpdate& update : updates) find_inner(graph_, update, 0);
+    for (Update& update : updates) find_inner(update, 0);
     Writes writes;
     if (!add_class(each.input, writes) || !collect(updates, writes) || !may_write(writes))
       return false;
     for (const auto& [memory, version] : writes.versions) taken_.insert(memory);
-    for (const PartialUpdate& update : updates) rewrite(update);
+    for (const Update& update : updates) rewrite(update);
     return true;
   }
 
@@ -226,10 +228,45 @@ class Reinplacer {
   // The writes to an input's memory in their order, and the classes of values that lie in the
   // memory, each with the number of writes that its values include.
   struct Writes {
-    std::vector<const PartialUpdate*> order;
+    std::vector<const Update*> order;
     std::map<uint32_t, size_t> versions;
     std::unordered_set<NodeId> scatters;  // the nodes that become aliases and read nothing then
   };
+
+  // Returns the updates that lead from a value for which `is_start` holds to `value`, in their
+  // order. Nothing (empty) if something else does, or if there are too many.
+  template <class IsStart>
+  std::vector<Update> updates_to(ValueId value, size_t most, const IsStart& is_start) {
+    std::vector<Update> updates;
+    while (!is_start(value)) {
+      const Definition& definition = graph_.value(value).definition;
+      if (definition.by != Definition::By::node || updates.size() == most || !may_visit())
+        return {};
+      std::optional<Update> update = update_of(graph_, definition.node);
+      if (!update) return {};
+      value = operand(graph_, *update);
+      updates.push_back(*std::move(update));
+    }
+    std::ranges::reverse(updates);
+    return updates;
+  }
+
+  // Finds the updates of the view that an update writes back, and so on.
+  void find_inner(Update& update, size_t depth) {
+    if (update.view.empty() || depth == kMostInner) return;
+    const Argument self(operand(graph_, update));
+    const auto is_view_of_self = [&](ValueId value) {
+      const Argument argument(value);
+      const Node* view = made_by(graph_, &argument, update.view);
+      return view != nullptr && shows(*view, update.region) &&
+             same_views(graph_, view->inputs[0].arg, self);
+    };
+    update.inner = updates_to(update.part, kMostInner, is_view_of_self);
+    for (Update& each : update.inner) find_inner(each, depth + 1);
+  }
+
+  // False if the graph has been searched for too long.
+  bool may_visit() { return visits_left_ > 0 && --visits_left_ > 0; }
 
   uint32_t class_of(ValueId id) const { return classes_[static_cast<size_t>(id)]; }
   size_t position(NodeId id) const { return positions_[static_cast<size_t>(id)]; }
@@ -240,98 +277,75 @@ class Reinplacer {
     return !taken_.contains(memory) && writes.versions.emplace(memory, writes.order.size()).second;
   }
 
-  // Adds what the updates write. False if two values meet in one class.
-  bool collect(const std::vector<PartialUpdate>& updates, Writes& writes) const {
-    for (const PartialUpdate& update : updates) {
-      if (update.inner.empty())
+  // Adds what the updates write. False if two values meet in one class, or if a part may not fit a
+  // place that the call computes, or a part of such a place (`in_computed`): a scatter refuses it,
+  // but a copy repeats it.
+  bool collect(const std::vector<Update>& updates, Writes& writes, bool in_computed = false) const {
+    for (const Update& update : updates) {
+      const bool is_computed =
+          in_computed || std::ranges::any_of(update.region, [](const NamedArgument& each) {
+            return each.arg.is<ValueId>();
+          });
+      if (update.inner.empty()) {
+        if (is_computed && !update.view.empty()) return false;
         writes.order.push_back(&update);
-      else if (!collect(update.inner, writes))
-        return false;
-      if (!update.view.empty()) writes.scatters.insert(update.node);
+      } else {
+        if (!collect(update.inner, writes, is_computed)) return false;
+        writes.scatters.insert(update.node);
+      }
       if (!add_class(only_output(graph_.node(update.node)), writes)) return false;
     }
     return true;
   }
 
   // True if nobody reads a value that a write replaces, or a view of it, after the write, and no
-  // caller gets the memory.
-  bool may_write(const Writes& writes) const {
+  // caller gets the memory. To make a view is not to read.
+  bool may_write(const Writes& writes) {
     for (const auto& [memory, version] : writes.versions) {
-      const PartialUpdate* next = version < writes.order.size() ? writes.order[version] : nullptr;
-      for (const ValueId id : members_[memory])
+      const Update* next = version < writes.order.size() ? writes.order[version] : nullptr;
+      for (const ValueId id : members_[memory]) {
+        if (!may_visit()) return false;
         for (const Use& use : graph_.uses(id)) {
+          if (!may_visit()) return false;
           if (!use.node) {
             if (next != nullptr || !is_new_value_[use.index]) return false;
             continue;
           }
           if (next == nullptr) continue;
-          if (*use.node == next->node ? use.index != next->self
-                                      : position(*use.node) > position(next->node) &&
-                                            !writes.scatters.contains(*use.node))
+          if (*use.node == next->node
+                  ? use.index != next->self && !is_copy(*next)
+                  : position(*use.node) > position(next->node) &&
+                        !writes.scatters.contains(*use.node) && !is_view(graph_.node(*use.node)))
             return false;
         }
+      }
     }
     return true;
   }
 
-  void rewrite(const PartialUpdate& update) {
+  void rewrite(const Update& update) {
     if (update.view.empty()) {
       graph_.set_node_target(update.node, update.in_place);
       return;
     }
-    for (const PartialUpdate& each : update.inner) rewrite(each);
+    for (const Update& each : update.inner) rewrite(each);
     if (update.inner.empty()) copy_to_view(update);
     // A value of its own, made after the write: unlike the input, it does not change later.
-    std::vector<ValueId> operands;
-    for (const NamedArgument& input : graph_.node(update.node).inputs)
-      for_each_value(input.arg, [&](ValueId id) { operands.push_back(id); });
     become(graph_, update.node, kAlias, {positional("self", Argument(operand(graph_, update)))});
-    for (const ValueId id : operands) erase_unused(id);
   }
 
-  void copy_to_view(const PartialUpdate& update) {
+  void copy_to_view(const Update& update) {
     const Node& node = graph_.node(update.node);
     TensorMeta meta = *graph_.value(update.part).tensor();
+    meta.dtype = tensor_meta(graph_, node.inputs[update.self].arg)->dtype;
     meta.strides.clear();
     std::vector<NamedArgument> region{positional("self", node.inputs[update.self].arg)};
     region.insert(region.end(), update.region.begin(), update.region.end());
-    const Argument source(source_of(update.part));
     NewNodes nodes(graph_, update.node);
     const ValueId view = nodes.call(update.view, "written", meta, std::move(region));
     nodes.call(kCopyInPlace, "copied", std::move(meta),
-               {positional("self", Argument(view)), positional("src", source)});
+               {positional("self", Argument(view)), positional("src", Argument(update.part))});
     positions_.resize(graph_.node_count(), position(update.node));
-  }
-
-  // Returns what the part was copied from, if it is a copy: PyTorch writes `view.copy_(source)` as
-  // the scatter of `copy(view, source)`, whose elements are those of the source. The source must
-  // not change between the two.
-  ValueId source_of(ValueId part) const {
-    const Argument argument(part);
-    const Node* copy = was_functional_ ? made_by(graph_, &argument, kCopy) : nullptr;
-    const Argument* source = copy != nullptr ? copy->find_input("src") : nullptr;
-    const auto* id = source != nullptr ? source->get_if<ValueId>() : nullptr;
-    return id != nullptr && !taken_.contains(class_of(*id)) ? *id : part;
-  }
-
-  // Erases the node that makes the value, and those that make its operands, if nobody uses them.
-  // The scatter was their only user.
-  void erase_unused(ValueId value) {
-    std::vector<ValueId> unused{value};
-    while (!unused.empty()) {
-      const ValueId id = unused.back();
-      unused.pop_back();
-      if (!graph_.contains(id) || !graph_.uses(id).empty()) continue;
-      const Definition definition = graph_.value(id).definition;
-      if (definition.by != Definition::By::node) continue;
-      const Node& node = graph_.node(definition.node);
-      const ops::Operator op = ops::find_operator(node.target);
-      if (!op || op.custom != nullptr || op.mutates() || op.may_draw() || node.outputs.size() != 1)
-        continue;
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId each) { unused.push_back(each); });
-      graph_.erase_node(definition.node).value();
-    }
   }
 
   Graph& graph_;
@@ -340,10 +354,9 @@ class Reinplacer {
   std::vector<std::vector<ValueId>> members_;
   std::vector<size_t> positions_;
   std::vector<bool> is_new_value_;  // of the graph's outputs
-  bool was_functional_;
-  std::set<uint32_t> taken_;  // classes that are written to now
-  // Values of a hostile file may lead back through the same nodes many times.
-  size_t updates_left_ = 0;
+  std::set<uint32_t> taken_;        // classes that are written to now
+  // Outputs of a hostile file may lead back through the same nodes many times.
+  size_t visits_left_;
 };
 
 }  // namespace

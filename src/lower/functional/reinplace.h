@@ -17,11 +17,12 @@ struct NewValue {
   size_t output = 0;
 };
 
-// Where a new value is computed from its input by operators that change a part of it, such as
-// index_put, scatter and slice_scatter, they write to the input. Values that the caller gets, and
-// values that are read later than the write, are never written to. An output that was such a new
-// value is the input afterwards, or a value that lies in its memory. Returns true if the graph
-// changed. Inputs must be dense and share no memory; the recorded sizes are trusted. Linear.
+// Where a new value is computed from its input by operators that change elements of it, such as
+// copy, index_put, scatter and slice_scatter, they write to the input. Values that the caller gets,
+// and values that are read later than the write, are never written to. An output that was such a
+// new value is the input afterwards, or a value that lies in its memory. Returns true if the graph
+// changed. Inputs must be dense and share no memory, and no operator may look at strides; the
+// recorded sizes are trusted. Linear.
 bool reinplace(Graph& graph, std::span<const NewValue> new_values);
 
 }  // namespace pt2

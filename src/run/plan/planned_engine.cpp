@@ -14,7 +14,7 @@
 #include "lower/functional/functionalize.h"
 #include "lower/functional/reinplace.h"
 #include "lower/pass.h"
-#include "ops/memory_format.h"
+#include "lower/written_memory.h"
 #include "ops/table.h"
 #include "run/output_memory.h"
 #include "run/plan/plan.h"
@@ -115,8 +115,8 @@ const Storage* storage_of(const Value& value) {
   return tensor == nullptr ? nullptr : tensor->storage().get();
 }
 
-// Returns the new values of inputs whose memory no other weight has. A call with such inputs from
-// its caller that overlap others does not follow the plan (may_overlap).
+// Returns the new values of inputs whose memory no other weight has. Of inputs from the caller,
+// calls check that (may_overlap).
 std::vector<NewValue> separate_new_values(const EngineSource& source) {
   std::unordered_map<const Storage*, size_t> uses;
   for (const Value& weight : source.weights)
@@ -135,22 +135,25 @@ std::vector<NewValue> separate_new_values(const EngineSource& source) {
   return out;
 }
 
-// Returns the program with the updates of its state in place; nullopt if there are none.
+// Returns the program with the updates of its state in place; nullopt if there are none. State may
+// begin within a storage, where a new value does not.
 std::optional<Program> updating_in_place(const EngineSource& source) {
   const std::vector<NewValue> new_values = separate_new_values(source);
-  if (new_values.empty() || !check::recorded_sizes_hold(source.program)) return std::nullopt;
+  if (new_values.empty() || looks_at_strides(source.program.graph)) return std::nullopt;
   Program out = source.program;
   note_sources(out);
-  if (!reinplace(out.graph, new_values)) return std::nullopt;
+  // Afterwards as well: a part that a scatter refuses may fit the copy that it becomes.
+  if (!reinplace(out.graph, new_values) || !check::recorded_sizes_hold(source.program) ||
+      !check::recorded_sizes_hold(out))
+    return std::nullopt;
   return out;
 }
 
-// Returns the program in the form that suits plans best; nullopt if it has that form already. A
-// pass that fails leaves its part of the program unchanged.
-std::optional<Program> prepared(const EngineSource& source, Writes writes) {
+// Returns the program, or `out` if it is another form of it, in the form that suits plans best;
+// nullopt if it has that form already. A pass that fails leaves its part of the program unchanged.
+std::optional<Program> prepared(const EngineSource& source, Writes writes,
+                                std::optional<Program> out) {
   const Program& program = source.program;
-  std::optional<Program> out;
-  if (writes == Writes::large) out = updating_in_place(source);
   const NodeBudget budget(source.limits.max_new_nodes);
   for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast, Pass::inline_regions,
                           Pass::functionalize, Pass::drop_idle}) {
@@ -201,7 +204,10 @@ class PlannedEngine final : public Engine {
     const Writes writes = writes_of_program();
     may_record_ = writes != Writes::large;
     has_state_ = writes != Writes::none;
-    lowered_ = prepared(source_, writes);
+    std::optional<Program> in_place;
+    if (writes == Writes::large) in_place = updating_in_place(source_);
+    updates_in_place_ = in_place.has_value();
+    lowered_ = prepared(source_, writes, std::move(in_place));
     PT2_TRY_VOID(bind_and_plan());
     // A formula may decompose into formulas again.
     constexpr int kMostRounds = 3;
@@ -253,17 +259,14 @@ class PlannedEngine final : public Engine {
 
   // True if a written input shares memory with another input and the caller brings one of the two.
   // A plan may read the other input later than the program does. A caller may borrow the same
-  // memory for two storages. The same holds for a written input whose own elements overlap.
+  // memory for two storages.
   bool may_overlap(std::span<const Value> inputs) const {
     if (!has_state_) return false;
     MemoryRanges brought_and_written, brought, state, weights;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Storage* storage = storage_of(inputs[i]);
       if (storage == nullptr) continue;
-      const bool is_brought = source_.weights[i].is_none();
-      if (is_brought && written_[i] && ops::may_overlap(*inputs[i].get_if<Tensor>()))
-        return true;
-      if (is_brought)
+      if (source_.weights[i].is_none())
         (written_[i] ? brought_and_written : brought).add(*storage);
       else
         (written_[i] ? state : weights).add(*storage);
@@ -271,6 +274,19 @@ class PlannedEngine final : public Engine {
     return brought_and_written.overlap_each_other() || brought_and_written.overlap(brought) ||
            brought_and_written.overlap(state) || brought_and_written.overlap(weights) ||
            brought.overlap(state);
+  }
+
+  // Copies the inputs from the caller that the plan updates in place and that are not dense: their
+  // elements may overlap, and a new value would have views that they do not have. A new value that
+  // lies in other memory is copied to the input after the call.
+  void make_dense(std::span<Value> inputs) const {
+    if (!updates_in_place_) return;
+    for (const GraphOutput& output : source_.outputs) {
+      if (output.role != GraphOutput::Role::mutation || !output.target ||
+          !source_.weights[*output.target].is_none())
+        continue;
+      if (auto* tensor = inputs[*output.target].get_if<Tensor>()) *tensor = tensor->contiguous();
+    }
   }
 
   // Sessions pass workspaces on, so that a short-lived session finds memory and threads.
@@ -371,6 +387,7 @@ class PlannedEngine final : public Engine {
   std::shared_ptr<const Plan> plan_;
   bool may_record_ = false;
   bool has_state_ = false;
+  bool updates_in_place_ = false;  // although the program itself computes new values
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
   mutable uint64_t taken_ = 0;  // how often a workspace was taken
@@ -396,6 +413,7 @@ class PlannedSession final : public EngineSession {
       plan_ = std::move(plan);
       replaced_ = std::move(replaced);
     }
+    engine_.make_dense(inputs);
     std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
     Result<std::vector<Value>> results = run_in(*workspace, std::move(inputs), call);
     workspace->memory.finish_run();
