@@ -14,7 +14,8 @@ from decoder_folders import make_folders, spread_weights
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, GenerationConfig
 from transformers.exporters import DynamoConfig, DynamoExporter
-from transformers.integrations.executorch import convert_and_export_with_cache
+from transformers.integrations.executorch import (TorchExportableModuleForDecoderOnlyLM,
+                                                   TorchExportableModuleWithStaticCache, convert_and_export_with_cache)
 
 SIZES = dict(vocab_size=128, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
 GROUPED = dict(SIZES, intermediate_size=128, num_key_value_heads=2)
@@ -124,10 +125,14 @@ CACHES = {
     "multi": "DynamicCache, several tokens at once in decode.pt2, too",
     "whole": "no cache: model.pt2",
     "whole_batch": "no cache and no positions, several texts at once: model.pt2 without a manifest",
+    "shared_batch": "as whole_batch, with one row of positions for all texts",
     "buffers": "StaticCache in the module's buffers, one token at a time: model.pt2 without a manifest",
+    "bounded": "StaticCache in the module's buffers, at most 8 tokens at a time: model.pt2 without a manifest",
     "batch": "DynamicCache, several texts at once, shorter ones with padding on the left",
     "batch_static": "StaticCache, several texts at once",
+    "counted": "as bounded, with the first position as a number, start_pos",
     "named": "as past, without a mask and with results in a dict, the cache under another name",
+    "flat": "prefill.pt2 and decode.pt2 without a manifest, each tensor of the cache an argument with its own name",
     "past": "torch.export of the model itself with past_key_values: model.pt2 without a manifest",
 }
 # Programs are exported with the first prompt; they must take the others as well.
@@ -146,11 +151,33 @@ def make_model(architecture, seed):
     return model
 
 
-def export_buffers(model, length, folder):
-    """Exports as convert_and_export_with_cache of transformers.integrations.executorch, the recipe for ExecuTorch."""
+class FromPosition(torch.nn.Module):
+    """Takes the position of the first token as a number."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.module = TorchExportableModuleWithStaticCache(model)
+
+    def forward(self, tokens, start_pos: int):
+        positions = torch.arange(start_pos, start_pos + tokens.shape[1])
+        return self.module(input_ids=tokens, cache_position=positions)
+
+
+def export_buffers(model, cache, length, folder):
+    """Exports as the recipes for ExecuTorch in transformers.integrations.executorch do."""
     model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", max_length=length,
                                                cache_config={"batch_size": 1, "max_cache_len": length, "device": "cpu"})
-    torch.export.save(convert_and_export_with_cache(model, strict=False), folder / "model.pt2")
+    count = torch.export.Dim("count", max=8)
+    if cache == "buffers":
+        program = convert_and_export_with_cache(model, strict=False)
+    elif cache == "counted":
+        program = torch.export.export(FromPosition(model), (torch.zeros(1, 3, dtype=torch.int64), 5),
+                                      dynamic_shapes=({1: count}, torch.export.Dim.DYNAMIC), strict=False)
+    else:
+        program = TorchExportableModuleForDecoderOnlyLM(model).export(
+            input_ids=torch.zeros(1, 3, dtype=torch.int64), cache_position=torch.arange(3),
+            dynamic_shapes={"input_ids": {1: count}, "cache_position": {0: count}}, strict=False)
+    torch.export.save(program, folder / "model.pt2")
 
 
 class WithPast(torch.nn.Module):
@@ -189,21 +216,52 @@ def export_past(model, folder, is_named):
     torch.export.save(torch.export.export(module, (), inputs, dynamic_shapes=shapes), folder / "model.pt2")
 
 
+class Prefill(WithPast):
+    """Returns the tensors of the cache one after another behind the scores."""
+
+    def forward(self, idx):
+        logits, past = super().forward(idx, None, ())
+        return logits, *past
+
+
+class Decode(WithPast):
+    """Takes and returns the cache of one layer as arguments of their own."""
+
+    def forward(self, idx, k0, v0):
+        logits, past = super().forward(idx, None, (k0, v0))
+        return logits, *past
+
+
+def export_flat(model, folder):
+    heads = getattr(model.config, "num_key_value_heads", model.config.num_attention_heads)
+    past = torch.zeros(1, heads, 5, model.config.hidden_size // model.config.num_attention_heads)
+    auto = torch.export.Dim.AUTO
+    prefill = torch.export.export(Prefill(model), (torch.tensor([[1, 2, 3]]),), dynamic_shapes=({1: auto},))
+    decode = torch.export.export(Decode(model), (torch.tensor([[1]]), past, past.clone()),
+                                 dynamic_shapes=({}, {2: auto}, {2: auto}))
+    torch.export.save(prefill, folder / "prefill.pt2")
+    torch.export.save(decode, folder / "decode.pt2")
+
+
 class WithMask(torch.nn.Module):
-    """Takes tokens and a mask, and leaves the positions to the model."""
+    """Takes tokens and a mask, and leaves the positions to the model if there are none."""
 
     def __init__(self, model):
         super().__init__()
         self.model = model
 
-    def forward(self, input_ids, attention_mask):
-        return self.model(input_ids=input_ids, attention_mask=attention_mask, use_cache=False).logits
+    def forward(self, input_ids, attention_mask, position_ids=None):
+        return self.model(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids,
+                          use_cache=False).logits
 
 
-def export_whole_batch(model, folder):
+def export_whole_batch(model, folder, shares_positions):
     ids, mask = pad(prompts_of(model)[:2])
     auto = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
-    torch.export.save(torch.export.export(WithMask(model), (ids, mask), dynamic_shapes=(auto, auto)), folder / "model.pt2")
+    inputs, shapes = (ids, mask), (auto, auto)
+    if shares_positions:
+        inputs, shapes = (*inputs, torch.arange(ids.shape[1])[None]), (*shapes, {1: torch.export.Dim.AUTO})
+    torch.export.save(torch.export.export(WithMask(model), inputs, dynamic_shapes=shapes), folder / "model.pt2")
 
 
 def pad(prompts):
@@ -220,10 +278,12 @@ def prompts_of(model):
 def export(model, cache, new_tokens, folder):
     if cache in ("past", "named"):
         export_past(model, folder, cache == "named")
-    elif cache == "whole_batch":
-        export_whole_batch(model, folder)
-    elif cache == "buffers":
-        export_buffers(model, max(map(len, PROMPTS)) + new_tokens, folder)
+    elif cache in ("whole_batch", "shared_batch"):
+        export_whole_batch(model, folder, cache == "shared_batch")
+    elif cache == "flat":
+        export_flat(model, folder)
+    elif cache in ("buffers", "bounded", "counted"):
+        export_buffers(model, cache, max(map(len, PROMPTS)) + new_tokens, folder)
     else:
         export_folder(model, cache, new_tokens).save_pretrained(folder)
 

@@ -44,6 +44,7 @@ ARCHITECTURES = {
 CACHES = {
     "dynamic": "EncoderDecoderCache of two DynamicCaches; exported with a prompt of several tokens",
     "static": "its first cache a StaticCache",
+    "batch": "as dynamic, several texts at once, shorter ones with padding on the right",
     "module": "Seq2SeqLMExportableModule: StaticCache in the module's buffers, one token at a time",
     "whole": "no cache: one program of encoder and decoder",
 }
@@ -76,8 +77,20 @@ def encoder_inputs(model, read):
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
+def pad(reads):
+    """Returns the encoder's inputs for texts of different lengths."""
+    longest = max(map(len, reads))
+    ids = torch.tensor([read + [0] * (longest - len(read)) for read in reads])
+    return {"input_ids": ids,
+            "attention_mask": torch.tensor([[1] * len(read) + [0] * (longest - len(read)) for read in reads])}
+
+
+def batch_of(model):
+    return pad([[token % model.config.vocab_size for token in read] for read in READ[:2]])
+
+
 def export(model, cache, new_tokens, folder):
-    inputs = encoder_inputs(model, READ[0])
+    inputs = batch_of(model) if cache == "batch" else encoder_inputs(model, READ[0])
     if cache == "module":
         export_module(model, inputs, new_tokens, folder)
     else:
@@ -87,7 +100,8 @@ def export(model, cache, new_tokens, folder):
 def export_folder(model, cache, inputs, prompt, new_tokens):
     exporter, config = DynamoExporter(), DynamoConfig(dynamic=True)
     encoder = exporter.export(model.get_encoder(), inputs, config).components["model"]
-    ids = torch.tensor([prompt]) % model.config.vocab_size
+    sequences = next(iter(inputs.values())).shape[0]
+    ids = torch.tensor([prompt] * sequences) % model.config.vocab_size
     generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False, decoder_start_token_id=START)
     if cache == "whole":
         out = exporter.export(model, dict(inputs, decoder_input_ids=ids, use_cache=False), config)
@@ -121,6 +135,12 @@ def reference(model, inputs, prompt, new_tokens):
 def make_calls(model, cache, new_tokens):
     """Returns calls: the encoder's inputs, prompts, and the tokens that follow them."""
     calls = []
+    if cache == "batch":
+        inputs = batch_of(model)
+        with torch.no_grad():
+            tokens = model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False)
+        return [{"inputs": {name: tensor.tolist() for name, tensor in inputs.items()},
+                 "prompts": [[START]] * len(tokens), "tokens": tokens[:, 1:].tolist()}]
     for read, prompt in zip(READ, PROMPTS):
         # The mask of a prefill.pt2 with a static cache must have its size at export.
         inputs = encoder_inputs(model, (read * 3)[: len(READ[0])] if cache == "static" else read)

@@ -152,11 +152,21 @@ std::string summary_text(const FolderSummary& summary, const Environment& enviro
   about.add({"next token", sampling_text(folder.settings.sampling)});
   if (folder.settings.max_new_tokens)
     about.add({"at most", fmt::format("{} new tokens", *folder.settings.max_new_tokens)});
+  else if (folder.settings.max_length)
+    about.add({"at most", fmt::format("{} tokens with the prompt", *folder.settings.max_length)});
   if (!folder.settings.stop_ids.empty())
     about.add({"stops at", fmt::format("token {}", fmt::join(folder.settings.stop_ids, ", "))});
   if (!folder.settings.ignored.empty())
     about.add({"ignored", printable(fmt::format("{}", fmt::join(folder.settings.ignored, ", ")))});
   return out + about.text();
+}
+
+void write_count(JsonWriter& json, std::string_view key, const std::optional<int64_t>& count) {
+  json.key(key);
+  if (count)
+    json.integer(*count);
+  else
+    json.null();
 }
 
 void write_values(JsonWriter& json, std::string_view key, const std::vector<ModelValue>& values,
@@ -198,11 +208,8 @@ std::string summary_json(const FolderSummary& summary) {
     write_integer(json, "top_k", static_cast<uint64_t>(folder.settings.sampling.top_k));
     json.key("top_p");
     json.number(folder.settings.sampling.top_p);
-    json.key("max_new_tokens");
-    if (folder.settings.max_new_tokens)
-      json.integer(*folder.settings.max_new_tokens);
-    else
-      json.null();
+    write_count(json, "max_new_tokens", folder.settings.max_new_tokens);
+    write_count(json, "max_length", folder.settings.max_length);
     write_integers(json, "stop_ids", folder.settings.stop_ids);
     write_texts(json, "not_followed", folder.settings.ignored);
     json.end_object();

@@ -57,9 +57,12 @@ struct Sampling {
 struct GenerationSettings {
   Sampling sampling{};
   std::vector<int64_t> stop_ids{};  // eos_token_id
-  std::optional<int64_t>
-      start_id{};  // decoder_start_token_id, the first token of texts that follow an encoder
+  // decoder_start_token_id or else bos_token_id: the first token of texts without a prompt.
+  std::optional<int64_t> start_id{};
   std::optional<int64_t> max_new_tokens{};
+  // The most tokens of a prompt and its continuation together; without effect beside
+  // max_new_tokens.
+  std::optional<int64_t> max_length{};
   // Settings that would change the tokens but are not supported: "num_beams", "repetition_penalty".
   std::vector<std::string> ignored{};
 };
@@ -127,14 +130,14 @@ class Decoder {
   void reset();
 
   // Resets, feeds the prompt and then each new token. An empty prompt means the start_id of the
-  // settings. Errors: those of feed; `argument` for an empty prompt without start_id, or for
-  // options out of range.
+  // settings. Errors: those of feed; `argument` for an empty prompt without start_id, for one as
+  // long as max_length of the settings, or for options out of range.
   Result<Generated> generate(std::span<const int64_t> prompt, const GenerateOptions& options = {});
   // As above, for several prompts. The decoder computes prompts together if the program takes more
   // than one sequence; it pads shorter prompts in front with tokens that the mask hides. Without a
-  // mask or position_ids it computes only prompts of equal length together. Inputs that give() set
-  // have one sequence for each prompt, or one for all if prompts are computed one by one.
-  // Afterwards the decoder holds no tokens to continue from.
+  // mask or position_ids of each sequence it computes only prompts of equal length together. Inputs
+  // that give() set have one sequence for each prompt, or one for all if prompts are computed one
+  // by one. Afterwards the decoder holds no tokens to continue from.
   Result<std::vector<Generated>> generate(std::span<const std::vector<int64_t>> prompts,
                                           const GenerateOptions& options = {});
 

@@ -12,8 +12,9 @@ namespace {
 
 // Operators whose result holds positions if an argument does: arange(count) + position.
 constexpr std::string_view kKeepPositions[] = {
-    "_to_copy", "add",    "add_",  "alias",   "clone", "copy_",     "detach", "expand",
-    "reshape",  "select", "slice", "squeeze", "to",    "unsqueeze", "view",   "lift_fresh_copy"};
+    "_to_copy", "add",    "add_",      "alias",   "arange",         "clone",
+    "copy_",    "detach", "expand",    "reshape", "select",         "slice",
+    "squeeze",  "to",     "unsqueeze", "view",    "lift_fresh_copy"};
 
 bool keeps_positions(const Node& node) {
   return std::ranges::find(kKeepPositions, operator_name(node.target)) != std::end(kKeepPositions);

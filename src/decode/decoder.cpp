@@ -53,9 +53,13 @@ struct Decoder::State {
   bool knows_padding() const;
   // Returns how many tokens a text must begin with, padding included.
   size_t least_tokens() const;
-  // Fills `out` with the continuation of each prompt; `number` is the index of the first prompt.
-  // False if a callback ended the generation.
-  Result<bool> generate(std::span<const std::vector<int64_t>> prompts, size_t number,
+  // Returns how many tokens may follow the prompts. Error `argument` if the options or settings are
+  // out of range, or the prompts too long for the settings.
+  Result<int64_t> new_tokens(std::span<const std::vector<int64_t>> prompts,
+                             const GenerateOptions& options) const;
+  // Fills `out` with the continuation of each prompt, of at most `most` tokens; `number` is the
+  // index of the first prompt. False if a callback ended the generation.
+  Result<bool> generate(std::span<const std::vector<int64_t>> prompts, size_t number, int64_t most,
                         const GenerateOptions& options, std::span<Generated> out);
   std::optional<Error> unknown_token(std::span<const int64_t> ids) const;
 };
@@ -429,8 +433,8 @@ size_t Decoder::State::least_tokens() const {
   if (!knows_padding()) return 0;
   // The second call has the keys of the first, and one more.
   const int64_t least = first ? std::max(first->least_keys(), next->least_keys() - 1)
-                        : next->tokens_at_once() ? 0
-                                                 : next->least_keys();
+                        : next->tokens_at_once() == 1 ? 0
+                                                      : next->least_keys();
   return static_cast<size_t>(least);
 }
 
@@ -464,10 +468,31 @@ std::vector<int64_t> pad(std::span<const std::vector<int64_t>> prompts, size_t l
 
 }  // namespace
 
+Result<int64_t> Decoder::State::new_tokens(std::span<const std::vector<int64_t>> prompts,
+                                           const GenerateOptions& options) const {
+  std::optional<int64_t> most =
+      options.max_new_tokens ? options.max_new_tokens : settings.max_new_tokens;
+  // As in Transformers, shorter prompts count as if they were padded to the longest.
+  const auto longest =
+      static_cast<int64_t>(std::ranges::max(prompts, {}, &std::vector<int64_t>::size).size());
+  if (!most && settings.max_length) {
+    if (*settings.max_length <= longest)
+      return Error{ErrorCode::argument,
+                   "the prompt has " + std::to_string(longest) +
+                       " tokens, expected fewer than the max_length of the settings, " +
+                       std::to_string(*settings.max_length) + "; or give max_new_tokens",
+                   ""};
+    most = *settings.max_length - longest;
+  }
+  if (most && *most < 0)
+    return Error{ErrorCode::argument,
+                 "max_new_tokens: found " + std::to_string(*most) + ", expected 0 or more", ""};
+  return most.value_or(kDefaultNewTokens);
+}
+
 Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prompts, size_t number,
-                                      const GenerateOptions& options, std::span<Generated> out) {
-  const int64_t most =
-      options.max_new_tokens.value_or(settings.max_new_tokens.value_or(kDefaultNewTokens));
+                                      int64_t most, const GenerateOptions& options,
+                                      std::span<Generated> out) {
   const std::vector<int64_t>& stop_ids = options.stop_ids ? *options.stop_ids : settings.stop_ids;
   reset();
   batch.size = sequences_at_once(static_cast<int64_t>(prompts.size()));
@@ -520,11 +545,6 @@ Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prom
 Result<std::vector<Generated>> Decoder::generate(std::span<const std::vector<int64_t>> prompts,
                                                  const GenerateOptions& options) {
   PT2_TRY_VOID(check_sampling(options.sampling.value_or(settings().sampling)));
-  const int64_t most =
-      options.max_new_tokens.value_or(settings().max_new_tokens.value_or(kDefaultNewTokens));
-  if (most < 0)
-    return Error{ErrorCode::argument,
-                 "max_new_tokens: found " + std::to_string(most) + ", expected 0 or more", ""};
   std::vector<std::vector<int64_t>> begun(prompts.begin(), prompts.end());
   for (std::vector<int64_t>& prompt : begun)
     if (prompt.empty() && settings().start_id) prompt.push_back(*settings().start_id);
@@ -532,6 +552,8 @@ Result<std::vector<Generated>> Decoder::generate(std::span<const std::vector<int
     if (prompt.empty())
       return Error{ErrorCode::argument, "found no token ids, expected one or more", ""};
   std::vector<Generated> out(begun.size());
+  if (begun.empty()) return out;
+  PT2_TRY(const int64_t most, state_->new_tokens(begun, options));
   const bool any_length = state_->knows_padding();
   for (size_t first = 0; first < begun.size();) {
     const auto at_once =
@@ -546,7 +568,7 @@ Result<std::vector<Generated>> Decoder::generate(std::span<const std::vector<int
         state_->limits, state_->next->model().shared()->file_bytes,
         saturating_product(kCallsForTokens, (wanted - 1) / kDefaultNewTokens + 1)));
     Result<bool> done = within_memory([&] {
-      return state_->generate(std::span(begun).subspan(first, end - first), first, options,
+      return state_->generate(std::span(begun).subspan(first, end - first), first, most, options,
                               std::span(out).subspan(first, end - first));
     });
     if (!done && done.error().code == ErrorCode::limit) {

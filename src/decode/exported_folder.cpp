@@ -101,6 +101,8 @@ constexpr Unfollowed kUnfollowed[] = {
     {"repetition_penalty", 1},
     {"length_penalty", 1},
     {"no_repeat_ngram_size", 0},
+    {"encoder_no_repeat_ngram_size", 0},
+    {"num_return_sequences", 1},
     {"min_length", 0},
     {"min_new_tokens", 0},
     {"min_p", 0},
@@ -111,16 +113,25 @@ constexpr Unfollowed kUnfollowed[] = {
     {"guidance_scale", 1},
     {"penalty_alpha", 0},
 };
-constexpr std::string_view kUnfollowedLists[] = {
-    "bad_words_ids",       "suppress_tokens", "begin_suppress_tokens", "forced_bos_token_id",
-    "forced_eos_token_id", "sequence_bias",   "stop_strings"};
+// Settings whose every value changes tokens.
+constexpr std::string_view kUnfollowedValues[] = {"bad_words_ids",
+                                                  "suppress_tokens",
+                                                  "begin_suppress_tokens",
+                                                  "forced_bos_token_id",
+                                                  "forced_eos_token_id",
+                                                  "sequence_bias",
+                                                  "stop_strings",
+                                                  "exponential_decay_length_penalty",
+                                                  "watermarking_config",
+                                                  "dola_layers",
+                                                  "top_h"};
 
 void find_ignored(const JsonValue& json, GenerationSettings& out) {
   for (const Unfollowed& each : kUnfollowed)
     if (const JsonValue* member = json.find(each.name); member != nullptr && member->is_number())
       if (const Result<double> value = member->get_float(); value && *value != each.neutral)
         out.ignored.emplace_back(each.name);
-  for (const std::string_view name : kUnfollowedLists)
+  for (const std::string_view name : kUnfollowedValues)
     if (const JsonValue* member = json.find(name); member != nullptr && !member->is_null())
       out.ignored.emplace_back(name);
 }
@@ -137,6 +148,10 @@ Result<std::vector<int64_t>> read_stop_ids(const JsonValue& json) {
   return ids;
 }
 
+Result<std::optional<int64_t>> read_bos_id(const JsonValue& json) {
+  return optional_member(json, "bos_token_id", &JsonValue::get_int);
+}
+
 // Imitates transformers.GenerationConfig: absent or null members have their defaults.
 Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
   PT2_TRY(const auto samples, optional_member(json, "do_sample", &JsonValue::get_bool));
@@ -149,6 +164,7 @@ Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
     out.sampling.top_p = top_p.value_or(1);
   }
   PT2_TRY(out.max_new_tokens, optional_member(json, "max_new_tokens", &JsonValue::get_int));
+  PT2_TRY(out.max_length, optional_member(json, "max_length", &JsonValue::get_int));
   PT2_TRY(out.stop_ids, read_stop_ids(json));
   PT2_TRY(out.start_id, optional_member(json, "decoder_start_token_id", &JsonValue::get_int));
   find_ignored(json, out);
@@ -182,9 +198,12 @@ Result<ExportedFolder> read_exported_folder(const std::string& path) {
   if (out.programs.empty())
     return Error{ErrorCode::argument,
                  "found no program in the folder, expected export.json or a .pt2 file", path};
+  std::optional<int64_t> bos_id;
   PT2_TRY(const bool has_settings,
-          read_part(folder / "generation_config.json",
-                    [&](const JsonValue& json) { return read_settings(json, out.settings); }));
+          read_part(folder / "generation_config.json", [&](const JsonValue& json) -> Result<void> {
+            PT2_TRY(bos_id, read_bos_id(json));
+            return read_settings(json, out.settings);
+          }));
   PT2_TRY([[maybe_unused]] const bool has_config,
           read_part(folder / "config.json", [&](const JsonValue& json) -> Result<void> {
             PT2_TRY(const auto type, optional_member(json, "model_type", &JsonValue::get_string));
@@ -192,6 +211,7 @@ Result<ExportedFolder> read_exported_folder(const std::string& path) {
             // As in Transformers (generation/configuration_utils.py from_model_config).
             if (!has_settings) {
               PT2_TRY(out.settings.stop_ids, read_stop_ids(json));
+              PT2_TRY(bos_id, read_bos_id(json));
             }
             if (!out.settings.start_id) {
               PT2_TRY(out.settings.start_id,
@@ -201,6 +221,8 @@ Result<ExportedFolder> read_exported_folder(const std::string& path) {
                     optional_member(json, "sliding_window", &JsonValue::get_int));
             return {};
           }));
+  // As in Transformers (generation/utils.py _prepare_special_tokens).
+  if (!out.settings.start_id) out.settings.start_id = bos_id;
   return out;
 }
 

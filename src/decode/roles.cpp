@@ -21,9 +21,14 @@ constexpr KnownName kInputs[] = {
     {"position_ids", Role::positions},
     {"cache_position", Role::positions},
     {"input_pos", Role::positions},
+    {"start_pos", Role::positions},
+    {"positions", Role::positions},
+    {"pos", Role::positions},
     {"decoder_attention_mask", Role::mask},
     {"attention_mask", Role::mask},
     {"encoder_attention_mask", Role::given_mask},
+    {"encoder_hidden_states", Role::given},
+    {"encoder_outputs", Role::given},
     {"past_key_values", Role::cache},
     {"past_key_value", Role::cache},
     {"cache_params", Role::cache},
@@ -33,7 +38,7 @@ constexpr KnownName kInputs[] = {
 constexpr KnownName kOutputs[] = {
     {"logits", Role::logits},      {"past_key_values", Role::cache},
     {"cache_params", Role::cache}, {"present_key_values", Role::cache},
-    {"cache", Role::cache},
+    {"cache", Role::cache},        {"last_hidden_state", Role::other},
 };
 
 // Returns "past_key_values" for "past_key_values[3]". Returns "args" for "args[0]", which has no
@@ -42,8 +47,16 @@ std::string_view root_of(std::string_view name) {
   if (!name.empty() && name.front() == '.') name.remove_prefix(1);
   return name.substr(0, name.find_first_of(".["));
 }
+// True if a name is that of a cache and a number: "past_key_values_3".
+bool is_numbered(std::string_view root, const KnownName& cache) {
+  if (cache.role != Role::cache || !root.starts_with(cache.name)) return false;
+  root.remove_prefix(cache.name.size());
+  return root.size() > 1 && root[0] == '_' && root[1] >= '0' && root[1] <= '9';
+}
 std::optional<Role> known(std::span<const KnownName> names, std::string_view name) {
-  const auto found = std::ranges::find(names, root_of(name), &KnownName::name);
+  const std::string_view root = root_of(name);
+  const auto found = std::ranges::find_if(
+      names, [&](const KnownName& each) { return each.name == root || is_numbered(root, each); });
   return found == names.end() ? std::nullopt : std::optional(found->role);
 }
 
@@ -71,18 +84,52 @@ bool is_of(DtypeCategory category, const ModelValue& value) {
   return dtype && dtype_category(*dtype) == category;
 }
 
-// Returns the only dimension whose size a step changes.
-std::optional<size_t> growing_dim(const ModelValue& before, const ModelValue& after) {
+// Returns the dimensions whose sizes a step changes; nothing if it changes their number.
+std::optional<std::vector<size_t>> changed_dims(const ModelValue& before, const ModelValue& after) {
   if (before.tensor == nullptr || after.tensor == nullptr ||
       before.tensor->sizes.size() != after.tensor->sizes.size())
     return std::nullopt;
-  std::optional<size_t> out;
-  for (size_t dim = 0; dim < before.tensor->sizes.size(); ++dim) {
-    if (before.tensor->sizes[dim] == after.tensor->sizes[dim]) continue;
-    if (out) return std::nullopt;
-    out = dim;
-  }
+  std::vector<size_t> out;
+  for (size_t dim = 0; dim < before.tensor->sizes.size(); ++dim)
+    if (!(before.tensor->sizes[dim] == after.tensor->sizes[dim])) out.push_back(dim);
   return out;
+}
+
+// Returns the only dimension whose size a step changes.
+std::optional<size_t> growing_dim(const ModelValue& before, const ModelValue& after) {
+  const auto changed = changed_dims(before, after);
+  return changed && changed->size() == 1 ? std::optional((*changed)[0]) : std::nullopt;
+}
+
+// True if an output may be the next value of an input: it has the input's dtype and sizes, except
+// one that may grow. A state has no size that is the number of the new tokens.
+bool may_follow(const ModelValue& before, const ModelValue& after, const ModelValue& ids) {
+  const auto changed = changed_dims(before, after);
+  if (!changed || changed->size() > 1 ||
+      before.tensor->dtype.dtype() != after.tensor->dtype.dtype())
+    return false;
+  if (!changed->empty() && !after.tensor->sizes[(*changed)[0]].is_symbolic()) return false;
+  if (ids.tensor->sizes.empty() || !ids.tensor->sizes.back().is_symbolic()) return true;
+  return std::ranges::find(before.tensor->sizes, ids.tensor->sizes.back()) ==
+         before.tensor->sizes.end();
+}
+
+// Finds the caches of a program that has its own names for them: as many inputs as outputs beside
+// the scores, each of which may follow the input in its place.
+void find_unnamed_caches(std::span<const ModelValue> inputs, std::span<const ModelValue> outputs,
+                         size_t ids, size_t logits, ProgramRoles& out) {
+  std::vector<size_t> taken, returned;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (out.inputs[i] == Role::given && !known(kInputs, inputs[i].name)) taken.push_back(i);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (i != logits && outputs[i].tensor != nullptr) returned.push_back(i);
+  if (taken.size() != returned.size()) return;
+  for (size_t i = 0; i < taken.size(); ++i)
+    if (inputs[taken[i]].name.find("mask") != std::string::npos ||
+        !may_follow(inputs[taken[i]], outputs[returned[i]], inputs[ids]))
+      return;
+  for (const size_t i : taken) out.inputs[i] = Role::cache;
+  for (const size_t i : returned) out.outputs[i] = Role::cache;
 }
 
 // Binds a step's outputs to the inputs that they replace in the next step.
@@ -94,6 +141,7 @@ void bind_cache(std::span<const ModelValue> inputs, std::span<const ModelValue> 
     CacheEntry& entry = out.cache[i];
     entry.output = (*sources)[i];
     entry.growing = growing_dim(inputs[entry.input], outputs[*entry.output]);
+    entry.has_beginning = entry.growing || known(kInputs, inputs[entry.input].name);
   }
 }
 
@@ -174,11 +222,19 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   ProgramRoles out;
   const std::string_view ids_name = name_of_ids(inputs);
   std::optional<size_t> ids, logits;
+  const auto integers = std::ranges::count_if(inputs, [](const ModelValue& each) {
+    return is_of(DtypeCategory::integer, each) && !known(kInputs, each.name);
+  });
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ModelValue& input = inputs[i];
     Role role = input.tensor == nullptr ? Role::constant : input_role(input.name, ids_name);
-    // The only argument of a program that takes tokens and returns scores, under any name.
-    if (role == Role::given && inputs.size() == 1 && is_of(DtypeCategory::integer, input))
+    // A number that differs from call to call: forward(tokens, start_pos).
+    if (role == Role::constant && !convention.constants[i] &&
+        known(kInputs, input.name) == Role::positions)
+      role = Role::positions;
+    // The only integers of a program that takes tokens and returns scores, under any name.
+    if (role == Role::given && integers == 1 && ids_name.empty() &&
+        is_of(DtypeCategory::integer, input))
       role = Role::ids;
     if (role == Role::ids) {
       if (ids || !is_of(DtypeCategory::integer, input))
@@ -197,16 +253,19 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
     if (out.outputs.back() == Role::logits && !logits) logits = i;
   }
   // In a program that returns a tuple, scores come first and caches follow.
-  if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0])) {
+  if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0]) &&
+      !known(kOutputs, outputs[0].name)) {
     logits = 0;
     out.outputs[0] = Role::logits;
   }
   // Tensors under other names ("present"), as many as the program takes.
   const auto caches = std::ranges::count(out.inputs, Role::cache);
-  if (logits && std::ranges::count(out.outputs, Role::cache) == 0 &&
-      static_cast<size_t>(caches) + 1 == outputs.size())
+  const bool names_caches = std::ranges::count(out.outputs, Role::cache) > 0;
+  if (logits && !names_caches && static_cast<size_t>(caches) + 1 == outputs.size())
     for (size_t i = 0; i < outputs.size(); ++i)
       if (i != *logits) out.outputs[i] = Role::cache;
+  if (ids && logits && !names_caches && caches == 0)
+    find_unnamed_caches(inputs, outputs, *ids, *logits, out);
   if (!ids)
     return Error{
         ErrorCode::unsupported,
@@ -215,7 +274,11 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
                             : "; the first input is '" + inputs[0].name + "', " + inputs[0].type),
         ""};
   if (!logits || !is_of(DtypeCategory::floating, outputs[*logits]))
-    return Error{ErrorCode::unsupported, "found no output of scores of tokens, expected 'logits'",
+    return Error{ErrorCode::unsupported,
+                 "found no output of scores of tokens, expected 'logits'" +
+                     (outputs.empty()
+                          ? std::string()
+                          : "; the first output is '" + outputs[0].name + "', " + outputs[0].type),
                  ""};
   out.ids = *ids;
   out.logits = *logits;
@@ -230,8 +293,12 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
                            .name = std::move(taken[i].path),
                            .initial = taken[i].initial,
                            .layer = taken[i].layer});
+  // A first step takes no cache, and may call those that it returns as it likes.
+  const bool is_unnamed = out.cache.empty() && !names_caches;
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (out.outputs[i] == Role::cache) out.cache_outputs.push_back({i, std::move(given[i].path)});
+    if (out.outputs[i] == Role::cache ||
+        (is_unnamed && out.outputs[i] == Role::other && outputs[i].tensor != nullptr))
+      out.cache_outputs.push_back({i, std::move(given[i].path)});
   bind_cache(inputs, outputs, out);
   return out;
 }

@@ -34,6 +34,9 @@ struct CacheEntry {
   std::optional<size_t> output{};    // index in Model::outputs(); none if only the input is written
   std::optional<size_t> growing{};   // the dimension that grows with each token
   std::optional<int64_t> initial{};  // the value before the first token, if it is not zero
+  // True if the value before the first token is known: a growing cache is empty, and the states of
+  // models with known names begin with zeros. RWKV's begin with other numbers.
+  bool has_beginning = true;
   std::optional<CacheLayer> layer{};  // same as CacheLeaf::layer
 };
 

@@ -137,7 +137,16 @@ ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& se
   for (size_t i = 0; i < roles_.inputs.size(); ++i)
     if (roles_.inputs[i] == Role::positions)
       positions.push_back(model_.shared()->convention.input_positions[i]);
-  room_ = cache_room(model_.program().graph, positions);
+  const Graph& graph = model_.program().graph;
+  room_ = cache_room(graph, positions);
+  // A position that is a number may be as great as its range says.
+  for (const size_t position : positions)
+    for_each_value(graph.inputs()[position], [&](ValueId id) {
+      const auto* number = std::get_if<SymInt>(&graph.value(id).meta);
+      const auto most = number == nullptr ? std::nullopt : range_of(*number, model_.program()).max;
+      if (most && *most < std::numeric_limits<int64_t>::max())
+        room_ = std::min(room_.value_or(*most + 1), *most + 1);
+    });
   // A call takes a cache of the greatest size, and one more token.
   for (const CacheEntry& entry : roles_.cache)
     if (const auto most = greatest_size(entry))
@@ -167,8 +176,7 @@ Result<void> ProgramStep::check_keeps_cache() const {
 
 std::optional<int64_t> ProgramStep::tokens_at_once() const {
   const std::vector<SymInt>& sizes = model_.inputs()[roles_.ids].tensor->sizes;
-  if (sizes.empty()) return 1;
-  return sizes.back().is_symbolic() ? std::nullopt : std::optional(sizes.back().literal());
+  return sizes.empty() ? 1 : range_of(sizes.back(), model_.program()).max;
 }
 
 std::optional<int64_t> ProgramStep::vocabulary() const {
@@ -199,11 +207,23 @@ SymRange ProgramStep::sequences_at_once() const {
 }
 
 bool ProgramStep::knows_padding() const {
+  // One row for all sequences has room for the padding of one.
+  const SymRange sequences = sequences_at_once();
+  const bool is_one = sequences.min == 1 && sequences.max == 1;
+  const auto is_of_each = [&](const std::vector<SymInt>& sizes, size_t dim) {
+    return is_one || (dim < sizes.size() && !(sizes[dim] == SymInt(1)));
+  };
   bool hides = false, counts = false;
   for (size_t i = 0; i < roles_.inputs.size(); ++i) {
-    hides = hides || roles_.inputs[i] == Role::mask;
-    counts =
-        counts || (roles_.inputs[i] == Role::positions && is_place_in_text(model_.inputs()[i]));
+    const ModelValue& input = model_.inputs()[i];
+    if (roles_.inputs[i] == Role::mask) {
+      hides = true;
+      if (!is_of_each(input.tensor->sizes, 0)) return false;
+    }
+    if (roles_.inputs[i] == Role::positions && is_place_in_text(input) && input.tensor != nullptr) {
+      counts = true;
+      if (!is_of_each(input.tensor->sizes, input.tensor->sizes.size() - 2)) return false;
+    }
   }
   return hides && counts;
 }
@@ -280,6 +300,11 @@ Result<void> ProgramStep::start_cache(const Batch& batch, Cache& cache) const {
     const ModelValue& input = model_.inputs()[entry.input];
     const auto dtype = input.tensor->dtype.dtype();
     if (!dtype) return at_input("its dtype is not known: " + input.type, input);
+    if (!entry.has_beginning)
+      return Error{ErrorCode::argument,
+                   "its value before the first token is not known: begin with as many tokens as "
+                   "the program for the first tokens takes",
+                   "input '" + input.name + "'"};
     Sizes sizes;
     for (size_t dim = 0; dim < input.tensor->sizes.size(); ++dim) {
       const SymInt& size = input.tensor->sizes[dim];
@@ -448,6 +473,10 @@ Result<std::vector<Value>> ProgramStep::run(const StepTokens& tokens, const Batc
     if (roles_.inputs[i] == Role::cache) continue;
     if (roles_.inputs[i] == Role::constant) {
       inputs[i] = model_.shared()->convention.constants[i].value_or(Value());
+      continue;
+    }
+    if (model_.inputs()[i].tensor == nullptr) {  // the first position, as a number
+      inputs[i] = Value(tokens.position);
       continue;
     }
     PT2_TRY(Tensor input, make_input(i, tokens, batch, symbols));

@@ -38,7 +38,7 @@ class ProgramStep {
   const ProgramRoles& roles() const { return roles_; }
   // True if each call needs all tokens again, because the program keeps no state.
   bool is_stateless() const { return stateless_; }
-  // Returns how many new tokens a call takes; nullopt if the program leaves it open.
+  // Returns how many new tokens a call takes at most; nullopt if there is no bound.
   std::optional<int64_t> tokens_at_once() const;
   // Returns the minimum and maximum number of sequences of a call; a bound is absent if open.
   SymRange sequences_at_once() const;

@@ -83,8 +83,41 @@ TEST_P(Folders, GoOnWhereTheyWere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoder, Folders,
-                         ::testing::Values("dynamic", "static", "buffers", "named", "window",
-                                           "mixed", "chunks"));
+                         ::testing::Values("dynamic", "static", "buffers", "bounded", "counted",
+                                           "named", "flat", "window", "mixed", "chunks"));
+
+// What is returned first is a state of each token, not its scores.
+TEST(Decoder, RefusesAModelWithoutScores) {
+  test::TemporaryFolder copy;
+  std::filesystem::copy(folder("encoder") + "/encoder.pt2", copy.file("model.pt2"));
+  const auto found = Decoder::open(copy.path());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::unsupported);
+  EXPECT_NE(found.error().text().find("the first output is 'last_hidden_state'"), std::string::npos)
+      << found.error().text();
+}
+
+TEST(Decoder, CountsThePromptWhereSettingsBoundBoth) {
+  test::TemporaryFolder copy;
+  std::filesystem::copy(folder("named") + "/model.pt2", copy.path());
+  std::ofstream(copy.file("generation_config.json")) << R"({"max_length": 12})";
+  Decoder decoder = Decoder::open(copy.path()).value();
+  const std::vector<Expected> calls = expected_calls("named");
+  const auto count = [&](const std::vector<int64_t>& prompt) {
+    return decoder.generate(prompt, {}).value().tokens.size();
+  };
+  EXPECT_EQ(count(calls[0].prompt), 4u);   // 8 and 4
+  EXPECT_EQ(count(calls[1].prompt), 11u);  // 1 and 11
+  // model.generate pads shorter prompts to the longest, and counts the padding.
+  const std::vector<std::vector<int64_t>> both = {calls[1].prompt, calls[0].prompt};
+  for (const Generated& each : decoder.generate(both).value()) EXPECT_EQ(each.tokens.size(), 4u);
+  EXPECT_EQ(tokens_of(decoder, calls[2]), calls[2].tokens);
+  const auto too_long = decoder.generate(calls[2].prompt, {});
+  ASSERT_FALSE(too_long);
+  EXPECT_EQ(too_long.error().text(),
+            "the prompt has 21 tokens, expected fewer than the max_length of the settings, 12; or "
+            "give max_new_tokens");
+}
 
 TEST(Decoder, AddsToCachesInPlace) {
   const Expected wanted = expected("dynamic");
@@ -298,16 +331,18 @@ TEST(Decoder, PutsPaddingBeforeTooShortAPrompt) {
 }
 
 // A program without position_ids counts learned positions from the first column, so padding would
-// move the tokens of shorter prompts.
+// move the tokens of shorter prompts. So would one row of positions for all sequences.
 TEST(Decoder, DoesNotPadWithoutPositions) {
-  Decoder decoder = Decoder::open(folder("learned")).value();
-  for (const JsonValue& call : calls_of("learned")) {
-    const auto prompts = rows(*call.find("prompts")), wanted = rows(*call.find("tokens"));
-    const auto count = static_cast<int64_t>(wanted[0].size());
-    const std::vector<Generated> found =
-        decoder.generate(prompts, {.max_new_tokens = count, .stop_ids = {{}}}).value();
-    ASSERT_EQ(found.size(), wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(found[i].tokens, wanted[i]) << i;
+  for (const char* name : {"learned", "shared"}) {
+    Decoder decoder = Decoder::open(folder(name)).value();
+    for (const JsonValue& call : calls_of(name)) {
+      const auto prompts = rows(*call.find("prompts")), wanted = rows(*call.find("tokens"));
+      const auto count = static_cast<int64_t>(wanted[0].size());
+      const std::vector<Generated> found =
+          decoder.generate(prompts, {.max_new_tokens = count, .stop_ids = {{}}}).value();
+      ASSERT_EQ(found.size(), wanted.size()) << name;
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(found[i].tokens, wanted[i]) << name << i;
+    }
   }
 }
 

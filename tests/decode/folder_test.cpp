@@ -54,7 +54,7 @@ TEST_F(Folder, ReadsSettings) {
   write(
       "generation_config.json",
       R"({"do_sample": true, "temperature": 0.7, "top_k": null, "top_p": 0.9, "eos_token_id": [2, 7],
-            "max_new_tokens": 5, "num_beams": 4, "repetition_penalty": 1.0, "bad_words_ids": [[1]]})");
+            "max_new_tokens": 5, "max_length": 20, "num_beams": 4, "repetition_penalty": 1.0, "bad_words_ids": [[1]]})");
   write("config.json", R"({"model_type": "mistral", "sliding_window": 16})");
   const ExportedFolder found = read().value();
   EXPECT_EQ(found.settings.sampling.temperature, 0.7);
@@ -62,9 +62,36 @@ TEST_F(Folder, ReadsSettings) {
   EXPECT_EQ(found.settings.sampling.top_p, 0.9);
   EXPECT_EQ(found.settings.stop_ids, (std::vector<int64_t>{2, 7}));
   EXPECT_EQ(found.settings.max_new_tokens, 5);
+  EXPECT_EQ(found.settings.max_length, 20);
   EXPECT_EQ(found.settings.ignored, (std::vector<std::string>{"num_beams", "bad_words_ids"}));
   EXPECT_EQ(found.model_type, "mistral");
   EXPECT_EQ(found.sliding_window, 16);
+}
+
+TEST_F(Folder, NamesSettingsThatItDoesNotFollow) {
+  write("a.pt2", "");
+  write("generation_config.json",
+        R"({"num_return_sequences": 2, "encoder_no_repeat_ngram_size": 3, "top_h": 0.4,
+            "exponential_decay_length_penalty": [2, 1.5], "watermarking_config": {"bias": 9.0}})");
+  EXPECT_EQ(read().value().settings.ignored,
+            (std::vector<std::string>{"encoder_no_repeat_ngram_size", "num_return_sequences",
+                                      "exponential_decay_length_penalty", "watermarking_config",
+                                      "top_h"}));
+  write("generation_config.json",
+        R"({"num_return_sequences": 1, "encoder_no_repeat_ngram_size": 0, "top_h": null})");
+  EXPECT_TRUE(read().value().settings.ignored.empty());
+}
+
+// As model.generate without a prompt.
+TEST_F(Folder, SaysWhatTextsBeginWith) {
+  write("a.pt2", "");
+  EXPECT_EQ(read().value().settings.start_id, std::nullopt);
+  write("config.json", R"({"bos_token_id": 1})");
+  EXPECT_EQ(read().value().settings.start_id, 1);
+  write("generation_config.json", R"({"bos_token_id": 2})");
+  EXPECT_EQ(read().value().settings.start_id, 2);
+  write("generation_config.json", R"({"bos_token_id": 2, "decoder_start_token_id": 3})");
+  EXPECT_EQ(read().value().settings.start_id, 3);
 }
 
 TEST_F(Folder, IsGreedyUnlessItSamples) {

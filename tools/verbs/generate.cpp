@@ -145,6 +145,15 @@ Result<NamedTensors> read_given(const GenerateArguments& options) {
   return out;
 }
 
+// Returns how many sequences the given inputs have: the first dimension of tensors with several.
+size_t sequences_of(const NamedTensors& given) {
+  const auto found =
+      std::ranges::find_if(given, [](const auto& each) { return each.second.dim() > 1; });
+  return found == given.end() || found->second.numel() == 0
+             ? 1
+             : static_cast<size_t>(found->second.size(0));
+}
+
 void write_sequence(JsonWriter& json, std::span<const int64_t> prompt, const Generated& generated) {
   write_integers(json, "prompt", prompt);
   write_integers(json, "tokens", generated.tokens);
@@ -213,20 +222,18 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
   PT2_TRY(decoder_options.operators, load_operators(options.libraries));
   PT2_TRY(Decoder decoder, Decoder::open(input_path(options.path), decoder_options));
   times.loaded();
+  PT2_TRY(NamedTensors given, read_given(options));
   if (prompts.empty()) {
     if (!decoder.settings().start_id)
       return Error{ErrorCode::argument,
                    "--ids is missing, and the folder does not say what texts begin with", ""};
-    prompts = {{*decoder.settings().start_id}};
+    prompts.assign(sequences_of(given), {*decoder.settings().start_id});
   }
   for (const std::string& name : decoder.settings().ignored)
     print_warning(
         environment,
         fmt::format("generation_config.json: '{}' is ignored: it is not supported", name));
-  if (!options.inputs.empty()) {
-    PT2_TRY(NamedTensors given, read_given(options));
-    PT2_TRY_VOID(decoder.give(std::move(given)));
-  }
+  if (!given.empty()) PT2_TRY_VOID(decoder.give(std::move(given)));
   call.sampling = sampling_of(options, decoder.settings());
   bool is_first = true;
   // With several prompts, tokens of all prompts alternate, so each prompt's line is printed at the
