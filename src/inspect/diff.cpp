@@ -121,7 +121,8 @@ class ProgramDiff {
   }
 
   void compare_inputs() {
-    std::map<std::string, size_t> right;
+    // PyTorch 2.5 to 2.7 give tied weights one name: inputs of the same role correspond in order.
+    std::multimap<std::string, size_t> right;
     for (size_t i = 0; i < after_roles_.size(); ++i) right.emplace(after_roles_[i], i);
     const auto shown = shown_inputs(before_, before_roles_);
     const auto new_shown = shown_inputs(after_, after_roles_);
@@ -129,9 +130,9 @@ class ProgramDiff {
       return options_.semantic && is_unused_weight(program, i);
     };
     for (size_t i = 0; i < before_roles_.size(); ++i) {
-      const auto found = right.find(before_roles_[i]);
+      const auto [found, last] = right.equal_range(before_roles_[i]);
       const std::string text = input_text(before_, i, before_symbols_);
-      if (found == right.end()) {
+      if (found == last) {
         if (!is_left_out(before_, i)) add(ChangeSection::signature, shown[i], text, "");
         continue;
       }

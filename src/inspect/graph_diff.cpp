@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include "base/hash/text_hash.h"
@@ -202,14 +203,17 @@ class GraphDiff {
 
   void map_values() {
     counterparts_.assign(after_.graph.value_count(), std::nullopt);
-    TextMap<std::string_view, ValueId> inputs;
+    TextMap<std::string_view, std::deque<ValueId>> inputs;
     const auto each_input = [](const Side& side, auto&& visit) {
       for (const Argument& input : side.graph.inputs()) for_each_value(input, visit);
     };
-    each_input(before_, [&](ValueId id) { inputs.emplace(before_.roles.at(id).text, id); });
+    each_input(before_, [&](ValueId id) { inputs[before_.roles.at(id).text].push_back(id); });
+    // Inputs of the same role, such as tied weights, correspond in order.
     each_input(after_, [&](ValueId id) {
       const auto found = inputs.find(after_.roles.at(id).text);
-      if (found != inputs.end()) name_as(id, found->second);
+      if (found == inputs.end()) return;
+      name_as(id, found->second.front());
+      if (found->second.size() > 1) found->second.pop_front();
     });
     for (size_t i = 0; i < to_after_.size(); ++i) {
       if (to_after_[i] == kNone) continue;
