@@ -16,6 +16,7 @@
 #include "lower/arguments.h"
 #include "lower/signature.h"
 #include "lower/written_memory.h"
+#include "ops/bind.h"
 #include "ops/table.h"
 #include "pt2/ir/edit.h"
 #include "pt2/ir/modules.h"
@@ -495,6 +496,16 @@ Result<void> rename_key(TreeSpec& spec, size_t leaf, std::string_view name) {
   return {};
 }
 
+// True if the argument is a device, or names one as text for an operator that takes a device.
+bool takes_device(const Node& node, size_t position) {
+  const NamedArgument& input = node.inputs[position];
+  if (input.arg.is<Device>()) return true;
+  const ops::Operator op = ops::find_operator(node.target);
+  if (!op || !device_argument(input.arg)) return false;
+  const auto index = ops::parameter_index(op.signature(), input.name, position);
+  return index && op.signature().parameter_array[*index].type.base == ops::BaseType::device;
+}
+
 }  // namespace
 
 Result<void> rename_input(Program& program, std::string_view input, std::string_view name) {
@@ -682,8 +693,7 @@ void set_device(Program& program, const Device& device) {
     }
     for (const NodeId id : graph.nodes())
       for (size_t i = 0; i < graph.node(id).inputs.size(); ++i)
-        if (graph.node(id).inputs[i].arg.is<Device>())
-          graph.set_node_input(id, i, Argument(device));
+        if (takes_device(graph.node(id), i)) graph.set_node_input(id, i, Argument(device));
   });
 }
 

@@ -7,6 +7,7 @@
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
 #include "ir/target.h"
+#include "lower/arguments.h"
 #include "ops/table.h"
 #include "pt2/ir/edit.h"
 
@@ -194,8 +195,7 @@ bool is_unanswered_query(const Node& node) {
 // True if the recorded metadata already proves the argument `asserted` of _assert_tensor_metadata.
 bool holds(const NamedArgument& asserted, const TensorMeta& meta) {
   if (asserted.arg.is<None>()) return true;
-  if (const auto* device = asserted.arg.get_if<Device>())
-    return asserted.name == "device" && *device == meta.device;
+  if (asserted.name == "device") return device_argument(asserted.arg) == meta.device;
   const auto* layout = asserted.arg.get_if<Layout>();
   return layout != nullptr && asserted.name == "layout" && *layout == meta.layout;
 }

@@ -1,5 +1,7 @@
 #include "lower/arguments.h"
 
+#include "ops/bind.h"
+
 namespace pt2 {
 
 NamedArgument positional(std::string name, Argument argument) {
@@ -28,6 +30,12 @@ Argument tensor_list(const std::vector<ValueId>& values) {
   ArgumentList list{.kind = ListKind::tensors};
   for (const ValueId value : values) list.items.emplace_back(value);
   return Argument(std::move(list));
+}
+
+std::optional<Device> device_argument(const Argument& argument) {
+  if (const auto* device = argument.get_if<Device>()) return *device;
+  const auto* text = argument.get_if<std::string>();
+  return text != nullptr ? ops::find_device(*text) : std::nullopt;
 }
 
 }  // namespace pt2

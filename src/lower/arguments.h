@@ -23,6 +23,10 @@ std::optional<int64_t> literal(const Node& node, std::string_view name,
 Argument int_list(std::span<const int64_t> numbers);
 Argument tensor_list(const std::vector<ValueId>& values);
 
+// Returns the device of an argument that is one, or its name as text, as
+// torch.export.passes.move_to_device_pass writes it. Nothing for other arguments.
+std::optional<Device> device_argument(const Argument& argument);
+
 // The metadata of a tensor argument; null for other arguments.
 inline const TensorMeta* tensor_meta(const Graph& graph, const Argument& argument) {
   const auto* id = argument.get_if<ValueId>();

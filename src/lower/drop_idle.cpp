@@ -46,7 +46,7 @@ std::optional<Idle> find_assertion(const Graph& graph, NodeId id) {
         (input.name == "a" && &input.arg == tensor) || (input.name == "size" && is_none) ||
         (input.name == "stride" && is_none) ||
         (input.name == "dtype" && (is_none || (dtype != nullptr && *dtype == meta->dtype))) ||
-        (input.name == "device" && (is_none || input.arg.is<Device>())) ||
+        (input.name == "device" && (is_none || device_argument(input.arg))) ||
         (input.name == "layout" && (is_none || (layout != nullptr && *layout == Layout::strided)));
     if (!holds || std::ranges::count(node.inputs, input.name, &NamedArgument::name) != 1)
       return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,11 @@
 
 namespace pt2::ops {
 namespace {
+
+// torch.device rejects all other names (c10/core/Device.cpp, parse_type).
+constexpr std::string_view kDeviceTypes[] = {
+    "cpu", "cuda", "meta",   "mps", "xpu",    "hpu",    "mtia",   "xla",   "ipu",  "lazy",
+    "hip", "maia", "vulkan", "ve",  "mkldnn", "opengl", "opencl", "ideep", "fpga", "privateuseone"};
 
 bool fits_base(BaseType base, const Value& value) {
   switch (base) {
@@ -66,7 +72,8 @@ std::optional<Dtype> dtype_of_c10_number(int64_t number) {
 }
 
 // Converts one element as Python does: where an int is expected, True becomes 1; where a tensor is
-// expected, a number becomes a tensor. True if `value` then has the type.
+// expected, a number becomes a tensor; where a device is expected, a text becomes the device that
+// it names. True if `value` then has the type.
 bool fit_element(BaseType base, Value& value) {
   if (fits_base(base, value)) return true;
   if (base == BaseType::tensor && fits_base(BaseType::scalar, value)) {
@@ -77,6 +84,13 @@ bool fit_element(BaseType base, Value& value) {
     const auto dtype = dtype_of_c10_number(*number);
     if (dtype) value = Value(*dtype);
     return dtype.has_value();
+  }
+  // torch.export.passes.move_to_device_pass writes devices as text.
+  if (const auto* text = value.get_if<std::string>(); text != nullptr && base == BaseType::device) {
+    auto device = find_device(*text);
+    if (!device) return false;
+    value = Value(*std::move(device));
+    return true;
   }
   const bool* boolean = value.get_if<bool>();
   if (boolean != nullptr && (base == BaseType::integer || base == BaseType::number)) {
@@ -193,6 +207,19 @@ bool fits(const ArgumentType& type, const Value& value) {
   return list != nullptr && std::ranges::all_of(*list, [&](const Value& item) {
            return fits_one(item, type.optional_element);
          });
+}
+
+std::span<const std::string_view> device_types() { return kDeviceTypes; }
+
+std::optional<Device> find_device(std::string_view text) {
+  constexpr int64_t kMostIndex = std::numeric_limits<int8_t>::max();  // c10::DeviceIndex
+  const size_t colon = text.find(':');
+  Device device{.type = std::string(text.substr(0, colon)), .index = std::nullopt};
+  if (std::ranges::find(kDeviceTypes, device.type) == std::end(kDeviceTypes)) return std::nullopt;
+  if (colon == text.npos) return device;
+  device.index = parse_int(text.substr(colon + 1));
+  if (!device.index || *device.index < 0 || *device.index > kMostIndex) return std::nullopt;
+  return device;
 }
 
 Result<size_t> parameter_index(const Signature& signature, std::string_view argument_name,

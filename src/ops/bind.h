@@ -3,6 +3,7 @@
 #ifndef PT2_OPS_BIND_H
 #define PT2_OPS_BIND_H
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,11 @@ namespace pt2::ops {
 std::string type_name(const ArgumentType& type);
 // True if the value has the type without any conversion. A tensor must be defined.
 bool fits(const ArgumentType& type, const Value& value);
+
+// The types of devices that torch.device knows.
+std::span<const std::string_view> device_types();
+// Returns the device that the text names for torch.device, "cuda:0"; nothing if there is none.
+std::optional<Device> find_device(std::string_view text);
 
 // The index of the parameter that receives an argument: found by name, or by position if the
 // argument has no name. Error `invalid` if the signature has no such parameter.

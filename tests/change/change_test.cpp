@@ -802,5 +802,18 @@ TEST(EditProgram, MovesToAnotherDevice) {
   EXPECT_EQ(program.graph.value(*program.graph.find_value("relu")).tensor()->device.type, "cuda");
 }
 
+// torch.export.passes.move_to_device_pass writes devices as text.
+TEST(EditProgram, MovesWhatNamesItsDevice) {
+  Program program = program_of(corpus("2.15.0/input_mutation_functional.pt2"));
+  const NodeId arange = program.graph.value(*program.graph.find_value("arange")).definition.node;
+  for (size_t i = 0; i < program.graph.node(arange).inputs.size(); ++i)
+    if (program.graph.node(arange).inputs[i].name == "device")
+      program.graph.set_node_input(arange, i, Argument(std::string("cpu")));
+  set_device(program, {"cuda", 0});
+  const Argument* moved = program.graph.node(arange).find_input("device");
+  ASSERT_TRUE(moved->is<Device>());
+  EXPECT_EQ(*moved->get_if<Device>(), (Device{"cuda", 0}));
+}
+
 }  // namespace
 }  // namespace pt2

@@ -65,6 +65,20 @@ TEST(OperatorTable, ArgumentsAreFoundByTheNamesOfOlderReleases) {
   EXPECT_GE(found, 3);
 }
 
+// torch.export.passes.move_to_device_pass writes devices as text.
+TEST(OperatorTable, DevicesMayBeNamed) {
+  const Operator op = find_operator("torch.ops.aten.arange.default");
+  const Parameter* device = op.signature().find("device");
+  for (const auto& [text, expected] :
+       {std::pair("cpu", Device{"cpu", std::nullopt}), std::pair("cuda:1", Device{"cuda", 1})}) {
+    const auto found = coerce(*device, Value(std::string(text)));
+    ASSERT_TRUE(found.has_value()) << text;
+    EXPECT_EQ(*found->get_if<Device>(), expected) << text;
+  }
+  for (const char* text : {"", "disk", "cuda:", "cuda:-1", "cuda:128", "cuda:0:0", "CPU"})
+    EXPECT_FALSE(coerce(*device, Value(std::string(text))).has_value()) << text;
+}
+
 TEST(OperatorTable, FormsAreDerivedFromTheFunctionalRow) {
   EXPECT_EQ(find_operator("torch.ops.aten.relu_.default").form, Operator::Form::in_place);
   EXPECT_EQ(find_operator("torch.ops.aten.permute_copy.default").form, Operator::Form::copy);

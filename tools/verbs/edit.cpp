@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
 
 #include "base/printable.h"
 #include "base/text.h"
 #include "change/contents.h"
 #include "change/sizes.h"
+#include "ops/bind.h"
 #include "package/payload_readers.h"
 #include "pt2/check_inputs.h"
 #include "pt2/ir/edit_program.h"
@@ -105,23 +105,11 @@ Result<std::string> edit_pair(Program& program, std::string_view option, std::st
   return fmt::format("{} is now {}", old_name, new_name);
 }
 
-// torch.device rejects all other names (c10/core/Device.cpp, parse_type).
-constexpr std::string_view kDeviceTypes[] = {
-    "cpu", "cuda", "meta",   "mps", "xpu",    "hpu",    "mtia",   "xla",   "ipu",  "lazy",
-    "hip", "maia", "vulkan", "ve",  "mkldnn", "opengl", "opencl", "ideep", "fpga", "privateuseone"};
-
 Result<Device> parse_device(const std::string& text) {
-  const size_t colon = text.find(':');
-  Device device{.type = text.substr(0, colon), .index = std::nullopt};
-  const bool has_index = colon != text.npos;
-  constexpr int64_t kMostIndex = std::numeric_limits<int8_t>::max();  // c10::DeviceIndex
-  if (has_index) device.index = parse_int(std::string_view(text).substr(colon + 1));
-  if (std::ranges::find(kDeviceTypes, device.type) == std::end(kDeviceTypes) ||
-      (has_index && (!device.index || *device.index < 0 || *device.index > kMostIndex)))
-    return wrong("--device", text,
-                 fmt::format("one of {}, with an index where there are several: cuda:0",
-                             fmt::join(kDeviceTypes, ", ")));
-  return device;
+  if (auto device = ops::find_device(text)) return *std::move(device);
+  return wrong("--device", text,
+               fmt::format("one of {}, with an index where there are several: cuda:0",
+                           fmt::join(ops::device_types(), ", ")));
 }
 
 Result<std::vector<std::string>> edit_all(const EditArguments& options, Program& program) {
