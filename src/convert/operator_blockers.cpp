@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "convert/converter.h"
@@ -200,11 +201,15 @@ void check_result_kinds(const Program& program, const Release& release, const Ad
 
 // Sizes for which a reader cannot decide whether they are 0. Up to 2.7 the reader makes every
 // tensor and asks that question. Symbols are 2 or more then, and data-dependent sizes have no
-// example, so the answer must follow from the ranges.
+// example, so the answer must follow from the ranges. Up to 2.5 sympy reads a//b as floor(a*b**-1),
+// and the reader knows no range of a power below 0 (torch/utils/_sympy/value_ranges.py,
+// pow_by_natural).
 class UndecidedSizes {
  public:
-  UndecidedSizes(const Program& program, const AddBlocker& add)
-      : pool_(*program.expressions), add_(add) {
+  UndecidedSizes(const Program& program, const Release& release, const AddBlocker& add)
+      : pool_(*program.expressions),
+        reads_quotients_(release.number >= kFirstWithQuotients),
+        add_(add) {
     constexpr int64_t kSmallest = 2;
     for (const RangeConstraint& constraint : program.range_constraints) {
       if (!constraint.key->expr.is_symbol()) continue;
@@ -221,11 +226,14 @@ class UndecidedSizes {
       const TensorMeta* meta = value.tensor();
       for (size_t i = 0; meta != nullptr && i < meta->sizes.size(); ++i) {
         const SymInt& size = meta->sizes[i];
-        if (!size.is_symbolic() || size.hint() || !is_undecided(size.expr())) continue;
+        if (!size.is_symbolic()) continue;
+        const bool is_quotient = !reads_quotients_ && divides_by_symbol(size.expr());
+        if (!is_quotient && (size.hint() || !is_undecided(size.expr()))) continue;
         add_({.kind = BlockerKind::undecided_size,
-              .text = fmt::format("{} may be 0", print_expr(size.expr(), ExprSpelling::str)),
+              .text = fmt::format("{} {}", print_expr(size.expr(), ExprSpelling::str),
+                                  is_quotient ? "divides by a symbol" : "may be 0"),
               .where = fmt::format("{}.tensor_values.{}.sizes[{}]", placed.place, value.name, i),
-              .first = release_from(kFirstWithout)});
+              .first = release_from(is_quotient ? kFirstWithQuotients : kFirstWithout)});
       }
     }
   }
@@ -233,6 +241,17 @@ class UndecidedSizes {
   static constexpr int kFirstWithout = 208;
 
  private:
+  static constexpr int kFirstWithQuotients = 206;
+
+  // Checks each expression once.
+  bool divides_by_symbol(Expr expr) {
+    const auto [known, is_new] = quotients_.try_emplace(expr.operator->(), false);
+    if (!is_new) return known->second;
+    bool divides = expr->op == ExprOp::floor_div && !free_symbols(expr->args[1]).empty();
+    for (const Expr& part : expr->args) divides = divides || divides_by_symbol(part);
+    return quotients_[expr.operator->()] = divides;
+  }
+
   // Checks each expression once. The reader assumes that a size that is a lone symbol is 2 or more.
   bool is_undecided(Expr expr) {
     if (expr.is_symbol() || !seen_.insert(expr.operator->()).second) return false;
@@ -245,14 +264,16 @@ class UndecidedSizes {
   }
 
   const ExprPool& pool_;
+  const bool reads_quotients_;
   const AddBlocker& add_;
+  std::map<const ExprNode*, bool> quotients_;
   SymbolRanges ranges_;
   std::set<const ExprNode*> seen_;
 };
 
 void check_sizes(const Program& program, const Release& release, const AddBlocker& add) {
   if (release.number >= UndecidedSizes::kFirstWithout) return;
-  UndecidedSizes sizes(program, add);
+  UndecidedSizes sizes(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) sizes.check(placed);
 }
 

@@ -25,6 +25,11 @@ bool has_number_region(const Program& program) {
   });
 }
 
+// Before this release only an export imports torch/_higher_order_ops/wrap.py: a process that just
+// loads a program does not find the operators of regions. A program that the release itself wrote
+// stays as it is where an import helps.
+constexpr std::string_view kFirstWithImport = "2.7";
+
 bool has_switch(const Program& program, AutocastSwitch kind) {
   return std::ranges::any_of(placed_graphs(program), [&](const PlacedGraph& placed) {
     return std::ranges::any_of(placed.graph->nodes(), [&](NodeId id) {
@@ -87,14 +92,10 @@ Result<void> rewrite_vmap(Converter& converter) {
 // reports it.
 Result<void> rewrite_gradient_regions(Converter& converter) {
   constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
-  // Up to this release only an export imports torch/_higher_order_ops/wrap.py: a process that just
-  // loads a program does not find the operator. A program that the release itself wrote stays as it
-  // is where an import helps.
-  constexpr int kLastWithoutImport = 206;
   const int release = converter.target.release->number;
   const bool is_own = release == converter.source.number;
-  if (release > kLastWithoutImport || (is_own && release >= kFirstWithWrites) ||
-      casts_elsewhere(converter.program))
+  if (release >= find_release(kFirstWithImport)->number ||
+      (is_own && release >= kFirstWithWrites) || casts_elsewhere(converter.program))
     return {};
   const Pass pass =
       is_own && release >= kFirstWithRegions ? Pass::inline_writing_regions : Pass::inline_regions;
@@ -123,8 +124,12 @@ Result<void> rewrite_number_regions(Converter& converter) {
 Result<void> rewrite_autocast_regions(Converter& converter) {
   const bool has_nodes = has_switch(converter.program, AutocastSwitch::enters);
   const bool has_calls = has_switch(converter.program, AutocastSwitch::calls);
+  const bool is_own = converter.target.release->number == converter.source.number;
   if ((has_nodes || has_calls) && !casts_elsewhere(converter.program))
-    rewrite_functions(converter, Pass::explicit_autocast, has_nodes ? "2.8" : "2.5");
+    rewrite_functions(converter, Pass::explicit_autocast,
+                      has_nodes ? "2.8"
+                      : is_own  ? "2.5"
+                                : kFirstWithImport);
   return {};
 }
 

@@ -1,8 +1,9 @@
-// What the readers of 2.1 to 2.4 do otherwise. Each test is of a file that the release refused.
+// What the readers of 2.1 to 2.6 do otherwise. Each test is of a file that the release refused.
 #include <gtest/gtest.h>
 
 #include "convert/edited.h"
 #include "pt2/ir/edit.h"
+#include "pt2/ir/program_text.h"
 
 namespace pt2 {
 namespace {
@@ -93,6 +94,83 @@ TEST(Convert, RegionsOfAnotherGradientModeAreNodesTo2_6) {
   };
   for (const std::string_view target : {"2.3", "2.4", "2.5", "2.6"}) EXPECT_EQ(count(target), 0);
   EXPECT_GT(count("2.7"), 0);
+}
+
+// Returns the corpus file with another program.
+Package with_program(const std::string& file, std::string_view text) {
+  return edited(file, [&](Program& program) {
+    std::vector<Error> errors;
+    program = parse_program(text, "text", errors).value();
+  });
+}
+
+// To 2.5 sympy reads a//b as floor(a*b**-1), whose range the reader does not know: it fails with
+// "Invalid ranges [0:-1]", and to 2.3 with a KeyError.
+TEST(Convert, SizesDividedBySymbolsNeed2_6) {
+  constexpr std::string_view kText = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  symbol s77 = 6 (positive, integer)
+  symbol s27 = 4 (positive, integer)
+  range s77 [2, oo]
+  range s27 [2, oo]
+
+  graph(
+      %x: f32[s77, s27] strides=[s27, 1]
+  ) {
+    %a: SymInt[s77] = aten.sym_size.int(self=%x, dim=0)
+    %b: SymInt[s27] = aten.sym_size.int(self=%x, dim=1)
+    %floordiv: SymInt[(s77//s27)] = _operator.floordiv(%a, %b)
+    %r: f32[(s77//s27)] = aten.new_zeros.default(self=%x, size=[%floordiv], *, pin_memory=false)
+    %half: SymInt[(s77//2)] = _operator.floordiv(%a, 2)
+    %h: f32[(s77//2)] = aten.new_zeros.default(self=%x, size=[%half], *, pin_memory=false)
+    return %r, %h
+  }
+
+  call "" {
+    in_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}]}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}]'
+    out_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}, {"type": null, "context": null, "children_spec": []}]}]'
+    forward_arg_names ["x"]
+  }
+}
+)";
+  const Package package = with_program("2.15.0/mlp", kText);
+  for (const std::string_view target : {"2.2", "2.3", "2.4", "2.5"})
+    EXPECT_EQ(blockers(package, target),
+              "undecided_size: .graph_module.graph.tensor_values.r.sizes[0]: (s77//s27) divides by "
+              "a symbol; needs PyTorch 2.6 or later\n")
+        << target;
+  EXPECT_EQ(blockers(package, "2.6"), "");
+}
+
+// A region of autocast in a file of 2.6 becomes nodes for 2.4. Neither schema has kinds of
+// arguments, which the nodes of passes have.
+TEST(Convert, RegionsOfAutocastAreNodesBetweenOldReleases) {
+  constexpr std::string_view kText = R"(program schema 8.2 {
+  torch "2.6.0"
+  dialect "TRAINING"
+  opset aten 10
+
+  graph(
+      %x: f32[2, 2]
+  ) {
+    [%getitem: bf16[2, 2]] = higher_order.wrap_with_autocast("cpu", bf16, true, none, graph submod_1(%y: f32[2, 2]) {
+      %matmul: bf16[2, 2] = aten.matmul.default(self=%y, other=%y)
+      return %matmul
+    }, %x)
+    return %getitem
+  }
+
+  call "" {
+    in_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}]}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}]'
+    out_spec '[1, {"type": null, "context": null, "children_spec": []}]'
+  }
+}
+)";
+  const Package of_2_6 = with_program("2.6.0/mlp", kText);
+  for (const std::string_view target : {"2.4", "2.5", "2.6", "2.7"})
+    EXPECT_EQ(blockers(of_2_6, target), "") << target;
 }
 
 // torch.fx names the call of an operator that gives a number. 2.3 and 2.4 keep that name, and
