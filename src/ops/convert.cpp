@@ -91,10 +91,11 @@ uint8_t float_to_e8m0(float value) {
   if (!std::isfinite(value)) return 0xff;
   const auto bits = __builtin_bit_cast(uint32_t, value);
   auto exponent = (bits >> 23) & 0xff;
-  // Guard, round and sticky bits of the mantissa, as c10/util/Float8_e8m0fnu.h rounds.
+  // Guard, round and sticky bits of the mantissa, as c10/util/Float8_e8m0fnu.h rounds: the largest
+  // floats become NaN.
   const bool guard = bits & 0x400000;
   const bool rest = bits & 0x3fffff;
-  if (exponent < 0xfe && guard && (rest || exponent > 0)) ++exponent;
+  if (guard && (rest || exponent > 0)) ++exponent;
   return static_cast<uint8_t>(exponent);
 }
 
