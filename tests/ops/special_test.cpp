@@ -238,6 +238,22 @@ TEST(Complex, QuotientsAndPowersOfInfinitiesAndZeros) {
   expect_parts(to_the(-0.5), {0, 0, inf, nan, nan, nan, 0.4, 0.2});
 }
 
+// The expected phases are those of torch.angle(-torch.ones(count, dtype=dtype)).
+TEST(Complex, NegatedRealsHaveThePhaseOfAVectorOrOfASingleNumber) {
+  const auto phase = [](Dtype dtype, int64_t count) {
+    const Tensor ones = apply(aten<"full.default">, {Sizes{count}, 1, dtype}).value();
+    const Tensor phases =
+        apply(aten<"angle.default">, {apply(aten<"neg.default">, {ones})}).value();
+    Tensor wide = Tensor::zeros(Dtype::float64, {count});
+    copy_elements(wide, phases);
+    return wide.as<double>()[0] > 0 ? 1 : -1;
+  };
+  EXPECT_EQ(phase(Dtype::complex64, 7), -1);
+  EXPECT_EQ(phase(Dtype::complex64, 8), 1);
+  EXPECT_EQ(phase(Dtype::complex128, 3), -1);
+  EXPECT_EQ(phase(Dtype::complex128, 4), 1);
+}
+
 TEST(Extremes, OfZerosHaveTheSignOfTheFirstAndOfBfloat16OfTheSecond) {
   for (const Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::bfloat16}) {
     Tensor zeros = Tensor::zeros(dtype, {2}), turned = Tensor::zeros(dtype, {2});
@@ -251,6 +267,23 @@ TEST(Extremes, OfZerosHaveTheSignOfTheFirstAndOfBfloat16OfTheSecond) {
       EXPECT_EQ(std::signbit(wide.as<double>()[1]), first) << dtype_name(dtype);
     }
   }
+}
+
+// Scales of microscaling formats are powers of two; torch.float8_e8m0fnu has no infinity.
+TEST(PowersOfTwo, BeyondTheLargestAreNan) {
+  const auto scale = [](double x) {
+    Tensor number = Tensor::zeros(Dtype::float32, {1}), code = Tensor::zeros(Dtype::uint8, {1});
+    fill_elements(number, x);
+    Tensor power = code.with_dtype(Dtype::float8_e8m0fnu);
+    copy_elements(power, number);
+    return int{code.data<uint8_t>()[0]};
+  };
+  EXPECT_EQ(scale(0x1.fp126), 0xfe);
+  EXPECT_EQ(scale(0x1.7p127), 0xfe);
+  EXPECT_EQ(scale(0x1.8p127), 0xff);
+  EXPECT_EQ(scale(HUGE_VAL), 0xff);
+  EXPECT_EQ(scale(1.5), 0x80);
+  EXPECT_EQ(scale(1.25), 0x7f);
 }
 
 TEST(EvenlySpacedNumbers, ArePyTorchsToTheLastBit) {
@@ -269,23 +302,6 @@ TEST(EvenlySpacedNumbers, ArePyTorchsToTheLastBit) {
   EXPECT_EQ(between(0, 2, 15, Dtype::float32, 7), 0x1.fffffep-1);
   EXPECT_EQ(between(-1, 1, 224, Dtype::float32, 111), -0x1.25e15p-8);
   EXPECT_EQ(between(-1, 1, 224, Dtype::float64, 111), -0x1.25e2270809302p-8);
-// Scales of microscaling formats are powers of two; torch.float8_e8m0fnu has no infinity.
-TEST(PowersOfTwo, BeyondTheLargestAreNan) {
-  const auto scale = [](double x) {
-    Tensor number = Tensor::zeros(Dtype::float32, {1}), code = Tensor::zeros(Dtype::uint8, {1});
-    fill_elements(number, x);
-    Tensor power = code.with_dtype(Dtype::float8_e8m0fnu);
-    copy_elements(power, number);
-    return int{code.data<uint8_t>()[0]};
-  };
-  EXPECT_EQ(scale(0x1.fp126), 0xfe);
-  EXPECT_EQ(scale(0x1.7p127), 0xfe);
-  EXPECT_EQ(scale(0x1.8p127), 0xff);
-  EXPECT_EQ(scale(HUGE_VAL), 0xff);
-  EXPECT_EQ(scale(1.5), 0x80);
-  EXPECT_EQ(scale(1.25), 0x7f);
-}
-
   EXPECT_EQ(between(3, -7.3, 50, Dtype::float32, 14), 0x1.d41d5p-5);
   EXPECT_EQ(between(0.1, 0.7, 17, Dtype::float16, 8), 0x1.99cp-2);
   EXPECT_EQ(between(3, -7.3, 50, Dtype::bfloat16, 14), 0x1.b6p-5);

@@ -227,6 +227,12 @@ void bitwise_not(Tensor& out, const Tensor& self) {
     elementwise<int64_t>(out, self.dtype(), kBitwiseNot, self);
 }
 
+void neg(Tensor& out, const Tensor& self) {
+  if (!negates_from_zero(out.dtype(), out.numel())) return unary<kNeg>(out, self);
+  elementwise<Complex>(
+      out, out.dtype(), [](Complex x) { return Complex(0) - x; }, self);
+}
+
 // Integers are unchanged by rounding, also above 2^53.
 Result<Meta> rounded_as_self(const Tensor& self) {
   PT2_TRY_VOID(expect_real(self.dtype()));
@@ -369,8 +375,8 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::logical_not(Tensor self) -> Tensor", bool_like_self, predicate<kLogicalNot>>,
     op<"aten::logit(Tensor self, float? eps=None) -> Tensor", logit_meta, logit>,
     op<"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", nan_to_num_meta, nan_to_num>,
-    op<"aten::neg(Tensor self) -> Tensor", number_as_self, unary<kNeg>>.with({.slope = Slope::linear}),
-    op<"aten::negative(Tensor self) -> Tensor", number_as_self, unary<kNeg>>.with({.slope = Slope::linear, .same_as = "neg.default"}),
+    op<"aten::neg(Tensor self) -> Tensor", number_as_self, neg>.with({.slope = Slope::linear}),
+    op<"aten::negative(Tensor self) -> Tensor", number_as_self, neg>.with({.slope = Slope::linear, .same_as = "neg.default"}),
     op<"aten::positive(Tensor(a) self) -> Tensor(a)", positive, positive_formula>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
     op<"aten::round(Tensor self) -> Tensor", rounded_as_self, rounding<kRound>>.with({.slope = Slope::constant}),

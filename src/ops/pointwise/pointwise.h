@@ -98,6 +98,15 @@ template <class C>
 bool is_nan(C x) {
   return x != x;
 }
+// True if -x of this many numbers is 0 - x in PyTorch, so that a part of 0 stays 0. PyTorch
+// negates vectors of complex numbers so (ATen/native/cpu/vec/vec256/vec256_complex_float.h), and
+// single ones, of which the part becomes -0. This changes the sign of an angle and of a root. The
+// numbers that follow the last vector are not told apart here.
+inline bool negates_from_zero(Dtype dtype, int64_t count) {
+  constexpr int64_t kVectorBytes = 64;
+  return (dtype == Dtype::complex64 || dtype == Dtype::complex128) &&
+         count >= kVectorBytes / dtype_size(dtype);
+}
 // NaN takes precedence, as in PyTorch's maximum, minimum and clamp.
 template <class C>
 C larger(C a, C b) {

@@ -233,6 +233,19 @@ TEST(PlanComplex, HalvesBeforeAComplexNumberAreRounded) {
   EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
 }
 
+// The phase of -1 is pi or -pi, as the number of elements decides.
+TEST(PlanComplex, NegatedRealsHaveThePhaseThatTheReferenceGives) {
+  for (const int64_t count : {7, 8}) {
+    ComplexCase graph(Dtype::complex64, {count});
+    const ValueId z = graph.numbers();
+    const std::vector<std::complex<float>> ones(static_cast<size_t>(count), 1);
+    graph.fill(z, Tensor::from<std::complex<float>>(Dtype::complex64, {count}, ones));
+    const ValueId negated = graph.compute("neg.default", {self(z)});
+    graph.output(graph.compute_reals("angle.default", {self(negated)}));
+    EXPECT_EQ(graph.computed(), Names{"pointwise_chain"});
+  }
+}
+
 // The program records complex results of real numbers.
 TEST(PlanComplex, RecordsThatOperatorsContradictAreNotTrusted) {
   for (const char* const target : {"mul.Tensor", "add.Tensor", "sub.Tensor"}) {

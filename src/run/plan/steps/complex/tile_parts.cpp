@@ -3,6 +3,7 @@
 // them.
 #include <complex>
 
+#include "ops/pointwise/pointwise.h"
 #include "run/plan/steps/tile_builder.h"
 
 namespace pt2::run {
@@ -15,6 +16,16 @@ using kernels::Unary;
 
 bool is_zero(const TileSource& source) {
   return source.from == TileSource::From::number && source.number == 0;
+}
+
+// Returns the number of elements; nothing if a call decides it.
+std::optional<int64_t> count_of(const TensorMeta& tensor) {
+  Sizes sizes;
+  for (const SymInt& size : tensor.sizes) {
+    if (size.is_symbolic()) return std::nullopt;
+    sizes.push_back(size.literal());
+  }
+  return checked_numel(sizes);
 }
 
 }  // namespace
@@ -106,7 +117,13 @@ std::optional<TileBuilder::Parts> TileBuilder::complex_of_one(const BoundNode& n
     return Parts{choose(is_zero, length, plain.real), choose(is_zero, length, imaginary)};
   }
   if (is("aten::neg")) {
+    const TensorMeta* made = planner_.record(node);
+    const std::optional<int64_t> count = made != nullptr ? count_of(*made) : std::nullopt;
+    if (!count) return std::nullopt;  // the count decides the signs of zeros
     const Parts z = operand_parts(0);
+    if (ops::negates_from_zero(node_.dtype, *count))
+      return Parts{emit(Binary::subtract, number(0), z.real),
+                   emit(Binary::subtract, number(0), z.imaginary)};
     return Parts{emit(Unary::negate, z.real), emit(Unary::negate, z.imaginary)};
   }
   for (const std::string_view name :
