@@ -115,6 +115,18 @@ TEST(Symbols, RefusesWhatHasNoValue) {
   }
 }
 
+TEST(Symbols, ConditionsAreNoSizes) {
+  ExprPool pool;
+  SymbolBindings bindings;
+  bindings.bind(pool.symbol("u0")->symbol, int64_t{4});
+  const auto size = [&](const char* text) {
+    return evaluate(SymInt(pool.parse(text).value(), std::nullopt), bindings);
+  };
+  EXPECT_EQ(size("u0 + 1").value(), 5);
+  EXPECT_EQ(size("u0 >= 0").error().text(), "u0 >= 0: found a condition, expected a number");
+  EXPECT_FALSE(size("Not(Eq(u0, 2))"));
+}
+
 TEST(Symbols, NestingIsLimited) {
   for (const std::string& text : {std::string(100'000, '('), std::string(100'000, '-') + "1",
                                   std::string(100'000, '~') + "s0"}) {

@@ -139,6 +139,16 @@ std::string left_of(const std::string& graph) {
   return lines;
 }
 
+// The condition is true for every sample, but a call's tensor may have any size.
+TEST(Decompose, KnowsNoSizeThatIsACondition) {
+  EXPECT_NE(left_of(R"(graph(%x: f32[s0 >= 0, 3]) {
+    %d: f32[s1, 3] = aten.diff.default(self=%x, n=1, dim=0)
+    return %d
+  }
+)"),
+            "");
+}
+
 // One row of %t can be viewed, several cannot.
 TEST(Decompose, CopiesWhereSizesDecideWhetherAViewIsPossible) {
   const std::string rows = R"(graph(%x: f32[(s0//4), 3, 4], %y: f32[s0]) {

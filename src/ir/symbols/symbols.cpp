@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/hash/text_hash.h"
 #include "ir/number.h"
+#include "ir/symbols/expr_kind.h"
 #include "ir/symbols/symbols_internal.h"
 
 namespace pt2 {
@@ -182,8 +183,22 @@ bool is_unbacked(std::string_view symbol_name) {
   return false;
 }
 
+namespace {
+
+// True if the expression is true or false. As a number it would be 1 for all samples of `u0 >= 0`.
+bool is_condition(Expr expr) {
+  const bool is_sum_or_symbol =
+      expr.is_symbol() || expr->op == ExprOp::add || expr->op == ExprOp::multiply;
+  return !is_sum_or_symbol && NumberKinds().of(expr) == NumberKind::boolean;
+}
+
+}  // namespace
+
 Result<int64_t> evaluate(const SymInt& value, const SymbolBindings& bindings) {
   if (!value.is_symbolic()) return value.literal();
+  if (is_condition(value.expr()))
+    return Error{ErrorCode::invalid, "found a condition, expected a number",
+                 print_expr(value.expr())};
   return evaluate_integer(value.expr(), bindings);
 }
 
