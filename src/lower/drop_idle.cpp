@@ -1,11 +1,12 @@
 // Drops nodes whose result equals one of their arguments: dropout outside of training, detach, a
-// conversion to the dtype that a tensor already has. Drops the assertions of dtypes that export
-// writes beside conversions, if they certainly hold. Such nodes hide that their neighbors can be
-// fused.
+// conversion to the dtype that a tensor already has, as_strided with the strides of its argument.
+// Drops the assertions of dtypes that export writes beside conversions, if they certainly hold.
+// Such nodes hide that their neighbors can be fused.
 #include <algorithm>
 
 #include "base/check.h"
 #include "check/shapes/proven_dtypes.h"
+#include "check/shapes/recorded_sizes.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "lower/arguments.h"
@@ -25,6 +26,8 @@ struct Idle {
   // True if the node does nothing only because the argument has its recorded dtype: a conversion to
   // that dtype, or its assertion.
   bool needs_dtype() const { return !result || sharing == ops::Sharing::unless_cast; }
+  // True if the argument must have its recorded sizes.
+  bool needs_sizes = false;
   bool straightens() const { return sharing == ops::Sharing::unless_contiguous; }
 };
 
@@ -54,6 +57,60 @@ std::optional<Idle> find_assertion(const Graph& graph, NodeId id) {
   return Idle{.node = id, .argument = *tensor->get_if<ValueId>()};
 }
 
+// True if the items are these numbers. Items that are values of the graph have their record.
+bool are(const Graph& graph, const Argument* list, const std::vector<SymInt>& numbers) {
+  const auto* items = list != nullptr ? list->get_if<ArgumentList>() : nullptr;
+  if (items == nullptr || items->items.size() != numbers.size()) return false;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto* literal = items->items[i].get_if<int64_t>();
+    const auto* id = items->items[i].get_if<ValueId>();
+    const auto* number = id != nullptr ? std::get_if<SymInt>(&graph.value(*id).meta) : nullptr;
+    if (literal != nullptr ? !(numbers[i] == SymInt(*literal))
+                           : number == nullptr || !(*number == numbers[i]))
+      return false;
+  }
+  return true;
+}
+
+// True for an as_strided that shows all elements of a row-major tensor in their order: its strides
+// may only differ where the size is 1. PyTorch puts it behind the mean of images that lie
+// channels-last (ATen/native/AdaptiveAveragePooling.cpp). Reductions give row-major results here,
+// whatever the strides of their operands.
+bool shows_row_major(const Graph& graph, const Node& node) {
+  if (node.target != "torch.ops.aten.as_strided.default") return false;
+  const Argument* self = node.find_input("self");
+  const TensorMeta* meta = self != nullptr ? tensor_meta(graph, *self) : nullptr;
+  if (meta == nullptr || !are(graph, node.find_input("size"), meta->sizes) ||
+      literal(node, "storage_offset", 0) != 0)
+    return false;
+  const Definition& definition = graph.value(*self->get_if<ValueId>()).definition;
+  const ops::Operator made = definition.by == Definition::By::node
+                                 ? ops::find_operator(graph.node(definition.node).target)
+                                 : ops::Operator();
+  if (!made || made.custom != nullptr || made.form != ops::Operator::Form::as_written ||
+      ops::find_family(*made.def) == nullptr || ops::find_family(*made.def)->name != "reduction")
+    return false;
+  const auto* strides = node.find_input("stride") != nullptr
+                            ? node.find_input("stride")->get_if<ArgumentList>()
+                            : nullptr;
+  if (strides == nullptr || strides->items.size() != meta->sizes.size()) return false;
+  int64_t stride = 1;
+  for (size_t dim = meta->sizes.size(); dim-- > 0;) {
+    const SymInt& size = meta->sizes[dim];
+    if (size == SymInt(1)) continue;
+    const auto* given = strides->items[dim].get_if<int64_t>();
+    if (given == nullptr || *given != stride) return false;
+    // Sizes that calls decide would decide the strides before them.
+    const bool is_first = std::all_of(meta->sizes.begin(), meta->sizes.begin() + dim,
+                                      [](const SymInt& before) { return before == SymInt(1); });
+    if (is_first) return true;
+    if (size.is_symbolic() || size.literal() < 1 ||
+        __builtin_mul_overflow(stride, size.literal(), &stride))
+      return false;
+  }
+  return true;
+}
+
 // Returns the node if its result equals its argument. A result of the graph must stay, because
 // callers know it by name.
 std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
@@ -62,13 +119,20 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
   const ops::Operator op = ops::find_operator(node.target);
   const auto* result = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
   if (!op || result == nullptr) return std::nullopt;
+  for (const Use& use : graph.uses(*result))
+    if (!use.node) return std::nullopt;
+  if (shows_row_major(graph, node))
+    return Idle{.node = id,
+                .argument = *node.find_input("self")->get_if<ValueId>(),
+                .result = *result,
+                .sharing = ops::Sharing::always,
+                .needs_sizes = true};
   const Aliasing aliasing = aliasing_of(graph, node, op);
   if (!aliasing.view || aliasing.view->inverse != Inverse::same) return std::nullopt;
   const auto* argument = node.inputs[aliasing.view->input].arg.get_if<ValueId>();
   if (argument == nullptr) return std::nullopt;
-  for (const Use& use : graph.uses(*result))
-    if (!use.node) return std::nullopt;
-  return Idle{id, *argument, *result, op.def->facts.sharing};
+  return Idle{
+      .node = id, .argument = *argument, .result = *result, .sharing = op.def->facts.sharing};
 }
 
 // Removes the nodes that need a dtype which their argument is not proven to have: a file may record
@@ -98,6 +162,7 @@ PassResult drop_idle(Program& program, Pipeline&) {
   // Recorded strides may differ from the actual ones.
   const bool keeps_strides = looks_at_strides(program.graph);
   std::optional<SymbolBindings> hints;
+  std::optional<bool> sizes_hold;
   bool changed = false;
   for_each_graph(program.graph, [&](Graph& graph) {
     std::vector<Idle> idle;
@@ -109,6 +174,10 @@ PassResult drop_idle(Program& program, Pipeline&) {
       if (!hints) hints = check::hint_bindings(placed_graphs(program));
       // Callers of a nested graph may pass other dtypes than it records.
       leave_unproven(graph, *hints, &graph == &program.graph, idle);
+    }
+    if (std::ranges::any_of(idle, &Idle::needs_sizes)) {
+      if (!sizes_hold) sizes_hold = check::recorded_sizes_hold(program);
+      if (!*sizes_hold) std::erase_if(idle, [](const Idle& each) { return each.needs_sizes; });
     }
     for (const Idle& each : idle) {
       // The argument may have been the result of a node that was dropped.
