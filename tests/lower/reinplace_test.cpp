@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "check/shapes/recorded_sizes.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
@@ -349,6 +350,24 @@ TEST(Reinplace, BuffersMayBeSwapped) {
 )",
           R"(%new -> buffer_mutation "k", %new -> buffer_mutation "v", %x)"),
       1u);
+}
+
+// The layout that the file records does not make the sizes of the next result unknown.
+TEST(Reinplace, RecordsOfOtherLayoutsAreCheckedToo) {
+  std::vector<Error> errors;
+  const Program program = parse_program(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+graph(%x: f32[3, 3] layout=layout(0)) {
+    %clone: f32[1, 9] = aten.clone.default(self=%x)
+    return %clone
+  }
+}
+)",
+                                        "layout", errors)
+                              .value();
+  EXPECT_FALSE(check::recorded_sizes_hold(program));
 }
 
 }  // namespace

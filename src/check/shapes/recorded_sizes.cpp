@@ -49,7 +49,7 @@ bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
 bool recorded_sizes_hold(const Program& program) {
   const std::vector<PlacedGraph> graphs = placed_graphs(program);
   const SymbolBindings hints = hint_bindings(graphs);
-  const Abstraction record = by_record(hints);
+  const Abstraction record = by_record(hints, Layouts::any);
   for (const PlacedGraph& placed : graphs) {
     const Graph& graph = *placed.graph;
     if (placed.caller != nullptr &&
