@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "pt2/tensor_file.h"
+
 namespace pt2 {
 namespace {
 
@@ -36,6 +38,15 @@ TEST(Safetensors, UnalignedElementsAreCopied) {
   const Tensor& tensor = file.tensors.at(1).second;
   EXPECT_EQ(tensor.as<float>()[1], 1.0f);
   EXPECT_FALSE(tensor.storage()->is_read_only());
+}
+
+// The length of the header is written as the letters PK, with which zip files begin.
+TEST(Safetensors, LengthLikeTheMarkOfZipFiles) {
+  std::string header = R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  header.resize(0x4b50, ' ');
+  const Result<NamedTensors> tensors = read_tensors(with_header(header, "a"));
+  ASSERT_TRUE(tensors) << tensors.error().text();
+  EXPECT_EQ(tensors->at(0).first, "x");
 }
 
 TEST(Safetensors, WhatIsWrittenIsReadAgain) {
