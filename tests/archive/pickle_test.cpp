@@ -123,6 +123,7 @@ const Case kCases[] = {
     {"conjugate_view", global("torch._utils", "_rebuild_tensor_v2") + "(" + storage("ComplexFloatStorage", 2) + "K\0K\x02\x85K\x01\x85"s + kHooks + "}" + text("conj") + "\x88stR.", "<conjugated or negated view>"},
     {"refused_call", global("os", "system") + text("true") + "\x85R.", "called os.system('true')"},
     {"user_class", global("__main__", "Box") + ")\x81}" + text("low") + "K\x01sb.", "__main__.Box(dict['low': 1])"},
+    {"module_class_before_zip", "(" + text("module") + global("__main__", "Net") + text("net.py") + text("class Net") + "tQ)\x81}" + text("low") + "K\x01sb.", "__main__.Net(dict['low': 1])"},
     {"user_class_of_protocol_1", global("copy_reg", "_reconstructor") + "(" + global("__main__", "Box") + global("__builtin__", "object") + "NtR.", "__main__.Box(None)"},
 
     {"empty", "", "corrupt byte 0: the pickle ends without STOP"},

@@ -25,6 +25,8 @@ class LegacyFile {
     // storage: a first reading finds the numbers, and takes the whole file for each storage.
     const StorageLoader measure = [&](std::string_view key, size_t,
                                       uint64_t bytes) -> Result<std::shared_ptr<Storage>> {
+      if (bytes > record_.bytes.size())
+        return Error{ErrorCode::corrupt, "the file ends inside its elements", ""};
       sizes_.emplace(key, bytes);
       return Storage::borrow_read_only(record_.bytes, record_.owner);
     };
@@ -64,7 +66,7 @@ class LegacyFile {
     for (size_t i = 0; i < keys.root().size(); ++i) {
       const PickleValue key = keys.root()[i];
       const auto known = key.is(PickleKind::string) ? sizes_.find(key.text()) : sizes_.end();
-      if (known == sizes_.end()) return wrong_keys();
+      if (known == sizes_.end() || storages_.contains(known->first)) return wrong_keys();
       ByteCursor cursor(rest_);
       const auto elements = cursor.read<uint64_t>();
       const uint64_t bytes = known->second;

@@ -462,8 +462,11 @@ Result<Sizes> Unpickler::read_sizes(PickleId id) {
 }
 
 // Loads a storage by its id, ('storage', class, key, location, elements), and checks its size.
+// Before 1.6 the class of a module had an id, too: ('module', class, its file, its source).
 Result<PickleId> Unpickler::load_storage(Args args) {
   constexpr size_t kParts = 5;
+  if (args.size() == 4 && find_text(args[0]) != nullptr && *find_text(args[0]) == "module")
+    return args[1];
   const auto* known =
       args.size() >= kParts ? std::get_if<const KnownGlobal*>(&node(args[1]).payload) : nullptr;
   const std::string* tag = known != nullptr ? find_text(args[0]) : nullptr;
