@@ -44,17 +44,17 @@ ViewKey view_key(const SavedTensor& saved) {
   return {saved.tensor.storage().get(), content_key(saved)};
 }
 
-using KnownWeights = std::map<std::string, SavedTensor*>;
+using KnownWeights = std::map<std::string, SavedTensor*, std::less<>>;
 
 // Says how a name becomes one of the program's. DataParallel and torch.compile put a prefix before
 // the names of a checkpoint, and a module around the exported one before those of the program.
-std::string prefix_advice(const KnownWeights& known, const std::string& name) {
+std::string prefix_advice(const KnownWeights& known, std::string_view name) {
   for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
-    if (const std::string rest = name.substr(dot + 1); known.contains(rest))
+    if (const std::string_view rest = name.substr(dot + 1); known.contains(rest))
       return fmt::format(", but '{}'; --prefix {}= leaves the rest of such names", rest,
                          name.substr(0, dot + 1));
   for (const auto& [longer, saved] : known)
-    if (longer.ends_with("." + name))
+    if (longer.ends_with(fmt::format(".{}", name)))
       return fmt::format(", but '{}'; --prefix ={} puts this before all names", longer,
                          longer.substr(0, longer.size() - name.size()));
   return "; 'pt2 weights ls' lists them";
@@ -69,10 +69,13 @@ class WeightSetter {
     KnownWeights known;
     for_each_tensor(saved_, [&](SavedTensor& each) { known.emplace(each.name, &each); });
     std::set<ViewKey> given;
+    std::set<std::string_view> names;
     for (auto& [name, tensor] : tensors_) {
       const auto found = known.find(name);
       if (found == known.end())
         return refused("the program has no weight of this name" + prefix_advice(known, name), name);
+      if (!names.insert(name).second)
+        return refused("two tensors of this name are given, expected one", name);
       PT2_TRY_VOID(check(*found->second, tensor));
       if (tensor.dtype() != found->second->tensor.dtype()) {
         Tensor converted = Tensor::zeros(found->second->tensor.dtype(), tensor.sizes());

@@ -1,7 +1,6 @@
 #include "tensor_files/state_dict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -67,17 +66,35 @@ bool is_state_dict(const PickleValue& value) {
 }
 
 // A checkpoint of a training is a dict with a state dict in it, beside numbers and objects: of the
-// optimizer, of the command line. Returns the state dicts in it by their keys; none if the values
-// themselves are weights. A counter may be a tensor without dimensions.
+// optimizer, of the command line. Returns the state dicts in it by their keys. The root may have
+// tensors, too: counters without dimensions, the state of a random generator. The weights are where
+// more tensors are, so the root's `_extra_state` is none of the state dicts.
 std::vector<std::pair<std::string, PickleValue>> inner_state_dicts(const PickleValue& root) {
-  std::vector<std::pair<std::string, PickleValue>> found;
+  size_t own_tensors = 0;
   for (size_t i = 0; i < root.dict_size(); ++i) {
     const PickleValue value = root.value(i);
-    if (value.is(PickleKind::tensor) && !value.tensor().sizes.empty()) return {};
-    if (root.key(i).is(PickleKind::string) && is_state_dict(value))
-      found.emplace_back(root.key(i).text(), value);
+    if (value.is(PickleKind::tensor) && !value.tensor().sizes.empty()) ++own_tensors;
+  }
+  std::vector<std::pair<std::string, PickleValue>> found;
+  // A hostile root may hold one dict of many values under thousands of keys.
+  size_t values_left = size_t{1} << 24;
+  for (size_t i = 0; i < root.dict_size(); ++i) {
+    const PickleValue value = root.value(i);
+    if (!root.key(i).is(PickleKind::string) || value.dict_size() <= own_tensors) continue;
+    if (value.dict_size() > values_left) break;
+    values_left -= value.dict_size();
+    if (is_state_dict(value)) found.emplace_back(root.key(i).text(), value);
   }
   return found;
+}
+
+// Returns "'state_dict', 'state_dict_ema'", the first few of many.
+std::string keys_text(const std::vector<std::pair<std::string, PickleValue>>& state_dicts) {
+  constexpr size_t kMostKeys = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(state_dicts.size(), kMostKeys); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(state_dicts[i].first));
+  return text + (state_dicts.size() > kMostKeys ? ", ..." : "");
 }
 
 // Returns the value that holds the weights: the dict under `key`, the only state dict in a
@@ -90,14 +107,12 @@ Result<PickleValue> find_weights(const PickleValue& root, std::string_view key) 
   const auto inner = inner_state_dicts(root);
   if (key.empty() && inner.empty()) return root;
   if (key.empty() && inner.size() == 1) return inner.front().second;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : inner) names.push_back(fmt::format("'{}'", printable(name)));
-  const std::string there = fmt::format("{}", fmt::join(names, ", "));
   return Error{ErrorCode::argument,
-               key.empty() ? fmt::format("found {} state dicts, expected one; their keys are {}",
-                                         names.size(), there)
-                           : fmt::format("found no dict under the key '{}'{}{}", printable(key),
-                                         names.empty() ? "" : "; state dicts are under ", there),
+               key.empty()
+                   ? fmt::format("found {} state dicts, expected one; their keys are {}",
+                                 inner.size(), keys_text(inner))
+                   : fmt::format("found no dict under the key '{}'{}{}", printable(key),
+                                 inner.empty() ? "" : "; state dicts are under ", keys_text(inner)),
                ""};
 }
 

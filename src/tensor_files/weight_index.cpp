@@ -75,6 +75,11 @@ Result<NamedTensors> read_weight_index(const Record& record, const std::string& 
   NamedTensors tensors;
   for (const auto& [name, tensors_there] : *shards) {
     const std::string shard = (fs::path(path).parent_path() / fs::path(name)).string();
+    // A pipe would wait for a writer, and a device may never end.
+    std::error_code unknown;
+    if (fs::exists(shard, unknown) && !fs::is_regular_file(shard, unknown))
+      return Error{ErrorCode::invalid, "found a folder, pipe or device, expected a file of weights",
+                   shard};
     PT2_TRY(const Record content, map_file(shard));
     Result<void> added = add_shard(content, tensors_there, limits, tensors);
     if (!added) return in_file(std::move(added).error(), shard);
@@ -93,7 +98,7 @@ Result<std::string> find_weights_in(const std::string& folder) {
   for (const std::string_view name : kNames) {
     const fs::path path = fs::path(folder) / fs::path(name);
     std::error_code unknown;
-    if (fs::exists(path, unknown)) return path.string();
+    if (fs::is_regular_file(path, unknown)) return path.string();
   }
   return Error{ErrorCode::argument,
                fmt::format("found a folder without weights, expected one of {} in it, or a file",

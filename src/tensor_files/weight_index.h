@@ -13,8 +13,8 @@
 namespace pt2::tensor_files {
 
 // Reads the tensors that the index in `record`, the file at `path`, names. Errors: `malformed` for
-// other JSON, `invalid` for a shard outside the folder or without a tensor that the index puts
-// there; those of read_tensors, with the shard as their place.
+// other JSON, `invalid` for a shard outside the folder, that is no file, or without a tensor
+// that the index puts there; those of read_tensors, with the shard as their place.
 Result<NamedTensors> read_weight_index(const Record& record, const std::string& path,
                                        const Limits& limits);
 

@@ -1,6 +1,7 @@
 #include "pt2/format/npy.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <complex>
 #include <filesystem>
@@ -276,6 +277,49 @@ TEST(TensorFile, OtherFilesOfTorchSaveAreRefused) {
       ErrorCode::limit);
 }
 
+// A training keeps the state of its random generators beside the weights; a state dict may hold a
+// module's extra state. The weights are where more tensors are.
+TEST(TensorFile, WeightsAreWhereMostTensorsAre) {
+  const auto names_of = [](size_t own_tensors) {
+    return read_tensors(torch_saved([&](PickleBuilder& builder) {
+      const auto add = [&](std::string prefix, size_t count, auto& pairs) {
+        for (size_t i = 0; i < count; ++i)
+          pairs.emplace_back(builder.string(prefix + std::to_string(i)),
+                             builder.tensor({.tensor = Tensor::of({7.f}), .sizes = {1}}));
+      };
+      std::vector<PickleBuilder::Pair> inner, root;
+      add("weight", 2, inner);
+      add("own", own_tensors, root);
+      root.emplace_back(builder.string("model"), builder.dict(PickleKind::ordered_dict, inner));
+      return builder.dict(PickleKind::dict, root);
+    }));
+  };
+  const Result<NamedTensors> weights = names_of(1);
+  ASSERT_TRUE(weights) << weights.error().text();
+  ASSERT_EQ(weights->size(), 2u);
+  EXPECT_EQ(weights->front().first, "weight0");
+  EXPECT_EQ(names_of(2).error().where, "model");
+}
+
+// Takes minutes if every key's dict is searched.
+TEST(TensorFile, OneDictUnderThousandsOfKeysIsRefusedSoon) {
+  constexpr size_t kCount = 40000;
+  const Error error = read_tensors(torch_saved([](PickleBuilder& builder) {
+                        const PickleValue tensor =
+                            builder.tensor({.tensor = Tensor::of({7.f}), .sizes = {1}});
+                        std::vector<PickleBuilder::Pair> inner, root;
+                        for (size_t i = 0; i < kCount; ++i)
+                          inner.emplace_back(builder.string(std::to_string(i)), tensor);
+                        const PickleValue dict = builder.dict(PickleKind::dict, inner);
+                        for (size_t i = 0; i < kCount; ++i)
+                          root.emplace_back(builder.string(std::to_string(i)), dict);
+                        return builder.dict(PickleKind::dict, root);
+                      })).error();
+  EXPECT_EQ(error.code, ErrorCode::argument);
+  EXPECT_TRUE(error.message.ends_with("their keys are '0', '1', '2', '3', '4', '5', '6', '7', ..."))
+      << error.message;
+}
+
 std::string checkpoint(std::string_view name) {
   return std::string(PT2_TEST_DATA "/checkpoints/").append(name);
 }
@@ -323,6 +367,24 @@ TEST(TensorFile, CheckpointsThatDoNotSayEnoughAreRefused) {
             "found '../a.npy', expected a file of the index's folder");
   EXPECT_EQ(refused_index(R"({"weight_map": {"a": "index.json"}})"),
             "the file is none of .npy, .npz and .safetensors: it is JSON text");
+  std::string legacy(map_file(checkpoint("legacy.pt")).value().text());
+  const auto refused_legacy = [](std::string bytes) {
+    return read_tensors(make_record(std::move(bytes))).error().text();
+  };
+  EXPECT_NE(refused_legacy(legacy.substr(0, legacy.size() - 1)).find("the file ends inside"),
+            std::string::npos);
+  // One key of the list of keys, the last pickle, is written over another: torch.load would read
+  // that storage twice, and take the second elements.
+  const size_t list = legacy.rfind("\x80\x02]");
+  const size_t first = legacy.find("X", list), second = legacy.find("X", first + 1);
+  ASSERT_NE(second, legacy.npos);
+  const size_t length = 5 + static_cast<size_t>(legacy[first + 1]);
+  EXPECT_NE(refused_legacy(legacy.replace(second, length, legacy, first, length))
+                .find("found no list of the keys"),
+            std::string::npos);
+  ASSERT_EQ(mkfifo((temporary.path() + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(refused_index(R"({"weight_map": {"a": "pipe"}})"),
+            "found a folder, pipe or device, expected a file of weights");
   EXPECT_TRUE(refused_index("{}").starts_with("the file is JSON without an object 'weight_map'"));
   std::filesystem::copy_file(checkpoint("model-00001-of-00002.safetensors"),
                              temporary.path() + "/a.safetensors");

@@ -297,6 +297,7 @@ Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& cont
   if (options.tensors.empty())
     return Error{ErrorCode::argument, "TENSORS is missing: pt2 weights set FILE TENSORS -o NEW",
                  ""};
+  PT2_TRY_VOID(check_not_read(options.writing.output, {options.tensors}));
   PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(options.tensors),
                                                  options.writing.source.limits, options.key));
   for (const auto& [name, tensor] : tensors)
