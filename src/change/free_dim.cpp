@@ -25,6 +25,10 @@
 namespace pt2 {
 namespace {
 
+// Operators that put tensors, or copies of one, one behind the other.
+constexpr std::string_view kAppending[] = {"torch.ops.aten.cat.default",
+                                           "torch.ops.aten.repeat.default"};
+
 // The number of sizes tried for each operator: two determine a*n + b, the third must agree.
 constexpr size_t kTrials = 3;
 
@@ -140,6 +144,7 @@ class DimFreer {
       return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
                                                   results.error().message));
     PT2_TRY_VOID(record(id, *results));
+    note_inner(id);
     return ask_again(id);
   }
 
@@ -206,38 +211,99 @@ class DimFreer {
     return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies());
   }
 
-  // Returns which size of a reshape's result the freed size is part of. The order of the elements
-  // tells that: another size may fit all trials, and then batches mix. Nothing if no size or
-  // several of the input hold the freed one.
-  std::optional<size_t> reshaped_dim(const TensorMeta& from, const TensorMeta& to) const {
+  // Where the freed size lies in a tensor: in which dim, and how many elements of that dim lie
+  // behind it: 5 if the dim holds n batches of 5 frames, 1 if it holds 5 frames of n batches.
+  struct FreedPart {
+    size_t dim = 0;
+    int64_t inner = 1;
+  };
+
+  // Returns the dim whose size the freed size is part of; nothing if there is none, or several.
+  std::optional<size_t> freed_dim(const TensorMeta& meta) const {
     const auto is_freed = [&](const SymInt& size) {
       return size.is_symbolic() &&
              std::ranges::count(free_symbols(size.expr()), symbol_->symbol) > 0;
     };
-    const auto sizes = old_sizes_of(from), made = old_sizes_of(to);
-    if (old_size_ == 0 || std::ranges::count_if(from.sizes, is_freed) != 1 || !sizes || !made ||
-        product_of(*sizes) != product_of(*made))
+    if (std::ranges::count_if(meta.sizes, is_freed) != 1) return std::nullopt;
+    return static_cast<size_t>(std::ranges::find_if(meta.sizes, is_freed) - meta.sizes.begin());
+  }
+
+  // Returns which size of a reshape's result the freed size of `taken` is part of. The order of the
+  // elements tells that: another size may fit all trials, and then batches mix.
+  std::optional<FreedPart> reshaped(ValueId taken, const TensorMeta& to) const {
+    const TensorMeta* from = graph_.value(taken).tensor();
+    const auto dim = from == nullptr ? std::nullopt : freed_dim(*from);
+    if (old_size_ == 0 || !dim) return std::nullopt;
+    const auto sizes = old_sizes_of(*from), made = old_sizes_of(to);
+    if (!sizes || !made || product_of(*sizes) != product_of(*made) ||
+        (*sizes)[*dim] % old_size_ != 0)
       return std::nullopt;
-    const auto dim =
-        static_cast<size_t>(std::ranges::find_if(from.sizes, is_freed) - from.sizes.begin());
-    if ((*sizes)[dim] % old_size_ != 0) return std::nullopt;
     // What else the input's size is made of may lie before or behind the freed size.
-    const int64_t others = (*sizes)[dim] / old_size_;
-    const int64_t behind = product_of(std::span(*sizes).subspan(dim + 1));
-    std::vector<size_t> fitting;
+    const int64_t others = (*sizes)[*dim] / old_size_;
+    const int64_t behind = product_of(std::span(*sizes).subspan(*dim + 1));
+    const auto known = inner_.find(taken);
+    std::vector<FreedPart> fitting;
     for (size_t k = 0; k < made->size(); ++k) {
       const int64_t behind_made = product_of(std::span(*made).subspan(k + 1));
-      const int64_t inner = behind_made / std::gcd(behind_made, behind);
-      if (others % inner != 0 || behind_made * (*made)[k] % (behind * inner * old_size_) != 0)
+      const int64_t inner =
+          known != inner_.end() ? known->second : behind_made / std::gcd(behind_made, behind);
+      if (others % inner != 0 || behind * inner % behind_made != 0 ||
+          behind_made * (*made)[k] % (behind * inner * old_size_) != 0)
         continue;
-      if ((*made)[k] == old_size_) return k;
-      fitting.push_back(k);
+      fitting.push_back({k, behind * inner / behind_made});
+      if ((*made)[k] == old_size_) return fitting.back();
     }
     if (fitting.empty()) return std::nullopt;
     // A freed size of 1 may belong to the size before it, as in view(x, [10, 16]) of 10 x 1 x 16
     // elements, or to the one behind it, if that is split: view(x, [10, 2, 8]) for two heads.
-    const bool is_split = made->size() - fitting.front() > std::max<size_t>(2, sizes->size() - dim);
+    const bool is_split =
+        made->size() - fitting.front().dim > std::max<size_t>(2, sizes->size() - *dim);
     return is_split ? fitting.back() : fitting.front();
+  }
+
+  static bool is_reshape(const Node& node) {
+    const ops::Operator op = ops::find_operator(node.target);
+    return op && op.def->is_view() &&
+           (op.def->facts.inverse == ops::Inverse::reshape ||
+            op.def->facts.sharing == ops::Sharing::where_strides_allow);
+  }
+
+  // Notes where the freed size lies in the sizes of the results: a later reshape needs it, for
+  // view(y, [5, 2, 8]) of 10 x 8 elements may split off the freed size or the others.
+  void note_inner(NodeId id) {
+    const Node& node = graph_.node(id);
+    const bool reshapes = is_reshape(node);
+    const auto inner_of = [&](ValueId result) -> std::optional<int64_t> {
+      const TensorMeta* made = graph_.value(result).tensor();
+      const auto dim = made == nullptr ? std::nullopt : freed_dim(*made);
+      std::optional<int64_t> inner;
+      for (const NamedArgument& input : node.inputs)
+        for_each_value(input.arg, [&](ValueId taken) {
+          if (!dim || inner) return;
+          if (reshapes) {
+            const auto part = reshaped(taken, *made);
+            if (part && part->dim == *dim) inner = part->inner;
+            return;
+          }
+          const TensorMeta* from = graph_.value(taken).tensor();
+          const auto same = from == nullptr ? std::nullopt : freed_dim(*from);
+          if (!same) return;
+          if (std::ranges::find(kAppending, node.target) != std::end(kAppending) &&
+              known_number(from->sizes[*same]) == old_size_)
+            inner = 1;
+          else if (const auto known = inner_.find(taken);
+                   known != inner_.end() && from->sizes[*same] == made->sizes[*dim])
+            inner = known->second;
+        });
+      return inner;
+    };
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId result) {
+        if (const auto inner = inner_of(result))
+          inner_[result] = *inner;
+        else
+          inner_.erase(result);
+      });
   }
 
   // Returns the argument in which a reshape gets its sizes, with -1 for the size that the freed
@@ -247,26 +313,26 @@ class DimFreer {
     if (node.inputs.empty() || node.outputs.empty()) return std::nullopt;
     const auto* taken = node.inputs[0].arg.get_if<ValueId>();
     const auto* result = node.outputs[0].get_if<ValueId>();
-    const TensorMeta* from = taken == nullptr ? nullptr : graph_.value(*taken).tensor();
     const TensorMeta* to = result == nullptr ? nullptr : graph_.value(*result).tensor();
-    const auto dim = from == nullptr || to == nullptr ? std::nullopt : reshaped_dim(*from, *to);
-    if (!dim) return std::nullopt;
+    const auto part = taken == nullptr || to == nullptr ? std::nullopt : reshaped(*taken, *to);
+    if (!part) return std::nullopt;
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       if (node.inputs[i].name != "size" && node.inputs[i].name != "shape") continue;
       Argument changed = node.inputs[i].arg;
       auto* list = changed.get_if<ArgumentList>();
       if (list == nullptr || list->items.size() != to->sizes.size()) continue;
-      const auto is_inferred = [](const Argument& item) {
-        const auto* number = item.get_if<int64_t>();
+      const auto is_inferred = [](const Argument& each) {
+        const auto* number = each.get_if<int64_t>();
         return number != nullptr && *number == -1;
       };
-      if (!list->items[*dim].is<int64_t>() || is_inferred(list->items[*dim])) return std::nullopt;
+      Argument& item = list->items[part->dim];
+      if (!item.is<int64_t>() || is_inferred(item)) return std::nullopt;
       for (size_t k = 0; k < list->items.size(); ++k) {
         if (!is_inferred(list->items[k])) continue;
         if (to->sizes[k].is_symbolic()) return std::nullopt;
         list->items[k] = Argument(to->sizes[k].literal());
       }
-      list->items[*dim] = Argument(int64_t{-1});
+      item = Argument(int64_t{-1});
       return std::pair(i, std::move(changed));
     }
     return std::nullopt;
@@ -392,19 +458,23 @@ class DimFreer {
 
   // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2: a node that depends on no
   // input makes a tensor of the old size. It gets the freed size if the node `id` then takes what
-  // becomes of it. If that is not enough, several such nodes do: cat([token, x, other_token]).
+  // becomes of it. If that is not enough, several such nodes do: cat([token, x, other_token]). Then
+  // all take it at their first size that equals the old one, or all at their second, or third.
   Result<Trials> with_sized_operand(NodeId id, Error first) {
     int tries = 0;
-    for (const bool takes_several : {false, true}) {
+    for (const auto& several_at :
+         std::initializer_list<std::optional<int>>{std::nullopt, 0, 1, 2}) {
       for (const NodeId maker : fixed_makers(id)) {
         const std::vector<NamedArgument> inputs = graph_.node(maker).inputs;
         for (size_t i = 0; i < inputs.size(); ++i) {
           const auto* list = inputs[i].arg.get_if<ArgumentList>();
           if (list == nullptr || (inputs[i].name != "size" && inputs[i].name != "repeats"))
             continue;
+          int fitting = 0;
           for (size_t k = 0; k < list->items.size(); ++k) {
             const auto* number = list->items[k].get_if<int64_t>();
             if (number == nullptr || *number != old_size_) continue;
+            if (several_at && fitting++ != *several_at) continue;
             if (++tries > kMostTries) return first;
             Argument changed = inputs[i].arg;
             auto* sizes = changed.get_if<ArgumentList>();
@@ -421,8 +491,7 @@ class DimFreer {
               tried_arguments_.clear();
               return results;
             }
-            if (!takes_several || !follows) undo();
-            if (takes_several) break;
+            if (!several_at || !follows) undo();
           }
         }
       }
@@ -612,6 +681,7 @@ class DimFreer {
   std::vector<SymbolBindings> choices_;  // other assignments of them
   std::vector<int64_t> trials_;
   std::vector<bool> depends_;          // by value id: true if a size of it depends on the symbol
+  std::map<ValueId, int64_t> inner_;   // FreedPart::inner of values that reshapes lead to
   Place place_{};                      // one that has the size
   std::optional<ValueId> size_value_;  // the size as an integer, once a node takes it
   // While with_sized_operand tries a change: the values that it changes, as they were.

@@ -545,6 +545,74 @@ TEST(EditProgram, FreesTheSizeThatAReshapeKeeps) {
   EXPECT_EQ(freed({4, 1, 16}, 1, {4, 16}, {4, 16}), "4*n 16 ");
 }
 
+// Frees a size of %x in the graph that the text describes.
+Program freed_graph(std::string_view graph, size_t dim) {
+  std::vector<Error> errors;
+  Program program = parse_program(
+                        "program schema 8.20 {\n  torch \"2.15.0\"\n  dialect \"ATEN\"\n"
+                        "  opset aten 10\n" +
+                            std::string(graph) + "}\n",
+                        "text", errors)
+                        .value();
+  EXPECT_TRUE(free_dim(program, "x", dim, "n", {1, 64}).has_value());
+  return program;
+}
+
+// Where the batch equals the length of the sequence, only the reshape before tells which of the two
+// sizes is the batch. To take the other mixes batches without a message.
+TEST(EditProgram, FreesTheSizeThatAReshapeBeforeMerged) {
+  constexpr std::string_view kLinear = R"(
+  graph(%x: f32[4, 4, 8]) {
+    %rows: f32[16, 8] = aten.view.default(self=%x, size=[16, 8])
+    %relu: f32[16, 8] = aten.relu.default(self=%rows)
+    %view: f32[4, 4, 8] = aten.view.default(self=%relu, size=[4, 4, 8])
+    return %view
+  }
+)";
+  EXPECT_EQ(type_of(freed_graph(kLinear, 0), "view"), "n 4 8 ");
+  EXPECT_EQ(type_of(freed_graph(kLinear, 1), "view"), "4 n 8 ");
+  constexpr std::string_view kWindows = R"(
+  graph(%x: f32[1, 4, 4, 12]) {
+    %windows: f32[4, 4, 12] = aten.view.default(self=%x, size=[-1, 4, 12])
+    %heads: f32[4, 4, 3, 2, 2] = aten.view.default(self=%windows, size=[4, 4, 3, 2, 2])
+    return %heads
+  }
+)";
+  EXPECT_EQ(type_of(freed_graph(kWindows, 0), "heads"), "4*n 4 3 2 2 ");
+  constexpr std::string_view kStack = R"(
+  graph(%x: f32[2, 6]) {
+    %cat: f32[4, 6] = aten.cat.default(tensors=[%x, %x])
+    %stack: f32[2, 2, 6] = aten.view.default(self=%cat, size=[2, 2, 6])
+    return %stack
+  }
+)";
+  EXPECT_EQ(type_of(freed_graph(kStack, 0), "stack"), "2 n 6 ");
+  constexpr std::string_view kRepeat = R"(
+  graph(%x: f32[2, 6]) {
+    %repeat: f32[4, 6] = aten.repeat.default(self=%x, repeats=[2, 1])
+    %copies: f32[2, 2, 6] = aten.view.default(self=%repeat, size=[2, 2, 6])
+    return %copies
+  }
+)";
+  EXPECT_EQ(type_of(freed_graph(kRepeat, 0), "copies"), "2 n 6 ");
+}
+
+// Both states need the batch, as their second size; the first counts layers.
+TEST(EditProgram, FreesTheBatchOfRecurrentStates) {
+  const Program program = freed_graph(R"(
+  graph(%x: f32[5, 2, 3], %w: f32[16, 3], %u: f32[16, 4], %w1: f32[16, 4], %u1: f32[16, 4]) {
+    %h: f32[2, 2, 4] = aten.zeros.default(size=[2, 2, 4], *, dtype=f32, device=device cpu)
+    %c: f32[2, 2, 4] = aten.zeros.default(size=[2, 2, 4], *, dtype=f32, device=device cpu)
+    %y: f32[5, 2, 4], %hn: f32[2, 2, 4], %cn: f32[2, 2, 4] = aten.lstm.input(input=%x, hx=[%h, %c], params=[%w, %u, %w1, %u1], has_biases=false, num_layers=2, dropout=0.0, train=false, bidirectional=false, batch_first=false)
+    return %y
+  }
+)",
+                                      1);
+  for (const std::string_view state : {"h", "c", "hn", "cn"})
+    EXPECT_EQ(type_of(program, state), "2 n 4 ");
+  EXPECT_EQ(type_of(program, "y"), "5 n 4 ");
+}
+
 // As models repeat a class token, and positions, for each image of a batch.
 TEST(EditProgram, FreesTheSizeOfTensorsMadeForABatch) {
   std::vector<Error> errors;

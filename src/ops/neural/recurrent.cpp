@@ -452,21 +452,27 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> mkldnn_rnn_layer(
 }
 
 // The Meta of the output sequence, whose sizes follow from the parameters.
-Result<Meta> sequence_meta(const Tensor& input, const Tensor& hx, bool bidirectional) {
+Result<Meta> sequence_meta(const Tensor& input, std::span<const Tensor> states, bool bidirectional,
+                           bool batch_first) {
   PT2_TRY_VOID(check_rank(input, 3, "input"));
-  PT2_TRY_VOID(check_rank(hx, 3, "hx"));
-  return Meta(input.dtype(), {input.size(0), input.size(1), hx.size(2) * (bidirectional ? 2 : 1)});
+  for (const Tensor& state : states) {
+    PT2_TRY_VOID(check_rank(state, 3, "hx"));
+    PT2_TRY_VOID(
+        check_sizes(state, {state.size(0), input.size(batch_first ? 0 : 1), state.size(2)}, "hx"));
+  }
+  return Meta(input.dtype(),
+              {input.size(0), input.size(1), states[0].size(2) * (bidirectional ? 2 : 1)});
 }
 Result<std::array<Meta, 3>> lstm_meta(const Tensor& input, const Tensors& hx, const Tensors&, bool,
-                                      int64_t, double, bool, bool bidirectional, bool) {
+                                      int64_t, double, bool, bool bidirectional, bool batch_first) {
   if (hx.size() != 2)
     return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
-  PT2_TRY(Meta output, sequence_meta(input, hx[0], bidirectional));
+  PT2_TRY(Meta output, sequence_meta(input, hx, bidirectional, batch_first));
   return std::array{std::move(output), Meta::like(hx[0]), Meta::like(hx[1])};
 }
 Result<std::array<Meta, 2>> rnn_meta(const Tensor& input, const Tensor& hx, const Tensors&, bool,
-                                     int64_t, double, bool, bool bidirectional, bool) {
-  PT2_TRY(Meta output, sequence_meta(input, hx, bidirectional));
+                                     int64_t, double, bool, bool bidirectional, bool batch_first) {
+  PT2_TRY(Meta output, sequence_meta(input, std::span(&hx, 1), bidirectional, batch_first));
   return std::array{std::move(output), Meta::like(hx)};
 }
 Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments) {
