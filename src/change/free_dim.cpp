@@ -17,6 +17,7 @@
 #include "ir/graph_place.h"
 #include "ir/symbols/sym_int.h"
 #include "ir/target.h"
+#include "lower/arguments.h"
 #include "lower/decompose/decompose.h"
 #include "ops/table.h"
 #include "pt2/ir/edit_program.h"
@@ -317,20 +318,26 @@ class DimFreer {
     const auto part = taken == nullptr || to == nullptr ? std::nullopt : reshaped(*taken, *to);
     if (!part) return std::nullopt;
     for (size_t i = 1; i < node.inputs.size(); ++i) {
-      if (node.inputs[i].name != "size" && node.inputs[i].name != "shape") continue;
+      const std::string& name = node.inputs[i].name;
+      const bool splits = name == "sizes";  // unflatten names those that it makes of one dim
       Argument changed = node.inputs[i].arg;
       auto* list = changed.get_if<ArgumentList>();
-      if (list == nullptr || list->items.size() != to->sizes.size()) continue;
+      if ((!splits && name != "size" && name != "shape") || list == nullptr) continue;
+      auto first = splits ? literal(node, "dim", std::nullopt) : 0;
+      const auto kept = std::ssize(to->sizes) - std::ssize(list->items);
+      if (first && *first < 0) *first += kept + 1;
+      if (!first || *first < 0 || (splits ? *first > kept : kept != 0)) continue;
+      const auto begin = static_cast<size_t>(*first);
+      if (part->dim < begin || part->dim >= begin + list->items.size()) return std::nullopt;
       const auto is_inferred = [](const Argument& each) {
-        const auto* number = each.get_if<int64_t>();
-        return number != nullptr && *number == -1;
+        return each.is<int64_t>() && *each.get_if<int64_t>() == -1;
       };
-      Argument& item = list->items[part->dim];
+      Argument& item = list->items[part->dim - begin];
       if (!item.is<int64_t>() || is_inferred(item)) return std::nullopt;
       for (size_t k = 0; k < list->items.size(); ++k) {
         if (!is_inferred(list->items[k])) continue;
-        if (to->sizes[k].is_symbolic()) return std::nullopt;
-        list->items[k] = Argument(to->sizes[k].literal());
+        if (to->sizes[begin + k].is_symbolic()) return std::nullopt;
+        list->items[k] = Argument(to->sizes[begin + k].literal());
       }
       item = Argument(int64_t{-1});
       return std::pair(i, std::move(changed));

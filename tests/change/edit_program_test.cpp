@@ -587,6 +587,17 @@ TEST(EditProgram, FreesTheSizeThatAReshapeBeforeMerged) {
   }
 )";
   EXPECT_EQ(type_of(freed_graph(kStack, 0), "stack"), "2 n 6 ");
+  constexpr std::string_view kUnflatten = R"(
+  graph(%x: f32[4, 4, 8]) {
+    %rows: f32[16, 8] = aten.flatten.using_ints(self=%x, start_dim=0, end_dim=1)
+    %first: f32[4, 4, 8] = aten.unflatten.int(self=%rows, dim=0, sizes=[4, 4])
+    %last: f32[4, 4, 8] = aten.unflatten.int(self=%rows, dim=-2, sizes=[-1, 4])
+    return %first, %last
+  }
+)";
+  EXPECT_EQ(type_of(freed_graph(kUnflatten, 1), "first"), "4 n 8 ");
+  EXPECT_EQ(type_of(freed_graph(kUnflatten, 1), "last"), "4 n 8 ");
+  EXPECT_EQ(type_of(freed_graph(kUnflatten, 0), "last"), "n 4 8 ");
   constexpr std::string_view kRepeat = R"(
   graph(%x: f32[2, 6]) {
     %repeat: f32[4, 6] = aten.repeat.default(self=%x, repeats=[2, 1])
