@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "change/corpus_files.h"
 #include "pt2/model.h"
 #include "pt2/ops/verify_operators.h"
 #include "pt2/save.h"
@@ -17,15 +18,7 @@
 namespace pt2 {
 namespace {
 
-std::string corpus(std::string_view name) {
-  return std::string(PT2_TEST_DATA) + "/corpus/" + std::string(name);
-}
-
-Package open(const std::string& path) {
-  auto package = Package::open(path);
-  EXPECT_TRUE(package.has_value()) << path;
-  return *std::move(package);
-}
+using test::corpus, test::open;
 
 std::vector<Value> samples_of(const Package& package) {
   Diagnostics warnings;

@@ -6,24 +6,16 @@
 #include <ctime>
 #include <optional>
 
+#include "change/corpus_files.h"
 #include "pt2/ir/builder.h"
 #include "pt2/ir/program_text.h"
 #include "pt2/ops/verify_operators.h"
-#include "pt2/package.h"
 #include "pt2/verify.h"
 
 namespace pt2 {
 namespace {
 
-std::string corpus(std::string_view name) {
-  return std::string(PT2_TEST_DATA) + "/corpus/" + std::string(name);
-}
-
-Package open(const std::string& path) {
-  auto package = Package::open(path);
-  EXPECT_TRUE(package.has_value()) << path;
-  return *std::move(package);
-}
+using test::corpus, test::open;
 
 Program program_of(const std::string& path) { return *open(path).program().value(); }
 
@@ -587,6 +579,14 @@ TEST(EditProgram, FreesTheSizeThatAReshapeBeforeMerged) {
   }
 )";
   EXPECT_EQ(type_of(freed_graph(kStack, 0), "stack"), "2 n 6 ");
+  constexpr std::string_view kRepeat = R"(
+  graph(%x: f32[2, 6]) {
+    %repeat: f32[4, 6] = aten.repeat.default(self=%x, repeats=[2, 1])
+    %copies: f32[2, 2, 6] = aten.view.default(self=%repeat, size=[2, 2, 6])
+    return %copies
+  }
+)";
+  EXPECT_EQ(type_of(freed_graph(kRepeat, 0), "copies"), "2 n 6 ");
   constexpr std::string_view kUnflatten = R"(
   graph(%x: f32[4, 4, 8]) {
     %rows: f32[16, 8] = aten.flatten.using_ints(self=%x, start_dim=0, end_dim=1)
@@ -598,14 +598,6 @@ TEST(EditProgram, FreesTheSizeThatAReshapeBeforeMerged) {
   EXPECT_EQ(type_of(freed_graph(kUnflatten, 1), "first"), "4 n 8 ");
   EXPECT_EQ(type_of(freed_graph(kUnflatten, 1), "last"), "4 n 8 ");
   EXPECT_EQ(type_of(freed_graph(kUnflatten, 0), "last"), "n 4 8 ");
-  constexpr std::string_view kRepeat = R"(
-  graph(%x: f32[2, 6]) {
-    %repeat: f32[4, 6] = aten.repeat.default(self=%x, repeats=[2, 1])
-    %copies: f32[2, 2, 6] = aten.view.default(self=%repeat, size=[2, 2, 6])
-    return %copies
-  }
-)";
-  EXPECT_EQ(type_of(freed_graph(kRepeat, 0), "copies"), "2 n 6 ");
 }
 
 // Both states need the batch, as their second size; the first counts layers.
