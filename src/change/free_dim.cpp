@@ -233,10 +233,10 @@ class DimFreer {
   // elements tells that: another size may fit all trials, and then batches mix.
   std::optional<FreedPart> reshaped(ValueId taken, const TensorMeta& to) const {
     const TensorMeta* from = graph_.value(taken).tensor();
-    const auto dim = from == nullptr ? std::nullopt : freed_dim(*from);
-    if (old_size_ == 0 || !dim) return std::nullopt;
+    if (from == nullptr || old_size_ == 0) return std::nullopt;
+    const auto dim = freed_dim(*from);
     const auto sizes = old_sizes_of(*from), made = old_sizes_of(to);
-    if (!sizes || !made || product_of(*sizes) != product_of(*made) ||
+    if (!dim || !sizes || !made || product_of(*sizes) != product_of(*made) ||
         (*sizes)[*dim] % old_size_ != 0)
       return std::nullopt;
     // What else the input's size is made of may lie before or behind the freed size.
