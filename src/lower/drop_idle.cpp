@@ -90,23 +90,19 @@ bool shows_row_major(const Graph& graph, const Node& node) {
   if (!made || made.custom != nullptr || made.form != ops::Operator::Form::as_written ||
       ops::find_family(*made.def) == nullptr || ops::find_family(*made.def)->name != "reduction")
     return false;
-  const auto* strides = node.find_input("stride") != nullptr
-                            ? node.find_input("stride")->get_if<ArgumentList>()
-                            : nullptr;
+  const Argument* given = node.find_input("stride");
+  const auto* strides = given != nullptr ? given->get_if<ArgumentList>() : nullptr;
   if (strides == nullptr || strides->items.size() != meta->sizes.size()) return false;
-  int64_t stride = 1;
+  std::optional<int64_t> expected = 1;  // nothing if a size behind decides it in each call
   for (size_t dim = meta->sizes.size(); dim-- > 0;) {
     const SymInt& size = meta->sizes[dim];
     if (size == SymInt(1)) continue;
-    const auto* given = strides->items[dim].get_if<int64_t>();
-    if (given == nullptr || *given != stride) return false;
-    // Sizes that calls decide would decide the strides before them.
-    const bool is_first = std::all_of(meta->sizes.begin(), meta->sizes.begin() + dim,
-                                      [](const SymInt& before) { return before == SymInt(1); });
-    if (is_first) return true;
-    if (size.is_symbolic() || size.literal() < 1 ||
-        __builtin_mul_overflow(stride, size.literal(), &stride))
-      return false;
+    const auto* stride = strides->items[dim].get_if<int64_t>();
+    if (stride == nullptr || !expected || *stride != *expected) return false;
+    int64_t product = 0;
+    const bool is_known = !size.is_symbolic() && size.literal() > 0 &&
+                          !__builtin_mul_overflow(*expected, size.literal(), &product);
+    expected = is_known ? std::optional(product) : std::nullopt;
   }
   return true;
 }
