@@ -1,5 +1,6 @@
 #include "pt2/ops/verify_operators.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -219,6 +220,28 @@ TEST(VerifyOperators, ConstantSizesAreThoseOfTheOperator) {
       findings_of("\"2**999\"").find("recorded with sizes [2**999], the operator gives [4, 3]"),
       std::string::npos)
       << findings_of("\"2**999\"");
+}
+
+// `decompose` drops a conversion to the recorded dtype, so a wrong record must be found.
+TEST(VerifyOperators, ViewsInPlaceAreCheckedToo) {
+  const std::pair<const char*, const char*> calls[] = {
+      {"[2, 3]", "squeeze_.default(self=%x)"},
+      {"[2, 3]", "squeeze_.dim(self=%x, dim=0)"},
+      {"[2, 3]", "squeeze_.dims(self=%x, dim=[0, 1])"},
+      {"[3, 2]", "t_.default(self=%x)"},
+      {"[3, 2]", "transpose_.default(self=%x, dim0=0, dim1=1)"},
+      {"[3, 2]", "swapaxes_.default(self=%x, axis0=0, axis1=1)"},
+      {"[1, 2, 3]", "unsqueeze_.default(self=%x, dim=0)"},
+      {"[3, 1]", "as_strided_.default(self=%x, size=[3, 1], stride=[2, 1])"},
+  };
+  for (const auto& [sizes, call] : calls) {
+    const auto findings_of = [&, sizes = sizes, call = call](const char* dtype) {
+      return findings_of_node("%x: f64[2, 3]",
+                              fmt::format("%a: {}{} = aten.{}", dtype, sizes, call));
+    };
+    EXPECT_EQ(findings_of("f64").find("%a"), std::string::npos) << findings_of("f64");
+    EXPECT_NE(findings_of("f32").find("%a"), std::string::npos) << call;
+  }
 }
 
 // PyTorch omits the bag numbers (size 0) only if it sums dense rows. Recorded strides do not prove
