@@ -21,8 +21,6 @@ namespace {
 
 // The maximum depth of a chain of views: a write through a view is repeated at every level.
 constexpr size_t kDeepest = 64;
-// This in-place operator changes no elements.
-constexpr std::string_view kDetachInPlace = "torch.ops.aten.detach_.default";
 
 class Functionalizer {
  public:
@@ -181,6 +179,9 @@ class Functionalizer {
     switch (write.form) {
       case Write::Form::none:
         return visit_reader(op);
+      case Write::Form::view:
+        graph_.set_node_target(at_, write.target);
+        return visit_reader(ops::find_operator(write.target));
       case Write::Form::in_place:
         return visit_in_place(write);
       case Write::Form::updates:
@@ -211,8 +212,6 @@ class Functionalizer {
       show(*aliasing.view);
     }
     read_inputs();
-    if (node().target == kDetachInPlace)
-      graph_.set_node_target(at_, "torch.ops.aten.detach.default");
   }
 
   // Returns the written argument if `id` is the result of an in-place write, else `id`.
@@ -521,8 +520,7 @@ bool only_computes(const Graph& graph) {
     const Node& node = graph.node(id);
     if (target_form(node.target) != TargetForm::overload) continue;
     const ops::Operator op = ops::find_operator(node.target);
-    if (write_of(graph, node, op).form != Write::Form::none || node.target == kDetachInPlace)
-      return false;
+    if (write_of(graph, node, op).form != Write::Form::none) return false;
   }
   return true;
 }

@@ -13,10 +13,6 @@
 namespace pt2 {
 namespace {
 
-std::string_view aten_name(std::string_view target) {
-  return target.starts_with(kAten) ? target.substr(kAten.size()) : std::string_view();
-}
-
 Write unknown(std::string text) { return {.form = Write::Form::unknown, .text = std::move(text)}; }
 
 bool is_given(const Node& node, std::string_view name) {
@@ -83,7 +79,6 @@ void collect_dtypes(const Value& value, std::vector<Dtype>& dtypes) {
 }  // namespace
 
 Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
-  if (aten_name(node.target) == "detach_.default") return {};
   // A custom operator without results must have effects on its arguments.
   const bool says_so = op ? op.mutates() : name_says_mutable(node.target) || node.outputs.empty();
   // An out= form shares the table row of its functional operator, but writes to other arguments.
@@ -93,10 +88,13 @@ Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
   if (op && op.form == ops::Operator::Form::in_place)
     return in_place(graph, node, *op.def->signature, op);
   if (has_row && !op.def->facts.functional_form.empty())
-    if (const auto functional = ops::find_operator(functional_target(op)))
+    if (const auto functional = ops::find_operator(functional_target(op))) {
+      if (functional.def->is_view())
+        return {.form = Write::Form::view, .target = functional_target(op)};
       return op.signature().return_count == 1 && functional.signature().return_count == 1
                  ? in_place(graph, node, functional.signature(), op)
                  : updates(node, op.signature(), functional.signature());
+    }
   return unknown(fmt::format("{} writes, and no operator computes what it does", node.target));
 }
 

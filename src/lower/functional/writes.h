@@ -14,6 +14,7 @@ namespace pt2 {
 struct Write {
   enum class Form : uint8_t {
     none,      // the node only reads
+    view,      // the node only changes sizes or strides of a tensor: `target` returns the same view
     in_place,  // the only result is the argument that the node writes to
     updates,   // the last results of `target` are the new values of the arguments in `written`
     unknown,   // the node writes, and `text` says why there is no functional operator

@@ -427,7 +427,7 @@ constexpr OpDef kCopyingOps[] = {
     op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>.with({.slope = Slope::linear, .linear_in = "value"}),
     op<"aten::zero(Tensor self) -> Tensor", same_meta, zero>.with({.slope = Slope::constant, .overwrites = true}),
     composed<"aten::detach(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::constant}),
-    composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same}),
+    composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .functional_form = "detach.default"}),
     composed<"aten::alias(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, to_dense, to_dense_formula>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::lift(Tensor self) -> Tensor", itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .slope = Slope::linear}),
