@@ -1,34 +1,26 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "base/text.h"
+#include "change/freed_parts.h"
+#include "change/freed_sizes.h"
 #include "change/sizes.h"
 #include "check/shapes/shape_check.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ir/symbols/sym_int.h"
 #include "ir/target.h"
-#include "lower/arguments.h"
 #include "lower/decompose/decompose.h"
 #include "ops/table.h"
 #include "pt2/ir/edit_program.h"
-#include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
 namespace {
-
-// Operators that put tensors, or copies of one, one behind the other.
-constexpr std::string_view kAppending[] = {"torch.ops.aten.cat.default",
-                                           "torch.ops.aten.repeat.default"};
 
 // The number of sizes tried for each operator: two determine a*n + b, the third must agree.
 constexpr size_t kTrials = 3;
@@ -48,11 +40,6 @@ constexpr int kMostTries = 64;
 
 // The most nodes before an operator that are searched for those that make operands of a fixed size.
 constexpr size_t kMostMakers = 32;
-
-// The most parts of the expressions of all new strides together. The stride of each dim is the
-// product of all sizes after it, so the text of a file grows with the square of the dims. Programs
-// with thousands of nodes need some ten thousand parts.
-constexpr size_t kMostParts = ExprPool::kMaxSize;
 
 std::vector<int64_t> sizes_to_ask(const SymRange& range) {
   std::vector<int64_t> sizes;
@@ -74,6 +61,8 @@ class DimFreer {
         graph_(program.graph),
         symbol_(symbol),
         old_size_(old_size),
+        parts_(program.graph, symbol, old_size),
+        sizes_(program, symbol, old_size),
         asked_(sizes_to_ask(range)),
         others_(check::hint_bindings(placed_graphs(program))) {
     if (!program.range_constraints.empty()) choices_ = symbol_choices(program);
@@ -104,7 +93,7 @@ class DimFreer {
       TensorMeta meta = *graph_.value(input).tensor();
       const std::vector<SymInt> old = meta.sizes;
       PT2_TRY(meta.sizes[dim], spelled_size(program_, symbol_, old_size_));
-      PT2_TRY_VOID(follow_strides(meta, old));
+      PT2_TRY_VOID(sizes_.follow_strides(meta, old));
       graph_.set_value_meta(input, meta);
       depends_[static_cast<size_t>(input)] = true;
     }
@@ -145,7 +134,7 @@ class DimFreer {
       return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
                                                   results.error().message));
     PT2_TRY_VOID(record(id, *results));
-    note_inner(id);
+    parts_.note(id);
     return ask_again(id);
   }
 
@@ -174,8 +163,10 @@ class DimFreer {
     const Value* value;
   };
 
-  static bool are_equal(std::span<const int64_t> numbers) {
-    return std::ranges::count(numbers, numbers[0]) == std::ssize(numbers);
+  // True if all trials of sizes gave the same.
+  static bool are_equal(std::span<const SizeAt> sizes) {
+    return std::ranges::all_of(sizes.first(kTrials),
+                               [&](const SizeAt& each) { return each.size == sizes[0].size; });
   }
 
   Result<Trials> results_of(NodeId id) {
@@ -197,157 +188,9 @@ class DimFreer {
     return trials;
   }
 
-  // Returns the sizes at the export; nothing if one is not known or 0, or they make no tensor.
-  static std::optional<std::vector<int64_t>> old_sizes_of(const TensorMeta& meta) {
-    std::vector<int64_t> out;
-    int64_t elements = 1;
-    for (const SymInt& size : meta.sizes) {
-      out.push_back(known_number(size).value_or(0));
-      if (out.back() < 1 || __builtin_mul_overflow(elements, out.back(), &elements))
-        return std::nullopt;
-    }
-    return out;
-  }
-  static int64_t product_of(std::span<const int64_t> sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies());
-  }
-
-  // Where the freed size lies in a tensor: in which dim, and how many elements of that dim lie
-  // behind it: 5 if the dim holds n batches of 5 frames, 1 if it holds 5 frames of n batches.
-  struct FreedPart {
-    size_t dim = 0;
-    int64_t inner = 1;
-  };
-
-  // Returns the dim whose size the freed size is part of; nothing if there is none, or several.
-  std::optional<size_t> freed_dim(const TensorMeta& meta) const {
-    const auto is_freed = [&](const SymInt& size) {
-      return size.is_symbolic() &&
-             std::ranges::count(free_symbols(size.expr()), symbol_->symbol) > 0;
-    };
-    if (std::ranges::count_if(meta.sizes, is_freed) != 1) return std::nullopt;
-    return static_cast<size_t>(std::ranges::find_if(meta.sizes, is_freed) - meta.sizes.begin());
-  }
-
-  // Returns which size of a reshape's result the freed size of `taken` is part of. The order of the
-  // elements tells that: another size may fit all trials, and then batches mix.
-  std::optional<FreedPart> reshaped(ValueId taken, const TensorMeta& to) const {
-    const TensorMeta* from = graph_.value(taken).tensor();
-    if (from == nullptr || old_size_ == 0) return std::nullopt;
-    const auto dim = freed_dim(*from);
-    const auto sizes = old_sizes_of(*from), made = old_sizes_of(to);
-    if (!dim || !sizes || !made || product_of(*sizes) != product_of(*made) ||
-        (*sizes)[*dim] % old_size_ != 0)
-      return std::nullopt;
-    // What else the input's size is made of may lie before or behind the freed size.
-    const int64_t others = (*sizes)[*dim] / old_size_;
-    const int64_t behind = product_of(std::span(*sizes).subspan(*dim + 1));
-    const auto known = inner_.find(taken);
-    std::vector<FreedPart> fitting;
-    for (size_t k = 0; k < made->size(); ++k) {
-      const int64_t behind_made = product_of(std::span(*made).subspan(k + 1));
-      const int64_t inner =
-          known != inner_.end() ? known->second : behind_made / std::gcd(behind_made, behind);
-      if (others % inner != 0 || behind * inner % behind_made != 0 ||
-          behind_made * (*made)[k] % (behind * inner * old_size_) != 0)
-        continue;
-      fitting.push_back({k, behind * inner / behind_made});
-      if ((*made)[k] == old_size_) return fitting.back();
-    }
-    if (fitting.empty()) return std::nullopt;
-    // A freed size of 1 may belong to the size before it, as in view(x, [10, 16]) of 10 x 1 x 16
-    // elements, or to the one behind it, if that is split: view(x, [10, 2, 8]) for two heads.
-    const bool is_split =
-        made->size() - fitting.front().dim > std::max<size_t>(2, sizes->size() - *dim);
-    return is_split ? fitting.back() : fitting.front();
-  }
-
-  static bool is_reshape(const Node& node) {
-    const ops::Operator op = ops::find_operator(node.target);
-    return op && op.def->is_view() &&
-           (op.def->facts.inverse == ops::Inverse::reshape ||
-            op.def->facts.sharing == ops::Sharing::where_strides_allow);
-  }
-
-  // Notes where the freed size lies in the sizes of the results: a later reshape needs it, for
-  // view(y, [5, 2, 8]) of 10 x 8 elements may split off the freed size or the others.
-  void note_inner(NodeId id) {
-    const Node& node = graph_.node(id);
-    const bool reshapes = is_reshape(node);
-    const auto inner_of = [&](ValueId result) -> std::optional<int64_t> {
-      const TensorMeta* made = graph_.value(result).tensor();
-      const auto dim = made == nullptr ? std::nullopt : freed_dim(*made);
-      std::optional<int64_t> inner;
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId taken) {
-          if (!dim || inner) return;
-          if (reshapes) {
-            const auto part = reshaped(taken, *made);
-            if (part && part->dim == *dim) inner = part->inner;
-            return;
-          }
-          const TensorMeta* from = graph_.value(taken).tensor();
-          const auto same = from == nullptr ? std::nullopt : freed_dim(*from);
-          if (!same) return;
-          if (std::ranges::find(kAppending, node.target) != std::end(kAppending) &&
-              known_number(from->sizes[*same]) == old_size_)
-            inner = 1;
-          else if (const auto known = inner_.find(taken);
-                   known != inner_.end() && from->sizes[*same] == made->sizes[*dim])
-            inner = known->second;
-        });
-      return inner;
-    };
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId result) {
-        if (const auto inner = inner_of(result))
-          inner_[result] = *inner;
-        else
-          inner_.erase(result);
-      });
-  }
-
-  // Returns the argument in which a reshape gets its sizes, with -1 for the size that the freed
-  // one is part of, and its position; nothing if it needs no change.
-  std::optional<std::pair<size_t, Argument>> inferring_argument(NodeId id) const {
-    const Node& node = graph_.node(id);
-    if (node.inputs.empty() || node.outputs.empty()) return std::nullopt;
-    const auto* taken = node.inputs[0].arg.get_if<ValueId>();
-    const auto* result = node.outputs[0].get_if<ValueId>();
-    const TensorMeta* to = result == nullptr ? nullptr : graph_.value(*result).tensor();
-    const auto part = taken == nullptr || to == nullptr ? std::nullopt : reshaped(*taken, *to);
-    if (!part) return std::nullopt;
-    for (size_t i = 1; i < node.inputs.size(); ++i) {
-      const std::string& name = node.inputs[i].name;
-      const bool splits = name == "sizes";  // unflatten names those that it makes of one dim
-      Argument changed = node.inputs[i].arg;
-      auto* list = changed.get_if<ArgumentList>();
-      if ((!splits && name != "size" && name != "shape") || list == nullptr) continue;
-      auto first = splits ? literal(node, "dim", std::nullopt) : 0;
-      const auto kept = std::ssize(to->sizes) - std::ssize(list->items);
-      if (first && *first < 0) *first += kept + 1;
-      if (!first || *first < 0 || (splits ? *first > kept : kept != 0)) continue;
-      const auto begin = static_cast<size_t>(*first);
-      if (part->dim < begin || part->dim >= begin + list->items.size()) return std::nullopt;
-      const auto is_inferred = [](const Argument& each) {
-        return each.is<int64_t>() && *each.get_if<int64_t>() == -1;
-      };
-      Argument& item = list->items[part->dim - begin];
-      if (!item.is<int64_t>() || is_inferred(item)) return std::nullopt;
-      for (size_t k = 0; k < list->items.size(); ++k) {
-        if (!is_inferred(list->items[k])) continue;
-        if (to->sizes[begin + k].is_symbolic()) return std::nullopt;
-        list->items[k] = Argument(to->sizes[begin + k].literal());
-      }
-      item = Argument(int64_t{-1});
-      return std::pair(i, std::move(changed));
-    }
-    return std::nullopt;
-  }
-
   // view(x, [2, -1]) of a batch of 2 fits every even size, but means [-1, 12].
   Result<Trials> with_inferred_size(NodeId id) {
-    const auto inferring = inferring_argument(id);
+    const auto inferring = parts_.inferring_argument(id);
     if (!inferring) return results_of(id);
     const auto& [position, changed] = *inferring;
     const Argument old = graph_.node(id).inputs[position].arg;
@@ -543,152 +386,56 @@ class DimFreer {
       TensorMeta meta = *old;
       bool changed = false;
       for (size_t dim = 0; dim < meta.sizes.size(); ++dim) {
-        std::vector<int64_t> sizes;
+        std::vector<SizeAt> sizes;
         for (const Tried& trial : trials) {
           const auto* tensor = trial.value->get_if<Tensor>();
           if (tensor == nullptr || tensor->sizes().size() != meta.sizes.size())
             return refused(graph_.node(id), "the number of its dims depends on the size");
-          sizes.push_back(tensor->sizes()[dim]);
+          sizes.push_back({trial.bindings, tensor->sizes()[dim]});
         }
-        if (are_equal(std::span(sizes).first(kTrials))) continue;
-        PT2_TRY(meta.sizes[dim], fitted(id, old->sizes[dim], sizes, trials));
+        if (are_equal(sizes)) continue;
+        PT2_TRY(meta.sizes[dim], fitted(id, old->sizes[dim], sizes));
         changed = true;
       }
       if (!changed) return {};
-      PT2_TRY_VOID(follow_strides(meta, old->sizes));
+      PT2_TRY_VOID(sizes_.follow_strides(meta, old->sizes));
       if (tries_) tried_.emplace_back(value, known.meta);
       graph_.set_value_meta(value, std::move(meta));
       depends_[static_cast<size_t>(value)] = true;
       return {};
     }
-    std::vector<int64_t> numbers;
+    std::vector<SizeAt> numbers;
     for (const Tried& trial : trials)
-      if (const auto* number = trial.value->get_if<int64_t>()) numbers.push_back(*number);
+      if (const auto* number = trial.value->get_if<int64_t>())
+        numbers.push_back({trial.bindings, *number});
     if (numbers.size() != trials.size())
       return refused(graph_.node(id), "a result depends on the size, and is not an integer");
-    if (are_equal(std::span(numbers).first(kTrials))) return {};
+    if (are_equal(numbers)) return {};
     const auto* old = std::get_if<SymInt>(&known.meta);
-    PT2_TRY(SymInt number, fitted(id, old != nullptr ? *old : SymInt(), numbers, trials));
+    PT2_TRY(SymInt number, fitted(id, old != nullptr ? *old : SymInt(), numbers));
     if (tries_) tried_.emplace_back(value, known.meta);
     graph_.set_value_meta(value, number);
     depends_[static_cast<size_t>(value)] = true;
     return {};
   }
 
-  // Returns the expression that fits the sizes: a*n + b, or what a size that depends on other
-  // symbols becomes.
-  Result<SymInt> fitted(NodeId id, const SymInt& old, const std::vector<int64_t>& sizes,
-                        const std::vector<Tried>& trials) {
-    const int64_t run = trials_[1] - trials_[0];
-    int64_t rise = 0, start = 0, b = 0, third = 0;
-    // INT64_MIN / -1 does not fit in 64 bits.
-    bool fits = !__builtin_sub_overflow(sizes[1], sizes[0], &rise) &&
-                !(rise == INT64_MIN && run == -1) && rise % run == 0;
-    const int64_t a = fits ? rise / run : 0;
-    fits = fits && !__builtin_mul_overflow(a, trials_[0], &start) &&
-           !__builtin_sub_overflow(sizes[0], start, &b) &&
-           !__builtin_mul_overflow(a, trials_[2], &third) &&
-           !__builtin_add_overflow(third, b, &third) && third == sizes[2];
-    if (!fits)
-      return refused(
-          graph_.node(id),
-          fmt::format("a size of its result is {} where the input's is {}, expected "
-                      "a*n + b",
-                      fmt::join(std::span(sizes).first(kTrials), ", "), fmt::join(trials_, ", ")));
-    const auto fits_all = [&](Expr expr) {
-      for (size_t i = 0; i < trials.size(); ++i) {
-        const auto size = evaluate_integer(expr, *trials[i].bindings);
-        if (!size || *size != sizes[i]) return false;
-      }
-      return true;
-    };
-    for (const bool in_proportion : {true, false}) {
-      if (in_proportion && (b != 0 || old_size_ == 0 || !old.is_symbolic())) continue;
-      PT2_TRY(const Expr expr, old.is_symbolic() ? risen(old, a, in_proportion) : line(a, b));
-      if (fits_all(expr)) return spelled_size(program_, expr, a * old_size_ + b);
-    }
-    return refused(graph_.node(id),
-                   fmt::format("a size of its result, {}, depends on more symbols in a way that "
-                               "is not followed",
-                               print(old)));
-  }
-
-  Result<Expr> line(int64_t a, int64_t b) {
-    PT2_TRY(const SpelledExpr* expr,
-            program_.expressions->parse(fmt::format("{}*{} + {}", a, symbol_->name, b)));
-    return simplify(*program_.expressions, expr->expr);
-  }
-
-  // Returns what a size that depends on other symbols becomes. In proportion, 7*s is n*s where n
-  // was 7; otherwise s + 7 is s + n.
-  Result<Expr> risen(const SymInt& old, int64_t a, bool in_proportion) {
-    ExprPool& pool = *program_.expressions;
-    if (in_proportion) {
-      const Expr factor =
-          pool.intern({.op = ExprOp::floor_div, .args = {old.expr(), pool.integer(old_size_)}});
-      return simplify(pool, pool.intern({.op = ExprOp::multiply, .args = {factor, symbol_}}));
-    }
-    const Expr more = pool.intern({.op = ExprOp::add, .args = {symbol_, pool.integer(-old_size_)}});
-    const Expr rise = pool.intern({.op = ExprOp::multiply, .args = {pool.integer(a), more}});
-    return simplify(pool, pool.intern({.op = ExprOp::add, .args = {old.expr(), rise}}));
-  }
-
-  // Recomputes the strides of a dense tensor in its order of dims. Other tensors keep their
-  // strides, also if a file records the wrong number of strides.
-  Result<void> follow_strides(TensorMeta& meta, const std::vector<SymInt>& old_sizes) {
-    if (meta.strides.size() != old_sizes.size()) return {};
-    std::vector<size_t> order(meta.strides.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto hint = [](const SymInt& size) { return known_number(size).value_or(1); };
-    std::ranges::stable_sort(order, std::greater(),
-                             [&](size_t dim) { return hint(meta.strides[dim]); });
-    int64_t expected = 1;
-    for (size_t i = order.size(); i-- > 0;) {
-      const size_t dim = order[i];
-      if (hint(old_sizes[dim]) != 1 && hint(meta.strides[dim]) != expected) return {};
-      if (__builtin_mul_overflow(expected, std::max<int64_t>(hint(old_sizes[dim]), 1), &expected))
-        return {};
-    }
-    Expr product = program_.expressions->integer(1);
-    int64_t value = 1;
-    for (size_t i = order.size(); i-- > 0;) {
-      const size_t dim = order[i];
-      PT2_TRY(meta.strides[dim], spelled_size(program_, product, value));
-      const SymInt& size = meta.sizes[dim];
-      PT2_TRY(product, times(product, size));
-      if (__builtin_mul_overflow(value, std::max<int64_t>(hint(size), 1), &value))
-        return Error{ErrorCode::invalid, "a tensor has more than 2^63 elements", ""};
-    }
-    return {};
-  }
-
-  Result<Expr> times(Expr product, const SymInt& size) {
-    ExprPool& pool = *program_.expressions;
-    const Expr factor = expression_of(size, pool);
-    Expr& known = products_[{product.operator->(), factor.operator->()}];
-    if (known) return known;
-    if (product->size > kMostParts - parts_ || factor->size > kMostParts - parts_ - product->size)
-      return Error{ErrorCode::limit,
-                   fmt::format("the strides that follow the size are expressions of more than {} "
-                               "parts; expected fewer: give other dims fixed sizes first",
-                               kMostParts),
-                   ""};
-    parts_ += product->size + factor->size;
-    PT2_TRY(known,
-            simplify(pool, pool.intern({.op = ExprOp::multiply, .args = {product, factor}})));
-    return known;
+  Result<SymInt> fitted(NodeId id, const SymInt& old, std::span<const SizeAt> sizes) {
+    auto size = sizes_.fitted(old, sizes, trials_);
+    if (size || size.error().code != ErrorCode::unsupported) return size;
+    return refused(graph_.node(id), std::move(size).error().message);
   }
 
   Program& program_;
   Graph& graph_;
   const Expr symbol_;
   const int64_t old_size_;
+  FreedParts parts_;
+  FreedSizes sizes_;
   const std::vector<int64_t> asked_;
   const SymbolBindings others_;          // hints of the other symbols, from the export
   std::vector<SymbolBindings> choices_;  // other assignments of them
   std::vector<int64_t> trials_;
   std::vector<bool> depends_;          // by value id: true if a size of it depends on the symbol
-  std::map<ValueId, int64_t> inner_;   // FreedPart::inner of values that reshapes lead to
   Place place_{};                      // one that has the size
   std::optional<ValueId> size_value_;  // the size as an integer, once a node takes it
   // While with_sized_operand tries a change: the values that it changes, as they were.
@@ -701,8 +448,6 @@ class DimFreer {
   };
   std::vector<TriedArgument> tried_arguments_;
   bool tries_ = false;
-  std::map<std::pair<const ExprNode*, const ExprNode*>, Expr> products_;
-  size_t parts_ = 0;  // of all products
 };
 
 // True if a size of the graph has the symbol. The pool also keeps symbols of edits that failed.
