@@ -88,22 +88,31 @@ void for_each_run(const Patches& p, int64_t planes, F&& visit) {
     }
 }
 
-Result<Tensor> im2col(const Tensor& self, const Sizes& kernel_size, const Sizes& dilation,
-                      const Sizes& padding, const Sizes& stride) {
+Result<Patches> patches_of(const Tensor& self, const Sizes& kernel_size, const Sizes& dilation,
+                           const Sizes& padding, const Sizes& stride) {
   if (self.dim() != 3 && self.dim() != 4)
     return operator_error("self: found " + self.type_text() + ", expected 3 or 4 dims");
   for (int64_t dim = self.dim() - 3; dim < self.dim(); ++dim)
     if (self.size(dim) == 0)
       return operator_error("self: found " + self.type_text() + ", expected only an empty batch");
-  const int64_t rank = self.dim();
-  PT2_TRY(const Patches patches, make_patches({self.size(rank - 2), self.size(rank - 1)},
-                                              kernel_size, dilation, padding, stride));
+  return make_patches({self.size(self.dim() - 2), self.size(self.dim() - 1)}, kernel_size, dilation,
+                      padding, stride);
+}
+
+Result<Meta> im2col_meta(const Tensor& self, const Sizes& kernel_size, const Sizes& dilation,
+                         const Sizes& padding, const Sizes& stride) {
+  PT2_TRY(const Patches patches, patches_of(self, kernel_size, dilation, padding, stride));
   Sizes sizes(self.sizes().begin(), self.sizes().end() - 2);
   PT2_TRY(const int64_t taps, multiply_add(patches.kernel[0], patches.kernel[1]));
   PT2_TRY(sizes.back(), multiply_add(sizes.back(), taps));
   PT2_TRY(const int64_t windows, multiply_add(patches.columns[0], patches.columns[1]));
   sizes.push_back(windows);
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  return Meta(self.dtype(), std::move(sizes));
+}
+
+Result<void> im2col(Tensor& out, const Tensor& self, const Sizes& kernel_size,
+                    const Sizes& dilation, const Sizes& padding, const Sizes& stride) {
+  PT2_TRY(const Patches patches, patches_of(self, kernel_size, dilation, padding, stride));
   const int64_t planes = row_count(self.numel(), patches.image[0] * patches.image[1]);
   const Tensor dense = self.contiguous();
   with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
@@ -120,11 +129,11 @@ Result<Tensor> im2col(const Tensor& self, const Sizes& kernel_size, const Sizes&
       for (int64_t i = 0; i < count; ++i, to += N, from += step) std::memcpy(to, from, N);
     });
   });
-  return out;
+  return {};
 }
 
-Result<Tensor> col2im(const Tensor& self, const Sizes& output_size, const Sizes& kernel_size,
-                      const Sizes& dilation, const Sizes& padding, const Sizes& stride) {
+Result<Meta> col2im_meta(const Tensor& self, const Sizes& output_size, const Sizes& kernel_size,
+                         const Sizes& dilation, const Sizes& padding, const Sizes& stride) {
   if (self.dim() != 2 && self.dim() != 3)
     return operator_error("self: found " + self.type_text() + ", expected 2 or 3 dims");
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
@@ -141,7 +150,14 @@ Result<Tensor> col2im(const Tensor& self, const Sizes& output_size, const Sizes&
   sizes.back() /= taps;
   sizes.push_back(image[0]);
   sizes.push_back(image[1]);
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  return Meta(self.dtype(), std::move(sizes));
+}
+
+Result<void> col2im(Tensor& out, const Tensor& self, const Sizes& output_size,
+                    const Sizes& kernel_size, const Sizes& dilation, const Sizes& padding,
+                    const Sizes& stride) {
+  const Pair image = {output_size[0], output_size[1]};
+  PT2_TRY(const Patches patches, make_patches(image, kernel_size, dilation, padding, stride));
   const int64_t planes = row_count(out.numel(), image[0] * image[1]);
   with_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> matrix(self);
@@ -156,13 +172,13 @@ Result<Tensor> col2im(const Tensor& self, const Sizes& output_size, const Sizes&
         for (int64_t i = 0; i < count; ++i) to[i * step] += from[i];
     });
   });
-  return out;
+  return {};
 }
 
 // clang-format off
 constexpr OpDef kPatchesOps[] = {
-    op<"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", im2col>.with({.slope = Slope::linear}),
-    op<"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im>.with({.slope = Slope::linear}),
+    op<"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", im2col_meta, im2col>.with({.slope = Slope::linear}),
+    op<"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im_meta, col2im>.with({.slope = Slope::linear}),
 };
 // clang-format on
 
