@@ -734,7 +734,7 @@ constexpr OpDef kDecompositionsOps[] = {
     op<"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular_matrices>,
     op<"aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", cholesky_solve>,
     op<"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve>.with({.autocast = AutocastRule::float32}),
-    op<"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", cholesky_inverse>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", like_first, cholesky_inverse>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 

@@ -78,8 +78,8 @@ Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& inp
 // clang-format off
 constexpr OpDef kReflectionsOps[] = {
     op<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32}),
-    op<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
+    composed<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", like_first, householder_product>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", like_first, householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
     op<"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on

@@ -532,11 +532,32 @@ Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
   return meta_list(std::move(meta));
 }
 
+Result<std::vector<Meta>> randperm_meta(std::span<const Value> arguments) {
+  const int64_t count = *arguments[0].get_if<int64_t>();
+  if (count < 0)
+    return operator_error("n: found " + std::to_string(count) + ", expected 0 or more");
+  Meta meta(Dtype::int64, {count});
+  for (const Value& argument : arguments)
+    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
+  return meta_list(std::move(meta));
+}
+
+Result<Meta> multinomial_meta(const Tensor& self, int64_t num_samples, bool, OptionalGenerator) {
+  if (self.dim() != 1 && self.dim() != 2)
+    return operator_error("self: found " + self.type_text() + ", expected 1 or 2 dims");
+  if (num_samples < 1)
+    return operator_error("num_samples: found " + std::to_string(num_samples) +
+                          ", expected 1 or more");
+  Meta meta(Dtype::int64, self.sizes());
+  meta.sizes.back() = num_samples;
+  return meta;
+}
+
 // clang-format off
 constexpr OpDef kSamplingOps[] = {
     composed<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, rand>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randn>.with({.draws = Facts::Draws::by_sizes}),
-    op<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    composed<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta,
        normal_sizes>.with({.draws = Facts::Draws::by_sizes}),
     op<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", prims_normal>,
     op<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", prims_uniform>,
@@ -551,7 +572,7 @@ constexpr OpDef kSamplingOps[] = {
        randint_like>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
        randint_like_low>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm>,
+    composed<"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm_meta, randperm>,
     composed<"aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<rand, 1>>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<randn, 1>>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<randint, 2>>.with({.draws = Facts::Draws::by_sizes}),
@@ -567,13 +588,13 @@ constexpr OpDef kSamplingOps[] = {
        with_generator<randint_like_low, 3>>.with({.draws = Facts::Draws::by_elements}),
     op<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", with_generator<randperm, 1>>,
+    composed<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm_meta, with_generator<randperm, 1>>,
     composed<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", drawn_meta, uniform>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", drawn_meta, normal_functional>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", drawn_meta, normal_in_place>,
     op<"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_tensors>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_mean>,
-    op<"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_std>,
+    composed<"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", created_meta, normal_mean>,
+    composed<"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", created_meta, normal_std>,
     composed<"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli_tensor>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli_p>.with({.draws = Facts::Draws::by_elements}),
@@ -586,7 +607,7 @@ constexpr OpDef kSamplingOps[] = {
     composed<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", drawn_meta, cauchy>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", drawn_meta, geometric>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", drawn_meta, exponential>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial>,
+    composed<"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial_meta, multinomial>,
 };
 // clang-format on
 

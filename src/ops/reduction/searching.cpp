@@ -380,6 +380,24 @@ Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse,
 Result<Meta> bucketize_meta(const Tensor& self, const Tensor&, bool out_int32, bool) {
   return Meta(out_int32 ? Dtype::int32 : Dtype::int64, self.sizes());
 }
+Result<Meta> bucketize_scalar_meta(const Scalar&, const Tensor&, bool out_int32, bool) {
+  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, {});
+}
+Result<Meta> searchsorted_meta(const Tensor&, const Tensor& self, bool out_int32, bool,
+                               const std::optional<std::string>&, const OptionalTensor&) {
+  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, self.sizes());
+}
+Result<Meta> searchsorted_scalar_meta(const Tensor&, const Scalar&, bool out_int32, bool,
+                                      const std::optional<std::string>&, const OptionalTensor&) {
+  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, {});
+}
+template <class Sought>
+Result<Meta> isin_meta(const Tensor& elements, const Sought&, bool, bool) {
+  return Meta(Dtype::bool_, elements.sizes());
+}
+Result<Meta> scalar_isin_meta(const Scalar&, const Tensor&, bool, bool) {
+  return Meta(Dtype::bool_, {});
+}
 Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const Scalar&) {
   if (bins < 1)
     return operator_error("bins: found " + std::to_string(bins) + ", expected 1 or more");
@@ -388,15 +406,15 @@ Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const S
 
 // clang-format off
 constexpr OpDef kSearchingOps[] = {
-    op<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    composed<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", searchsorted_meta,
        searchsorted>,
-    op<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    composed<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", searchsorted_scalar_meta,
        searchsorted_scalar>,
     composed<"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_meta, bucketize>,
-    op<"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_scalar>,
-    op<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin>.with({.work = 250}),
-    op<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_tensor_scalar>,
-    op<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_scalar_tensor>.with({.work = 80}),
+    composed<"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_scalar_meta, bucketize_scalar>,
+    composed<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Tensor>, isin>.with({.work = 250}),
+    composed<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Scalar>, isin_tensor_scalar>,
+    composed<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", scalar_isin_meta, isin_scalar_tensor>.with({.work = 80}),
     op<"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount>,
     composed<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta, histc>.with({.slope = Slope::constant}),
     composed<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", depends_on_data, unique2>.with({.work = 40}),

@@ -291,14 +291,14 @@ Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index
 }
 
 using Extremes = std::tuple<Tensor, Tensor>;
-Result<Extremes> old_aminmax(const Tensor& self) {
-  PT2_TRY(Tensor low, apply(aten<"amin.default">, {self}));
-  PT2_TRY(Tensor high, apply(aten<"amax.default">, {self}));
+Result<Extremes> old_aminmax(Emitter& e, const Tensor& self) {
+  PT2_TRY(Tensor low, e(aten<"amin.default">, {self}));
+  PT2_TRY(Tensor high, e(aten<"amax.default">, {self}));
   return Extremes{std::move(low), std::move(high)};
 }
-Result<Extremes> aminmax_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  PT2_TRY(Tensor low, apply(aten<"amin.default">, {self, Value::List{dim}, keepdim}));
-  PT2_TRY(Tensor high, apply(aten<"amax.default">, {self, Value::List{dim}, keepdim}));
+Result<Extremes> aminmax_dim(Emitter& e, const Tensor& self, int64_t dim, bool keepdim) {
+  PT2_TRY(Tensor low, e(aten<"amin.default">, {self, Value::List{dim}, keepdim}));
+  PT2_TRY(Tensor high, e(aten<"amax.default">, {self, Value::List{dim}, keepdim}));
   return Extremes{std::move(low), std::move(high)};
 }
 
@@ -325,7 +325,7 @@ constexpr OpDef kStatisticsOps[] = {
     op<"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", cumulative_dx>.with({.slope = Slope::linear, .linear_in = "y"}),
     op<"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", cumulative_x>,
     op<"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm>,
-    op<"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", index_reduce>,
+    composed<"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", like_first, index_reduce>,
     op<"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", old_aminmax>,
     op<"aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", aminmax_dim>,
     op<"aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", allclose>,

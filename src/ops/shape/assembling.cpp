@@ -138,6 +138,11 @@ Result<Tensor> reshape_copy(const Tensor& self, const Sizes& size) {
   return copy_as(shaped, shaped.dtype(), MemoryFormat::contiguous);
 }
 
+Result<Meta> reshape_copy_meta(const Tensor& self, const Sizes& size) {
+  PT2_TRY(Sizes sizes, infer_sizes(size, self.numel()));
+  return Meta(self.dtype(), std::move(sizes));
+}
+
 // Unlike stack, the result is always row-major.
 Result<Tensor> plain_stack(const Tensors& tensors, int64_t dim) {
   PT2_TRY(const Tensor stacked, apply(aten<"stack.default">, {box(tensors), dim}));
@@ -466,8 +471,8 @@ constexpr OpDef kAssemblingOps[] = {
     op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.undecomposed = Undecomposed::reads_elements}),
-    op<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>.with({.slope = Slope::linear}),
-    op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>.with({.slope = Slope::linear}),
+    composed<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
+    composed<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
     op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),

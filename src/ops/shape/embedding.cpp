@@ -510,7 +510,7 @@ Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& wei
 constexpr OpDef kEmbeddingOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        embedding_meta, embedding>.with({.slope = Slope::linear, .linear_in = "weight"}),
-    op<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", embedding_renorm>,
+    composed<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", like_first, embedding_renorm>,
     composed<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
        embedding_dense_backward_meta, embedding_dense_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     composed<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",

@@ -366,22 +366,30 @@ Result<Meta> index_select_meta(const Tensor& self, int64_t dim, const Tensor& in
   return Meta(self.dtype(), std::move(sizes));
 }
 
+Result<Meta> masked_index_meta(const Tensor& self, const Tensor&, const OptionalTensors& indices,
+                               const Scalar&) {
+  return index_meta(self, indices);
+}
+Result<Meta> take_meta(const Tensor& self, const Tensor& index) {
+  return Meta(self.dtype(), index.sizes());
+}
+
 // clang-format off
 constexpr OpDef kIndexingOps[] = {
     composed<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, unsafe_index>.with({.slope = Slope::linear}),
-    op<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", unsafe_masked_index>.with({.slope = Slope::linear}),
-    op<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
+    composed<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta, unsafe_masked_index>.with({.slope = Slope::linear}),
+    composed<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", like_first, unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
     composed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", like_first, index_put>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
-    op<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
+    composed<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", like_first, index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
     composed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", like_first, index_put_impl>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
     composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
     composed<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", like_first, index_add>.with({.slope = Slope::linear, .linear_in = "self source"}),
     composed<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", like_first, index_copy>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "self source"}),
     composed<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, index_fill>.with({.overwrites = true}),
     composed<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", like_first, index_fill_tensor>.with({.slope = Slope::linear, .linear_in = "self value", .overwrites = true}),
-    op<"aten::take(Tensor self, Tensor index) -> Tensor", take>.with({.slope = Slope::linear}),
-    op<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put>.with({.slope = Slope::linear, .linear_in = "self source"}),
+    composed<"aten::take(Tensor self, Tensor index) -> Tensor", take_meta, take>.with({.slope = Slope::linear}),
+    composed<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", like_first, put>.with({.slope = Slope::linear, .linear_in = "self source"}),
 };
 // clang-format on
 

@@ -364,20 +364,27 @@ Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
   order.insert(order.end(), {b, b + 3, b + 1, b + 4, b + 2});
   return moved_pixels(self, split, order, sizes);
 }
-Result<Tensor> pixel_unshuffle(const Tensor& self, int64_t factor) {
+Result<Sizes> unshuffled_sizes(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
-  const size_t batch = self.sizes().size() - 3;
-  const int64_t height = self.sizes()[batch + 1];
-  const int64_t width = self.sizes()[batch + 2];
+  Sizes sizes = self.sizes();
+  const size_t batch = sizes.size() - 3;
+  int64_t& height = sizes[batch + 1];
+  int64_t& width = sizes[batch + 2];
   if (factor <= 0 || height % factor != 0 || width % factor != 0)
     return operator_error("found factor " + std::to_string(factor) + ", expected a divisor of " +
                           sizes_text(self.sizes()));
   PT2_TRY(const int64_t square, multiply_add(factor, factor));
-  PT2_TRY(const int64_t channels, multiply_add(self.sizes()[batch], square));
-  Sizes split(self.sizes().begin(), self.sizes().begin() + static_cast<int64_t>(batch));
-  Sizes sizes = split;
-  split.insert(split.end(), {self.sizes()[batch], height / factor, factor, width / factor, factor});
-  sizes.insert(sizes.end(), {channels, height / factor, width / factor});
+  PT2_TRY(sizes[batch], multiply_add(sizes[batch], square));
+  height /= factor;
+  width /= factor;
+  return sizes;
+}
+Result<Tensor> pixel_unshuffle(const Tensor& self, int64_t factor) {
+  PT2_TRY(const Sizes sizes, unshuffled_sizes(self, factor));
+  const size_t batch = sizes.size() - 3;
+  Sizes split(sizes.begin(), sizes.begin() + static_cast<int64_t>(batch));
+  split.insert(split.end(),
+               {self.sizes()[batch], sizes[batch + 1], factor, sizes[batch + 2], factor});
   std::vector<int64_t> order(batch);
   std::iota(order.begin(), order.end(), 0);
   const auto b = static_cast<int64_t>(batch);
@@ -396,6 +403,11 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
   return copy_as(shuffled, shuffled.dtype(), suggest_memory_format(self));
 }
 
+Result<Meta> pixel_unshuffle_meta(const Tensor& self, int64_t factor) {
+  PT2_TRY(Sizes sizes, unshuffled_sizes(self, factor));
+  Sizes strides = pixel_strides(self, sizes);
+  return Meta(self.dtype(), std::move(sizes), std::move(strides));
+}
 Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   Sizes sizes = self.sizes();
@@ -581,15 +593,15 @@ constexpr OpDef kShapeOps[] = {
     op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>.with({.slope = Slope::linear}),
     composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, select_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
     composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, slice_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    op<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>.with({.slope = Slope::linear, .linear_in = "self src", .looks_at_strides = true}),
+    composed<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", like_first, diagonal_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    composed<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", like_first, as_strided_scatter>.with({.slope = Slope::linear, .linear_in = "self src", .looks_at_strides = true}),
     op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>.with({.slope = Slope::linear}),
     op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed_meta, diag_embed>.with({.slope = Slope::linear}),
     op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     composed<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle_meta, pixel_shuffle>.with({.slope = Slope::linear}),
-    op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>.with({.slope = Slope::linear}),
-    op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>.with({.slope = Slope::linear}),
+    composed<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle_meta, pixel_unshuffle>.with({.slope = Slope::linear}),
+    composed<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", like_first, channel_shuffle>.with({.slope = Slope::linear}),
     op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>.with({.slope = Slope::linear, .linear_in = "self prepend append"}),
 };
 // clang-format on
