@@ -140,6 +140,26 @@ TEST(VerifyOperators, SizesThatNobodyKnowsMayBeSymbolsOfTheirOwn) {
   EXPECT_NE(findings_of("u2, 3", "u2, 3").find("V609"), std::string::npos);
 }
 
+// A hint that the range of its symbol excludes is no example: no operator is refused because of it.
+TEST(VerifyOperators, HintsOutsideOfTheirRangesAreNotComputedWith) {
+  const std::string text = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+  symbol s0 = -9223372036854775808 (positive, integer)
+  range s0 [2, oo]
+  graph(%x: f32[s0, 3]) {
+    %n: SymInt[s0] = aten.sym_size.int(self=%x, dim=0)
+    %less: SymInt[s0 - 1] = _operator.add(a=%n, b=-1)
+    %y: f32[s0 - 1, 3] = aten.slice.Tensor(self=%x, dim=0, start=0, end=%less)
+    return %y
+  }
+}
+)";
+  EXPECT_EQ(lines(verify_text(text)).find("V607"), std::string::npos) << lines(verify_text(text));
+  EXPECT_NE(lines(verify_text(text)).find("V530"), std::string::npos);
+}
+
 TEST(VerifyOperators, DtypesOfSparseTensorsAreCheckedToo) {
   const auto findings_of = [](const std::string& dtype) {
     const std::string text = R"(program schema 8.20 {

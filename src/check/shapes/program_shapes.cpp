@@ -51,7 +51,7 @@ std::optional<ShapeFault> common_fault(ShapeCheck& check,
 ProgramShapes::ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs)
     : program_(program),
       graphs_(graphs),
-      hints_(hint_bindings(graphs)),
+      hints_(possible_hints(program, graphs)),
       regions_(graphs.size(), Region::plain),
       always_(graphs.size(), true) {
   for (size_t g = 0; g < graphs.size(); ++g) {

@@ -278,6 +278,26 @@ SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs) {
   return hints;
 }
 
+SymbolBindings possible_hints(const Program& program, std::span<const PlacedGraph> graphs) {
+  const SymbolBindings hints = hint_bindings(graphs);
+  std::vector<bool> is_possible(program.expressions->symbol_count(), true);
+  for (const RangeConstraint& each : program.range_constraints) {
+    if (each.key == nullptr || !each.key->expr.is_symbol()) continue;
+    const SymbolId symbol = each.key->expr->symbol;
+    const Number* hint = hints.find(symbol);
+    const auto* number = hint != nullptr ? std::get_if<int64_t>(hint) : nullptr;
+    if (number != nullptr && !each.range.contains(*number))
+      is_possible[static_cast<size_t>(symbol)] = false;
+  }
+  SymbolBindings possible;
+  for (size_t i = 0; i < is_possible.size(); ++i) {
+    const SymbolId symbol{static_cast<uint32_t>(i)};
+    if (const Number* hint = hints.find(symbol); hint != nullptr && is_possible[i])
+      possible.bind(symbol, *hint);
+  }
+  return possible;
+}
+
 std::vector<SymbolBindings> admissible_bindings(const Program& program, const SymbolBindings& hints,
                                                 std::span<ShapeCheck* const> nodes, size_t count) {
   std::vector<SymbolBindings> found;

@@ -24,6 +24,8 @@ std::vector<SourcedGuard> sourced_guards(const Program& program);
 
 // Returns the recorded hints; symbols without a hint are not bound. Linear in the values.
 SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs);
+// The same without hints outside of the ranges of their symbols. Linear in the values.
+SymbolBindings possible_hints(const Program& program, std::span<const PlacedGraph> graphs);
 
 // Returns up to `count` assignments that bind every symbol, differ from the hints and are
 // admissible: they satisfy the program's range constraints and guards, and none of `nodes`
