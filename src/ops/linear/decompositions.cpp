@@ -168,6 +168,18 @@ Result<std::vector<int64_t>> pivot_numbers(const Tensor& pivots, const Tensor& l
   return std::vector<int64_t>(input.data(), input.data() + input.size());
 }
 
+Result<std::array<Meta, 3>> lu_unpack_meta(const Tensor& data, const Tensor&, bool unpack_data,
+                                           bool unpack_pivots) {
+  PT2_TRY_VOID(check_matrices(data, "LU_data"));
+  const Dtype dtype = data.dtype();
+  const int64_t rows = rows_of(data), columns = columns_of(data);
+  const auto part = [&](bool is_wanted, int64_t height, int64_t width) {
+    return is_wanted ? meta_of(dtype, batch_of(data), height, width, true) : Meta(dtype, {0});
+  };
+  const int64_t inner = std::min(rows, columns);
+  return std::array{part(unpack_pivots, rows, rows), part(unpack_data, rows, inner),
+                    part(unpack_data, inner, columns)};
+}
 Result<TensorTriple> lu_unpack(const Tensor& data, const Tensor& pivots, bool unpack_data,
                                bool unpack_pivots) {
   PT2_TRY_VOID(check_matrices(data, "LU_data"));
@@ -196,6 +208,9 @@ Result<TensorTriple> lu_unpack(const Tensor& data, const Tensor& pivots, bool un
     PT2_TRY(Tensor upper, part(unpack_data, u));
     return TensorTriple(std::move(permutation), std::move(lower), std::move(upper));
   });
+}
+Result<std::array<Meta, 3>> lu_meta(const Tensor& a, bool) {
+  return lu_unpack_meta(a, a, true, true);
 }
 Result<TensorTriple> linalg_lu(const Tensor& a, bool pivot) {
   PT2_TRY(const auto parts, lu_factor_ex(a, pivot, false));
@@ -481,15 +496,20 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
 
 // --- From triangular factors
 
-Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bool upper, bool left,
-                                         bool unitriangular) {
+Result<Meta> solve_triangular_meta(const Tensor& self, const Tensor& b, bool, bool left, bool) {
   PT2_TRY_VOID(check_square(self, "self"));
   PT2_TRY_VOID(check_matrices(b, "B"));
   PT2_TRY_VOID(check_same_dtype(b, self, "B"));
-  const int64_t n = columns_of(self);
-  if ((left ? rows_of(b) : columns_of(b)) != n)
+  if ((left ? rows_of(b) : columns_of(b)) != columns_of(self))
     return operator_error("B: found " + b.type_text() + ", expected sizes that fit " +
                           self.type_text());
+  PT2_TRY(const auto pair, same_batch(self, b));
+  const Tensor& whole = std::get<1>(pair);
+  return meta_of(b.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
+}
+Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bool upper, bool left,
+                                         bool unitriangular) {
+  PT2_TRY_VOID(solve_triangular_meta(self, b, upper, left, unitriangular));
   PT2_TRY(const auto pair, same_batch(self, b));
   return with_field(self, [&]<class T>() -> Result<Tensor> {
     // X A = B is solved as A^T X^T = B^T.
@@ -500,6 +520,9 @@ Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bo
       solve_triangular(matrices[i], sides[i], upper == left, unitriangular);
     return result_of(turned(sides.tensor()), b.dtype());
   });
+}
+Result<Meta> cholesky_solve_meta(const Tensor& self, const Tensor& factor, bool upper) {
+  return solve_triangular_meta(factor, self, upper, true, false);
 }
 Result<Tensor> cholesky_solve(const Tensor& self, const Tensor& factor, bool upper) {
   PT2_TRY_VOID(check_square(factor, "input2"));
@@ -713,8 +736,8 @@ constexpr OpDef kDecompositionsOps[] = {
     composed<"aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex_meta, lu_factor_ex>,
     op<"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", lu_with_info>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", lu_factor>,
-    op<"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", linalg_lu>,
-    op<"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", lu_unpack>,
+    composed<"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", lu_meta, linalg_lu>,
+    composed<"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", lu_unpack_meta, lu_unpack>,
     composed<"aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", lu_solve_meta, lu_solve>,
     op<"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", old_lu_solve>.with({.autocast = AutocastRule::float32}),
     composed<"aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet_meta, slogdet_parts>,
@@ -731,9 +754,9 @@ constexpr OpDef kDecompositionsOps[] = {
     op<"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", rank_floats>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", rank_tensors>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", lstsq>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular_matrices>,
+    composed<"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular_meta, solve_triangular_matrices>,
     op<"aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", cholesky_solve>,
-    op<"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve_meta, cholesky_solve>.with({.autocast = AutocastRule::float32}),
     composed<"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", like_first, cholesky_inverse>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on

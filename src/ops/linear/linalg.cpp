@@ -187,11 +187,21 @@ Result<std::array<Meta, 2>> cholesky_ex_meta(const Tensor& self, bool, bool) {
   return inverse_ex_meta(self, false);
 }
 
-Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
+int64_t qr_inner(const Tensor& a, const std::string& mode) {
+  return mode == "complete" ? rows_of(a) : std::min(rows_of(a), columns_of(a));
+}
+Result<std::array<Meta, 2>> qr_meta(const Tensor& a, const std::string& mode) {
   PT2_TRY_VOID(check_matrices(a, "A"));
   if (mode != "reduced" && mode != "complete" && mode != "r")
     return operator_error("found mode '" + mode + "', expected 'reduced', 'complete' or 'r'");
-  const int64_t inner = mode == "complete" ? rows_of(a) : std::min(rows_of(a), columns_of(a));
+  const int64_t inner = qr_inner(a, mode);
+  return std::array{
+      mode == "r" ? Meta(a.dtype(), {0}) : meta_of(a.dtype(), batch_of(a), rows_of(a), inner),
+      meta_of(a.dtype(), batch_of(a), inner, columns_of(a))};
+}
+Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
+  PT2_TRY_VOID(qr_meta(a, mode));
+  const int64_t inner = qr_inner(a, mode);
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
     const int64_t count = std::min(rows_of(a), columns_of(a));
     PT2_TRY(Matrices<T> factors, Matrices<T>::copy_of(a));
@@ -278,7 +288,7 @@ constexpr OpDef kLinalgOps[] = {
     op<"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", triangular_solve>.with({.autocast = AutocastRule::float32}),
     composed<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex_meta, cholesky_ex>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr_meta, qr>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta, linalg_cross>,
     composed<"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solve_meta, solve_with_factors>,
 };

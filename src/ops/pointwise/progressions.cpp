@@ -98,15 +98,21 @@ Result<Tensor> range_to(const Scalar& start, const Scalar& end, OptionalDtype dt
   return range_by(start, end, Scalar(1), dtype, layout, device, pin);
 }
 
-// Returns the frequencies of a transform's bins (ATen/native/SpectralOps.cpp fft_fftfreq).
 template <bool Half>
-Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const OptionalLayout& layout,
-                           const OptionalDevice&, PinMemory) {
+Result<Meta> frequencies_meta(int64_t n, double, OptionalDtype dtype, const OptionalLayout& layout,
+                              const OptionalDevice&, PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
   const Dtype type = dtype.value_or(Dtype::float32);
   PT2_TRY_VOID(expect_fraction(type));
   if (n < 0) return operator_error("n: found " + std::to_string(n) + ", expected 0 or more");
-  PT2_TRY(Tensor out, allocate({type, {Half ? n / 2 + 1 : n}}));
+  return Meta(type, {Half ? n / 2 + 1 : n});
+}
+// Returns the frequencies of a transform's bins (ATen/native/SpectralOps.cpp fft_fftfreq).
+template <bool Half>
+Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const OptionalLayout& layout,
+                           const OptionalDevice& device, PinMemory pin) {
+  PT2_TRY(const Meta meta, frequencies_meta<Half>(n, d, dtype, layout, device, pin));
+  PT2_TRY(Tensor out, allocate(meta));
   {
     Output<double> values(out);
     for (int64_t i = 0; i < out.numel(); ++i)
@@ -126,8 +132,8 @@ constexpr OpDef kProgressionsOps[] = {
     op<"aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Scalar, Tensor>>,
     op<"aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_to>,
     op<"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_by>,
-    op<"aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies<false>>,
-    op<"aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies<true>>,
+    composed<"aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies_meta<false>, frequencies<false>>,
+    composed<"aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies_meta<true>, frequencies<true>>,
 };
 // clang-format on
 
