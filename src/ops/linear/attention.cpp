@@ -443,33 +443,6 @@ Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const 
                     Tensor::zeros(query.dtype(), {0})};
 }
 
-// For programs that were decomposed on a GPU. There logsumexp is padded with infinity to whole
-// blocks of rows (torch/_meta_registrations.py meta__scaled_dot_product_efficient_attention).
-Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
-    Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
-    const OptionalTensor& attn_bias, bool compute_log_sumexp, double dropout_p, bool is_causal,
-    const std::optional<double>& scale) {
-  constexpr int64_t kBlock = 32;
-  for (const Tensor* tensor : {&query, &key, &value})
-    PT2_TRY_VOID(check_rank(*tensor, 4, "query, key and value"));
-  PT2_TRY_VOID(check_attention(query, key, value, attn_bias, dropout_p, is_causal));
-  const Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale};
-  const int64_t heads = query.size(1);
-  const int64_t length = query.size(2);
-  const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-  PT2_TRY(Tensor rows, allocate({totals, {query.size(0), heads, length}}));
-  PT2_TRY(Tensor out, run_attention(context, query, key, value, attn_bias, attention, &rows));
-  const int64_t blocks = compute_log_sumexp ? length / kBlock + (length % kBlock != 0) : 0;
-  PT2_TRY(Tensor logsumexp, allocate({Dtype::float32, {query.size(0), heads, blocks * kBlock}}));
-  if (blocks > 0) {
-    fill_elements(logsumexp, Scalar(HUGE_VAL));
-    Tensor used = logsumexp.with_view(rows.sizes(), logsumexp.strides(), 0);
-    copy_elements(used, rows);
-  }
-  const Tensor none = Tensor::zeros(Dtype::int64, {});
-  return std::tuple(std::move(out), std::move(logsumexp), none, none);
-}
-
 // Also returns the weights, computed as attention with the identity matrix as values.
 Result<FlashResult> attention_math(Context& context, const Tensor& query, const Tensor& key,
                                    const Tensor& value, const OptionalTensor& attn_mask,
@@ -516,6 +489,42 @@ Result<std::array<Meta, 2>> flash_meta(const Tensor& query, const Tensor& key, c
                                             scale, query.size(1) != key.size(1)));
   const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   return std::array{std::move(out), Meta(totals, {query.size(0), query.size(1), query.size(2)})};
+}
+
+Result<std::array<Meta, 4>> efficient_attention_meta(
+    const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& attn_bias,
+    bool compute_log_sumexp, double dropout_p, bool is_causal, const std::optional<double>& scale) {
+  for (const Tensor* tensor : {&query, &key, &value})
+    PT2_TRY_VOID(check_rank(*tensor, 4, "query, key and value"));
+  PT2_TRY(Meta out, scaled_dot_product_attention_meta(query, key, value, attn_bias, dropout_p,
+                                                      is_causal, scale, false));
+  constexpr int64_t kBlock = 32;
+  const int64_t blocks = query.size(2) / kBlock + (query.size(2) % kBlock != 0);
+  PT2_TRY(const int64_t length, multiply_add(compute_log_sumexp ? blocks : 0, kBlock));
+  return std::array{std::move(out), Meta(Dtype::float32, {query.size(0), query.size(1), length}),
+                    Meta(Dtype::int64, {}), Meta(Dtype::int64, {})};
+}
+// For programs that were decomposed on a GPU. There logsumexp is padded with infinity to whole
+// blocks of rows (torch/_meta_registrations.py meta__scaled_dot_product_efficient_attention).
+Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
+    Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+    const OptionalTensor& attn_bias, bool compute_log_sumexp, double dropout_p, bool is_causal,
+    const std::optional<double>& scale) {
+  PT2_TRY(const auto metas,
+          efficient_attention_meta(query, key, value, attn_bias, compute_log_sumexp, dropout_p,
+                                   is_causal, scale));
+  const Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale};
+  const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  PT2_TRY(Tensor rows, allocate({totals, {query.size(0), query.size(1), query.size(2)}}));
+  PT2_TRY(Tensor out, run_attention(context, query, key, value, attn_bias, attention, &rows));
+  PT2_TRY(Tensor logsumexp, allocate(metas[1]));
+  if (logsumexp.size(2) > 0) {
+    fill_elements(logsumexp, Scalar(HUGE_VAL));
+    Tensor used = logsumexp.with_view(rows.sizes(), logsumexp.strides(), 0);
+    copy_elements(used, rows);
+  }
+  const Tensor none = Tensor::zeros(Dtype::int64, {});
+  return std::tuple(std::move(out), std::move(logsumexp), none, none);
 }
 
 // Only the first two results are meaningful on CPUs.
@@ -659,8 +668,8 @@ constexpr OpDef kAttentionOps[] = {
        flash_meta, flash_for_cpu>,
     composed<"aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
        flash_attention_meta, flash_attention>,
-    op<"aten::_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)",
-       efficient_attention>,
+    composed<"aten::_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)",
+       efficient_attention_meta, efficient_attention>,
 };
 // clang-format on
 

@@ -434,54 +434,84 @@ Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
 
 // The solution in LAPACK's layout: column-major, with columns as long as those of the right-hand
 // side, because LAPACK overwrites the right-hand side.
-Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
-  const int64_t height = rows_of(solution);
-  const int64_t width = columns_of(solution);
-  Sizes buffer = batch_of(solution);
-  buffer.insert(buffer.end(), {width, std::max(rows, height)});
+Result<Meta> solution_meta(const Tensor& self, const Tensor& columns) {
+  const std::array batches{batch_of(self), batch_of(columns)};
+  PT2_TRY(Sizes sizes, broadcast_sizes(batches));
+  const int64_t height = columns_of(self), width = columns_of(columns);
+  Sizes buffer = sizes;
+  buffer.insert(buffer.end(), {width, std::max(rows_of(self), height)});
   if (!checked_numel(buffer))
-    return operator_error("b: found " + solution.type_text() +
+    return operator_error("b: found " + columns.type_text() +
                           ", expected sizes whose product fits in 64 bits");
   Sizes strides = contiguous_strides(buffer);
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  PT2_TRY(Tensor out, allocate(Meta(solution.dtype(), solution.sizes(), std::move(strides))));
-  copy_elements(out, solution);
-  return out;
+  sizes.insert(sizes.end(), {height, width});
+  return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
-
-// Residuals exist only for overdetermined systems of full rank. The default driver, gelsy, computes
-// the rank but no singular values.
-Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
-                              const std::optional<double>& rcond, const OptionalString& driver) {
+bool lstsq_has_vectors(const Tensor& self, const Tensor& b) {
+  return b.dim() == self.dim() - 1 &&
+         std::equal(b.sizes().begin(), b.sizes().end(), self.sizes().begin());
+}
+// Checks the operands and returns b as matrices.
+Result<Tensor> lstsq_columns(const Tensor& self, const Tensor& b, const std::string& method) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   PT2_TRY_VOID(check_same_dtype(b, self, "b"));
-  const std::string method = driver.value_or("gelsy");
   if (method != "gels" && method != "gelsy" && method != "gelsd" && method != "gelss")
     return operator_error("driver: found '" + method + "', expected gels, gelsy, gelsd or gelss");
-  const bool vectors = b.dim() == self.dim() - 1 &&
-                       std::equal(b.sizes().begin(), b.sizes().end(), self.sizes().begin());
-  PT2_TRY(const Tensor columns, vectors ? unsqueeze(b, -1) : Result<Tensor>(b));
+  PT2_TRY(Tensor columns, lstsq_has_vectors(self, b) ? unsqueeze(b, -1) : Result<Tensor>(b));
   PT2_TRY_VOID(check_rank_at_least(columns, 2, "b"));
   if (rows_of(columns) != rows_of(self))
     return operator_error("b: found " + b.type_text() + ", expected the rows of " +
                           self.type_text());
+  return columns;
+}
+// Residuals exist only for overdetermined systems of full rank, which gels assumes. The default
+// driver, gelsy, computes the rank but no singular values.
+Result<std::array<Meta, 4>> lstsq_meta(const Tensor& self, const Tensor& b,
+                                       const std::optional<double>&, const OptionalString& driver) {
+  const std::string method = driver.value_or("gelsy");
+  PT2_TRY(const Tensor columns, lstsq_columns(self, b, method));
+  const Dtype real = real_dtype(self.dtype());
+  PT2_TRY(Meta solution, solution_meta(self, columns));
+  Meta residuals(real, {0});
+  if (method != "gelsy" && rows_of(self) > columns_of(self)) {
+    if (method != "gels")
+      return Error{ErrorCode::unsupported, "the size of the residuals depends on elements", ""};
+    residuals.sizes = solution.sizes;
+    residuals.sizes.erase(residuals.sizes.end() - 2);
+  }
+  if (lstsq_has_vectors(self, b))
+    for (Sizes* numbers : {&solution.sizes, &solution.strides}) numbers->pop_back();
+  const bool has_values = method == "gelsd" || method == "gelss";
+  return std::array{
+      std::move(solution), std::move(residuals),
+      Meta(Dtype::int64, method == "gels" ? Sizes{0} : batch_of(self)),
+      Meta(real,
+           has_values ? batch_of(self, {std::min(rows_of(self), columns_of(self))}) : Sizes{0})};
+}
+Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
+                              const std::optional<double>& rcond, const OptionalString& driver) {
+  const std::string method = driver.value_or("gelsy");
+  PT2_TRY(const Tensor columns, lstsq_columns(self, b, method));
+  PT2_TRY(const Meta layout, solution_meta(self, columns));
   PT2_TRY(const AllTolerances tolerances, same_tolerances(self, 0.0, rcond));
   PT2_TRY(const Tensor inverse, pinv_with(self, tolerances));
-  PT2_TRY(Tensor solution, apply(aten<"matmul.default">, {inverse, columns}));
+  PT2_TRY(const Tensor product, apply(aten<"matmul.default">, {inverse, columns}));
   PT2_TRY(Tensor ranks, rank_with(self, tolerances));
   PT2_TRY(Tensor residuals, empty_of(real_dtype(self.dtype())));
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
                                 [&](int64_t r) { return r == columns_of(self); });
   if (method != "gelsy" && (full || method == "gels") && rows_of(self) > columns_of(self)) {
-    PT2_TRY(const Tensor product, apply(aten<"matmul.default">, {self, solution}));
-    PT2_TRY(const Tensor rest, apply(aten<"sub.Tensor">, {product, columns}));
+    PT2_TRY(const Tensor fitted, apply(aten<"matmul.default">, {self, product}));
+    PT2_TRY(const Tensor rest, apply(aten<"sub.Tensor">, {fitted, columns}));
     PT2_TRY(const Tensor size, apply(aten<"abs.default">, {rest}));
     PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {size, size}));
     PT2_TRY(residuals, apply(aten<"sum.dim_IntList">, {square, Value::List{int64_t{-2}}}));
   }
-  PT2_TRY(solution, solution_layout(solution, rows_of(self)));
-  if (vectors) {
+  PT2_TRY(Tensor solution, allocate(layout));
+  copy_elements(solution, product);
+  if (lstsq_has_vectors(self, b)) {
     PT2_TRY(solution, select(solution, -1, 0));
   }
   const bool has_values = method == "gelsd" || method == "gelss";
@@ -753,9 +783,9 @@ constexpr OpDef kDecompositionsOps[] = {
     op<"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", rank_tolerance>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", rank_floats>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", rank_tensors>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", lstsq>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", lstsq_meta, lstsq>.with({.autocast = AutocastRule::float32}),
     composed<"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular_meta, solve_triangular_matrices>,
-    op<"aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", cholesky_solve>,
+    composed<"aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor", cholesky_solve_meta, cholesky_solve>,
     composed<"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve_meta, cholesky_solve>.with({.autocast = AutocastRule::float32}),
     composed<"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", like_first, cholesky_inverse>.with({.autocast = AutocastRule::float32}),
 };

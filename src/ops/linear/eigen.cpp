@@ -346,7 +346,7 @@ Result<Tensor> eigvals_formula(Emitter& e, const Tensor& self) {
 constexpr OpDef kEigenOps[] = {
     composed<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig_meta, eig>.with({.autocast = AutocastRule::float32}),
     composed<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals_meta, eigvals, eigvals_formula>.with({.autocast = AutocastRule::float32}),
-    op<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals>,
+    composed<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals_meta, eigvals>,
 };
 // clang-format on
 

@@ -35,17 +35,17 @@ namespace {
 
 // A Meta whose rows begin at multiples of 16 bytes (ATen/native/GroupedMMUtils.h
 // create_grouped_gemm_output_tensor).
-Meta aligned_rows(Dtype dtype, Sizes sizes) {
+Result<Meta> aligned_rows(Dtype dtype, Sizes sizes) {
   const int64_t step = 16 / dtype_size(dtype);
   Sizes padded = sizes;
-  padded.back() = (padded.back() + step - 1) / step * step;
+  PT2_TRY(padded.back(), multiply_add(padded.back() / step + (padded.back() % step != 0), step));
   return Meta(dtype, std::move(sizes), contiguous_strides(padded));
 }
 
 // Groups split two matrices along their common dimension, and a matrix and a batch along the
 // matrix's other dimension; they do not split two batches (ATen/native/GroupedMMUtils.h).
-Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
-                          const OptionalTensor& bias, std::optional<Dtype> out_dtype) {
+Result<Meta> grouped_mm_meta(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
+                             const OptionalTensor& bias, OptionalDtype out_dtype) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_same_dtype(mat2, self, "mat2"));
   if (bias) return operator_error("bias: found one, expected none");
@@ -59,27 +59,38 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
   const bool right_split = mat2.dim() == 2;
   if (!left_split && !right_split) {
     if (offs) return operator_error("offs: found some, expected none for two batches");
-    PT2_TRY(const Tensor product, matmul(self, mat2));
-    PT2_TRY(Tensor out, allocate(aligned_rows(self.dtype(), product.sizes())));
-    copy_elements(out, product);
-    return out;
+    const std::array batches{Sizes{self.size(0)}, Sizes{mat2.size(0)}};
+    PT2_TRY(const Sizes batch, broadcast_sizes(batches));
+    return aligned_rows(self.dtype(), {batch[0], self.size(1), mat2.size(2)});
   }
-  const int64_t rows = self.size(self.dim() - 2);
-  const int64_t columns = mat2.size(mat2.dim() - 1);
-  const int64_t length = !left_split ? columns : right_split ? self.size(1) : rows;
   if (!offs) return operator_error("offs: found none, expected the ends of the groups");
   if (offs->dtype() != Dtype::int32)
     return operator_error("offs: found " + std::string(dtype_name(offs->dtype())) +
                           ", expected int32");
-  PT2_TRY(const std::vector<int64_t> ends, group_ends(*offs, length));
-  const auto groups = static_cast<int64_t>(ends.size());
+  PT2_TRY_VOID(check_rank(*offs, 1, "offs"));
+  const int64_t groups = offs->size(0);
   for (const Tensor* batch : {&self, &mat2})
     if (batch->dim() == 3 && batch->size(0) != groups)
       return operator_error("offs: found " + std::to_string(groups) + " groups, expected " +
                             std::to_string(batch->size(0)));
-  const Sizes sizes =
-      left_split && right_split ? Sizes{groups, rows, columns} : Sizes{rows, columns};
-  PT2_TRY(Tensor out, allocate(aligned_rows(self.dtype(), sizes)));
+  Sizes sizes{self.size(self.dim() - 2), mat2.size(mat2.dim() - 1)};
+  if (left_split && right_split) sizes.insert(sizes.begin(), groups);
+  return aligned_rows(self.dtype(), std::move(sizes));
+}
+Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
+                          const OptionalTensor& bias, OptionalDtype out_dtype) {
+  PT2_TRY(const Meta meta, grouped_mm_meta(self, mat2, offs, bias, out_dtype));
+  PT2_TRY(Tensor out, allocate(meta));
+  const bool left_split = self.dim() == 2;
+  const bool right_split = mat2.dim() == 2;
+  if (!left_split && !right_split) {
+    PT2_TRY(const Tensor product, matmul(self, mat2));
+    copy_elements(out, product);
+    return out;
+  }
+  const int64_t length = !left_split ? mat2.size(1) : right_split ? self.size(1) : self.size(0);
+  PT2_TRY(const std::vector<int64_t> ends, group_ends(*offs, length));
+  const auto groups = static_cast<int64_t>(ends.size());
   int64_t begin = 0;
   for (int64_t group = 0; group < groups; ++group) {
     const int64_t count = ends[static_cast<size_t>(group)] - begin;
@@ -99,7 +110,7 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
 
 // clang-format off
 constexpr OpDef kGroupedProductsOps[] = {
-    op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
+    composed<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta, grouped_mm>,
 };
 // clang-format on
 

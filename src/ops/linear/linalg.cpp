@@ -144,8 +144,8 @@ Result<std::array<Meta, 4>> solve_meta(const Tensor& a, const Tensor& b, bool le
                     Meta(Dtype::int32, batch_of(a, {n})), Meta(Dtype::int32, batch_of(a))};
 }
 
-Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool upper, bool transpose,
-                                    bool unitriangular) {
+Result<std::array<Meta, 2>> triangular_solve_meta(const Tensor& self, const Tensor& a, bool, bool,
+                                                  bool) {
   PT2_TRY_VOID(check_square(a, "A"));
   PT2_TRY_VOID(check_matrices(self, "self"));
   PT2_TRY_VOID(check_same_dtype(self, a, "self"));
@@ -153,6 +153,15 @@ Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool up
     return operator_error("self: found sizes " + sizes_text(self.sizes()) + " for A of sizes " +
                           sizes_text(a.sizes()) + ", expected " +
                           std::to_string(a.size(a.dim() - 1)) + " rows");
+  PT2_TRY(const auto pair, same_batch(a, self));
+  const auto alike = [&](const Tensor& whole) {
+    return meta_of(a.dtype(), batch_of(whole), rows_of(whole), columns_of(whole));
+  };
+  return std::array{alike(std::get<1>(pair)), alike(std::get<0>(pair))};
+}
+Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool upper, bool transpose,
+                                    bool unitriangular) {
+  PT2_TRY_VOID(triangular_solve_meta(self, a, upper, transpose, unitriangular));
   PT2_TRY(const auto pair, same_batch(a, self));
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
     const auto& [whole_a, whole_b] = pair;
@@ -285,7 +294,7 @@ constexpr OpDef kLinalgOps[] = {
     op<"aten::inverse(Tensor self) -> Tensor", inverse>.with({.autocast = AutocastRule::float32, .same_as = "linalg_inv.default"}),
     op<"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_of_factors>,
     op<"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve>.with({.autocast = AutocastRule::float32}),
-    op<"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", triangular_solve>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", triangular_solve_meta, triangular_solve>.with({.autocast = AutocastRule::float32}),
     composed<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex_meta, cholesky_ex>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32}),
     composed<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr_meta, qr>.with({.autocast = AutocastRule::float32}),

@@ -213,10 +213,10 @@ Result<Tensor> linear_relu_dynamic_fp16(const Tensor& x, const Object& packed) {
 
 // clang-format off
 constexpr OpDef kQuantizedLinearOps[] = {
-    op<"quantized::linear_dynamic(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y", linear_dynamic>,
-    op<"quantized::linear_relu_dynamic(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y", linear_relu_dynamic>,
-    op<"quantized::linear_dynamic_fp16(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack) -> Tensor Y", linear_dynamic_fp16>,
-    op<"quantized::linear_relu_dynamic_fp16(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack) -> Tensor Y", linear_relu_dynamic_fp16>,
+    composed<"quantized::linear_dynamic(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y", depends_on_data, linear_dynamic>,
+    composed<"quantized::linear_relu_dynamic(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y", depends_on_data, linear_relu_dynamic>,
+    composed<"quantized::linear_dynamic_fp16(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack) -> Tensor Y", depends_on_data, linear_dynamic_fp16>,
+    composed<"quantized::linear_relu_dynamic_fp16(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack) -> Tensor Y", depends_on_data, linear_relu_dynamic_fp16>,
 };
 // clang-format on
 

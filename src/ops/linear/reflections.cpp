@@ -9,8 +9,14 @@
 namespace pt2::ops {
 namespace {
 
-Result<TensorPair> geqrf(const Tensor& self) {
+Result<std::array<Meta, 2>> geqrf_meta(const Tensor& self) {
   PT2_TRY_VOID(check_matrices(self, "self"));
+  const int64_t rows = rows_of(self), columns = columns_of(self);
+  return std::array{meta_of(self.dtype(), batch_of(self), rows, columns),
+                    Meta(self.dtype(), batch_of(self, {std::min(rows, columns)}))};
+}
+Result<TensorPair> geqrf(const Tensor& self) {
+  PT2_TRY_VOID(geqrf_meta(self));
   return with_field(self, [&]<class T>() -> Result<TensorPair> {
     const int64_t inner = std::min(rows_of(self), columns_of(self));
     PT2_TRY(Matrices<T> factors, Matrices<T>::copy_of(self));
@@ -59,8 +65,8 @@ Result<Tensor> householder_product(const Tensor& input, const Tensor& tau) {
   });
 }
 
-Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left,
-                     bool transpose) {
+Result<Meta> ormqr_meta(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left,
+                        bool) {
   PT2_TRY_VOID(check_reflections(self, input2));
   PT2_TRY_VOID(check_matrices(input3, "other"));
   PT2_TRY_VOID(check_same_dtype(input3, self, "other"));
@@ -69,6 +75,11 @@ Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& inp
     return operator_error("other: found " + input3.type_text() + " for reflections of " +
                           self.type_text() + ", expected its batch and " +
                           std::to_string(rows_of(self)) + (left ? " rows" : " columns"));
+  return meta_of(self.dtype(), batch_of(input3), rows_of(input3), columns_of(input3));
+}
+Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left,
+                     bool transpose) {
+  PT2_TRY_VOID(ormqr_meta(self, input2, input3, left, transpose));
   return with_field(self, [&]<class T>() -> Result<Tensor> {
     PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(input3));
     return reflected(self, input2, std::move(sides), left, transpose);
@@ -77,10 +88,10 @@ Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& inp
 
 // clang-format off
 constexpr OpDef kReflectionsOps[] = {
-    op<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf_meta, geqrf>.with({.autocast = AutocastRule::float32}),
     composed<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", like_first, householder_product>.with({.autocast = AutocastRule::float32}),
     composed<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", like_first, householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
-    op<"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr_meta, ormqr>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 

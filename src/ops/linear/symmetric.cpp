@@ -237,7 +237,7 @@ Result<void> check_pivots(std::span<const int64_t> pivots) {
   return {};
 }
 
-Result<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+Result<Meta> ldl_solve_meta(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool) {
   PT2_TRY_VOID(check_square(ld, "LD"));
   PT2_TRY_VOID(check_matrices(b, "B"));
   PT2_TRY_VOID(check_same_dtype(b, ld, "B"));
@@ -247,6 +247,13 @@ Result<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b
   if (rows_of(b) != n)
     return operator_error("found " + std::to_string(rows_of(b)) + " rows of B, expected " +
                           std::to_string(n));
+  PT2_TRY(const TensorPair both, same_batch(ld, b));
+  const Tensor& whole = std::get<1>(both);
+  return meta_of(ld.dtype(), batch_of(whole), n, columns_of(whole));
+}
+Result<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+  PT2_TRY_VOID(ldl_solve_meta(ld, pivots, b, hermitian));
+  const int64_t n = columns_of(ld);
   PT2_TRY(const TensorPair both, same_batch(ld, b));
   PT2_TRY(const Tensor rows, expand(pivots, batch_of(std::get<0>(both), {n})));
   return with_field(ld, [&]<class T>() -> Result<Tensor> {
@@ -262,9 +269,13 @@ Result<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b
   });
 }
 
+Result<Meta> matrix_sqrth_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_square(self, "A"));
+  return Meta::like(self);
+}
 // A square root of the matrix whose negative eigenvalues are replaced by 0.
 Result<Tensor> matrix_sqrth(const Tensor& self) {
-  PT2_TRY_VOID(check_square(self, "A"));
+  PT2_TRY_VOID(matrix_sqrth_meta(self));
   PT2_TRY(const std::vector<Value> parts,
           apply_all(aten<"linalg_eigh.default">, {self, std::string("L")}));
   const Tensor values = *parts[0].get_if<Tensor>(), vectors = *parts[1].get_if<Tensor>();
@@ -280,8 +291,8 @@ Result<Tensor> matrix_sqrth(const Tensor& self) {
 constexpr OpDef kSymmetricOps[] = {
     composed<"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", ldl_factor_ex_meta, ldl_factor_ex>,
     op<"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", ldl_factor>,
-    op<"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", ldl_solve>,
-    op<"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", matrix_sqrth>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", ldl_solve_meta, ldl_solve>,
+    composed<"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", matrix_sqrth_meta, matrix_sqrth>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 

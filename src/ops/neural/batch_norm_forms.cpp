@@ -50,6 +50,15 @@ Result<Four> with_reserve(const Tensor& input, const OptionalTensor& weight,
   return Four(out, mean, deviation, no_reserve());
 }
 
+template <bool Training>
+Result<std::vector<Meta>> with_reserve_meta(std::span<const Value> arguments) {
+  std::vector<Value> given(arguments.begin(), arguments.end());
+  given.insert(given.begin() + 5, Value(Training));
+  PT2_TRY(std::vector<Meta> metas, aten<"native_batch_norm.default">().def->infer(given));
+  metas.emplace_back(Dtype::uint8, Sizes{0});
+  return metas;
+}
+
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_functional(
     Emitter& e, const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     const Tensor& running_mean, const Tensor& running_var, double momentum, double eps) {
@@ -76,6 +85,10 @@ Result<Gradients> backward(const Tensor& grad_out, const Tensor& input,
                      box(save_mean), box(save_var), train, eps, box(output_mask)}));
   return Gradients(unbox<OptionalTensor>(parts[0]), unbox<OptionalTensor>(parts[1]),
                    unbox<OptionalTensor>(parts[2]));
+}
+Result<std::vector<Meta>> backward_update_meta(std::span<const Value> arguments) {
+  return aten<"native_batch_norm_backward.default">().def->infer(
+      arguments.first(arguments.size() - 1));
 }
 Result<Gradients> backward_update(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
                                   const OptionalTensor& running_mean,
@@ -105,10 +118,10 @@ Result<Gradients> impl_index_backward(Emitter& e, int64_t index, const Tensor& i
 // clang-format off
 constexpr OpDef kBatchNormFormsOps[] = {
     op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .undecomposed = Undecomposed::gives_numbers}),
-    op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>.with({.functional_form = "_batch_norm_with_update_functional.default"}),
+    composed<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve_meta<true>, with_reserve<true, Tensor>>.with({.functional_form = "_batch_norm_with_update_functional.default"}),
     op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
-    op<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<false, OptionalTensor>>,
-    op<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update>,
+    composed<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve_meta<false>, with_reserve<false, OptionalTensor>>,
+    composed<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update_meta, backward_update>,
     op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>,
 };
 // clang-format on

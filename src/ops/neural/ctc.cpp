@@ -253,8 +253,10 @@ Result<Tensor> ctc_backward(const Tensor& grad, const Tensor& log_probs, const T
   }
   return gradient;
 }
-Meta ctc_backward_meta(const Tensor&, const Tensor& log_probs, const Tensor&, const Sizes&,
-                       const Sizes&, const Tensor&, const Tensor&, int64_t, bool) {
+// Lengths are Sizes or a Tensor.
+template <class Lengths>
+Meta ctc_backward_meta(const Tensor&, const Tensor& log_probs, const Tensor&, const Lengths&,
+                       const Lengths&, const Tensor&, const Tensor&, int64_t, bool) {
   return Meta::like(log_probs);
 }
 Result<Tensor> ctc_backward_tensors(const Tensor& grad, const Tensor& log_probs,
@@ -291,6 +293,14 @@ Result<Tensor> ctc_loss(Emitter& e, const Tensor& log_probs, const Tensor& targe
   if (!batched && reduction == kNoReduction) return e(aten<"squeeze.dim">, {loss, 0});
   return reduce_loss(e, loss, reduction);
 }
+// Lengths in tensors decide only about elements.
+Result<Meta> ctc_loss_tensors_meta(const Tensor& log_probs, const Tensor&, const Tensor&,
+                                   const Tensor&, int64_t, int64_t reduction, bool) {
+  const bool batched = log_probs.dim() == 3;
+  if (!batched) PT2_TRY_VOID(check_rank(log_probs, 2, "log_probs"));
+  const bool has_rows = batched && reduction == kNoReduction;
+  return Meta(log_probs.dtype(), has_rows ? Sizes{log_probs.size(1)} : Sizes{});
+}
 Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
                                 const Tensor& input_lengths, const Tensor& target_lengths,
                                 int64_t blank, int64_t reduction, bool zero_infinity) {
@@ -303,11 +313,11 @@ Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
 // clang-format off
 constexpr OpDef kCtcOps[] = {
     composed<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_meta, inner_ctc>,
-    op<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_tensors>,
-    composed<"aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_meta, ctc_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
-    op<"aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_tensors>.with({.slope = Slope::linear, .linear_in = "grad"}),
+    composed<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", depends_on_data, inner_ctc_tensors>,
+    composed<"aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_meta<Sizes>, ctc_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
+    composed<"aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_meta<Tensor>, ctc_backward_tensors>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>.with({.autocast = AutocastRule::float32}),
-    op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>.with({.autocast = AutocastRule::float32, .undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors_meta, ctc_loss_tensors>.with({.autocast = AutocastRule::float32, .undecomposed = Undecomposed::reads_elements}),
 };
 // clang-format on
 

@@ -134,14 +134,19 @@ Result<DropoutResult> native_dropout(Context& context, const Tensor& input, doub
   return DropoutResult{std::move(out), mask};
 }
 
-Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& mask,
-                                       double scale) {
+Result<Meta> native_dropout_backward_meta(const Tensor& grad_output, const Tensor& mask,
+                                          double scale) {
   if (mask.dtype() != Dtype::bool_)
     return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
                           ", expected bool");
   PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
   const Dtype dtype = Promotion().add(grad_output).add(Scalar(scale)).result();
-  PT2_TRY(const Tensor grad, copy_as(grad_output, dtype, MemoryFormat::preserve));
+  return meta_like(grad_output, dtype, MemoryFormat::preserve);
+}
+Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& mask,
+                                       double scale) {
+  PT2_TRY(const Meta meta, native_dropout_backward_meta(grad_output, mask, scale));
+  PT2_TRY(const Tensor grad, copy_as(grad_output, meta.dtype, MemoryFormat::preserve));
   return apply_mask(grad, mask, scale);
 }
 
@@ -172,7 +177,7 @@ constexpr OpDef kDropoutOps[] = {
     composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>, dropout_in_place_formula>.with({.functional_form = "dropout.default"}),
     op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>, no_dropout>.with({.functional_form = "feature_dropout.default"}),
     composed<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout>,
-    op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward_meta, native_dropout_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
 };
 // clang-format on
 

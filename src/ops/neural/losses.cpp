@@ -266,17 +266,24 @@ Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
   return nll_loss_of(self, target, weight, reduction, ignore_index);
 }
 
-// Computed in the dtype of self. If that is an integer dtype, the factor is truncated
-// (ATen/native/cpu/BinaryOpsKernel.cpp mse_backward_cpu_kernel).
-Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
-                                 const Tensor& target, int64_t reduction) {
-  const double scale = reduction == kMeanLoss ? 2.0 / static_cast<double>(self.numel()) : 2.0;
-  const Dtype common = Promotion().add(self).add(target).add(grad_output).result();
+Dtype common_dtype(const Tensor& grad_output, const Tensor& self, const Tensor& target) {
+  return Promotion().add(self).add(target).add(grad_output).result();
+}
+Result<Meta> mse_loss_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                    const Tensor& target, int64_t) {
+  const Dtype common = common_dtype(grad_output, self, target);
   PT2_TRY_VOID(expect_not_bool(common));
   PT2_TRY_VOID(expect_real(common));
   PT2_TRY(Meta meta, elementwise_meta(self.dtype(), {&self, &target, &grad_output}));
   meta.strides = {};
-  PT2_TRY(Tensor out, allocate(std::move(meta)));
+  return meta;
+}
+// Computed in the dtype of self. If that is an integer dtype, the factor is truncated
+// (ATen/native/cpu/BinaryOpsKernel.cpp mse_backward_cpu_kernel).
+void mse_loss_backward(Tensor& out, const Tensor& grad_output, const Tensor& self,
+                       const Tensor& target, int64_t reduction) {
+  const double scale = reduction == kMeanLoss ? 2.0 / static_cast<double>(self.numel()) : 2.0;
+  const Dtype common = common_dtype(grad_output, self, target);
   with_real_compute_type(common, [&]<class C>() {
     elementwise<C>(
         out, common,
@@ -285,23 +292,27 @@ Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
         },
         self, target, grad_output);
   });
-  return out;
 }
 
-Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
-                                 const Tensor& target, const OptionalTensor& weight,
-                                 int64_t reduction, int64_t ignore_index,
-                                 const Tensor& total_weight) {
-  PT2_TRY(const Classes layout, class_layout(self, target, weight));
+Result<Meta> nll_loss_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                    const Tensor& target, const OptionalTensor& weight,
+                                    int64_t reduction, int64_t, const Tensor& total_weight) {
+  PT2_TRY_VOID(class_layout(self, target, weight));
   const int64_t wanted = reduction == kNoReduction ? target.numel() : 1;
   if (grad_output.numel() != wanted || total_weight.numel() != 1)
     return operator_error("grad_output: found " + grad_output.type_text() + ", expected " +
                           std::to_string(wanted) + " elements");
+  return Meta::like(self);
+}
+Result<void> nll_loss_backward(Tensor& out, const Tensor& grad_output, const Tensor& self,
+                               const Tensor& target, const OptionalTensor& weight,
+                               int64_t reduction, int64_t ignore_index,
+                               const Tensor& total_weight) {
+  PT2_TRY(const Classes layout, class_layout(self, target, weight));
   const Input<double> grads(grad_output);
   const Input<double> total(total_weight);
   const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
   for (int64_t i = 0; i < labels.size(); ++i) {
     const int64_t label = labels[i];
     if (label == ignore_index) continue;
@@ -313,7 +324,7 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
     const int64_t at = (i / layout.area * layout.classes + label) * layout.area + i % layout.area;
     store_elements<double>(&own, 1, out.dtype(), 1, out.raw_data() + at * dtype_size(out.dtype()));
   }
-  return out;
+  return {};
 }
 
 // The Meta of a loss: the broadcast sizes of self and target, or one number after a reduction.
@@ -477,11 +488,11 @@ Result<Tensor> cross_entropy_loss(Emitter& e, const Tensor& self, const Tensor& 
 
 // clang-format off
 constexpr OpDef kLossesOps[] = {
-    op<"aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", mse_loss_backward>,
+    op<"aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", mse_loss_backward_meta, mse_loss_backward>,
     op<"aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
-       nll_loss_backward>,
+       nll_loss_backward_meta, nll_loss_backward>,
     op<"aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
-       nll_loss_backward>,
+       nll_loss_backward_meta, nll_loss_backward>,
     composed<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", elementwise_loss_meta, mse_loss>.with({.autocast = AutocastRule::float32}),
     op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", elementwise_loss_meta, smooth_l1_loss>.with({.autocast = AutocastRule::float32}),

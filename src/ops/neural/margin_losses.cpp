@@ -132,8 +132,8 @@ Result<Tensor> reduce_rows_loss(const std::vector<double>& losses, Dtype dtype, 
   return reduce_loss(out, reduction);
 }
 
-Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scalar& p,
-                            const Scalar& margin, const OptionalTensor& weight, int64_t reduction) {
+Result<Meta> multi_margin_meta(const Tensor& self, const Tensor& target, const Scalar& p,
+                               const Scalar&, const OptionalTensor& weight, int64_t reduction) {
   PT2_TRY(const ClassRows layout, class_rows(self));
   const int64_t power = p.to_int();
   if (power != 1 && power != 2)
@@ -145,6 +145,13 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
   if (weight && (weight->dim() > 1 || weight->numel() != layout.classes))
     return operator_error("weight: found " + weight->type_text() + ", expected " +
                           std::to_string(layout.classes) + " elements");
+  return Meta(self.dtype(), reduction == kNoReduction ? target.sizes() : Sizes{});
+}
+Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scalar& p,
+                            const Scalar& margin, const OptionalTensor& weight, int64_t reduction) {
+  PT2_TRY_VOID(multi_margin_meta(self, target, p, margin, weight, reduction));
+  PT2_TRY(const ClassRows layout, class_rows(self));
+  const int64_t power = p.to_int();
   const Input<double> x(self);
   const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
@@ -164,7 +171,7 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
     losses.push_back(sum / static_cast<double>(layout.classes));
   }
   // The mean of no rows is 0, not NaN.
-  if (losses.empty() && reduction != 0) return Tensor::zeros(self.dtype(), {});
+  if (losses.empty() && reduction != kNoReduction) return Tensor::zeros(self.dtype(), {});
   return reduce_rows_loss(losses, self.dtype(), target.sizes(), reduction);
 }
 
@@ -225,14 +232,23 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
 // --- Gradients: slope(self, target) times the incoming gradient, divided by the count for a mean
 
 // The result is row-major, unless a format is given.
+Result<Meta> loss_gradient_meta(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                                MemoryFormat format = MemoryFormat::contiguous) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  const std::array all{self.sizes(), target.sizes(), grad_output.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(all));
+  return meta_like(broadcast_to(self, sizes), self.dtype(), format);
+}
+// For losses with one number, beside the reduction.
+Result<Meta> bent_gradient_meta(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                                int64_t, double) {
+  return loss_gradient_meta(grad_output, self, target);
+}
 template <class F>
 Result<Tensor> loss_gradient(const Tensor& grad_output, const Tensor& self, const Tensor& target,
                              int64_t reduction, F&& slope,
                              MemoryFormat format = MemoryFormat::contiguous) {
-  PT2_TRY_VOID(check_floating(self, "self"));
-  const std::array all{self.sizes(), target.sizes(), grad_output.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(all));
-  PT2_TRY(const Meta meta, meta_like(broadcast_to(self, sizes), self.dtype(), format));
+  PT2_TRY(const Meta meta, loss_gradient_meta(grad_output, self, target, format));
   PT2_TRY(Tensor out, allocate(meta));
   const double scale = reduction == kMeanLoss ? 1.0 / static_cast<double>(self.numel()) : 1.0;
   with_float_compute_type(out.dtype(), [&]<class C>() {
@@ -275,6 +291,17 @@ Result<Tensor> soft_margin_backward(Emitter& e, const Tensor& grad_output, const
   return out.dtype() == self.dtype() ? Result<Tensor>(out)
                                      : e(aten<"_to_copy.default">, {out, self.dtype()});
 }
+Result<Meta> binary_cross_entropy_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                                const Tensor& target, const OptionalTensor& weight,
+                                                int64_t) {
+  PT2_TRY(Meta meta, loss_gradient_meta(grad_output, self, target, MemoryFormat::preserve));
+  if (!weight) return meta;
+  // Promotion needs a tensor of this rank, whatever its sizes are.
+  const Tensor slope = Tensor::without_elements(meta.dtype, Sizes(meta.sizes.size(), 1));
+  const std::array both{meta.sizes, weight->sizes()};
+  PT2_TRY(Sizes sizes, broadcast_sizes(both));
+  return Meta(Promotion().add(slope).add(*weight).result(), std::move(sizes));
+}
 Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Tensor& self,
                                              const Tensor& target, const OptionalTensor& weight,
                                              int64_t reduction) {
@@ -286,12 +313,20 @@ Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Te
 }
 
 // The incoming gradient is one number for reduced losses, else one number per row.
+bool has_one_gradient(const Tensor& grad_output, int64_t reduction) {
+  return reduction != kNoReduction || grad_output.dim() == 0;
+}
+Result<void> check_row_gradients(const Tensor& grad_output, int64_t reduction,
+                                 const ClassRows& layout) {
+  const int64_t wanted = has_one_gradient(grad_output, reduction) ? 1 : layout.rows;
+  if (grad_output.numel() == wanted) return {};
+  return operator_error("grad_output: found " + grad_output.type_text() + ", expected " +
+                        std::to_string(wanted) + " elements");
+}
 Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
                           const Tensor& grad_output, int64_t reduction, const ClassRows& layout) {
-  const bool whole = reduction != kNoReduction || grad_output.dim() == 0;
-  if (grad_output.numel() != (whole ? 1 : layout.rows))
-    return operator_error("grad_output: found " + grad_output.type_text() + ", expected " +
-                          std::to_string(whole ? 1 : layout.rows) + " elements");
+  PT2_TRY_VOID(check_row_gradients(grad_output, reduction, layout));
+  const bool whole = has_one_gradient(grad_output, reduction);
   const double mean = reduction == kMeanLoss ? 1.0 / static_cast<double>(layout.rows) : 1.0;
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
   const Input<double> grads(grad_output);
@@ -302,6 +337,14 @@ Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
   return out;
 }
 
+Result<Meta> multi_margin_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                        const Tensor& target, const Scalar& p, const Scalar& margin,
+                                        const OptionalTensor& weight, int64_t reduction) {
+  PT2_TRY_VOID(multi_margin_meta(self, target, p, margin, weight, reduction));
+  PT2_TRY(const ClassRows layout, class_rows(self));
+  PT2_TRY_VOID(check_row_gradients(grad_output, reduction, layout));
+  return Meta::like(self);
+}
 Result<Tensor> multi_margin_backward(const Tensor& grad_output, const Tensor& self,
                                      const Tensor& target, const Scalar& p, const Scalar& margin,
                                      const OptionalTensor& weight, int64_t reduction) {
@@ -324,6 +367,15 @@ Result<Tensor> multi_margin_backward(const Tensor& grad_output, const Tensor& se
   return scale_rows(slopes, self, grad_output, reduction, layout);
 }
 
+Result<Meta> multilabel_margin_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                             const Tensor& target, int64_t reduction,
+                                             const Tensor& is_target) {
+  PT2_TRY_VOID(multilabel_margin_meta(self, target, reduction));
+  PT2_TRY_VOID(check_multilabel_target(is_target, self));
+  PT2_TRY(const ClassRows layout, class_rows(self));
+  PT2_TRY_VOID(check_row_gradients(grad_output, reduction, layout));
+  return Meta::like(self);
+}
 Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tensor& self,
                                           const Tensor& target, int64_t reduction,
                                           const Tensor& is_target) {
@@ -355,15 +407,15 @@ constexpr OpDef kMarginLossesOps[] = {
     op<"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding>.with({.autocast = AutocastRule::float32}),
     op<"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll>.with({.autocast = AutocastRule::float32}),
     op<"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor", triplet_margin>.with({.autocast = AutocastRule::float32}),
-    op<"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_meta, multi_margin>.with({.autocast = AutocastRule::float32}),
     op<"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabel_margin>.with({.autocast = AutocastRule::float32}),
     composed<"aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)", multilabel_margin_meta, multilabel_margin_forward>.with({.autocast = AutocastRule::float32}),
-    op<"aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_backward>,
-    op<"aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor", multilabel_margin_backward>,
-    op<"aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor", smooth_l1_backward>,
-    op<"aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor", huber_backward>,
+    composed<"aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_backward_meta, multi_margin_backward>,
+    composed<"aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor", multilabel_margin_backward_meta, multilabel_margin_backward>,
+    composed<"aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor", bent_gradient_meta, smooth_l1_backward>,
+    composed<"aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor", bent_gradient_meta, huber_backward>,
     op<"aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", soft_margin_backward>,
-    op<"aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binary_cross_entropy_backward>,
+    composed<"aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binary_cross_entropy_backward_meta, binary_cross_entropy_backward>,
 };
 // clang-format on
 

@@ -136,11 +136,30 @@ class Spans {
   Scratch<C> weights_;
 };
 
+Result<void> check_gradients(const Tensor& grad_out, const Tensor& input,
+                             const std::vector<bool>& mask) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY_VOID(check_sizes(grad_out, input.sizes(), "grad_out"));
+  if (mask.size() != 3) return operator_error("output_mask: expected 3 bools");
+  return {};
+}
+
+using GradientMetas = std::array<Meta, 3>;
+
+// No Meta describes a gradient that is None because the mask excludes it.
+Result<GradientMetas> gradient_metas(const Tensor& grad_out, const Tensor& input,
+                                     const std::vector<bool>& mask, Dtype dtype,
+                                     const Sizes& parameter_sizes) {
+  PT2_TRY_VOID(check_gradients(grad_out, input, mask));
+  if (std::ranges::find(mask, false) != mask.end())
+    return Error{ErrorCode::unsupported, "a result is None", ""};
+  const Meta parameter(dtype, parameter_sizes);
+  return GradientMetas{Meta::like(input), parameter, parameter};
+}
+
 Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mask, Dtype dtype,
                             const Sizes& parameter_sizes) {
-  PT2_TRY_VOID(check_floating(problem.input, "input"));
-  PT2_TRY_VOID(check_sizes(problem.grad_out, problem.input.sizes(), "grad_out"));
-  if (mask.size() != 3) return operator_error("output_mask: expected 3 bools");
+  PT2_TRY_VOID(check_gradients(problem.grad_out, problem.input, mask));
   const auto statistics = static_cast<size_t>(problem.layout.statistics);
   if (problem.input.numel() > 0 &&
       (problem.mean.values.size() != statistics || problem.rstd.values.size() != statistics))
@@ -168,6 +187,10 @@ Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mas
 }
 
 // Gives the gradient of the input the input's memory format.
+Result<GradientMetas> formatted(Result<GradientMetas> metas, const Tensor& input) {
+  if (metas) (*metas)[0].strides = format_strides(input.sizes(), suggest_memory_format(input));
+  return metas;
+}
 Result<Gradients> formatted(Gradients out, const Tensor& input) {
   const MemoryFormat format = suggest_memory_format(input);
   if (!std::get<0>(out) || format == MemoryFormat::contiguous) return out;
@@ -178,11 +201,8 @@ Result<Gradients> formatted(Gradients out, const Tensor& input) {
   return out;
 }
 
-Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
-                                             const Sizes& normalized_shape, const Tensor& mean,
-                                             const Tensor& rstd, const OptionalTensor& weight,
-                                             const OptionalTensor& bias,
-                                             const std::vector<bool>& output_mask) {
+// The number of elements that share a statistic.
+Result<int64_t> normalized_length(const Tensor& input, const Sizes& normalized_shape) {
   const auto length = checked_numel(normalized_shape);
   const size_t rank = normalized_shape.size();
   if (!length || rank > input.sizes().size() ||
@@ -190,21 +210,40 @@ Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tenso
                   input.sizes().end() - static_cast<int64_t>(rank)))
     return operator_error("input: found " + input.type_text() + ", expected what ends in " +
                           sizes_text(normalized_shape));
-  const Layout layout{.span = *length,
-                      .statistics = row_count(input.numel(), *length),
-                      .count = *length,
-                      .parameters = *length,
-                      .has_rows_of_parameters = true};
+  return *length;
+}
+Dtype layer_norm_dtype(const Tensor& input, const OptionalTensor& weight,
+                       const OptionalTensor& bias) {
   const OptionalTensor& parameter = weight ? weight : bias;
+  return parameter ? parameter->dtype() : input.dtype();
+}
+Result<GradientMetas> layer_norm_backward_meta(const Tensor& grad_out, const Tensor& input,
+                                               const Sizes& normalized_shape, const Tensor&,
+                                               const Tensor&, const OptionalTensor& weight,
+                                               const OptionalTensor& bias,
+                                               const std::vector<bool>& output_mask) {
+  PT2_TRY_VOID(normalized_length(input, normalized_shape));
+  return gradient_metas(grad_out, input, output_mask, layer_norm_dtype(input, weight, bias),
+                        normalized_shape);
+}
+Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                             const Sizes& normalized_shape, const Tensor& mean,
+                                             const Tensor& rstd, const OptionalTensor& weight,
+                                             const OptionalTensor& bias,
+                                             const std::vector<bool>& output_mask) {
+  PT2_TRY(const int64_t length, normalized_length(input, normalized_shape));
+  const Layout layout{.span = length,
+                      .statistics = row_count(input.numel(), length),
+                      .count = length,
+                      .parameters = length,
+                      .has_rows_of_parameters = true};
   return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
-                   output_mask, parameter ? parameter->dtype() : input.dtype(), normalized_shape);
+                   output_mask, layer_norm_dtype(input, weight, bias), normalized_shape);
 }
 
-Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tensor& input,
-                                             const Tensor& mean, const Tensor& rstd,
-                                             const OptionalTensor& weight, int64_t batch,
-                                             int64_t channels, int64_t area, int64_t groups,
-                                             const std::vector<bool>& output_mask) {
+// The number of statistics: one for each group of each sample.
+Result<int64_t> group_count(const Tensor& input, const Tensor& mean, int64_t batch,
+                            int64_t channels, int64_t area, int64_t groups) {
   const Sizes sizes{batch, channels, area};
   const auto numel = checked_numel(sizes);
   if (!numel || *numel != input.numel() || groups < 1 || channels % groups != 0)
@@ -215,17 +254,48 @@ Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tenso
     return operator_error("mean: found " + mean.type_text() + ", expected one for each of the " +
                           std::to_string(groups) + " groups of the " + std::to_string(batch) +
                           " samples");
+  return *statistics;
+}
+Dtype parameter_dtype(const Tensor& input, const OptionalTensor& weight) {
+  return weight ? weight->dtype() : input.dtype();
+}
+Result<GradientMetas> group_norm_backward_meta(const Tensor& grad_out, const Tensor& input,
+                                               const Tensor& mean, const Tensor&,
+                                               const OptionalTensor& weight, int64_t batch,
+                                               int64_t channels, int64_t area, int64_t groups,
+                                               const std::vector<bool>& output_mask) {
+  PT2_TRY_VOID(group_count(input, mean, batch, channels, area, groups));
+  return formatted(
+      gradient_metas(grad_out, input, output_mask, parameter_dtype(input, weight), {channels}),
+      input);
+}
+Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                             const Tensor& mean, const Tensor& rstd,
+                                             const OptionalTensor& weight, int64_t batch,
+                                             int64_t channels, int64_t area, int64_t groups,
+                                             const std::vector<bool>& output_mask) {
+  PT2_TRY(const int64_t statistics, group_count(input, mean, batch, channels, area, groups));
   const Layout layout{.span = area,
-                      .statistics = *statistics,
+                      .statistics = statistics,
                       .spans_of_statistic = channels / groups,
                       .count = channels / groups * area,
                       .parameters = channels};
   PT2_TRY(Gradients out,
           gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
-                    output_mask, weight ? weight->dtype() : input.dtype(), {channels}));
+                    output_mask, parameter_dtype(input, weight), {channels}));
   return formatted(std::move(out), input);
 }
 
+Result<GradientMetas> batch_norm_backward_meta(const Tensor& grad_out, const Tensor& input,
+                                               const OptionalTensor& weight, const OptionalTensor&,
+                                               const OptionalTensor&, const OptionalTensor&,
+                                               const OptionalTensor&, bool, double,
+                                               const std::vector<bool>& output_mask) {
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  return formatted(
+      gradient_metas(grad_out, input, output_mask, parameter_dtype(input, weight), {input.size(1)}),
+      input);
+}
 Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
                                              const OptionalTensor& weight,
                                              const OptionalTensor& running_mean,
@@ -244,8 +314,8 @@ Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tenso
     for (double& value : rstd.values) value = 1 / std::sqrt(value + eps);
   Problem problem{grad_out, input, std::move(mean), std::move(rstd), Numbers(weight),
                   layout,   train};
-  PT2_TRY(Gradients out, gradients(problem, output_mask, weight ? weight->dtype() : input.dtype(),
-                                   {input.size(1)}));
+  PT2_TRY(Gradients out,
+          gradients(problem, output_mask, parameter_dtype(input, weight), {input.size(1)}));
   return formatted(std::move(out), input);
 }
 
@@ -282,6 +352,9 @@ Result<TensorPair> weight_norm_backward(Emitter& e, const Tensor& grad_w, const 
   return TensorPair(std::move(grad_v), grad_g);
 }
 
+Result<std::vector<Meta>> weight_norm_backward_meta(std::span<const Value> arguments) {
+  return aten<"_weight_norm_differentiable_backward.default">().def->infer(arguments);
+}
 Result<TensorPair> weight_norm_interface_backward(const Tensor& grad_w, const Tensor& v,
                                                   const Tensor& g, const Tensor& norms,
                                                   int64_t dim) {
@@ -292,14 +365,14 @@ Result<TensorPair> weight_norm_interface_backward(const Tensor& grad_w, const Te
 
 // clang-format off
 constexpr OpDef kNormalizationBackwardOps[] = {
-    op<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_interface_backward>,
+    composed<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward_meta, weight_norm_interface_backward>,
     op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
-    op<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-       native_layer_norm_backward>,
-    op<"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-       native_group_norm_backward>,
-    op<"aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-       native_batch_norm_backward>,
+    composed<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       layer_norm_backward_meta, native_layer_norm_backward>,
+    composed<"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       group_norm_backward_meta, native_group_norm_backward>,
+    composed<"aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       batch_norm_backward_meta, native_batch_norm_backward>,
 };
 // clang-format on
 

@@ -470,21 +470,28 @@ Result<void> check_gradient(const Tensor& grad_output, const Tensor& self, const
   return check_same_dtype(grad_output, self, "grad_output");
 }
 
-Result<Tensor> allocate_gradient(const Tensor& self, bool keeps_format) {
-  if (!keeps_format) return allocate(Meta(self.dtype(), self.sizes()));
-  return allocate(
-      Meta(self.dtype(), self.sizes(), format_strides(self.sizes(), suggest_memory_format(self))));
+Meta gradient_meta(const Tensor& self, bool keeps_format) {
+  if (!keeps_format) return Meta::like(self);
+  return Meta(self.dtype(), self.sizes(),
+              format_strides(self.sizes(), suggest_memory_format(self)));
 }
 
 template <int64_t Spatial>
-Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, const Sizes& kernel,
-                                 const Sizes& stride, const Sizes& padding, const Sizes& dilation,
-                                 bool ceil_mode, const Tensor& indices) {
+Result<Meta> max_pool_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                    const Sizes& kernel, const Sizes& stride, const Sizes& padding,
+                                    const Sizes& dilation, bool ceil_mode, const Tensor& indices) {
   PT2_TRY(const auto metas,
           max_pool_meta<Spatial>(self, kernel, stride, padding, dilation, ceil_mode));
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_gradient(grad_output, self, metas[0]));
   PT2_TRY_VOID(check_sizes(indices, metas[0].sizes, "indices"));
+  return gradient_meta(self, true);
+}
+
+template <int64_t Spatial>
+Result<void> max_pool_backward(Tensor& out, const Tensor& grad_output, const Tensor& self,
+                               const Sizes& kernel, const Sizes& stride, const Sizes& padding,
+                               const Sizes& dilation, bool ceil_mode, const Tensor& indices) {
   PT2_TRY(const Pool pool,
           make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
   const Input<int64_t> where(indices);
@@ -492,14 +499,13 @@ Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, 
     if (where[i] < 0 || where[i] >= product(pool.in))
       return operator_error("indices: found " + std::to_string(where[i]) + ", expected 0 to " +
                             std::to_string(product(pool.in) - 1));
-  PT2_TRY(Tensor out, allocate_gradient(self, true));
   with_float_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> grads(grad_output);
     Output<C> result(out);
     for (int64_t i = 0; i < grads.size(); ++i)
       result[i / product(pool.out) * product(pool.in) + where[i]] += grads[i];
   });
-  return out;
+  return {};
 }
 
 // Distributes the gradient of a window over the window's elements, divided by divisor(range,
@@ -523,33 +529,49 @@ void spread_gradients(Tensor& out, const Tensor& grad_output, const Window& in, 
 }
 
 template <int64_t Spatial>
-Result<Tensor> avg_pool_backward(const Tensor& grad_output, const Tensor& self, const Sizes& kernel,
-                                 const Sizes& stride, const Sizes& padding, bool ceil_mode,
-                                 bool count_include_pad, const std::optional<int64_t>& divisor) {
+Result<Meta> avg_pool_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                    const Sizes& kernel, const Sizes& stride, const Sizes& padding,
+                                    bool ceil_mode, bool count_include_pad,
+                                    const std::optional<int64_t>& divisor) {
   PT2_TRY(const Meta meta, avg_pool_meta<Spatial>(self, kernel, stride, padding, ceil_mode,
                                                   count_include_pad, divisor));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
+  return gradient_meta(self, Spatial != 3);
+}
+
+template <int64_t Spatial>
+Result<void> avg_pool_backward(Tensor& out, const Tensor& grad_output, const Tensor& self,
+                               const Sizes& kernel, const Sizes& stride, const Sizes& padding,
+                               bool ceil_mode, bool count_include_pad,
+                               const std::optional<int64_t>& divisor) {
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
   count_windows(grad_output, pool);
-  PT2_TRY(Tensor out, allocate_gradient(self, Spatial != 3));
   spread_gradients(
       out, grad_output, pool.in, pool.out,
       [&](const Window& position) { return window_range(pool, position); },
       [&](const Range& range, const Window& position) {
         return divisor.value_or(window_divisor(pool, position, range, count_include_pad));
       });
-  return out;
+  return {};
 }
 
 template <int64_t Spatial>
-Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& self) {
+Sizes pooled_sizes(const Tensor& grad_output) {
+  return Sizes(grad_output.sizes().end() - Spatial, grad_output.sizes().end());
+}
+template <int64_t Spatial>
+Result<Meta> adaptive_avg_backward_meta(const Tensor& grad_output, const Tensor& self) {
   PT2_TRY_VOID(check_pool_input(grad_output, Spatial, Spatial + 1));
   PT2_TRY_VOID(check_floating(self, "self"));
-  const Sizes output_size(grad_output.sizes().end() - Spatial, grad_output.sizes().end());
-  PT2_TRY(const Meta meta, adaptive_avg_meta<Spatial>(self, output_size));
+  PT2_TRY(const Meta meta, adaptive_avg_meta<Spatial>(self, pooled_sizes<Spatial>(grad_output)));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
-  PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
-  PT2_TRY(Tensor out, allocate_gradient(self, Spatial != 3));
+  return gradient_meta(self, Spatial != 3);
+}
+
+template <int64_t Spatial>
+Result<void> adaptive_avg_backward(Tensor& out, const Tensor& grad_output, const Tensor& self) {
+  PT2_TRY(const Adaptive pool,
+          make_adaptive_avg<Spatial>(self, pooled_sizes<Spatial>(grad_output)));
   spread_gradients(
       out, grad_output, pool.in, pool.out,
       [&](const Window& position) { return pool.range(position); },
@@ -558,7 +580,7 @@ Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& se
         for (size_t dim = 0; dim < 3; ++dim) count *= range.end[dim] - range.begin[dim];
         return count;
       });
-  return out;
+  return {};
 }
 
 template <int64_t Spatial>
@@ -624,15 +646,15 @@ Result<TensorPair> adaptive_max_pool1d(Emitter& e, const Tensor& self, const Siz
 // clang-format off
 constexpr OpDef kPoolingOps[] = {
     op<"aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-       max_pool_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+       max_pool_backward_meta<2>, max_pool_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-       max_pool_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+       max_pool_backward_meta<3>, max_pool_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-       avg_pool_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+       avg_pool_backward_meta<2>, avg_pool_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-       avg_pool_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+       avg_pool_backward_meta<3>, avg_pool_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward_meta<2>, adaptive_avg_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward_meta<3>, adaptive_avg_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool<1>>,
     op<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<2>>,
     op<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<3>>.with({.autocast = AutocastRule::float32}),

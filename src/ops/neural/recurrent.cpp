@@ -475,6 +475,27 @@ Result<std::array<Meta, 2>> rnn_meta(const Tensor& input, const Tensor& hx, cons
   PT2_TRY(Meta output, sequence_meta(input, std::span(&hx, 1), bidirectional, batch_first));
   return std::array{std::move(output), Meta::like(hx)};
 }
+// The Meta of the output steps of packed sequences.
+Result<Meta> packed_meta(const Tensor& data, std::span<const Tensor> states, bool bidirectional) {
+  PT2_TRY_VOID(check_rank(data, 2, "data"));
+  for (const Tensor& state : states) PT2_TRY_VOID(check_rank(state, 3, "hx"));
+  PT2_TRY(const int64_t width, multiply_add(states[0].size(2), bidirectional ? 2 : 1));
+  return Meta(data.dtype(), {data.size(0), width});
+}
+Result<std::array<Meta, 3>> packed_lstm_meta(const Tensor& data, const Tensor&, const Tensors& hx,
+                                             const Tensors&, bool, int64_t, double, bool,
+                                             bool bidirectional) {
+  if (hx.size() != 2)
+    return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
+  PT2_TRY(Meta output, packed_meta(data, hx, bidirectional));
+  return std::array{std::move(output), Meta::like(hx[0]), Meta::like(hx[1])};
+}
+Result<std::array<Meta, 2>> packed_rnn_meta(const Tensor& data, const Tensor&, const Tensor& hx,
+                                            const Tensors&, bool, int64_t, double, bool,
+                                            bool bidirectional) {
+  PT2_TRY(Meta output, packed_meta(data, std::span(&hx, 1), bidirectional));
+  return std::array{std::move(output), Meta::like(hx)};
+}
 Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments) {
   const Tensor& input = *arguments[0].get_if<Tensor>();
   const Tensor& hx = *arguments[5].get_if<Tensor>();
@@ -487,10 +508,10 @@ Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments
 
 // clang-format off
 constexpr OpDef kRecurrentOps[] = {
-    op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>.with({.undecomposed = Undecomposed::reads_elements}),
-    op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>.with({.undecomposed = Undecomposed::reads_elements}),
-    op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>.with({.autocast = AutocastRule::lower_precision, .undecomposed = Undecomposed::reads_elements}),
-    op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>.with({.autocast = AutocastRule::lower_precision, .undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm_meta, packed_lstm>.with({.undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn_meta, packed_rnn<Cell::gru>>.with({.undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn_meta, packed_rnn<Cell::tanh>>.with({.autocast = AutocastRule::lower_precision, .undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn_meta, packed_rnn<Cell::relu>>.with({.autocast = AutocastRule::lower_precision, .undecomposed = Undecomposed::reads_elements}),
     composed<"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
        lstm_meta, lstm, lstm_formula>,
     composed<"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",

@@ -255,13 +255,17 @@ Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, doubl
   return self;
 }
 
+Result<Meta> scaled_normal_meta(const Tensor& mean, const Tensor& deviation, OptionalGenerator) {
+  const std::array both{mean.sizes(), deviation.sizes()};
+  PT2_TRY(Sizes sizes, broadcast_sizes(both));
+  PT2_TRY_VOID(check_floating_or_complex(mean, "mean"));
+  return Meta(mean.dtype(), std::move(sizes));
+}
 // Normal numbers in the mean's dtype, scaled and then shifted in place
 // (ATen/native/DistributionTemplates.h normal_out_impl).
 Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor& deviation) {
-  const std::array both{mean.sizes(), deviation.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  PT2_TRY_VOID(check_floating_or_complex(mean, "mean"));
-  PT2_TRY(Tensor out, allocate(Meta(mean.dtype(), sizes)));
+  PT2_TRY(const Meta meta, scaled_normal_meta(mean, deviation, std::nullopt));
+  PT2_TRY(Tensor out, allocate(meta));
   PT2_TRY_VOID(fill_normal(context, out, 0, 1));
   PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {out, deviation}));
   copy_elements(out, scaled);
@@ -532,6 +536,18 @@ Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
   return meta_list(std::move(meta));
 }
 
+// The bound, a tensor, does not count.
+Result<std::vector<Meta>> randint_like_tensor_meta(std::span<const Value> arguments) {
+  std::vector<Value> others(arguments.begin(), arguments.end());
+  others.erase(others.begin() + 1);
+  return created_meta(others);
+}
+Result<std::vector<Meta>> prims_uniform_meta(std::span<const Value> arguments) {
+  std::vector<Value> others(arguments.begin(), arguments.end());
+  others.erase(others.begin() + 5);  // the strides
+  return created_meta(others);
+}
+
 Result<std::vector<Meta>> randperm_meta(std::span<const Value> arguments) {
   const int64_t count = *arguments[0].get_if<int64_t>();
   if (count < 0)
@@ -559,8 +575,8 @@ constexpr OpDef kSamplingOps[] = {
     composed<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randn>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta,
        normal_sizes>.with({.draws = Facts::Draws::by_sizes}),
-    op<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", prims_normal>,
-    op<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", prims_uniform>,
+    composed<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", created_meta, prims_normal>,
+    composed<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", prims_uniform_meta, prims_uniform>,
     composed<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randint>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        created_meta, randint_low>.with({.draws = Facts::Draws::by_sizes}),
@@ -586,13 +602,13 @@ constexpr OpDef kSamplingOps[] = {
        with_generator<randint_like, 2>>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
        with_generator<randint_like_low, 3>>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       randint_like_tensor_meta, with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm_meta, with_generator<randperm, 1>>,
     composed<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", drawn_meta, uniform>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", drawn_meta, normal_functional>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", drawn_meta, normal_in_place>,
-    op<"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_tensors>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", scaled_normal_meta, normal_tensors>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", created_meta, normal_mean>,
     composed<"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", created_meta, normal_std>,
     composed<"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli>.with({.draws = Facts::Draws::by_elements}),
@@ -602,7 +618,7 @@ constexpr OpDef kSamplingOps[] = {
     composed<"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", drawn_meta, random_whole>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", drawn_meta, random_from>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", drawn_meta, random_to>.with({.draws = Facts::Draws::by_elements}),
-    op<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", randint_like_tensor>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", randint_like_tensor_meta, randint_like_tensor>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", drawn_meta, log_normal>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", drawn_meta, cauchy>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", drawn_meta, geometric>.with({.draws = Facts::Draws::by_elements}),

@@ -67,10 +67,7 @@ Result<Tensor> heads_of(const Tensor& packed, int64_t which, int64_t heads) {
   return transpose(split, 1, 2);
 }
 
-// Each step is rounded as in PyTorch's kernels; half floats show the difference
-// (ATen/native/transformers/attention.cpp native_multi_head_attention_cpu).
-Result<Attended> attention(const Tensor& input, const Tensor& keys, const Tensor& values,
-                           const MultiHead& block, bool need_weights, bool average) {
+Result<void> check_block(const Tensor& input, const MultiHead& block) {
   PT2_TRY_VOID(check_rank(input, 3, "query"));
   PT2_TRY_VOID(check_floating(input, "query"));
   if (block.heads < 1 || block.embed_dim < 1 || block.embed_dim % block.heads != 0 ||
@@ -78,7 +75,14 @@ Result<Attended> attention(const Tensor& input, const Tensor& keys, const Tensor
     return operator_error("query: found " + input.type_text() + ", expected " +
                           std::to_string(block.embed_dim) + " features in " +
                           std::to_string(block.heads) + " heads");
-  PT2_TRY_VOID(check_sizes(block.qkv_weight, {3 * block.embed_dim, block.embed_dim}, "qkv_weight"));
+  return check_sizes(block.qkv_weight, {3 * block.embed_dim, block.embed_dim}, "qkv_weight");
+}
+
+// Each step is rounded as in PyTorch's kernels; half floats show the difference
+// (ATen/native/transformers/attention.cpp native_multi_head_attention_cpu).
+Result<Attended> attention(const Tensor& input, const Tensor& keys, const Tensor& values,
+                           const MultiHead& block, bool need_weights, bool average) {
+  PT2_TRY_VOID(check_block(input, block));
   PT2_TRY(const Tensor projected, projected_qkv(input, keys, values, block));
   PT2_TRY(const Tensor packed, apply(aten<"add.Tensor">, {projected, block.qkv_bias}));
   PT2_TRY(const Tensor query, heads_of(packed, 0, block.heads));
@@ -105,6 +109,22 @@ Result<Attended> attention(const Tensor& input, const Tensor& keys, const Tensor
   return Attended{out, mean};
 }
 
+// No Meta describes weights that are None because nobody needs them.
+Result<std::array<Meta, 2>> multi_head_attention_meta(
+    const Tensor& query, const Tensor&, const Tensor&, int64_t embed_dim, int64_t num_head,
+    const Tensor& qkv_weight, const Tensor& qkv_bias, const Tensor& proj_weight,
+    const Tensor& proj_bias, const OptionalTensor& mask, bool need_weights,
+    bool average_attn_weights, const std::optional<int64_t>& mask_type) {
+  PT2_TRY_VOID(check_block(
+      query, {embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type}));
+  if (!need_weights) return Error{ErrorCode::unsupported, "a result is None", ""};
+  const int64_t batch = query.size(0), length = query.size(1);
+  const Sizes of_heads{batch, num_head, length, length}, averaged{batch, length, length};
+  Sizes projected{batch, length};
+  if (proj_weight.dim() == 2) projected.push_back(proj_weight.size(0));
+  return std::array{Meta(query.dtype(), std::move(projected)),
+                    Meta(query.dtype(), average_attn_weights ? averaged : of_heads)};
+}
 Result<Attended> native_multi_head_attention(const Tensor& query, const Tensor& key,
                                              const Tensor& value, int64_t embed_dim,
                                              int64_t num_head, const Tensor& qkv_weight,
@@ -180,10 +200,10 @@ Result<std::tuple<Tensor, Tensor, Tensor>> transform_qkv(Emitter& e, const Tenso
 // clang-format off
 constexpr OpDef kTransformerOps[] = {
     op<"aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)", transform_qkv>.with({.slope = Slope::linear, .linear_in = "qkv qkv_bias"}),
-    op<"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
-       native_multi_head_attention>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
-       transformer_encoder_layer>,
+    composed<"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+       multi_head_attention_meta, native_multi_head_attention>.with({.autocast = AutocastRule::lower_precision}),
+    composed<"aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
+       like_first, transformer_encoder_layer>,
 };
 // clang-format on
 

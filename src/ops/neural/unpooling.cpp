@@ -36,13 +36,16 @@ Result<void> check_planes(const Tensor& self, int64_t spatial, std::string_view 
   return {};
 }
 
-// Scatters the elements of `source` to the positions `indices` in planes of `sizes`. With
-// `accumulate`, elements at the same position add up; otherwise the last one wins.
-Result<Tensor> scatter_planes(const Tensor& source, const Tensor& indices, Sizes sizes,
-                              int64_t spatial, bool accumulate) {
-  // Two-dimensional pools keep channels-last layouts, three-dimensional pools do not.
+// Two-dimensional pools keep channels-last layouts, three-dimensional pools do not.
+Meta scattered_meta(const Tensor& source, Sizes sizes, int64_t spatial) {
   Sizes strides = spatial == 2 ? format_strides(sizes, suggest_memory_format(source)) : Sizes{};
-  PT2_TRY(Tensor out, allocate(Meta(source.dtype(), std::move(sizes), std::move(strides))));
+  return Meta(source.dtype(), std::move(sizes), std::move(strides));
+}
+
+// Scatters the elements of `source` to the positions `indices` in the planes of `out`. With
+// `accumulate`, elements at the same position add up; otherwise the last one wins.
+Result<void> scatter_planes(Tensor& out, const Tensor& source, const Tensor& indices,
+                            int64_t spatial, bool accumulate) {
   const int64_t plane = planes_of(out, spatial).size;
   const int64_t own = planes_of(source, spatial).size;
   const Input<int64_t> places(indices);
@@ -58,7 +61,7 @@ Result<Tensor> scatter_planes(const Tensor& source, const Tensor& indices, Sizes
       target = accumulate ? target + values[i] : values[i];
     }
   });
-  return out;
+  return {};
 }
 
 Result<Sizes> with_spatial(const Tensor& self, const Sizes& output_size, int64_t spatial) {
@@ -82,15 +85,19 @@ Result<void> check_indices(const Tensor& indices, const Tensor& self) {
   return check_sizes(indices, self.sizes(), "indices");
 }
 
-Result<Tensor> max_unpool2d(const Tensor& self, const Tensor& indices, const Sizes& output_size) {
+Result<Meta> max_unpool2d_meta(const Tensor& self, const Tensor& indices,
+                               const Sizes& output_size) {
   PT2_TRY_VOID(check_planes(self, 2, "self"));
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY_VOID(check_indices(indices, self));
   PT2_TRY(Sizes sizes, with_spatial(self, output_size, 2));
-  return scatter_planes(self, indices, std::move(sizes), 2, false);
+  return scattered_meta(self, std::move(sizes), 2);
 }
-Result<Tensor> max_unpool3d(const Tensor& self, const Tensor& indices, const Sizes& output_size,
-                            const Sizes& stride, const Sizes& padding) {
+Result<void> max_unpool2d(Tensor& out, const Tensor& self, const Tensor& indices, const Sizes&) {
+  return scatter_planes(out, self, indices, 2, false);
+}
+Result<Meta> max_unpool3d_meta(const Tensor& self, const Tensor& indices, const Sizes& output_size,
+                               const Sizes& stride, const Sizes& padding) {
   PT2_TRY_VOID(check_planes(self, 3, "self"));
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY_VOID(check_indices(indices, self));
@@ -98,12 +105,16 @@ Result<Tensor> max_unpool3d(const Tensor& self, const Tensor& indices, const Siz
       std::ranges::any_of(stride, [](int64_t s) { return s < 1; }))
     return operator_error("stride: found " + sizes_text(stride) + ", expected 3 numbers above 0");
   PT2_TRY(Sizes sizes, with_spatial(self, output_size, 3));
-  return scatter_planes(self, indices, std::move(sizes), 3, false);
+  return scattered_meta(self, std::move(sizes), 3);
+}
+Result<void> max_unpool3d(Tensor& out, const Tensor& self, const Tensor& indices, const Sizes&,
+                          const Sizes&, const Sizes&) {
+  return scatter_planes(out, self, indices, 3, false);
 }
 
 template <int64_t Spatial>
-Result<Tensor> adaptive_max_backward(const Tensor& grad_output, const Tensor& self,
-                                     const Tensor& indices) {
+Result<Meta> adaptive_max_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                        const Tensor& indices) {
   PT2_TRY_VOID(check_planes(self, Spatial, "self"));
   PT2_TRY_VOID(check_planes(grad_output, Spatial, "grad_output"));
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -114,7 +125,12 @@ Result<Tensor> adaptive_max_backward(const Tensor& grad_output, const Tensor& se
       !std::equal(lead.begin(), lead.end(), grad_output.sizes().begin()))
     return operator_error("grad_output: found " + grad_output.type_text() + " for self " +
                           self.type_text() + ", expected its first sizes");
-  return scatter_planes(grad_output, indices, self.sizes(), Spatial, true);
+  return scattered_meta(grad_output, self.sizes(), Spatial);
+}
+template <int64_t Spatial>
+Result<void> adaptive_max_backward(Tensor& out, const Tensor& grad_output, const Tensor&,
+                                   const Tensor& indices) {
+  return scatter_planes(out, grad_output, indices, Spatial, true);
 }
 
 // --- Fractional pools: the windows begin at pseudorandom, evenly spread positions
@@ -140,8 +156,6 @@ std::vector<int64_t> intervals(T sample, Dtype dtype, int64_t in, int64_t out, i
   if (out > 0) begins.back() = in - pool;
   return begins;
 }
-
-using Pooled = std::tuple<Tensor, Tensor>;
 
 template <class C, size_t Spatial>
 void pool_planes(Tensor& out, Tensor& places, const Tensor& self, const Tensor& samples,
@@ -194,8 +208,9 @@ void pool_planes(Tensor& out, Tensor& places, const Tensor& self, const Tensor& 
 }
 
 template <size_t Spatial>
-Result<Pooled> fractional_max_pool(const Tensor& self, const Sizes& kernel_size,
-                                   const Sizes& output_size, const Tensor& random_samples) {
+Result<std::array<Meta, 2>> fractional_max_meta(const Tensor& self, const Sizes& kernel_size,
+                                                const Sizes& output_size,
+                                                const Tensor& random_samples) {
   PT2_TRY_VOID(check_planes(self, Spatial, "self"));
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_same_dtype(random_samples, self, "random_samples"));
@@ -218,41 +233,52 @@ Result<Pooled> fractional_max_pool(const Tensor& self, const Sizes& kernel_size,
       random_samples,
       {std::max(batch, random_samples.size(0)), channels, static_cast<int64_t>(Spatial)},
       "random_samples"));
+  return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
+}
+
+template <size_t Spatial>
+Result<void> fractional_max_pool(Tensor& out, Tensor& places, const Tensor& self,
+                                 const Sizes& kernel_size, const Sizes&,
+                                 const Tensor& random_samples) {
   const Input<double> samples(random_samples);
   for (int64_t i = 0; i < samples.size(); ++i)
     if (!(samples[i] >= 0 && samples[i] <= 1))
       return operator_error("random_samples: found " + std::to_string(samples[i]) +
                             ", expected 0 to 1");
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
-  PT2_TRY(Tensor places, allocate(Meta(Dtype::int64, sizes)));
   with_float_compute_type(self.dtype(), [&]<class C>() {
     pool_planes<C, Spatial>(out, places, self, random_samples, kernel_size);
   });
-  return Pooled{std::move(out), std::move(places)};
+  return {};
 }
 
 // Each window passes its gradient to the position of its maximum, as adaptive max pools do.
 template <int64_t Spatial>
-Result<Tensor> fractional_max_backward(const Tensor& grad_output, const Tensor& self, const Sizes&,
-                                       const Sizes& output_size, const Tensor& indices) {
+Result<Meta> fractional_max_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                          const Sizes&, const Sizes& output_size,
+                                          const Tensor& indices) {
   PT2_TRY_VOID(check_planes(grad_output, Spatial, "grad_output"));
   if (!std::equal(output_size.begin(), output_size.end(), grad_output.sizes().end() - Spatial,
                   grad_output.sizes().end()))
     return operator_error("grad_output: found " + grad_output.type_text() + ", expected windows " +
                           sizes_text(output_size));
-  return adaptive_max_backward<Spatial>(grad_output, self, indices);
+  return adaptive_max_backward_meta<Spatial>(grad_output, self, indices);
+}
+template <int64_t Spatial>
+Result<void> fractional_max_backward(Tensor& out, const Tensor& grad_output, const Tensor&,
+                                     const Sizes&, const Sizes&, const Tensor& indices) {
+  return scatter_planes(out, grad_output, indices, Spatial, true);
 }
 
 // clang-format off
 constexpr OpDef kUnpoolingOps[] = {
-    op<"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", max_unpool2d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", max_unpool3d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor", fractional_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor", fractional_max_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_pool<2>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_pool<3>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", max_unpool2d_meta, max_unpool2d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", max_unpool3d_meta, max_unpool3d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward_meta<2>, adaptive_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward_meta<3>, adaptive_max_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor", fractional_max_backward_meta<2>, fractional_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor", fractional_max_backward_meta<3>, fractional_max_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_meta<2>, fractional_max_pool<2>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_meta<3>, fractional_max_pool<3>>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 

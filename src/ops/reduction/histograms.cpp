@@ -62,17 +62,22 @@ Result<Span> span_of(const Tensor& rows, int64_t column, const OptionalRange& ra
   return span;
 }
 
-Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const OptionalRange& range) {
-  if (static_cast<int64_t>(bins.size()) != rows.size(1))
+Result<void> check_bins(int64_t coordinates, const Sizes& bins, const OptionalRange& range) {
+  if (static_cast<int64_t>(bins.size()) != coordinates)
     return operator_error("bins: found " + std::to_string(bins.size()) + " for " +
-                          std::to_string(rows.size(1)) + " coordinates, expected one for each");
+                          std::to_string(coordinates) + " coordinates, expected one for each");
   if (range && range->size() != 2 * bins.size())
     return operator_error("range: found " + std::to_string(range->size()) +
                           " numbers, expected two for each coordinate");
+  for (const int64_t count : bins)
+    if (count < 1)
+      return operator_error("bins: found " + sizes_text(bins) + ", expected numbers from 1 on");
+  return {};
+}
+Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const OptionalRange& range) {
+  PT2_TRY_VOID(check_bins(rows.size(1), bins, range));
   Tensors edges;
   for (size_t i = 0; i < bins.size(); ++i) {
-    if (bins[i] < 1)
-      return operator_error("bins: found " + sizes_text(bins) + ", expected numbers from 1 on");
     PT2_TRY(const int64_t count, multiply_add(bins[i], 1, 1));
     PT2_TRY(const Span span, span_of(rows, static_cast<int64_t>(i), range));
     PT2_TRY(Tensor line,
@@ -81,13 +86,13 @@ Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const Optional
   }
   return edges;
 }
-Result<void> check_edges(const Tensor& rows, const Tensors& edges) {
-  if (static_cast<int64_t>(edges.size()) != rows.size(1))
+Result<void> check_edges(const Tensor& points, int64_t coordinates, const Tensors& edges) {
+  if (static_cast<int64_t>(edges.size()) != coordinates)
     return operator_error("bins: found " + std::to_string(edges.size()) + " for " +
-                          std::to_string(rows.size(1)) + " coordinates, expected one for each");
+                          std::to_string(coordinates) + " coordinates, expected one for each");
   for (const Tensor& line : edges) {
     PT2_TRY_VOID(check_rank(line, 1, "bins"));
-    PT2_TRY_VOID(check_same_dtype(line, rows, "bins"));
+    PT2_TRY_VOID(check_same_dtype(line, points, "bins"));
     if (line.numel() < 1) return operator_error("bins: found no edges, expected one or more");
   }
   return {};
@@ -184,6 +189,13 @@ Result<Tensor> hist_of_counts(const Tensor& self, const Sizes& bins, const Optio
   PT2_TRY(auto both, of_counts(self, bins, range, weight, density));
   return std::move(std::get<0>(both));
 }
+Result<Meta> hist_of_counts_meta(const Tensor& self, const Sizes& bins, const OptionalRange& range,
+                                 const OptionalTensor&, bool) {
+  PT2_TRY_VOID(check_points(self));
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  PT2_TRY_VOID(check_bins(self.sizes().back(), bins, range));
+  return Meta(self.dtype(), bins);
+}
 Result<HistogramOfMany> of_one_count(const Tensor& self, int64_t bins, const OptionalRange& range,
                                      const OptionalTensor& weight, bool density) {
   PT2_TRY(const Tensor rows, rows_of(self));
@@ -196,7 +208,7 @@ Result<HistogramOfMany> of_one_count(const Tensor& self, int64_t bins, const Opt
 Result<Tensor> hist_of_edges(const Tensor& self, const Tensors& bins, const OptionalTensor& weight,
                              bool density) {
   PT2_TRY(const Tensor rows, rows_of(self));
-  PT2_TRY_VOID(check_edges(rows, bins));
+  PT2_TRY_VOID(check_edges(rows, rows.size(1), bins));
   return counted(rows, bins, weight, density);
 }
 Result<Meta> hist_of_edges_meta(const Tensor& self, const Tensors& bins, const OptionalTensor&,
@@ -212,6 +224,20 @@ Result<HistogramOfMany> of_edges(Emitter& e, const Tensor& self, const Tensors& 
   return HistogramOfMany(std::move(hist), bins);
 }
 
+Result<std::array<Meta, 2>> line_of_count_meta(const Tensor& self, int64_t bins,
+                                               const OptionalRange& range, const OptionalTensor&,
+                                               bool) {
+  PT2_TRY_VOID(check_points(self));
+  PT2_TRY_VOID(check_bins(1, {bins}, range));
+  PT2_TRY(const int64_t edges, multiply_add(bins, 1, 1));
+  return std::array{Meta(self.dtype(), {bins}), Meta(self.dtype(), {edges})};
+}
+Result<std::array<Meta, 2>> line_of_edges_meta(const Tensor& self, const Tensor& bins,
+                                               const OptionalTensor&, bool) {
+  PT2_TRY_VOID(check_points(self));
+  PT2_TRY_VOID(check_edges(self, 1, {bins}));
+  return std::array{Meta(self.dtype(), {bins.numel() - 1}), Meta::like(bins)};
+}
 // The histogram of one coordinate, for a tensor of any shape.
 Result<Histogram> line_of_count(const Tensor& self, int64_t bins, const OptionalRange& range,
                                 const OptionalTensor& weight, bool density) {
@@ -228,13 +254,13 @@ Result<Histogram> line_of_edges(const Tensor& self, const Tensor& bins,
 
 // clang-format off
 constexpr OpDef kHistogramsOps[] = {
-    op<"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_count>,
-    op<"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_edges>.with({.sharing = Sharing::possibly}),
+    composed<"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_count_meta, line_of_count>,
+    composed<"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_edges_meta, line_of_edges>.with({.sharing = Sharing::possibly}),
     op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>.with({.undecomposed = Undecomposed::lacks_steps}),
     op<"aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_one_count>.with({.undecomposed = Undecomposed::lacks_steps}),
     op<"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_edges>.with({.sharing = Sharing::possibly}),
     op<"aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", edges_of_counts>,
-    op<"aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", hist_of_counts>,
+    composed<"aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", hist_of_counts_meta, hist_of_counts>,
     composed<"aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", hist_of_edges_meta, hist_of_edges>,
 };
 // clang-format on

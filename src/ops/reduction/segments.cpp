@@ -72,8 +72,8 @@ Result<void> add_runs(Segments& segments, const int64_t* numbers, bool are_lengt
   return {};
 }
 
-Result<Segments> segments_of(const Tensor& data, const OptionalTensor& lengths,
-                             const OptionalTensor& offsets, int64_t axis, bool whole) {
+Result<Meta> reduced_meta(const Tensor& data, const OptionalTensor& lengths,
+                          const OptionalTensor& offsets, int64_t axis) {
   PT2_TRY_VOID(check_floating(data, "data"));
   PT2_TRY_VOID(check_rank_at_least(data, 1, "data"));
   if (!lengths && !offsets)
@@ -84,17 +84,27 @@ Result<Segments> segments_of(const Tensor& data, const OptionalTensor& lengths,
   if (given.dim() != axis + 1)
     return operator_error("axis: found " + std::to_string(axis) + ", expected the last of " +
                           given.type_text());
-  Segments out;
-  for (int64_t dim = 0; dim < axis; ++dim) {
+  for (int64_t dim = 0; dim < axis; ++dim)
     if (given.size(dim) != data.size(dim))
       return operator_error("lengths or offsets: found " + given.type_text() + " for data " +
                             data.type_text() + ", expected its first sizes");
-    out.outer *= data.size(dim);
-  }
+  const int64_t count = given.size(axis) - (lengths ? 0 : 1);
+  if (count < 0) return operator_error("offsets: found none, expected one or more");
+  Sizes sizes = data.sizes();
+  sizes[static_cast<size_t>(axis)] = count;
+  return Meta(data.dtype(), std::move(sizes));
+}
+// `reduced` has the sizes of reduced_meta().
+Result<Segments> segments_of(const Tensor& data, const OptionalTensor& lengths,
+                             const OptionalTensor& offsets, int64_t axis, bool whole,
+                             const Sizes& reduced) {
+  const Tensor& given = lengths ? *lengths : *offsets;
+  PT2_TRY(axis, wrap_dim(axis, data.dim()));
+  Segments out;
+  for (int64_t dim = 0; dim < axis; ++dim) out.outer *= data.size(dim);
   out.length = data.size(axis);
   for (int64_t dim = axis + 1; dim < data.dim(); ++dim) out.inner *= data.size(dim);
-  out.count = given.size(axis) - (lengths ? 0 : 1);
-  if (out.count < 0) return operator_error("offsets: found none, expected one or more");
+  out.count = reduced[static_cast<size_t>(axis)];
   const Input<int64_t> numbers(given);
   for (int64_t i = 0; i < out.outer; ++i)
     PT2_TRY_VOID(add_runs(out, numbers.data() + i * given.size(axis), lengths.has_value(), whole));
@@ -114,18 +124,24 @@ double combine(Reduction reduction, double sum, double next) {
   }
 }
 
+Result<Meta> segment_reduce_meta(const Tensor& data, const std::string& reduce,
+                                 const OptionalTensor& lengths, const OptionalTensor& indices,
+                                 const OptionalTensor& offsets, int64_t axis, bool,
+                                 const std::optional<Scalar>&) {
+  if (indices)
+    return Error{ErrorCode::unsupported, "indices of segment_reduce are not supported", ""};
+  PT2_TRY_VOID(reduction_of(reduce));
+  return reduced_meta(data, lengths, offsets, axis);
+}
 Result<Tensor> segment_reduce(const Tensor& data, const std::string& reduce,
                               const OptionalTensor& lengths, const OptionalTensor& indices,
                               const OptionalTensor& offsets, int64_t axis, bool unsafe,
                               const std::optional<Scalar>& initial) {
-  if (indices)
-    return Error{ErrorCode::unsupported, "indices of segment_reduce are not supported", ""};
+  PT2_TRY(const Meta meta,
+          segment_reduce_meta(data, reduce, lengths, indices, offsets, axis, unsafe, initial));
   PT2_TRY(const Reduction reduction, reduction_of(reduce));
-  PT2_TRY(const Segments segments, segments_of(data, lengths, offsets, axis, !unsafe));
-  PT2_TRY(axis, wrap_dim(axis, data.dim()));
-  Sizes sizes = data.sizes();
-  sizes[static_cast<size_t>(axis)] = segments.count;
-  PT2_TRY(Tensor out, allocate({data.dtype(), std::move(sizes)}));
+  PT2_TRY(const Segments segments, segments_of(data, lengths, offsets, axis, !unsafe, meta.sizes));
+  PT2_TRY(Tensor out, allocate(meta));
   const Input<double> x(data);
   Output<double> result(out);
   for (int64_t i = 0; i < out.numel(); ++i) {
@@ -161,18 +177,26 @@ void share_gradient(double grad, double extreme, const Input<double>& x, int64_t
   for (int64_t k = 0; k < length; ++k) result[base + k * stride] /= static_cast<double>(equal);
 }
 
+Result<Meta> segment_reduce_backward_meta(const Tensor& grad, const Tensor& output,
+                                          const Tensor& data, const std::string& reduce,
+                                          const OptionalTensor& lengths,
+                                          const OptionalTensor& offsets, int64_t axis,
+                                          const std::optional<Scalar>&) {
+  PT2_TRY_VOID(reduction_of(reduce));
+  PT2_TRY(const Meta reduced, reduced_meta(data, lengths, offsets, axis));
+  PT2_TRY_VOID(check_sizes(grad, reduced.sizes, "grad"));
+  PT2_TRY_VOID(check_sizes(output, reduced.sizes, "output"));
+  return Meta::like(data);
+}
 Result<Tensor> segment_reduce_backward(const Tensor& grad, const Tensor& output, const Tensor& data,
                                        const std::string& reduce, const OptionalTensor& lengths,
                                        const OptionalTensor& offsets, int64_t axis,
                                        const std::optional<Scalar>& initial) {
+  PT2_TRY(const Meta meta, segment_reduce_backward_meta(grad, output, data, reduce, lengths,
+                                                        offsets, axis, initial));
   PT2_TRY(const Reduction reduction, reduction_of(reduce));
-  PT2_TRY(const Segments segments, segments_of(data, lengths, offsets, axis, false));
-  PT2_TRY(axis, wrap_dim(axis, data.dim()));
-  Sizes sizes = data.sizes();
-  sizes[static_cast<size_t>(axis)] = segments.count;
-  PT2_TRY_VOID(check_sizes(grad, sizes, "grad"));
-  PT2_TRY_VOID(check_sizes(output, sizes, "output"));
-  PT2_TRY(Tensor out, allocate({data.dtype(), data.sizes()}));
+  PT2_TRY(const Segments segments, segments_of(data, lengths, offsets, axis, false, grad.sizes()));
+  PT2_TRY(Tensor out, allocate(meta));
   const Input<double> x(data);
   const Input<double> grads(grad);
   const Input<double> reduced(output);
@@ -206,8 +230,8 @@ Result<Tensor> segment_reduce_backward(const Tensor& grad, const Tensor& output,
 
 // clang-format off
 constexpr OpDef kSegmentsOps[] = {
-    op<"aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", segment_reduce>,
-    op<"aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", segment_reduce_backward>,
+    composed<"aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", segment_reduce_meta, segment_reduce>,
+    composed<"aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", segment_reduce_backward_meta, segment_reduce_backward>,
 };
 // clang-format on
 

@@ -16,27 +16,34 @@
 namespace pt2::ops {
 namespace {
 
-Result<Tensor> block_diag(const Tensors& tensors) {
-  if (tensors.empty()) return apply(aten<"zeros.default">, {Value::List{int64_t{1}, int64_t{0}}});
+// The sizes of a tensor as a matrix: a vector is a row.
+Sizes block_sizes(const Tensor& tensor) {
+  Sizes sizes(static_cast<size_t>(2 - tensor.dim()), 1);
+  sizes.insert(sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
+  return sizes;
+}
+Result<Meta> block_diag_meta(const Tensors& tensors) {
+  if (tensors.empty()) return Meta(Dtype::float32, {1, 0});
   Promotion promotion;
   int64_t rows = 0;
   int64_t columns = 0;
-  Tensors blocks;
   for (const Tensor& tensor : tensors) {
     if (tensor.dim() > 2)
       return operator_error("tensors: found " + tensor.type_text() + ", expected at most 2 dims");
-    Sizes sizes(static_cast<size_t>(2 - tensor.dim()), 1);
-    sizes.insert(sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
-    PT2_TRY(Tensor block, reshape(tensor, sizes));
+    const Sizes sizes = block_sizes(tensor);
     promotion.add(tensor);  // a block has dims, with which a 0-dim tensor would promote others
-    PT2_TRY(rows, multiply_add(1, rows, block.size(0)));
-    PT2_TRY(columns, multiply_add(1, columns, block.size(1)));
-    blocks.push_back(std::move(block));
+    PT2_TRY(rows, multiply_add(1, rows, sizes[0]));
+    PT2_TRY(columns, multiply_add(1, columns, sizes[1]));
   }
-  PT2_TRY(Tensor out, allocate(Meta(promotion.result(), {rows, columns})));
+  return Meta(promotion.result(), {rows, columns});
+}
+Result<Tensor> block_diag(const Tensors& tensors) {
+  PT2_TRY(const Meta meta, block_diag_meta(tensors));
+  PT2_TRY(Tensor out, allocate(meta));
   int64_t row = 0;
   int64_t column = 0;
-  for (const Tensor& block : blocks) {
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(const Tensor block, reshape(tensor, block_sizes(tensor)));
     PT2_TRY(const Tensor band, narrow(out, 0, row, block.size(0)));
     PT2_TRY(Tensor target, narrow(band, 1, column, block.size(1)));
     copy_elements(target, block);
@@ -144,14 +151,19 @@ Result<Meta> reshape_copy_meta(const Tensor& self, const Sizes& size) {
 }
 
 // Unlike stack, the result is always row-major.
+Result<Meta> plain_stack_meta(const Tensors& tensors, int64_t dim) {
+  Inferrer inferrer;
+  PT2_TRY(const Tensor stacked, inferrer(aten<"stack.default">, {tensors, dim}));
+  return Meta::like(stacked);
+}
 Result<Tensor> plain_stack(const Tensors& tensors, int64_t dim) {
   PT2_TRY(const Tensor stacked, apply(aten<"stack.default">, {box(tensors), dim}));
   return contiguous_tensor(stacked);
 }
 
-Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
-                              std::optional<Dtype> dtype, const std::optional<Layout>& layout,
-                              const std::optional<Device>&, const std::optional<bool>&) {
+Result<Meta> empty_permuted_meta(const Sizes& size, const Sizes& physical_layout,
+                                 OptionalDtype dtype, const OptionalLayout& layout,
+                                 const OptionalDevice&, PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
   const auto rank = static_cast<int64_t>(size.size());
   if (physical_layout.size() != size.size())
@@ -170,7 +182,13 @@ Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
       return operator_error("size: found " + sizes_text(size) +
                             ", expected a product of at most 64 bits");
   }
-  return allocate(Meta(dtype.value_or(Dtype::float32), size, strides));
+  return Meta(dtype.value_or(Dtype::float32), size, std::move(strides));
+}
+Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout, OptionalDtype dtype,
+                              const OptionalLayout& layout, const OptionalDevice& device,
+                              PinMemory pin) {
+  PT2_TRY(const Meta meta, empty_permuted_meta(size, physical_layout, dtype, layout, device, pin));
+  return allocate(meta);
 }
 
 // Without forward-mode gradients, a dual number equals its primal.
@@ -183,20 +201,41 @@ Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
 
 // --- Gradients
 
-// Splits each tensor into equal chunks along `dim`; the last chunk is padded with zeros. Row k of
-// the result concatenates chunk k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
-Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
+// The length of a chunk along `at`.
+int64_t chunk_length(const Tensor& tensor, int64_t at, int64_t num_chunks) {
+  return tensor.size(at) / num_chunks + (tensor.size(at) % num_chunks != 0);
+}
+Result<Meta> chunk_cat_meta(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
   if (tensors.empty()) return operator_error("tensors: found none, expected one or more");
   if (num_chunks < 1)
     return operator_error("num_chunks: found " + std::to_string(num_chunks) +
                           ", expected 1 or more");
   PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim()));
-  Value::List chunks;
+  Promotion promotion;
+  int64_t width = 0;
   for (const Tensor& tensor : tensors) {
     if (at >= tensor.dim() || tensor.numel() == 0)
       return operator_error("tensors: found " + tensor.type_text() + ", expected elements along " +
                             std::to_string(at));
-    const int64_t length = tensor.size(at) / num_chunks + (tensor.size(at) % num_chunks != 0);
+    promotion.add(tensor);
+    int64_t chunk = chunk_length(tensor, at, num_chunks);
+    for (int64_t i = at + 1; i < tensor.dim(); ++i) {
+      PT2_TRY(chunk, multiply_add(chunk, tensor.size(i)));
+    }
+    PT2_TRY(width, multiply_add(1, width, chunk));
+  }
+  Sizes sizes(tensors[0].sizes().begin(), tensors[0].sizes().begin() + at);
+  sizes.insert(sizes.end(), {num_chunks, width});
+  return Meta(promotion.result(), std::move(sizes));
+}
+// Splits each tensor into equal chunks along `dim`; the last chunk is padded with zeros. Row k of
+// the result concatenates chunk k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
+Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
+  PT2_TRY_VOID(chunk_cat_meta(tensors, dim, num_chunks));
+  PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim()));
+  Value::List chunks;
+  for (const Tensor& tensor : tensors) {
+    const int64_t length = chunk_length(tensor, at, num_chunks);
     PT2_TRY(const int64_t padded, multiply_add(length, num_chunks));
     Value::List pad;
     for (int64_t i = tensor.dim() - 1; i > at; --i) pad.insert(pad.end(), {int64_t{0}, int64_t{0}});
@@ -211,19 +250,23 @@ Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks
   return apply(aten<"cat.default">, {std::move(chunks), at + 1});
 }
 
+Result<Meta> masked_scatter_backward_meta(const Tensor& grad_output, const Tensor&,
+                                          const Sizes& sizes) {
+  if (!checked_numel(sizes))
+    return operator_error("sizes: found " + sizes_text(sizes) +
+                          ", expected a product of at most 64 bits");
+  return Meta(grad_output.dtype(), sizes);
+}
 // Returns the gradients of the elements that masked_scatter took, in its order, then zeros for the
 // other elements of its source.
 Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& mask,
                                        const Sizes& sizes) {
-  const std::optional<int64_t> count = checked_numel(sizes);
-  if (!count)
-    return operator_error("sizes: found " + sizes_text(sizes) +
-                          ", expected a product of at most 64 bits");
+  PT2_TRY(const Meta meta, masked_scatter_backward_meta(grad_output, mask, sizes));
   PT2_TRY(const Tensor taken, apply(aten<"masked_select.default">, {grad_output, mask}));
-  if (taken.numel() > *count)
+  if (taken.numel() > *checked_numel(sizes))
     return operator_error("sizes: found " + sizes_text(sizes) + ", expected room for " +
                           std::to_string(taken.numel()));
-  PT2_TRY(Tensor out, allocate({grad_output.dtype(), sizes}));
+  PT2_TRY(Tensor out, allocate(meta));
   Tensor head = out.with_view({taken.numel()}, {1}, 0);
   copy_elements(head, taken);
   return out;
@@ -448,10 +491,10 @@ Result<Tensors> unflatten_dense_tensors(Emitter& e, const Tensor& flat, const Te
 
 // clang-format off
 constexpr OpDef kAssemblingOps[] = {
-    op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>.with({.slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat_meta, chunk_cat>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    composed<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward_meta, masked_scatter_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>.with({.slope = Slope::linear, .linear_in = "sequences"}),
-    op<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    composed<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta, block_diag>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>,
     op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
@@ -473,8 +516,8 @@ constexpr OpDef kAssemblingOps[] = {
     op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.undecomposed = Undecomposed::reads_elements}),
     composed<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
     composed<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
-    op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
+    composed<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack_meta, plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    composed<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted_meta, empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
     composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .undecomposed = Undecomposed::lacks_steps}),
     op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.slope = Slope::linear}),

@@ -369,7 +369,8 @@ struct BagGradient {
   BagCall call;
 };
 
-Result<void> check_bag_gradient(const BagGradient& bag) {
+// Leaves out the statistics of the bags: torch.export may record other sizes of them.
+Result<Meta> bag_gradient_meta(const BagGradient& bag) {
   PT2_TRY_VOID(check_floating(bag.grad, "grad"));
   PT2_TRY_VOID(check_rank(bag.grad, 2, "grad"));
   PT2_TRY_VOID(check_rank(bag.indices, 1, "indices"));
@@ -379,6 +380,9 @@ Result<void> check_bag_gradient(const BagGradient& bag) {
                           ", expected 0 or more");
   if (bag.call.mode < kSum || bag.call.mode > kMax)
     return operator_error("mode: found " + std::to_string(bag.call.mode) + ", expected 0 to 2");
+  return Meta(bag.grad.dtype(), {bag.num_weights, bag.grad.size(1)});
+}
+Result<void> check_bag_gradient(const BagGradient& bag) {
   if (bag.call.mode == kMax) {
     PT2_TRY_VOID(check_sizes(bag.maximum_indices, bag.grad.sizes(), "maximum_indices"));
     PT2_TRY_VOID(check_index_dtype(bag.maximum_indices, "maximum_indices"));
@@ -389,9 +393,7 @@ Result<void> check_bag_gradient(const BagGradient& bag) {
   if (bag.call.per_sample_weights)
     PT2_TRY_VOID(
         check_sizes(*bag.call.per_sample_weights, bag.indices.sizes(), "per_sample_weights"));
-  const Input<int64_t> rows(bag.indices);
-  for (int64_t i = 0; i < rows.size(); ++i) PT2_TRY_VOID(check_row(rows[i], bag.num_weights));
-  return {};
+  return check_rows(bag.indices, bag.num_weights);
 }
 
 // Each maximum passes its gradient to the row that it came from; empty bags pass none.
@@ -430,8 +432,9 @@ void add_bags(const BagGradient& bag, const std::vector<int64_t>& bags, Output<d
 
 Result<Tensor> bag_gradient(const BagGradient& bag, const Tensor& offsets,
                             const Tensor& offset2bag) {
+  PT2_TRY(const Meta meta, bag_gradient_meta(bag));
   PT2_TRY_VOID(check_bag_gradient(bag));
-  PT2_TRY(Tensor out, allocate(Meta(bag.grad.dtype(), {bag.num_weights, bag.grad.size(1)})));
+  PT2_TRY(Tensor out, allocate(meta));
   Output<double> sums(out);
   if (bag.call.mode == kMax) {
     PT2_TRY_VOID(add_maxima(bag, sums));
@@ -443,6 +446,20 @@ Result<Tensor> bag_gradient(const BagGradient& bag, const Tensor& offsets,
   return out;
 }
 
+Result<Meta> embedding_bag_dense_backward_meta(const Tensor& grad, const Tensor& indices,
+                                               const Tensor&, const Tensor& bag_size,
+                                               const Tensor& maximum_indices, int64_t num_weights,
+                                               bool scale_grad_by_freq, int64_t mode,
+                                               const OptionalTensor& per_sample_weights,
+                                               int64_t padding_idx) {
+  return bag_gradient_meta({grad,
+                            indices,
+                            bag_size,
+                            maximum_indices,
+                            num_weights,
+                            scale_grad_by_freq,
+                            {mode, per_sample_weights, padding_idx}});
+}
 Result<Tensor> embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
                                             const Tensor& offset2bag, const Tensor& bag_size,
                                             const Tensor& maximum_indices, int64_t num_weights,
@@ -459,6 +476,17 @@ Result<Tensor> embedding_bag_dense_backward(const Tensor& grad, const Tensor& in
                       Tensor::zeros(Dtype::int64, {1}), offset2bag);
 }
 
+Result<Meta> embedding_bag_backward_meta(const Tensor& grad, const Tensor& indices, const Tensor&,
+                                         const Tensor& offset2bag, const Tensor& bag_size,
+                                         const Tensor& maximum_indices, int64_t num_weights,
+                                         bool scale_grad_by_freq, int64_t mode, bool sparse,
+                                         const OptionalTensor& per_sample_weights,
+                                         int64_t padding_idx) {
+  PT2_TRY_VOID(check_dense_gradient(sparse));
+  return embedding_bag_dense_backward_meta(grad, indices, offset2bag, bag_size, maximum_indices,
+                                           num_weights, scale_grad_by_freq, mode,
+                                           per_sample_weights, padding_idx);
+}
 Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
                                       const Tensor& offsets, const Tensor& offset2bag,
                                       const Tensor& bag_size, const Tensor& maximum_indices,
@@ -476,21 +504,28 @@ Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
                       offsets, offset2bag);
 }
 
+Result<Meta> per_sample_weights_backward_meta(const Tensor& grad, const Tensor& weight,
+                                              const Tensor& indices, const Tensor& offsets,
+                                              const Tensor&, int64_t mode, int64_t padding_idx) {
+  const OptionalTensor none;
+  PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, {mode, none, padding_idx}));
+  if (mode != kSum)
+    return operator_error("mode: found " + std::to_string(mode) + ", expected sums, 0");
+  PT2_TRY_VOID(check_rank(grad, 2, "grad"));
+  PT2_TRY_VOID(check_sizes(grad, {grad.size(0), weight.size(1)}, "grad"));
+  return Meta(grad.dtype(), indices.sizes());
+}
 // The gradient of an index's weight is the dot product of its row and the gradient of its bag.
 Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& weight,
                                            const Tensor& indices, const Tensor& offsets,
                                            const Tensor& offset2bag, int64_t mode,
                                            int64_t padding_idx) {
-  const OptionalTensor none;
-  PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, {mode, none, padding_idx}));
+  PT2_TRY(const Meta meta, per_sample_weights_backward_meta(grad, weight, indices, offsets,
+                                                            offset2bag, mode, padding_idx));
   PT2_TRY_VOID(check_rows(indices, weight.size(0)));
-  if (mode != kSum)
-    return operator_error("mode: found " + std::to_string(mode) + ", expected sums, 0");
-  PT2_TRY_VOID(check_rank(grad, 2, "grad"));
-  PT2_TRY_VOID(check_sizes(grad, {grad.size(0), weight.size(1)}, "grad"));
   PT2_TRY(const std::vector<int64_t> bags,
           bag_numbers(offset2bag, offsets, indices.numel(), grad.size(0)));
-  PT2_TRY(Tensor out, allocate(Meta(grad.dtype(), indices.sizes())));
+  PT2_TRY(Tensor out, allocate(meta));
   const Input<double> table(weight);
   const Input<double> grads(grad);
   const Input<int64_t> rows(indices);
@@ -521,12 +556,12 @@ constexpr OpDef kEmbeddingOps[] = {
        embedding_bag_default>,
     op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag_padding>,
-    op<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
-       embedding_bag_dense_backward>,
-    op<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
-       embedding_bag_backward>,
-    op<"aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
-       per_sample_weights_backward>,
+    composed<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+       embedding_bag_dense_backward_meta, embedding_bag_dense_backward>,
+    composed<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+       embedding_bag_backward_meta, embedding_bag_backward>,
+    composed<"aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
+       per_sample_weights_backward_meta, per_sample_weights_backward>,
 };
 // clang-format on
 

@@ -15,11 +15,15 @@ namespace {
 
 using TensorPair = std::tuple<Tensor, Tensor>;
 
-Result<std::vector<int64_t>> numbers_of(const Tensor& tensor, std::string_view what) {
+Result<void> check_numbers(const Tensor& tensor, std::string_view what) {
   PT2_TRY_VOID(check_rank(tensor, 1, what));
   if (tensor.dtype() != Dtype::int64 || tensor.numel() == 0)
     return operator_error(std::string(what) + ": found " + tensor.type_text() +
                           ", expected int64 numbers");
+  return {};
+}
+Result<std::vector<int64_t>> numbers_of(const Tensor& tensor, std::string_view what) {
+  PT2_TRY_VOID(check_numbers(tensor, what));
   const Input<int64_t> numbers(tensor);
   return std::vector<int64_t>(numbers.data(), numbers.data() + numbers.size());
 }
@@ -107,19 +111,29 @@ Result<TensorPair> pad(const Tensor& data, const Tensor& batch_sizes, bool batch
   return TensorPair(std::move(out), tensor_of(lengths));
 }
 
-Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const Tensor& batch_sizes,
-                             bool batch_first) {
+Sizes by_step(Sizes input_size, bool batch_first) {
+  if (batch_first) std::swap(input_size[0], input_size[1]);
+  return input_size;
+}
+Result<Meta> pack_backward_meta(const Tensor& grad, const Sizes& input_size,
+                                const Tensor& batch_sizes, bool batch_first) {
   PT2_TRY_VOID(check_rank_at_least(grad, 1, "grad"));
   if (input_size.size() < 2)
     return operator_error("input_size: found " + sizes_text(input_size) +
                           ", expected two sizes or more");
-  PT2_TRY(const std::vector<int64_t> counts, numbers_of(batch_sizes, "batch_sizes"));
-  Sizes sizes = input_size;
-  if (batch_first) std::swap(sizes[0], sizes[1]);
-  PT2_TRY(Tensor out, allocate({grad.dtype(), sizes}));
-  Sizes rows(sizes.begin() + 1, sizes.end());
+  PT2_TRY_VOID(check_numbers(batch_sizes, "batch_sizes"));
+  Sizes rows(input_size.begin() + 1, input_size.end());
   rows[0] = grad.size(0);
   PT2_TRY_VOID(check_sizes(grad, rows, "grad"));
+  return Meta(grad.dtype(), input_size,
+              by_step(contiguous_strides(by_step(input_size, batch_first)), batch_first));
+}
+Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const Tensor& batch_sizes,
+                             bool batch_first) {
+  PT2_TRY_VOID(pack_backward_meta(grad, input_size, batch_sizes, batch_first));
+  PT2_TRY(const std::vector<int64_t> counts, numbers_of(batch_sizes, "batch_sizes"));
+  const Sizes sizes = by_step(input_size, batch_first);
+  PT2_TRY(Tensor out, allocate({grad.dtype(), sizes}));
   int64_t row = 0;
   for (int64_t step = 0; step < static_cast<int64_t>(counts.size()); ++step) {
     const int64_t count = counts[static_cast<size_t>(step)];
@@ -229,9 +243,9 @@ Result<Tensor> padded_to_jagged(const Tensor& dense, const Tensors& offsets,
 
 // clang-format off
 constexpr OpDef kPackingOps[] = {
-    op<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", pack>.with({.slope = Slope::linear, .linear_in = "input"}),
-    op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward>.with({.slope = Slope::linear, .linear_in = "grad", .undecomposed = Undecomposed::reads_elements}),
-    op<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", pad>.with({.slope = Slope::linear, .linear_in = "data", .undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", depends_on_data, pack>.with({.slope = Slope::linear, .linear_in = "input"}),
+    composed<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward_meta, pack_backward>.with({.slope = Slope::linear, .linear_in = "grad", .undecomposed = Undecomposed::reads_elements}),
+    composed<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", depends_on_data, pad>.with({.slope = Slope::linear, .linear_in = "data", .undecomposed = Undecomposed::reads_elements}),
     op<"aten::_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.) -> Tensor", jagged_to_padded_meta, jagged_to_padded>,
     composed<"aten::_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor", padded_to_jagged_meta, padded_to_jagged>.with({.slope = Slope::linear, .linear_in = "dense"}),
 };

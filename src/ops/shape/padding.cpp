@@ -180,17 +180,22 @@ void add_to_sources(std::span<const Positions> sources, std::span<const int64_t>
     add_to_sources(sources.subspan(1), strides.subspan(1), from, to + source * strides[0]);
 }
 
-// An element that was copied several times accumulates all its gradients.
 template <size_t Dims, Border border>
-Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
+Result<Meta> padding_backward_meta(const Tensor& grad, const Tensor& self, const Sizes& padding) {
   PT2_TRY(const Meta meta, border == reflected_border ? reflection_meta<Dims>(self, padding)
                                                       : replication_meta<Dims>(self, padding));
   PT2_TRY_VOID(check_sizes(grad, meta.sizes, "grad_output"));
   PT2_TRY_VOID(check_floating_or_complex(grad, "grad_output"));
+  return Meta(grad.dtype(), self.sizes(),
+              format_strides(self.sizes(), suggest_memory_format(self)));
+}
+// An element that was copied several times accumulates all its gradients.
+template <size_t Dims, Border border>
+Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
+  PT2_TRY(const Meta meta, (padding_backward_meta<Dims, border>(grad, self, padding)));
   PT2_TRY(const auto margins, margins_of(self, padding));
   const auto sources = sources_of(grad.sizes(), self.sizes(), margins, border);
-  PT2_TRY(Tensor out, allocate({grad.dtype(), self.sizes(),
-                                format_strides(self.sizes(), suggest_memory_format(self))}));
+  PT2_TRY(Tensor out, allocate(meta));
   with_fraction_compute_type(grad.dtype(), [&]<class C>() {
     Tensor sums = Tensor::zeros(kDtypeOf<C>, self.sizes());
     const Input<C> grads(grad);
@@ -272,12 +277,12 @@ constexpr OpDef kPaddingOps[] = {
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>.with({.slope = Slope::linear}),
-    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward_meta<1, reflected_border>, padding_backward<1, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward_meta<2, reflected_border>, padding_backward<2, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward_meta<3, reflected_border>, padding_backward<3, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward_meta<1, repeated_border>, padding_backward<1, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward_meta<2, repeated_border>, padding_backward<2, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward_meta<3, repeated_border>, padding_backward<3, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),

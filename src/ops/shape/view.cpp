@@ -355,6 +355,10 @@ namespace {
 // --- Operators that are these functions under another signature
 
 Result<Tensor> unsafe_view(const Tensor& self, const Sizes& size) { return view(self, size); }
+Result<Meta> unsafe_view_meta(const Tensor& self, const Sizes& size) {
+  PT2_TRY(const Tensor out, view(self, size));
+  return Meta(out.dtype(), out.sizes(), out.strides());
+}
 Result<Tensor> reshape_alias(const Tensor& self, const Sizes& size, const Sizes& stride) {
   return as_strided(self, size, stride, std::nullopt);
 }
@@ -589,7 +593,7 @@ Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shap
 // executor replaces self by it.
 constexpr OpDef kViewOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
-    op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
+    composed<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view_meta, unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
     composed<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias_meta, reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape, reshape_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
     op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),

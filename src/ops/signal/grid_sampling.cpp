@@ -381,16 +381,37 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
 using GridGradients = std::tuple<OptionalTensor, Tensor>;
 
 template <int64_t Spatial>
+Result<void> check_grid_gradient(const Tensor& grad_output, const Tensor& input, const Tensor& grid,
+                                 int64_t interpolation_mode, int64_t padding_mode,
+                                 const std::vector<bool>& output_mask) {
+  PT2_TRY(const Meta forward,
+          grid_sampler_meta<Spatial>(input, grid, interpolation_mode, padding_mode, false));
+  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
+  if (output_mask.size() != 2) return operator_error("output_mask: expected 2 bools");
+  return {};
+}
+// No Meta describes the gradient that is None because the mask excludes it.
+template <int64_t Spatial>
+Result<std::array<Meta, 2>> grid_sampler_backward_meta(const Tensor& grad_output,
+                                                       const Tensor& input, const Tensor& grid,
+                                                       int64_t interpolation_mode,
+                                                       int64_t padding_mode, bool,
+                                                       const std::vector<bool>& output_mask) {
+  PT2_TRY_VOID(check_grid_gradient<Spatial>(grad_output, input, grid, interpolation_mode,
+                                            padding_mode, output_mask));
+  if (!output_mask[0]) return Error{ErrorCode::unsupported, "a result is None", ""};
+  return std::array{Meta::like(input), Meta::like(grid)};
+}
+
+template <int64_t Spatial>
 Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Tensor& input,
                                             const Tensor& grid, int64_t interpolation_mode,
                                             int64_t padding_mode, bool align_corners,
                                             const std::vector<bool>& output_mask) {
-  PT2_TRY(const Meta forward,
-          grid_sampler_meta<Spatial>(input, grid, interpolation_mode, padding_mode, align_corners));
-  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
-  if (output_mask.size() != 2) return operator_error("output_mask: expected 2 bools");
-  PT2_TRY(Tensor grad_input, allocate(Meta(input.dtype(), input.sizes())));
-  PT2_TRY(Tensor grad_grid, allocate(Meta(grid.dtype(), grid.sizes())));
+  PT2_TRY_VOID(check_grid_gradient<Spatial>(grad_output, input, grid, interpolation_mode,
+                                            padding_mode, output_mask));
+  PT2_TRY(Tensor grad_input, allocate(Meta::like(input)));
+  PT2_TRY(Tensor grad_grid, allocate(Meta::like(grid)));
   const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
   int64_t plane = 1;
   for (int64_t size : sizes) plane *= size;
@@ -534,10 +555,10 @@ constexpr OpDef kGridSamplingOps[] = {
     op<"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<3>, grid_sampler<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any>.with({.autocast = AutocastRule::float32}),
-    op<"aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
-       grid_sampler_backward<2>>,
-    op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
-       grid_sampler_backward<3>>,
+    composed<"aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+       grid_sampler_backward_meta<2>, grid_sampler_backward<2>>,
+    composed<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+       grid_sampler_backward_meta<3>, grid_sampler_backward<3>>,
     op<"aten::_grid_sampler_2d_cpu_fallback_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> (Tensor, Tensor)", fallback_backward>,
     op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>.with({.autocast = AutocastRule::lower_precision, .slope = Slope::linear, .linear_in = "theta"}),
     op<"aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor", affine_grid_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),

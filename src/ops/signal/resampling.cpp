@@ -634,19 +634,27 @@ void resize_backward_into(Tensor& out, const Tensor& grad_output, const Resize& 
   std::copy(values.begin(), values.end(), output.data());
 }
 
-Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input_size,
-                                   const Resize& resize) {
+Result<Meta> resize_backward_meta(const Tensor& grad_output, const Sizes& input_size,
+                                  const Resize& resize) {
   PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
   for (int64_t size : input_size)
     if (size < 0) return operator_error("input_size: found " + sizes_text(input_size));
+  if (!checked_numel(input_size))
+    return operator_error("input_size: found " + sizes_text(input_size) + ", which is too large");
   const bool keeps_format = resize.mode == Mode::linear || resize.mode == Mode::linear_antialias ||
                             (is_nearest(resize.mode) && resize.output.size() < 3);
   const MemoryFormat format =
       keeps_format ? suggest_memory_format(grad_output) : MemoryFormat::contiguous;
-  PT2_TRY(Tensor out,
-          allocate(Meta(grad_output.dtype(), input_size, format_strides(input_size, format))));
-  PT2_TRY(const Meta forward, resize_meta(out, resize));
+  const Dtype dtype = grad_output.dtype();
+  PT2_TRY(const Meta forward, resize_meta(Tensor::without_elements(dtype, input_size), resize));
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
+  return Meta(dtype, input_size, format_strides(input_size, format));
+}
+
+Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input_size,
+                                   const Resize& resize) {
+  PT2_TRY(const Meta meta, resize_backward_meta(grad_output, input_size, resize));
+  PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
   if (out.dtype() == Dtype::float64)
     resize_backward_into<double>(out, grad_output, resize);
@@ -655,19 +663,25 @@ Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input
   return out;
 }
 
-template <Mode M, class... S>
-Result<Tensor> nearest_backward(const Tensor& grad_output, const Sizes& output_size,
-                                const Sizes& input_size, const S&... scales) {
+// The return type of `Use`, which is resize_backward_meta or run_resize_backward.
+template <auto Use>
+using BackwardAnswer =
+    std::invoke_result_t<decltype(Use), const Tensor&, const Sizes&, const Resize&>;
+
+template <auto Use, Mode M, class... S>
+BackwardAnswer<Use> nearest_backward(const Tensor& grad_output, const Sizes& output_size,
+                                     const Sizes& input_size, const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
   const Mode mode = M == Mode::nearest ? Mode::nearest_small : M;
-  return run_resize_backward(grad_output, input_size, {mode, false, output, {scales...}});
+  return Use(grad_output, input_size, {mode, false, output, {scales...}});
 }
 
-template <Mode M, class... S>
-Result<Tensor> smooth_backward(const Tensor& grad_output, const Sizes& output_size,
-                               const Sizes& input_size, bool align_corners, const S&... scales) {
+template <auto Use, Mode M, class... S>
+BackwardAnswer<Use> smooth_backward(const Tensor& grad_output, const Sizes& output_size,
+                                    const Sizes& input_size, bool align_corners,
+                                    const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return run_resize_backward(grad_output, input_size, {M, align_corners, output, {scales...}});
+  return Use(grad_output, input_size, {M, align_corners, output, {scales...}});
 }
 
 using S = OptionalScale;
@@ -692,22 +706,22 @@ Result<Tensor> vec_formula(Emitter& e, const Tensor& input, const std::optional<
 
 // clang-format off
 constexpr OpDef kResamplingOps[] = {
-    op<"aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<Mode::nearest, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<Mode::nearest, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<Mode::nearest_exact, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<Mode::nearest_exact, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<Mode::nearest_exact, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor", smooth_backward<Mode::linear, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<Mode::linear, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<Mode::linear_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<Mode::cubic_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<Mode::lanczos_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
-       nearest_backward<Mode::nearest, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       smooth_backward<Mode::linear, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       smooth_backward<Mode::cubic, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest, S>, nearest_backward<run_resize_backward, Mode::nearest, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest, S, S, S>, nearest_backward<run_resize_backward, Mode::nearest, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest_exact, S>, nearest_backward<run_resize_backward, Mode::nearest_exact, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest_exact, S, S>, nearest_backward<run_resize_backward, Mode::nearest_exact, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest_exact, S, S, S>, nearest_backward<run_resize_backward, Mode::nearest_exact, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::linear, S>, smooth_backward<run_resize_backward, Mode::linear, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::linear, S, S, S>, smooth_backward<run_resize_backward, Mode::linear, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::linear_antialias, S, S>, smooth_backward<run_resize_backward, Mode::linear_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::cubic_antialias, S, S>, smooth_backward<run_resize_backward, Mode::cubic_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::lanczos_antialias, S, S>, smooth_backward<run_resize_backward, Mode::lanczos_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+       nearest_backward<resize_backward_meta, Mode::nearest, S, S>, nearest_backward<run_resize_backward, Mode::nearest, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       smooth_backward<resize_backward_meta, Mode::linear, S, S>, smooth_backward<run_resize_backward, Mode::linear, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       smooth_backward<resize_backward_meta, Mode::cubic, S, S>, smooth_backward<run_resize_backward, Mode::cubic, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     composed<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<resize_meta, Mode::nearest, S>, nearest<run_resize, Mode::nearest, S>>.with({.slope = Slope::linear}),
     composed<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest, S, S>, nearest<run_resize, Mode::nearest, S, S>>.with({.slope = Slope::linear}),
     composed<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest, S, S, S>, nearest<run_resize, Mode::nearest, S, S, S>>.with({.slope = Slope::linear}),

@@ -69,6 +69,14 @@ Result<void> convolution_kernel(Tensor& out, const Tensor& input, const Tensor& 
   return {};
 }
 
+Result<Meta> convolution_flags_meta(const Tensor& input, const Tensor& weight,
+                                    const OptionalTensor& bias, const Sizes& stride,
+                                    const Sizes& padding, const Sizes& dilation, bool transposed,
+                                    const Sizes& output_padding, int64_t groups, bool, bool, bool,
+                                    bool) {
+  return convolution_rule(input, weight, bias, stride, padding, dilation, transposed,
+                          output_padding, groups);
+}
 Result<Tensor> convolution_flags(const Tensor& input, const Tensor& weight,
                                  const OptionalTensor& bias, const Sizes& stride,
                                  const Sizes& padding, const Sizes& dilation, bool transposed,
@@ -183,8 +191,8 @@ Result<Tensor> convolution_mode(Emitter& e, const Tensor& input, const Tensor& w
 constexpr OpDef kConvolutionOps[] = {
     op<"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
        convolution_rule, convolution_kernel>,
-    op<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-       convolution_flags>,
+    composed<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+       convolution_flags_meta, convolution_flags>,
     op<"aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
        convolution_deprecated>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",

@@ -94,13 +94,15 @@ void bias_gradient(Tensor& gradient, const Tensor& grad_output) {
 }
 
 using ConvolutionGradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
+using GradientMetas = std::array<Meta, 3>;
 
-Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, const Tensor& input,
-                                                  const Tensor& weight, const std::optional<Sizes>&,
-                                                  const Sizes& stride, const Sizes& padding,
-                                                  const Sizes& dilation, bool transposed,
-                                                  const Sizes& output_padding, int64_t groups,
-                                                  const std::vector<bool>& output_mask) {
+// Also describes the gradients that the mask leaves out.
+Result<GradientMetas> convolution_backward_meta(const Tensor& grad_output, const Tensor& input,
+                                                const Tensor& weight, const std::optional<Sizes>&,
+                                                const Sizes& stride, const Sizes& padding,
+                                                const Sizes& dilation, bool transposed,
+                                                const Sizes& output_padding, int64_t groups,
+                                                const std::vector<bool>& output_mask) {
   if (output_mask.size() != 3) return operator_error("output_mask: expected 3 bools");
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY(ConvolutionShape shape,
@@ -108,7 +110,6 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
   PT2_TRY(const Meta forward, convolution_meta(input, weight, std::nullopt, shape));
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
-  ConvolutionGradients out;
   MemoryFormat format = suggest_memory_format(input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
   // As in the forward pass, only the kernel's format counts for conv1d.
@@ -116,9 +117,25 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
     return shape.spatial == 1 ? row_strides(sizes, suggest_format_of_rows(weight))
                               : format_strides(sizes, format);
   };
+  return GradientMetas{Meta(input.dtype(), input.sizes(), strides_of(input.sizes())),
+                       Meta(weight.dtype(), weight.sizes(), strides_of(weight.sizes())),
+                       Meta(weight.dtype(), {grad_output.size(1)})};
+}
+Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, const Tensor& input,
+                                                  const Tensor& weight,
+                                                  const std::optional<Sizes>& bias_sizes,
+                                                  const Sizes& stride, const Sizes& padding,
+                                                  const Sizes& dilation, bool transposed,
+                                                  const Sizes& output_padding, int64_t groups,
+                                                  const std::vector<bool>& output_mask) {
+  PT2_TRY(const GradientMetas metas,
+          convolution_backward_meta(grad_output, input, weight, bias_sizes, stride, padding,
+                                    dilation, transposed, output_padding, groups, output_mask));
+  PT2_TRY(ConvolutionShape shape,
+          convolution_shape(input, stride, padding, dilation, transposed, output_padding, groups));
+  ConvolutionGradients out;
   if (output_mask[0]) {
-    PT2_TRY(Tensor gradient,
-            allocate(Meta(input.dtype(), input.sizes(), strides_of(input.sizes()))));
+    PT2_TRY(Tensor gradient, allocate(metas[0]));
     const auto around = turned_around(shape, spatial_sizes(weight, shape.spatial));
     if (around && compute_type(input.dtype()) == ComputeType::single) {
       PT2_TRY(const Tensor kernels, turned_kernels(weight, groups));
@@ -131,8 +148,7 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
     std::get<0>(out) = gradient;
   }
   if (output_mask[1]) {
-    PT2_TRY(Tensor gradient,
-            allocate(Meta(weight.dtype(), weight.sizes(), strides_of(weight.sizes()))));
+    PT2_TRY(Tensor gradient, allocate(metas[1]));
     ConvolutionShape windows = shape;
     windows.transposed = false;
     with_float_compute_type(input.dtype(), [&]<class C>() {
@@ -142,7 +158,7 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
     std::get<1>(out) = gradient;
   }
   if (output_mask[2]) {
-    PT2_TRY(Tensor gradient, allocate(Meta(weight.dtype(), {grad_output.size(1)})));
+    PT2_TRY(Tensor gradient, allocate(metas[2]));
     with_float_compute_type(input.dtype(),
                             [&]<class C>() { bias_gradient<C>(gradient, grad_output); });
     std::get<2>(out) = gradient;
@@ -150,24 +166,33 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
   return out;
 }
 
+Result<GradientMetas> slow_convolution_backward_meta(const Tensor& grad_output, const Tensor& self,
+                                                     const Tensor& weight, const Sizes& kernel_size,
+                                                     const Sizes& stride, const Sizes& padding,
+                                                     const std::vector<bool>& output_mask) {
+  PT2_TRY_VOID(check_rank(weight, 4, "weight"));
+  if (kernel_size != Sizes{weight.size(2), weight.size(3)})
+    return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for a weight of " +
+                          weight.type_text());
+  return convolution_backward_meta(grad_output, self, weight, std::nullopt, stride, padding, {1, 1},
+                                   false, {0, 0}, 1, output_mask);
+}
 Result<ConvolutionGradients> slow_convolution_backward(const Tensor& grad_output,
                                                        const Tensor& self, const Tensor& weight,
                                                        const Sizes& kernel_size,
                                                        const Sizes& stride, const Sizes& padding,
                                                        const std::vector<bool>& output_mask) {
-  PT2_TRY_VOID(check_rank(weight, 4, "weight"));
-  if (kernel_size != Sizes{weight.size(2), weight.size(3)})
-    return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for a weight of " +
-                          weight.type_text());
+  PT2_TRY_VOID(slow_convolution_backward_meta(grad_output, self, weight, kernel_size, stride,
+                                              padding, output_mask));
   return convolution_backward(grad_output, self, weight, std::nullopt, stride, padding, {1, 1},
                               false, {0, 0}, 1, output_mask);
 }
 
 // clang-format off
 constexpr OpDef kConvolutionBackwardOps[] = {
-    op<"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-       convolution_backward>,
-    op<"aten::_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", slow_convolution_backward>,
+    composed<"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       convolution_backward_meta, convolution_backward>,
+    composed<"aten::_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", slow_convolution_backward_meta, slow_convolution_backward>,
 };
 // clang-format on
 
