@@ -105,7 +105,8 @@ class ProgramFuzz {
 
   static bool contradicts_operators(const Diagnostics& findings) {
     return std::ranges::any_of(findings.all(), [](const Diagnostic& finding) {
-      return finding.rule == Rule::result_dtype || finding.rule == Rule::result_sizes;
+      return finding.rule == Rule::result_count || finding.rule == Rule::result_dtype ||
+             finding.rule == Rule::result_sizes;
     });
   }
 
