@@ -26,6 +26,35 @@ const Operator& aten() {
 Result<std::vector<Value>> apply_all(Handle handle, std::initializer_list<Operand> arguments);
 Result<Tensor> apply(Handle handle, std::initializer_list<Operand> arguments);
 
+// A row whose formula gives the rule and the function, but no decomposition: PyTorch leaves
+// operators outside of ATen in a program.
+//
+//   kept<"prims::rev(Tensor a, int[] dims) -> Tensor", reverse>
+template <class F>
+OpDef with_formula(const OpDef& def) {
+  OpDef out = def;
+  out.formula = def.function;
+  out.write_boxed = &write_formula<F>;
+  return out;
+}
+template <class F>
+Result<std::vector<Value>> run_kept(const OpDef& def, Context& context,
+                                    std::span<const Value> arguments) {
+  return run_formula(with_formula<F>(def), context, arguments);
+}
+template <class F>
+Result<std::vector<Meta>> infer_kept(const OpDef& def, std::span<const Value> arguments) {
+  return infer_formula(with_formula<F>(def), arguments);
+}
+template <SignatureText S, auto Formula>
+constexpr OpDef kept_row() {
+  using F = std::decay_t<decltype(Formula)>;
+  check_function<kSignature<S>, F>();
+  return {&kSignature<S>, nullptr, &kAddress<Formula>, &run_kept<F>, &infer_kept<F>};
+}
+template <SignatureText S, auto Formula>
+inline constexpr OpDef kept = kept_row<S, Formula>();
+
 }  // namespace pt2::ops
 
 #endif  // PT2_OPS_COMPOSE_H

@@ -46,6 +46,21 @@ TEST(OperatorTable, EveryTargetIsListedOnce) {
     }
 }
 
+// `verify` checks what a file records of a result only if the row can tell it.
+TEST(OperatorTable, RowsThatReturnTensorsHaveRules) {
+  for (const Family& family : families())
+    for (const OpDef& def : family.rows) {
+      const Signature& own = *def.signature;
+      const auto is_one_tensor = [](const ArgumentType& type) {
+        return type.base == BaseType::tensor && !type.list;
+      };
+      if (own.return_count == 0 ||
+          !std::all_of(own.return_array, own.return_array + own.return_count, is_one_tensor))
+        continue;
+      EXPECT_TRUE(def.is_predictable() || def.looks_at_sizes_alone() || def.is_view()) << own.text;
+    }
+}
+
 TEST(OperatorTable, ArgumentsAreFoundByTheNamesOfOlderReleases) {
   const struct {
     const char *target, *old_name, *new_name;

@@ -99,11 +99,11 @@ Sizes counts_of_blocks(const Sizes& sizes, const std::vector<int64_t>& block_siz
   return out;
 }
 
-Result<Tensor> reshape(const Tensor& tensor, const Sizes& sizes) {
-  return apply(aten<"reshape.default">, {tensor, Value::List(sizes.begin(), sizes.end())});
+Result<Tensor> reshape(Emitter& e, const Tensor& tensor, const Sizes& sizes) {
+  return e(aten<"reshape.default">, {tensor, sizes});
 }
-Result<Tensor> to(const Tensor& tensor, Dtype dtype) {
-  return apply(aten<"to.dtype">, {tensor, dtype});
+Result<Tensor> to(Emitter& e, const Tensor& tensor, Dtype dtype) {
+  return e(aten<"to.dtype">, {tensor, dtype});
 }
 Value value_of(const Scalar& scalar) {
   return scalar.is_integral() ? Value(scalar.to_int()) : Value(scalar.to_double());
@@ -174,18 +174,30 @@ Result<Tensor> dequantize_runs(const Tensor& input, const Runs& runs) {
   return out;
 }
 
+Result<Meta> quantize_affine_meta(const Tensor& input, const std::vector<int64_t>& block_size,
+                                  const Tensor&, const std::optional<Tensor>& zero_point,
+                                  Dtype output_dtype, const OptionalScalar& quant_min,
+                                  const OptionalScalar& quant_max) {
+  PT2_TRY_VOID(range_of(output_dtype, quant_min, quant_max));
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY_VOID(blocks_of(input.sizes(), block_size));
+  if (!zero_point || zero_point->numel() == 0)
+    return operator_error("found no zero_point, expected one for each block");
+  return Meta(output_dtype, input.sizes());
+}
 Result<Tensor> quantize_affine(const Tensor& input, const std::vector<int64_t>& block_size,
                                const Tensor& scale, const std::optional<Tensor>& zero_point,
                                Dtype output_dtype, const OptionalScalar& quant_min,
                                const OptionalScalar& quant_max) {
+  PT2_TRY_VOID(quantize_affine_meta(input, block_size, scale, zero_point, output_dtype, quant_min,
+                                    quant_max));
   PT2_TRY(const Range range, range_of(output_dtype, quant_min, quant_max));
-  PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY(const Blocks blocks, blocks_of(input.sizes(), block_size));
-  if (!zero_point || zero_point->numel() == 0)
-    return operator_error("found no zero_point, expected one for each block");
-  PT2_TRY(const Tensor split, reshape(input, blocks.split));
-  PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
-  PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
+  Context context;
+  Runner e(context);
+  PT2_TRY(const Tensor split, reshape(e, input, blocks.split));
+  PT2_TRY(const Tensor scales, reshape(e, scale, blocks.kept));
+  PT2_TRY(const Tensor zeros, reshape(e, *zero_point, blocks.kept));
   if (input.dtype() == Dtype::float32 && input.numel() > 0 && range.low.is_integral() &&
       range.high.is_integral() && range.low.to_double() <= range.high.to_double()) {
     const auto runs = runs_of(blocks, scales, zeros);
@@ -194,97 +206,109 @@ Result<Tensor> quantize_affine(const Tensor& input, const std::vector<int64_t>& 
     if (runs && output_dtype == Dtype::uint8)
       return quantize_runs<uint8_t>(input.contiguous(), *runs, range);
   }
-  PT2_TRY(const Tensor inverse, apply(aten<"reciprocal.default">, {scales}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {split, inverse}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
-  PT2_TRY(const Tensor moved, apply(aten<"add.Tensor">, {rounded, zeros}));
+  PT2_TRY(const Tensor inverse, e(aten<"reciprocal.default">, {scales}));
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {split, inverse}));
+  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor moved, e(aten<"add.Tensor">, {rounded, zeros}));
   PT2_TRY(const Tensor clamped,
-          apply(aten<"clamp.default">, {moved, value_of(range.low), value_of(range.high)}));
-  PT2_TRY(const Tensor whole, reshape(clamped, input.sizes()));
-  return to(whole, output_dtype);
+          e(aten<"clamp.default">, {moved, value_of(range.low), value_of(range.high)}));
+  PT2_TRY(const Tensor whole, reshape(e, clamped, input.sizes()));
+  return to(e, whole, output_dtype);
 }
 
-Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>& block_size,
-                                 const Tensor& scale, const std::optional<Tensor>& zero_point,
-                                 Dtype input_dtype, const OptionalScalar& quant_min,
-                                 const OptionalScalar& quant_max, Dtype output_dtype) {
+Result<Meta> dequantize_affine_meta(const Tensor& input, const std::vector<int64_t>& block_size,
+                                    const Tensor&, const std::optional<Tensor>&, Dtype input_dtype,
+                                    const OptionalScalar& quant_min,
+                                    const OptionalScalar& quant_max, Dtype output_dtype) {
   if (input.dtype() != input_dtype)
     return operator_error("input: found " + std::string(dtype_name(input.dtype())) + ", expected " +
                           std::string(dtype_name(input_dtype)));
   PT2_TRY_VOID(range_of(input_dtype, quant_min, quant_max));
+  PT2_TRY_VOID(blocks_of(input.sizes(), block_size));
+  return Meta(output_dtype, input.sizes());
+}
+Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>& block_size,
+                                 const Tensor& scale, const std::optional<Tensor>& zero_point,
+                                 Dtype input_dtype, const OptionalScalar& quant_min,
+                                 const OptionalScalar& quant_max, Dtype output_dtype) {
+  PT2_TRY_VOID(dequantize_affine_meta(input, block_size, scale, zero_point, input_dtype, quant_min,
+                                      quant_max, output_dtype));
   PT2_TRY(const Blocks blocks, blocks_of(input.sizes(), block_size));
-  PT2_TRY(const Tensor split, reshape(input, blocks.split));
-  PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
+  Context context;
+  Runner e(context);
+  PT2_TRY(const Tensor split, reshape(e, input, blocks.split));
+  PT2_TRY(const Tensor scales, reshape(e, scale, blocks.kept));
   if (zero_point && output_dtype == Dtype::float32 && input.numel() > 0) {
-    PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
+    PT2_TRY(const Tensor zeros, reshape(e, *zero_point, blocks.kept));
     const auto runs = runs_of(blocks, scales, zeros);
     if (runs && input_dtype == Dtype::int8)
       return dequantize_runs<int8_t>(input.contiguous(), *runs);
     if (runs && input_dtype == Dtype::uint8)
       return dequantize_runs<uint8_t>(input.contiguous(), *runs);
   }
-  PT2_TRY(Tensor values, to(split, output_dtype));
+  PT2_TRY(Tensor values, to(e, split, output_dtype));
   PT2_TRY_VOID(check_floating(values, "output_dtype"));
   if (zero_point) {
-    PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
-    PT2_TRY(const Tensor subtracted, to(zeros, output_dtype));
-    PT2_TRY(values, apply(aten<"sub.Tensor">, {values, subtracted}));
+    PT2_TRY(const Tensor zeros, reshape(e, *zero_point, blocks.kept));
+    PT2_TRY(const Tensor subtracted, to(e, zeros, output_dtype));
+    PT2_TRY(values, e(aten<"sub.Tensor">, {values, subtracted}));
   }
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {values, scales}));
-  PT2_TRY(const Tensor whole, reshape(scaled, input.sizes()));
-  return to(whole, output_dtype);
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {values, scales}));
+  PT2_TRY(const Tensor whole, reshape(e, scaled, input.sizes()));
+  return to(e, whole, output_dtype);
 }
 
 struct Extremes {
   Tensor low, high;  // low is at most 0, high at least 0
 };
 
-Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool keepdim) {
+Result<Extremes> extremes_of(Emitter& e, const Tensor& split, const Blocks& blocks, bool keepdim) {
   Extremes out;
-  PT2_TRY(const Tensor least, apply(aten<"amin.default">, {split, blocks.reduced, keepdim}));
-  PT2_TRY(const Tensor most, apply(aten<"amax.default">, {split, blocks.reduced, keepdim}));
-  PT2_TRY(const Tensor zeros, apply(aten<"zeros_like.default">, {least}));
-  PT2_TRY(out.low, apply(aten<"minimum.default">, {least, zeros}));
-  PT2_TRY(out.high, apply(aten<"maximum.default">, {most, zeros}));
+  PT2_TRY(const Tensor least, e(aten<"amin.default">, {split, blocks.reduced, keepdim}));
+  PT2_TRY(const Tensor most, e(aten<"amax.default">, {split, blocks.reduced, keepdim}));
+  PT2_TRY(const Tensor zeros, e(aten<"zeros_like.default">, {least}));
+  PT2_TRY(out.low, e(aten<"minimum.default">, {least, zeros}));
+  PT2_TRY(out.high, e(aten<"maximum.default">, {most, zeros}));
   return out;
 }
 
 // The scale before clamping.
-Result<Tensor> scale_of(const std::string& mapping, const Extremes& extremes, const Range& range) {
+Result<Tensor> scale_of(Emitter& e, const std::string& mapping, const Extremes& extremes,
+                        const Range& range) {
   const double steps = range.high.to_double() - range.low.to_double();
   if (mapping == "ASYMMETRIC") {
-    PT2_TRY(const Tensor width, apply(aten<"sub.Tensor">, {extremes.high, extremes.low}));
-    return apply(aten<"div.Tensor">, {width, steps});
+    PT2_TRY(const Tensor width, e(aten<"sub.Tensor">, {extremes.high, extremes.low}));
+    return e(aten<"div.Tensor">, {width, steps});
   }
-  PT2_TRY(const Tensor negative, apply(aten<"neg.default">, {extremes.low}));
+  PT2_TRY(const Tensor negative, e(aten<"neg.default">, {extremes.low}));
   if (mapping == "SYMMETRIC") {
-    PT2_TRY(const Tensor reach, apply(aten<"maximum.default">, {negative, extremes.high}));
-    return apply(aten<"div.Tensor">, {reach, steps / 2});
+    PT2_TRY(const Tensor reach, e(aten<"maximum.default">, {negative, extremes.high}));
+    return e(aten<"div.Tensor">, {reach, steps / 2});
   }
   if (mapping != "SYMMETRIC_NO_CLIPPING_ERR")
     return operator_error("found the mapping '" + mapping +
                           "', expected SYMMETRIC, "
                           "SYMMETRIC_NO_CLIPPING_ERR or ASYMMETRIC");
-  PT2_TRY(const Tensor low, apply(aten<"div.Tensor">, {extremes.low, range.low.to_double()}));
-  PT2_TRY(const Tensor high, apply(aten<"div.Tensor">, {extremes.high, range.high.to_double()}));
-  PT2_TRY(const Tensor is_low, apply(aten<"gt.Tensor">, {low, high}));
-  return apply(aten<"where.self">, {is_low, low, high});
+  PT2_TRY(const Tensor low, e(aten<"div.Tensor">, {extremes.low, range.low.to_double()}));
+  PT2_TRY(const Tensor high, e(aten<"div.Tensor">, {extremes.high, range.high.to_double()}));
+  PT2_TRY(const Tensor is_low, e(aten<"gt.Tensor">, {low, high}));
+  return e(aten<"where.self">, {is_low, low, high});
 }
 
-Result<Tensor> zero_point_of(const std::string& mapping, const Extremes& extremes,
+Result<Tensor> zero_point_of(Emitter& e, const std::string& mapping, const Extremes& extremes,
                              const Tensor& scale, const Range& range) {
   if (mapping != "ASYMMETRIC") {
     const double middle = (range.high.to_double() + range.low.to_double() + 1) / 2;
-    return apply(aten<"full_like.default">, {scale, static_cast<int64_t>(middle)});
+    return e(aten<"full_like.default">, {scale, static_cast<int64_t>(middle)});
   }
-  PT2_TRY(const Tensor steps, apply(aten<"div.Tensor">, {extremes.low, scale}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {steps}));
-  PT2_TRY(const Tensor moved, apply(aten<"rsub.Scalar">, {rounded, value_of(range.low)}));
-  return apply(aten<"clamp.default">, {moved, value_of(range.low), value_of(range.high)});
+  PT2_TRY(const Tensor steps, e(aten<"div.Tensor">, {extremes.low, scale}));
+  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {steps}));
+  PT2_TRY(const Tensor moved, e(aten<"rsub.Scalar">, {rounded, value_of(range.low)}));
+  return e(aten<"clamp.default">, {moved, value_of(range.low), value_of(range.high)});
 }
 
 Result<TensorPair> choose_qparams_affine(
-    const std::optional<Tensor>& input, const std::string& mapping_type,
+    Emitter& e, const std::optional<Tensor>& input, const std::string& mapping_type,
     const std::vector<int64_t>& block_size, Dtype target_dtype, const OptionalScalar& quant_min,
     const OptionalScalar& quant_max, const std::optional<double>& eps,
     const std::optional<Dtype>& scale_dtype, const std::optional<Dtype>& zero_point_dtype,
@@ -293,26 +317,26 @@ Result<TensorPair> choose_qparams_affine(
   PT2_TRY_VOID(check_floating(*input, "input"));
   PT2_TRY(const Range range, range_of(target_dtype, quant_min, quant_max));
   PT2_TRY(const Blocks blocks, blocks_of(input->sizes(), block_size));
-  PT2_TRY(const Tensor split, reshape(*input, blocks.split));
-  PT2_TRY(const Extremes extremes, extremes_of(split, blocks, keepdim));
+  PT2_TRY(const Tensor split, reshape(e, *input, blocks.split));
+  PT2_TRY(const Extremes extremes, extremes_of(e, split, blocks, keepdim));
   // torch.finfo(dtype).smallest_normal
   const double smallest = input->dtype() == Dtype::float16   ? 0x1p-14
                           : input->dtype() == Dtype::float64 ? 0x1p-1022
                                                              : 0x1p-126;
-  PT2_TRY(const Tensor unclamped, scale_of(mapping_type, extremes, range));
-  PT2_TRY(Tensor scale, apply(aten<"clamp.default">, {unclamped, eps.value_or(smallest)}));
+  PT2_TRY(const Tensor unclamped, scale_of(e, mapping_type, extremes, range));
+  PT2_TRY(Tensor scale, e(aten<"clamp.default">, {unclamped, eps.value_or(smallest)}));
   // A symmetric zero point takes dtype and sizes from the scale; clamping the scale changes
   // neither.
-  PT2_TRY(Tensor zero_point, zero_point_of(mapping_type, extremes, scale, range));
+  PT2_TRY(Tensor zero_point, zero_point_of(e, mapping_type, extremes, scale, range));
   if (keepdim) {
     const Sizes sizes = counts_of_blocks(input->sizes(), block_size);
-    PT2_TRY(scale, reshape(scale, sizes));
-    PT2_TRY(zero_point, reshape(zero_point, sizes));
+    PT2_TRY(scale, reshape(e, scale, sizes));
+    PT2_TRY(zero_point, reshape(e, zero_point, sizes));
   }
   const bool is_int = mapping_type == "ASYMMETRIC";
   const Dtype zeros = zero_point_dtype.value_or(is_int ? Dtype::int32 : zero_point.dtype());
-  PT2_TRY(scale, to(scale, scale_dtype.value_or(input->dtype())));
-  PT2_TRY(zero_point, to(zero_point, zeros));
+  PT2_TRY(scale, to(e, scale, scale_dtype.value_or(input->dtype())));
+  PT2_TRY(zero_point, to(e, zero_point, zeros));
   return TensorPair(std::move(scale), std::move(zero_point));
 }
 
@@ -324,37 +348,37 @@ Result<double> largest_float8(Dtype float8_dtype) {
   return range.high.to_double();
 }
 
-Result<Tensor> choose_scale_float8(const Tensor& tensor, const std::vector<int64_t>& block_size,
-                                   Dtype float8_dtype, Dtype scale_dtype,
-                                   const std::optional<double>& hp_value_lb,
+Result<Tensor> choose_scale_float8(Emitter& e, const Tensor& tensor,
+                                   const std::vector<int64_t>& block_size, Dtype float8_dtype,
+                                   Dtype scale_dtype, const std::optional<double>& hp_value_lb,
                                    const std::optional<double>& hp_value_ub) {
   PT2_TRY(const double largest, largest_float8(float8_dtype));
   PT2_TRY(const Blocks blocks, blocks_of(tensor.sizes(), block_size));
-  PT2_TRY(const Tensor split, reshape(tensor, blocks.split));
-  PT2_TRY(const Tensor absolute, apply(aten<"abs.default">, {split}));
-  PT2_TRY(Tensor reach, apply(aten<"amax.default">, {absolute, blocks.reduced, true}));
+  PT2_TRY(const Tensor split, reshape(e, tensor, blocks.split));
+  PT2_TRY(const Tensor absolute, e(aten<"abs.default">, {split}));
+  PT2_TRY(Tensor reach, e(aten<"amax.default">, {absolute, blocks.reduced, true}));
   const auto bound = [](const std::optional<double>& number) {
     return number ? Value(*number) : Value();
   };
   if (hp_value_lb || hp_value_ub) {
-    PT2_TRY(reach, apply(aten<"clamp.default">, {reach, bound(hp_value_lb), bound(hp_value_ub)}));
+    PT2_TRY(reach, e(aten<"clamp.default">, {reach, bound(hp_value_lb), bound(hp_value_ub)}));
   }
-  PT2_TRY(const Tensor divided, apply(aten<"div.Tensor">, {reach, largest}));
-  PT2_TRY(Tensor scale, reshape(divided, counts_of_blocks(tensor.sizes(), block_size)));
+  PT2_TRY(const Tensor divided, e(aten<"div.Tensor">, {reach, largest}));
+  PT2_TRY(Tensor scale, reshape(e, divided, counts_of_blocks(tensor.sizes(), block_size)));
   if (scale_dtype != Dtype::float32) {
     if (scale_dtype != Dtype::float8_e8m0fnu)
       return operator_error("scale_dtype: found " + std::string(dtype_name(scale_dtype)) +
                             ", expected float32 or float8_e8m0fnu");
     // The nearest power of two; its dtype remains that of the tensor.
-    PT2_TRY(const Tensor exponent, apply(aten<"log2.default">, {scale}));
-    PT2_TRY(const Tensor whole, apply(aten<"round.default">, {exponent}));
-    PT2_TRY(scale, apply(aten<"exp2.default">, {whole}));
+    PT2_TRY(const Tensor exponent, e(aten<"log2.default">, {scale}));
+    PT2_TRY(const Tensor whole, e(aten<"round.default">, {exponent}));
+    PT2_TRY(scale, e(aten<"exp2.default">, {whole}));
   }
-  return to(scale, Dtype::float32);
+  return to(e, scale, Dtype::float32);
 }
 
 // The scale itself if it broadcasts to the sizes, else each element repeated over its block.
-Result<Tensor> expand_scale(const Tensor& scale, const Sizes& sizes) {
+Result<Tensor> expand_scale(Emitter& e, const Tensor& scale, const Sizes& sizes) {
   if (scale.numel() == 1) return scale;
   const auto broadcasts = [](int64_t size, int64_t from) { return from == size || from == 1; };
   // From the first dim on, as torchao compares them.
@@ -370,39 +394,39 @@ Result<Tensor> expand_scale(const Tensor& scale, const Sizes& sizes) {
                             std::to_string(i) + ", expected a divisor of " +
                             std::to_string(sizes[i]));
     if (sizes[i] > count) {
-      PT2_TRY(out, apply(aten<"repeat_interleave.self_int">,
-                         {out, sizes[i] / count, static_cast<int64_t>(i)}));
+      PT2_TRY(out, e(aten<"repeat_interleave.self_int">,
+                     {out, sizes[i] / count, static_cast<int64_t>(i)}));
     }
   }
   return out;
 }
 
-Result<Tensor> quantize_affine_float8(const Tensor& tensor, const Tensor& scale,
+Result<Tensor> quantize_affine_float8(Emitter& e, const Tensor& tensor, const Tensor& scale,
                                       Dtype float8_dtype) {
   PT2_TRY(const double largest, largest_float8(float8_dtype));
-  PT2_TRY(const Tensor values, to(tensor, Dtype::float32));
-  PT2_TRY(const Tensor scales, expand_scale(scale, tensor.sizes()));
-  PT2_TRY(const Tensor scaled, apply(aten<"div.Tensor">, {values, scales}));
-  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {scaled, -largest, largest}));
-  return to(clamped, float8_dtype);
+  PT2_TRY(const Tensor values, to(e, tensor, Dtype::float32));
+  PT2_TRY(const Tensor scales, expand_scale(e, scale, tensor.sizes()));
+  PT2_TRY(const Tensor scaled, e(aten<"div.Tensor">, {values, scales}));
+  PT2_TRY(const Tensor clamped, e(aten<"clamp.default">, {scaled, -largest, largest}));
+  return to(e, clamped, float8_dtype);
 }
 
-Result<Tensor> dequantize_affine_float8(const Tensor& tensor, const Tensor& scale,
+Result<Tensor> dequantize_affine_float8(Emitter& e, const Tensor& tensor, const Tensor& scale,
                                         Dtype output_dtype) {
-  PT2_TRY(const Tensor levels, to(tensor, Dtype::float32));
-  PT2_TRY(const Tensor scales, expand_scale(scale, tensor.sizes()));
-  PT2_TRY(const Tensor values, apply(aten<"mul.Tensor">, {levels, scales}));
-  return to(values, output_dtype);
+  PT2_TRY(const Tensor levels, to(e, tensor, Dtype::float32));
+  PT2_TRY(const Tensor scales, expand_scale(e, scale, tensor.sizes()));
+  PT2_TRY(const Tensor values, e(aten<"mul.Tensor">, {levels, scales}));
+  return to(e, values, output_dtype);
 }
 
 // clang-format off
 constexpr OpDef kTorchaoOps[] = {
-    op<"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)", choose_qparams_affine>,
-    op<"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor", quantize_affine>,
-    op<"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor", dequantize_affine>,
-    op<"torchao::choose_scale_float8(Tensor tensor, SymInt[] block_size, ScalarType float8_dtype=24, ScalarType scale_dtype=6, float? hp_value_lb=None, float? hp_value_ub=None) -> Tensor", choose_scale_float8>,
-    op<"torchao::quantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType float8_dtype=24) -> Tensor", quantize_affine_float8>,
-    op<"torchao::dequantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType output_dtype=6) -> Tensor", dequantize_affine_float8>,
+    kept<"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)", choose_qparams_affine>,
+    composed<"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor", quantize_affine_meta, quantize_affine>,
+    composed<"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor", dequantize_affine_meta, dequantize_affine>,
+    kept<"torchao::choose_scale_float8(Tensor tensor, SymInt[] block_size, ScalarType float8_dtype=24, ScalarType scale_dtype=6, float? hp_value_lb=None, float? hp_value_ub=None) -> Tensor", choose_scale_float8>,
+    kept<"torchao::quantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType float8_dtype=24) -> Tensor", quantize_affine_float8>,
+    kept<"torchao::dequantize_affine_float8_non_decomposed(Tensor tensor, Tensor scale, ScalarType output_dtype=6) -> Tensor", dequantize_affine_float8>,
 };
 // clang-format on
 

@@ -81,8 +81,9 @@ Result<Tensor> nms(const Tensor& dets, const Tensor& scores, double iou_threshol
 struct Images {
   int64_t count, channels, height, width;
 };
-Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t pooled_height,
-                             int64_t pooled_width) {
+// Checks dtypes and sizes, but no elements.
+Result<Images> images_of(const Tensor& input, const Tensor& rois, int64_t pooled_height,
+                         int64_t pooled_width) {
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY_VOID(check_rank(input, 4, "input"));
   PT2_TRY_VOID(check_rank(rois, 2, "rois"));
@@ -90,12 +91,17 @@ Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t po
   PT2_TRY_VOID(check_same_dtype(rois, input, "rois"));
   if (pooled_height < 1 || pooled_width < 1)
     return operator_error("found a pooled size below 1, expected at least 1");
+  return Images{input.size(0), input.size(1), input.size(2), input.size(3)};
+}
+Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t pooled_height,
+                             int64_t pooled_width) {
+  PT2_TRY(const Images images, images_of(input, rois, pooled_height, pooled_width));
   const Input<double> regions(rois);
   for (int64_t i = 0; i < rois.size(0); ++i)
     if (!(regions[i * 5] >= 0 && regions[i * 5] < static_cast<double>(input.size(0))))
       return operator_error("rois: found image " + std::to_string(regions[i * 5]) +
                             ", expected 0 to " + std::to_string(input.size(0) - 1));
-  return Images{input.size(0), input.size(1), input.size(2), input.size(3)};
+  return images;
 }
 
 // Bilinear interpolation: four elements of a plane and their weights. corners_of() returns nothing
@@ -223,15 +229,26 @@ struct BinTaps {
   }
 };
 
-Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
-                         int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
-                         bool aligned) {
-  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+Result<void> check_sampling_ratio(int64_t sampling_ratio) {
   if (sampling_ratio >= static_cast<int64_t>(kMaxSamples))
     return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio) +
                           ", expected a smaller number");
-  PT2_TRY(Tensor out, allocate(Meta(input.dtype(),
-                                    {rois.size(0), images.channels, pooled_height, pooled_width})));
+  return {};
+}
+
+Result<Meta> roi_align_meta(const Tensor& input, const Tensor& rois, double, int64_t pooled_height,
+                            int64_t pooled_width, int64_t sampling_ratio, bool) {
+  PT2_TRY(const Images images, images_of(input, rois, pooled_height, pooled_width));
+  PT2_TRY_VOID(check_sampling_ratio(sampling_ratio));
+  return Meta(input.dtype(), {rois.size(0), images.channels, pooled_height, pooled_width});
+}
+Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
+                         int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
+                         bool aligned) {
+  PT2_TRY(const Meta meta, roi_align_meta(input, rois, spatial_scale, pooled_height, pooled_width,
+                                          sampling_ratio, aligned));
+  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+  PT2_TRY(Tensor out, allocate(meta));
   if (images.height == 0 || images.width == 0 || out.numel() == 0) return out;
   const Input<double> regions(rois);
   const int64_t bins = pooled_height * pooled_width, plane = images.height * images.width;
@@ -280,13 +297,24 @@ int64_t border(double at, int64_t limit) {
   return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(limit))) : 0;
 }
 
+// Values, and the positions or channels that they come from.
+std::array<Meta, 2> pooled_metas(const Tensor& input, const Tensor& rois, int64_t channels,
+                                 int64_t pooled_height, int64_t pooled_width) {
+  const Sizes sizes{rois.size(0), channels, pooled_height, pooled_width};
+  return {Meta(input.dtype(), sizes), Meta(Dtype::int32, sizes)};
+}
+Result<std::array<Meta, 2>> roi_pool_meta(const Tensor& input, const Tensor& rois, double,
+                                          int64_t pooled_height, int64_t pooled_width) {
+  PT2_TRY(const Images images, images_of(input, rois, pooled_height, pooled_width));
+  return pooled_metas(input, rois, images.channels, pooled_height, pooled_width);
+}
 // RoI max pooling with rounded borders: the largest element of every bin and its position.
 Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                         int64_t pooled_height, int64_t pooled_width) {
   PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
-  const Sizes sizes{rois.size(0), images.channels, pooled_height, pooled_width};
-  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
-  PT2_TRY(Tensor places, allocate(Meta(Dtype::int32, sizes)));
+  const auto metas = pooled_metas(input, rois, images.channels, pooled_height, pooled_width);
+  PT2_TRY(Tensor out, allocate(metas[0]));
+  PT2_TRY(Tensor places, allocate(metas[1]));
   auto* place = places.data<int32_t>();
   // The window of a bin, the same in all channels.
   struct Window {
@@ -350,19 +378,30 @@ std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, 
           border(std::ceil(static_cast<double>(index + 1) * size) + start, limit - 1)};
 }
 
-// Position-sensitive pooling: every bin has its own channels. `bin(plane, images, region, row,
-// column)` computes the value of a bin.
-template <class F>
-Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
-                                       int64_t pooled_height, int64_t pooled_width, F&& bin) {
-  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+Result<std::array<Meta, 2>> ps_roi_pool_meta(const Tensor& input, const Tensor& rois, double,
+                                             int64_t pooled_height, int64_t pooled_width) {
+  PT2_TRY(const Images images, images_of(input, rois, pooled_height, pooled_width));
   PT2_TRY(const int64_t bins, multiply_add(pooled_height, pooled_width));
   if (images.channels % bins != 0)
     return operator_error("input: found " + input.type_text() + ", expected a multiple of " +
                           std::to_string(bins) + " channels");
-  const Sizes sizes{rois.size(0), images.channels / bins, pooled_height, pooled_width};
-  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
-  PT2_TRY(Tensor mapping, allocate(Meta(Dtype::int32, sizes)));
+  return pooled_metas(input, rois, images.channels / bins, pooled_height, pooled_width);
+}
+Result<std::array<Meta, 2>> ps_roi_align_meta(const Tensor& input, const Tensor& rois,
+                                              double spatial_scale, int64_t pooled_height,
+                                              int64_t pooled_width, int64_t sampling_ratio) {
+  PT2_TRY_VOID(check_sampling_ratio(sampling_ratio));
+  return ps_roi_pool_meta(input, rois, spatial_scale, pooled_height, pooled_width);
+}
+// Position-sensitive pooling: every bin has its own channels. `bin(plane, images, region, row,
+// column)` computes the value of a bin.
+template <class F>
+Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
+                                       const std::array<Meta, 2>& metas, F&& bin) {
+  const int64_t pooled_height = metas[0].sizes[2], pooled_width = metas[0].sizes[3];
+  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+  PT2_TRY(Tensor out, allocate(metas[0]));
+  PT2_TRY(Tensor mapping, allocate(metas[1]));
   if (images.height == 0 || images.width == 0) return Pooled{out, mapping};
   const Input<double> x(input);
   const Input<double> regions(rois);
@@ -381,6 +420,8 @@ Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
 // The mean of every bin, with rounded borders.
 Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                            int64_t pooled_height, int64_t pooled_width) {
+  PT2_TRY(const auto metas,
+          ps_roi_pool_meta(input, rois, spatial_scale, pooled_height, pooled_width));
   const auto mean = [&](const double* plane, const Images& images, const double* region,
                         int64_t row, int64_t column) -> Result<double> {
     const auto edge = [&](int side) { return std::round(region[side] * spatial_scale); };
@@ -393,21 +434,20 @@ Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spati
       for (int64_t w = left; w < right; ++w) sum += plane[h * images.width + w];
     return sum / static_cast<double>((bottom - top) * (right - left));
   };
-  return pool_position_sensitive(input, rois, pooled_height, pooled_width, mean);
+  return pool_position_sensitive(input, rois, metas, mean);
 }
 
 Result<Pooled> ps_roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
                             int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio) {
-  if (sampling_ratio >= static_cast<int64_t>(kMaxSamples))
-    return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio) +
-                          ", expected a smaller number");
+  PT2_TRY(const auto metas, ps_roi_align_meta(input, rois, spatial_scale, pooled_height,
+                                              pooled_width, sampling_ratio));
   const auto mean = [&](const double* plane, const Images& images, const double* region,
                         int64_t row, int64_t column) -> Result<double> {
     PT2_TRY(const Grid grid, region_grid(region, spatial_scale, pooled_height, pooled_width,
                                          sampling_ratio, 0.5, -HUGE_VAL));
     return bin_mean(plane, images, grid, row, column);
   };
-  return pool_position_sensitive(input, rois, pooled_height, pooled_width, mean);
+  return pool_position_sensitive(input, rois, metas, mean);
 }
 
 // --- Deformable convolution
@@ -417,8 +457,13 @@ struct Deform {
   bool use_mask;
 };
 
-Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor& offset,
-                         const Tensor& mask, const Tensor& bias, const Deform& d) {
+Result<Meta> deform_conv2d_meta(const Tensor& input, const Tensor& weight, const Tensor& offset,
+                                const Tensor& mask, const Tensor& bias, int64_t stride_h,
+                                int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h,
+                                int64_t dilation_w, int64_t groups, int64_t offset_groups,
+                                bool use_mask) {
+  const Deform d{stride_h,   stride_w, pad_h,         pad_w,   dilation_h,
+                 dilation_w, groups,   offset_groups, use_mask};
   PT2_TRY_VOID(check_floating(input, "input"));
   for (const Tensor* tensor : {&input, &weight, &offset}) {
     PT2_TRY_VOID(check_rank(*tensor, 4, "input, weight and offset"));
@@ -652,7 +697,9 @@ Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Te
                              bool use_mask) {
   const Deform d{stride_h,   stride_w, pad_h,         pad_w,   dilation_h,
                  dilation_w, groups,   offset_groups, use_mask};
-  PT2_TRY(const Meta meta, deform_meta(input, weight, offset, mask, bias, d));
+  PT2_TRY(const Meta meta,
+          deform_conv2d_meta(input, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w,
+                             dilation_h, dilation_w, groups, offset_groups, use_mask));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
   const DeformCall call{input, weight, offset, mask, bias, d};
@@ -669,12 +716,12 @@ Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Te
 
 // clang-format off
 constexpr OpDef kTorchvisionOps[] = {
-    op<"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms>,
-    op<"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", roi_align>,
-    op<"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", roi_pool>,
-    op<"torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", ps_roi_pool>,
-    op<"torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)", ps_roi_align>,
-    op<"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", deform_conv2d>,
+    composed<"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", depends_on_data, nms>,
+    composed<"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", roi_align_meta, roi_align>,
+    composed<"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", roi_pool_meta, roi_pool>,
+    composed<"torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", ps_roi_pool_meta, ps_roi_pool>,
+    composed<"torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)", ps_roi_align_meta, ps_roi_align>,
+    composed<"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", deform_conv2d_meta, deform_conv2d>,
 };
 // clang-format on
 

@@ -1,5 +1,6 @@
 // Products of experts that Hugging Face transformers exports if PyTorch has no grouped product
 // (transformers/integrations/moe.py).
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -12,10 +13,10 @@
 namespace pt2::ops {
 namespace {
 
-// Checks the operands and returns the ends of the experts' rows. `input` [rows, depth] is sorted by
-// expert; `weight` is [experts, depth, columns]. Result rows after the last end stay zero.
-Result<std::vector<int64_t>> fallback_ends(const Tensor& input, const Tensor& weight,
-                                           const Tensor& offs) {
+// `input` [rows, depth] is sorted by expert; `weight` is [experts, depth, columns]. Result rows
+// after the last end stay zero.
+Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight,
+                                      const Tensor& offs) {
   PT2_TRY_VOID(check_same_dtype(weight, input, "weight"));
   PT2_TRY_VOID(check_rank(input, 2, "input"));
   PT2_TRY_VOID(check_rank(weight, 3, "weight"));
@@ -23,12 +24,13 @@ Result<std::vector<int64_t>> fallback_ends(const Tensor& input, const Tensor& we
   if (offs.dtype() != Dtype::int32 && offs.dtype() != Dtype::int64)
     return operator_error("offs: found " + std::string(dtype_name(offs.dtype())) +
                           ", expected int32 or int64");
-  return group_ends(offs, input.size(0));
+  return Meta(input.dtype(), {input.size(0), weight.size(2)});
 }
 
 Result<Tensor> grouped_mm_fallback(const Tensor& input, const Tensor& weight, const Tensor& offs) {
-  PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
-  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), {input.size(0), weight.size(2)})));
+  PT2_TRY(const Meta meta, grouped_mm_fallback_meta(input, weight, offs));
+  PT2_TRY(const std::vector<int64_t> ends, group_ends(offs, input.size(0)));
+  PT2_TRY(Tensor out, allocate(meta));
   int64_t begin = 0;
   for (size_t expert = 0; expert < ends.size(); begin = ends[expert++]) {
     PT2_TRY(const Tensor rows, narrow(input, 0, begin, ends[expert] - begin));
@@ -42,14 +44,22 @@ Result<Tensor> grouped_mm_fallback(const Tensor& input, const Tensor& weight, co
 
 using GroupedGradients = std::tuple<Tensor, Tensor>;
 
+Result<std::array<Meta, 2>> grouped_mm_fallback_backward_meta(const Tensor& input,
+                                                              const Tensor& weight,
+                                                              const Tensor& offs,
+                                                              const Tensor& grad_output) {
+  PT2_TRY(const Meta product, grouped_mm_fallback_meta(input, weight, offs));
+  PT2_TRY_VOID(check_sizes(grad_output, product.sizes, "grad_output"));
+  PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
+  return std::array{Meta::like(input), Meta::like(weight)};
+}
 Result<GroupedGradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor& weight,
                                                       const Tensor& offs,
                                                       const Tensor& grad_output) {
-  PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
-  PT2_TRY_VOID(check_sizes(grad_output, {input.size(0), weight.size(2)}, "grad_output"));
-  PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
-  PT2_TRY(Tensor grad_input, allocate(Meta(input.dtype(), input.sizes())));
-  PT2_TRY(Tensor grad_weight, allocate(Meta(weight.dtype(), weight.sizes())));
+  PT2_TRY(const auto metas, grouped_mm_fallback_backward_meta(input, weight, offs, grad_output));
+  PT2_TRY(const std::vector<int64_t> ends, group_ends(offs, input.size(0)));
+  PT2_TRY(Tensor grad_input, allocate(metas[0]));
+  PT2_TRY(Tensor grad_weight, allocate(metas[1]));
   int64_t begin = 0;
   for (size_t expert = 0; expert < ends.size(); begin = ends[expert++]) {
     const int64_t count = ends[expert] - begin;
@@ -69,17 +79,11 @@ Result<GroupedGradients> grouped_mm_fallback_backward(const Tensor& input, const
   return GroupedGradients{std::move(grad_input), std::move(grad_weight)};
 }
 
-Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight, const Tensor&) {
-  PT2_TRY_VOID(check_rank(input, 2, "input"));
-  PT2_TRY_VOID(check_rank(weight, 3, "weight"));
-  return Meta(input.dtype(), {input.size(0), weight.size(2)});
-}
-
 // clang-format off
 constexpr OpDef kTransformersOps[] = {
     composed<"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm_fallback_meta, grouped_mm_fallback>,
-    op<"transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
-       grouped_mm_fallback_backward>,
+    composed<"transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
+       grouped_mm_fallback_backward_meta, grouped_mm_fallback_backward>,
 };
 // clang-format on
 

@@ -430,7 +430,7 @@ constexpr OpDef kCopyingOps[] = {
     composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .functional_form = "detach.default"}),
     composed<"aten::alias(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, to_dense, to_dense_formula>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
-    op<"aten::lift(Tensor self) -> Tensor", itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .slope = Slope::linear}),
+    composed<"aten::lift(Tensor self) -> Tensor", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .slope = Slope::linear}),
     op<"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     composed<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", like_first, itself, resolve_conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),
     composed<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", like_first, itself, itself_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),

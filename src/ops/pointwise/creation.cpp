@@ -1,4 +1,5 @@
 // Creates tensors from sizes or from numbers.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -114,37 +115,56 @@ void new_full(Tensor& out, const Tensor&, const Sizes&, const Scalar& fill_value
 
 // --- With given strides: a view of a storage that is just large enough
 
-Result<Tensor> strided(const Sizes& size, const Sizes& stride, Dtype dtype,
-                       const OptionalLayout& layout) {
-  PT2_TRY_VOID(check_layout(layout));
+Result<int64_t> reach_of(const Sizes& size, const Sizes& stride) {
   if (size.size() != stride.size())
     return operator_error("stride: found " + std::to_string(stride.size()) + " numbers for " +
                           std::to_string(size.size()) + " sizes, expected as many");
+  const auto is_negative = [](int64_t number) { return number < 0; };
+  if (std::ranges::any_of(size, is_negative) || std::ranges::any_of(stride, is_negative))
+    return operator_error("size and stride: found a negative number, expected 0 or more");
+  if (std::ranges::count(size, 0) > 0) return 0;
   int64_t reach = 1;
   for (size_t i = 0; i < size.size(); ++i) {
     int64_t extent = 0;
-    if (size[i] < 0 || stride[i] < 0)
-      return operator_error("size and stride: found a negative number, expected 0 or more");
-    if (size[i] == 0) {
-      reach = 0;
-      break;
-    }
     if (__builtin_mul_overflow(size[i] - 1, stride[i], &extent) ||
         __builtin_add_overflow(reach, extent, &reach))
       return operator_error("sizes " + sizes_text(size) + " and strides " + sizes_text(stride) +
                             " exceed 64 bits");
   }
-  PT2_TRY(const Tensor block, allocate({dtype, {reach}}));
-  return Tensor::view_of(block.storage(), dtype, size, stride, 0);
+  return reach;
+}
+Result<Meta> strided_meta(const Sizes& size, const Sizes& stride, Dtype dtype,
+                          const OptionalLayout& layout) {
+  PT2_TRY_VOID(check_layout(layout));
+  PT2_TRY_VOID(reach_of(size, stride));
+  return Meta(dtype, size, stride);
+}
+Result<Meta> empty_strided_meta(const Sizes& size, const Sizes& stride, OptionalDtype dtype,
+                                const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  return strided_meta(size, stride, dtype.value_or(Dtype::float32), layout);
+}
+Result<Meta> new_empty_strided_meta(const Tensor& self, const Sizes& size, const Sizes& stride,
+                                    OptionalDtype dtype, const OptionalLayout& layout,
+                                    const OptionalDevice&, PinMemory) {
+  return strided_meta(size, stride, dtype.value_or(self.dtype()), layout);
+}
+Result<Tensor> strided(const Meta& meta) {
+  PT2_TRY(const int64_t reach, reach_of(meta.sizes, meta.strides));
+  PT2_TRY(const Tensor block, allocate({meta.dtype, {reach}}));
+  return Tensor::view_of(block.storage(), meta.dtype, meta.sizes, meta.strides, 0);
 }
 Result<Tensor> empty_strided(const Sizes& size, const Sizes& stride, OptionalDtype dtype,
-                             const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
-  return strided(size, stride, dtype.value_or(Dtype::float32), layout);
+                             const OptionalLayout& layout, const OptionalDevice& device,
+                             PinMemory pin_memory) {
+  PT2_TRY(const Meta meta, empty_strided_meta(size, stride, dtype, layout, device, pin_memory));
+  return strided(meta);
 }
 Result<Tensor> new_empty_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
                                  OptionalDtype dtype, const OptionalLayout& layout,
-                                 const OptionalDevice&, PinMemory) {
-  return strided(size, stride, dtype.value_or(self.dtype()), layout);
+                                 const OptionalDevice& device, PinMemory pin_memory) {
+  PT2_TRY(const Meta meta,
+          new_empty_strided_meta(self, size, stride, dtype, layout, device, pin_memory));
+  return strided(meta);
 }
 
 // --- Sequences
@@ -355,29 +375,53 @@ void triu(Tensor& out, const Tensor& self, int64_t diagonal) {
   copy_band(out, self, diagonal, INT64_MAX);
 }
 
+// The number of positions whose column minus row is at most `offset`. The numbers of rows and
+// columns must be so small that no sum overflows.
+int64_t count_below(int64_t rows, int64_t columns, int64_t offset) {
+  const int64_t first = std::clamp<int64_t>(-offset, 0, rows);  // the rows before it are empty
+  const int64_t full = std::clamp<int64_t>(columns - offset - 1, first, rows);
+  // The rows from `first` to `full` have first + offset + 1, …, full + offset positions.
+  const int64_t growing = (full - first) * (first + full + 2 * offset + 1) / 2;
+  return growing + (rows - full) * columns;
+}
+template <bool Lower>
+Result<Meta> triangle_indices_meta(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
+                                   const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
+  constexpr int64_t kMost = INT64_MAX / 16;
+  if (checked_numel(whole.sizes).value_or(INT64_MAX) > kMost)
+    return operator_error("found a matrix of sizes " + sizes_text(whole.sizes) +
+                          ", expected one that memory can hold");
+  int64_t count = 0;
+  if (row > 0 && col > 0) {
+    const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
+    count = Lower ? count_below(row, col, shift) : row * col - count_below(row, col, shift - 1);
+  }
+  return Meta(dtype.value_or(Dtype::int64), {2, count});
+}
 // Returns the positions in a triangle as two rows: row numbers and column numbers.
 template <bool Lower>
 Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
-                                const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
-  PT2_TRY_VOID(check_layout(layout));
+                                const OptionalLayout& layout, const OptionalDevice& device,
+                                PinMemory pin_memory) {
   PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
   PT2_TRY_VOID(allocate(whole));
+  PT2_TRY(const Meta meta,
+          triangle_indices_meta<Lower>(row, col, offset, dtype, layout, device, pin_memory));
   // Without elements the allocation does not bound both numbers: one may be huge.
   if (row == 0 || col == 0) row = col = 0;
   const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
   auto first = [&](int64_t r) { return Lower ? 0 : std::clamp<int64_t>(r + shift, 0, col); };
   auto last = [&](int64_t r) { return Lower ? std::clamp<int64_t>(r + shift + 1, 0, col) : col; };
-  int64_t count = 0;
-  for (int64_t r = 0; r < row; ++r) count += last(r) - first(r);
-  PT2_TRY(Tensor indices, allocate({Dtype::int64, {2, count}}));
+  PT2_TRY(Tensor indices, allocate({Dtype::int64, meta.sizes}));
   auto* rows = indices.data<int64_t>();
-  auto* columns = rows + count;
+  auto* columns = rows + meta.sizes[1];
   for (int64_t r = 0; r < row; ++r)
     for (int64_t c = first(r); c < last(r); ++c) {
       *rows++ = r;
       *columns++ = c;
     }
-  return copy_as(indices, dtype.value_or(Dtype::int64), std::nullopt);
+  return copy_as(indices, meta.dtype, std::nullopt);
 }
 
 Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
@@ -434,8 +478,8 @@ constexpr OpDef kCreationOps[] = {
     op<"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero<Tensor, Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>.with({.slope = Slope::constant}),
     op<"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, new_ones>.with({.slope = Slope::constant}),
     op<"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_full_meta, new_full>.with({.slope = Slope::constant}),
-    op<"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_strided>,
-    op<"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_empty_strided>.with({.slope = Slope::constant}),
+    composed<"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_strided_meta, empty_strided>,
+    composed<"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_empty_strided_meta, new_empty_strided>.with({.slope = Slope::constant}),
     op<"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_end_meta, arange_end>,
     op<"aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_start_meta, arange_start>,
     op<"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_meta, arange>,
@@ -444,8 +488,8 @@ constexpr OpDef kCreationOps[] = {
     op<"aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", eye_rectangle_meta, eye_rectangle>,
     op<"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta, tril>.with({.slope = Slope::linear}),
     op<"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta, triu>.with({.slope = Slope::linear}),
-    op<"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<true>>,
-    op<"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<false>>,
+    composed<"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices_meta<true>, triangle_indices<true>>,
+    composed<"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices_meta<false>, triangle_indices<false>>,
     op<"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot, one_hot_formula>,
 };
 // clang-format on

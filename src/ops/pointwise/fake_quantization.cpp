@@ -80,25 +80,32 @@ Result<Tensor> masked_gradient(Emitter& e, const Tensor& grad, const Tensor& mas
 
 // --- Learned scales
 
-Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
-                                int64_t quant_min, int64_t quant_max, double) {
-  PT2_TRY(const double factor, first_number(scale, "scale"));
-  PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
+Result<Meta> learnable_tensor_meta(const Tensor& self, const Tensor&, const Tensor&,
+                                   int64_t quant_min, int64_t quant_max, double) {
   if (quant_min > quant_max)
     return operator_error("quant_min: found " + std::to_string(quant_min) +
                           ", expected at most quant_max, " + std::to_string(quant_max));
+  PT2_TRY_VOID(check_floating(self, "self"));
+  return meta_like(self, self.dtype(), std::nullopt);
+}
+Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
+                                int64_t quant_min, int64_t quant_max, double grad_factor) {
+  PT2_TRY_VOID(learnable_tensor_meta(self, scale, zero_point, quant_min, quant_max, grad_factor));
+  PT2_TRY(const double factor, first_number(scale, "scale"));
+  PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
   const double rounded = std::clamp(std::nearbyint(zero), static_cast<double>(quant_min),
                                     static_cast<double>(quant_max));
   return apply(aten<"fake_quantize_per_tensor_affine.default">,
                {self, factor, Scalar(rounded).to_int(), quant_min, quant_max});
 }
-Result<Tensor> learnable_channel(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
-                                 int64_t axis, int64_t quant_min, int64_t quant_max, double) {
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {zero_point}));
-  PT2_TRY(const Tensor inside, apply(aten<"clamp.default">, {rounded, quant_min, quant_max}));
-  PT2_TRY(const Tensor whole, apply(aten<"to.dtype">, {inside, Dtype::int32}));
-  return apply(aten<"fake_quantize_per_channel_affine.default">,
-               {self, scale, whole, axis, quant_min, quant_max});
+Result<Tensor> learnable_channel(Emitter& e, const Tensor& self, const Tensor& scale,
+                                 const Tensor& zero_point, int64_t axis, int64_t quant_min,
+                                 int64_t quant_max, double) {
+  const auto rounded = e(aten<"round.default">, {zero_point});
+  const auto inside = e(aten<"clamp.default">, {rounded, quant_min, quant_max});
+  const auto whole = e(aten<"to.dtype">, {inside, Dtype::int32});
+  return e(aten<"fake_quantize_per_channel_affine.default">,
+           {self, scale, whole, axis, quant_min, quant_max});
 }
 
 // Elements outside the range contribute to the gradients of scale and zero point. Elements inside
@@ -393,7 +400,7 @@ constexpr OpDef kFakeQuantizationOps[] = {
     composed<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams_meta, fake_tensor_qparams>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.slope = Slope::linear, .linear_in = "grad"}),
-    op<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor>,
+    composed<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor_meta, learnable_tensor>,
     op<"aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_channel>,
     op<"aten::_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_tensor_backward>,
     op<"aten::_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_channel_backward>,

@@ -122,7 +122,7 @@ Result<Tensors> where_formula(Emitter& e, const Tensor& condition) {
 // clang-format off
 constexpr OpDef kMaskingOps[] = {
     composed<"aten::nonzero(Tensor self) -> Tensor", depends_on_data, nonzero>,
-    op<"aten::argwhere(Tensor self) -> Tensor", nonzero>.with({.same_as = "nonzero.default"}),
+    composed<"aten::argwhere(Tensor self) -> Tensor", depends_on_data, nonzero>.with({.same_as = "nonzero.default"}),
     op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy, where_formula>,
     composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy, where_formula>,
     op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static_meta, nonzero_static>,

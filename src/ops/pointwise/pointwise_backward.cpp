@@ -241,36 +241,40 @@ using TwoGradients = std::tuple<Tensor, Tensor>;
 
 // Returns the gradients of self and of the weight. The latter is not yet summed over broadcast
 // dims.
-Result<TwoGradients> prelu_backward(const Tensor& grad, const Tensor& self, const Tensor& weight) {
-  const Tensor zero = number_tensor(Scalar(int64_t{0}));
-  PT2_TRY(const Tensor positive, apply(aten<"gt.Scalar">, {self, int64_t{0}}));
-  PT2_TRY(const Tensor sloped, apply(aten<"mul.Tensor">, {weight, grad}));
-  PT2_TRY(Tensor of_self, apply(aten<"where.self">, {positive, grad, sloped}));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, grad}));
-  PT2_TRY(Tensor of_weight, apply(aten<"where.self">, {positive, zero, product}));
+Result<TwoGradients> prelu_backward(Emitter& e, const Tensor& grad, const Tensor& self,
+                                    const Tensor& weight) {
+  PT2_TRY(const Tensor positive, e(aten<"gt.Scalar">, {self, 0}));
+  const auto sloped = e(aten<"mul.Tensor">, {weight, grad});
+  PT2_TRY(Tensor of_self, e(aten<"where.self">, {positive, grad, sloped}));
+  const auto product = e(aten<"mul.Tensor">, {self, grad});
+  PT2_TRY(Tensor of_weight, e(aten<"where.ScalarSelf">, {positive, 0, product}));
   return TwoGradients{std::move(of_self), std::move(of_weight)};
 }
 
-Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
+Result<Tensor> glu_backward(Emitter& e, const Tensor& grad, const Tensor& self, int64_t dim) {
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
   PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
   if (self.size(axis) % 2 != 0)
     return operator_error("self: found " + self.type_text() + ", expected an even size of dim " +
                           std::to_string(axis));
   const int64_t half = self.size(axis) / 2;
-  PT2_TRY(const Tensor first, narrow(self, axis, 0, half));
-  PT2_TRY(const Tensor second, narrow(self, axis, half, half));
+  PT2_TRY(const Tensor first, e(aten<"narrow.default">, {self, axis, 0, half}));
+  PT2_TRY(const Tensor second, e(aten<"narrow.default">, {self, axis, half, half}));
   PT2_TRY_VOID(check_sizes(grad, first.sizes(), "grad_output"));
-  PT2_TRY(const Tensor gate, apply(aten<"sigmoid.default">, {second}));
-  PT2_TRY(const Tensor of_first, apply(aten<"mul.Tensor">, {gate, grad}));
-  PT2_TRY(const Tensor slope, apply(aten<"sigmoid_backward.default">, {grad, gate}));
-  PT2_TRY(const Tensor of_second, apply(aten<"mul.Tensor">, {slope, first}));
-  PT2_TRY(const Tensor out, apply(aten<"cat.default">, {Value::List{of_first, of_second}, axis}));
-  return contiguous_tensor(out);  // row-major for any memory format of self
+  PT2_TRY(const Tensor gate, e(aten<"sigmoid.default">, {second}));
+  PT2_TRY(const Tensor of_first, e(aten<"mul.Tensor">, {gate, grad}));
+  const auto slope = e(aten<"sigmoid_backward.default">, {grad, gate});
+  PT2_TRY(const Tensor of_second, e(aten<"mul.Tensor">, {slope, first}));
+  const auto out = e(aten<"cat.default">, {Value::List{of_first, of_second}, axis});
+  return e(aten<"contiguous.default">, {out});  // row-major for any memory format of self
 }
 
 // --- Views: zeros, with the gradient, which may broadcast, in the elements of the view
 
+template <class... Numbers>
+Result<Meta> of_input_sizes(const Tensor& grad, const Sizes& input_sizes, Numbers...) {
+  return Meta(grad.dtype(), input_sizes);
+}
 template <class View>
 Result<Tensor> scattered(const Tensor& grad, const Sizes& input_sizes, View&& view) {
   PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
@@ -297,10 +301,6 @@ Result<Tensor> diagonal_backward(const Tensor& grad, const Sizes& input_sizes, i
 void add_elements(Tensor& out, const Tensor& a, const Tensor& b) {
   with_compute_type(out.dtype(),
                     [&]<class C>() { elementwise<C>(out, out.dtype(), plus<C>, a, b); });
-}
-Result<Meta> unfold_backward_meta(const Tensor& grad, const Sizes& input_sizes, int64_t, int64_t,
-                                  int64_t) {
-  return Meta(grad.dtype(), input_sizes);
 }
 // Gradients of overlapping windows are added.
 Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
@@ -401,11 +401,11 @@ constexpr OpDef kPointwiseBackwardOps[] = {
     op<"aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", prelu_backward>,
     op<"aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_backward>,
     op<"aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", log_sigmoid_backward_meta, log_sigmoid_backward>,
-    op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", diagonal_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", of_input_sizes<int64_t, int64_t>, select_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", of_input_sizes<int64_t, int64_t, int64_t, int64_t>, slice_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", of_input_sizes<int64_t, int64_t, int64_t>, diagonal_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
-    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward_meta, unfold_backward>.with({.slope = Slope::linear, .linear_in = "grad_in"}),
+    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", of_input_sizes<int64_t, int64_t, int64_t>, unfold_backward>.with({.slope = Slope::linear, .linear_in = "grad_in"}),
 };
 // clang-format on
 

@@ -15,40 +15,43 @@ namespace prims {
 
 using OptionalSizes = std::optional<Sizes>;
 
-Value list_of(const Sizes& numbers) { return box(numbers); }
-
 // --- Creation
 
-Result<Tensor> empty(const Sizes& shape, Dtype dtype, const Device&, bool) {
-  return apply(aten<"empty.memory_format">, {list_of(shape), dtype});
+Result<Tensor> empty(Emitter& e, const Sizes& shape, Dtype dtype, const Device&, bool) {
+  return e(aten<"empty.memory_format">, {shape, dtype});
+}
+Result<Meta> empty_permuted_meta(const Sizes& shape, const Sizes&, Dtype dtype, const Device&,
+                                 bool) {
+  return Meta(dtype, shape);
 }
 Result<Tensor> empty_permuted(const Sizes& shape, const Sizes& physical_layout, Dtype dtype,
                               const Device&, bool) {
-  return apply(aten<"empty_permuted.default">, {list_of(shape), list_of(physical_layout), dtype});
+  return apply(aten<"empty_permuted.default">, {shape, physical_layout, dtype});
 }
-Result<Tensor> empty_strided(const Sizes& shape, const Sizes& strides, Dtype dtype, const Device&,
-                             bool) {
-  return apply(aten<"empty_strided.default">, {list_of(shape), list_of(strides), dtype});
+Result<Tensor> empty_strided(Emitter& e, const Sizes& shape, const Sizes& strides, Dtype dtype,
+                             const Device&, bool) {
+  return e(aten<"empty_strided.default">, {shape, strides, dtype});
 }
-Result<Tensor> full(const Sizes& shape, const Scalar& fill_value, Dtype dtype, const Device&,
-                    bool) {
-  return apply(aten<"full.default">, {list_of(shape), box(fill_value), dtype});
+Result<Tensor> full(Emitter& e, const Sizes& shape, const Scalar& fill_value, Dtype dtype,
+                    const Device&, bool) {
+  return e(aten<"full.default">, {shape, fill_value, dtype});
 }
-Result<Tensor> full_like(const Tensor& a, const Scalar& fill_value, Dtype dtype, const Device&,
-                         bool) {
-  return apply(aten<"full_like.default">, {a, box(fill_value), dtype});
+Result<Tensor> full_like(Emitter& e, const Tensor& a, const Scalar& fill_value, Dtype dtype,
+                         const Device&, bool) {
+  return e(aten<"full_like.default">, {a, fill_value, dtype});
 }
-Result<Tensor> make_scalar(const Scalar& s, OptionalDtype dtype, const OptionalDevice&) {
-  return apply(aten<"scalar_tensor.default">, {box(s), box(dtype)});
+Result<Tensor> make_scalar(Emitter& e, const Scalar& s, const OptionalDtype& dtype,
+                           const OptionalDevice&) {
+  return e(aten<"scalar_tensor.default">, {s, dtype});
 }
-Result<Tensor> iota(int64_t length, int64_t start, int64_t step, Dtype dtype, const Device&, bool) {
+Result<Tensor> iota(Emitter& e, int64_t length, int64_t start, int64_t step, Dtype dtype,
+                    const Device&, bool) {
   if (dtype_category(dtype) != DtypeCategory::integer)
     return operator_error("dtype: found " + std::string(dtype_name(dtype)) + ", expected integers");
   if (step == 0) return operator_error("step: found 0, expected another number");
-  PT2_TRY(const Tensor positions, apply(aten<"arange.default">, {length, Dtype::int64}));
-  PT2_TRY(const Tensor steps, apply(aten<"mul.Scalar">, {positions, step}));
-  PT2_TRY(const Tensor moved, apply(aten<"add.Scalar">, {steps, start}));
-  return apply(aten<"_to_copy.default">, {moved, dtype});
+  const auto positions = e(aten<"arange.default">, {length, Dtype::int64});
+  const auto steps = e(aten<"mul.Scalar">, {positions, step});
+  return e(aten<"_to_copy.default">, {e(aten<"add.Scalar">, {steps, start}), dtype});
 }
 
 // --- Views
@@ -75,9 +78,9 @@ Result<Tensor> broadcast_in_dim(const Tensor& a, const Sizes& shape, const Sizes
 Result<Tensor> collapse_view(const Tensor& a, int64_t start, int64_t end) {
   return flatten(a, start, end);
 }
-Result<Tensor> collapse(const Tensor& a, int64_t start, int64_t end) {
-  PT2_TRY(const Tensor flat, flatten(a, start, end));
-  return flat.clone();
+Result<Tensor> collapse(Emitter& e, const Tensor& a, int64_t start, int64_t end) {
+  return e(aten<"clone.default">,
+           {e(aten<"flatten.using_ints">, {a, start, end}), MemoryFormat::contiguous});
 }
 Result<Tensor> split_dim(const Tensor& a, int64_t dim, int64_t outer_length) {
   PT2_TRY(const int64_t at, wrap_dim(dim, a.dim()));
@@ -98,6 +101,9 @@ Tensor view_of(const Tensor& a) { return a; }
 Result<Tensor> view_of_dtype(const Tensor& a, Dtype dtype) {
   return apply(aten<"view.dtype">, {a, dtype});
 }
+Result<Meta> strided_meta(const Tensor& a, const Sizes& size, const Sizes&, int64_t) {
+  return Meta(a.dtype(), size);
+}
 Result<Tensor> strided(const Tensor& a, const Sizes& size, const Sizes& stride, int64_t offset) {
   return as_strided(a, size, stride, offset);
 }
@@ -105,36 +111,35 @@ Result<Tensor> transpose_dims(const Tensor& a, const Sizes& permutation) {
   return permute(a, permutation);
 }
 Result<Tensor> squeeze(const Tensor& a, const Sizes& dimensions) {
-  return apply(aten<"squeeze.dims">, {a, list_of(dimensions)});
+  return apply(aten<"squeeze.dims">, {a, dimensions});
 }
 
 // --- Copies
 
-Result<Tensor> convert_element_type(const Tensor& a, Dtype dtype) {
-  return apply(aten<"_to_copy.default">, {a, dtype});
+Result<Tensor> convert_element_type(Emitter& e, const Tensor& a, Dtype dtype) {
+  return e(aten<"_to_copy.default">, {a, dtype});
 }
 Result<Tensor> copy_strided(const Tensor& a, const Sizes& stride) {
-  PT2_TRY(const Tensor out,
-          apply(aten<"empty_strided.default">, {list_of(a.sizes()), list_of(stride), a.dtype()}));
+  PT2_TRY(const Tensor out, apply(aten<"empty_strided.default">, {a.sizes(), stride, a.dtype()}));
   return apply(aten<"copy_.default">, {out, a});
 }
 Tensor device_put(const Tensor& a, const Device&, bool) { return a; }
-Result<Tensor> reshape_copy(const Tensor& a, const Sizes& shape) {
-  PT2_TRY(const Tensor out, reshape(a, shape));
-  return out.contiguous().clone();
+Result<Tensor> reshape_copy(Emitter& e, const Tensor& a, const Sizes& shape) {
+  return e(aten<"_reshape_copy.default">, {a, shape});
 }
 Result<Tensor> copy_to(const Tensor& a, const Tensor& b) {
   return apply(aten<"copy_.default">, {a, b});
 }
+Result<Meta> resize_meta(const Tensor& a, const Sizes& shape) { return Meta(a.dtype(), shape); }
 Result<Tensor> resize(const Tensor& a, const Sizes& shape) {
-  return apply(aten<"resize_.default">, {a, list_of(shape)});
+  return apply(aten<"resize_.default">, {a, shape});
 }
-Result<Tensor> reverse(const Tensor& a, const Sizes& dims) {
-  return apply(aten<"flip.default">, {a, list_of(dims)});
+Result<Tensor> reverse(Emitter& e, const Tensor& a, const Sizes& dims) {
+  return e(aten<"flip.default">, {a, dims});
 }
 
 // Tokens only order the effects of a program: nothing is computed from them.
-Result<Tensor> make_token() { return apply(aten<"empty.memory_format">, {list_of({0})}); }
+Result<Tensor> make_token(Emitter& e) { return e(aten<"empty.memory_format">, {Sizes{0}}); }
 void sink_tokens(const Tensors&) {}
 
 template <bool Largest>
@@ -150,123 +155,123 @@ Scalar extreme_value(Dtype dtype) {
 
 // --- Elements
 
-Result<Tensor> where(const Tensor& pred, const Tensor& a, const Tensor& b) {
-  return apply(aten<"where.self">, {pred, a, b});
+Result<Tensor> where(Emitter& e, const Tensor& pred, const Tensor& a, const Tensor& b) {
+  return e(aten<"where.self">, {pred, a, b});
 }
-Result<Tensor> power(const Tensor& self, const Tensor& other) {
-  return apply(aten<"pow.Tensor_Tensor">, {self, other});
+Result<Tensor> power(Emitter& e, const Tensor& self, const Tensor& other) {
+  return e(aten<"pow.Tensor_Tensor">, {self, other});
 }
 // Returns real roots, also for negative numbers.
-Result<Tensor> cbrt(const Tensor& self) {
-  PT2_TRY(const Tensor magnitude, apply(aten<"abs.default">, {self}));
-  PT2_TRY(const Tensor root, apply(aten<"pow.Tensor_Scalar">, {magnitude, 1.0 / 3.0}));
-  return apply(aten<"copysign.Tensor">, {root, self});
+Result<Tensor> cbrt(Emitter& e, const Tensor& self) {
+  const auto magnitude = e(aten<"abs.default">, {self});
+  const auto root = e(aten<"pow.Tensor_Scalar">, {magnitude, 1.0 / 3.0});
+  return e(aten<"copysign.Tensor">, {root, self});
 }
 // Integer quotients are rounded toward zero.
-Result<Tensor> div(const Tensor& self, const Tensor& other) {
+Result<Tensor> div(Emitter& e, const Tensor& self, const Tensor& other) {
   const bool whole = dtype_category(self.dtype()) == DtypeCategory::integer &&
                      dtype_category(other.dtype()) == DtypeCategory::integer;
-  if (whole) return apply(aten<"div.Tensor_mode">, {self, other, std::string("trunc")});
-  return apply(aten<"div.Tensor">, {self, other});
+  if (whole) return e(aten<"div.Tensor_mode">, {self, other, std::string("trunc")});
+  return e(aten<"div.Tensor">, {self, other});
 }
 
 // --- Reductions
 
-Value dims_of(const Tensor& inp, const OptionalSizes& dims) {
-  if (dims) return list_of(*dims);
+Sizes dims_of(const Tensor& inp, const OptionalSizes& dims) {
+  if (dims) return *dims;
   Sizes all;
   for (int64_t dim = 0; dim < inp.dim(); ++dim) all.push_back(dim);
-  return list_of(all);
+  return all;
 }
-Result<Tensor> converted(const Tensor& tensor, OptionalDtype dtype) {
+Result<Tensor> converted(Emitter& e, const Tensor& tensor, OptionalDtype dtype) {
   if (!dtype || *dtype == tensor.dtype()) return tensor;
-  return convert_element_type(tensor, *dtype);
+  return convert_element_type(e, tensor, *dtype);
 }
-Result<Tensor> amax(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  PT2_TRY(const Tensor out, apply(aten<"amax.default">, {inp, dims_of(inp, dims)}));
-  return converted(out, dtype);
+Result<Tensor> amax(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
+  PT2_TRY(const Tensor out, e(aten<"amax.default">, {inp, dims_of(inp, dims)}));
+  return converted(e, out, dtype);
 }
-Result<Tensor> amin(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  PT2_TRY(const Tensor out, apply(aten<"amin.default">, {inp, dims_of(inp, dims)}));
-  return converted(out, dtype);
+Result<Tensor> amin(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
+  PT2_TRY(const Tensor out, e(aten<"amin.default">, {inp, dims_of(inp, dims)}));
+  return converted(e, out, dtype);
 }
-Result<Tensor> sum(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  return apply(aten<"sum.dim_IntList">, {inp, dims_of(inp, dims), false, box(dtype)});
+Result<Tensor> sum(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
+  return e(aten<"sum.dim_IntList">, {inp, dims_of(inp, dims), false, dtype});
 }
 // aten.prod reduces only one dimension. Reducing the last dimensions first keeps the indices of the
 // others valid.
-Result<Tensor> prod(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
+Result<Tensor> prod(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   PT2_TRY(Sizes order, wrap_optional_dims(dims, inp.dim()));
   std::ranges::sort(order, std::greater());
-  Tensor out = order.empty() ? inp.clone() : inp;
+  PT2_TRY(Tensor out, order.empty() ? e(aten<"clone.default">, {inp}) : Result<Tensor>(inp));
   for (int64_t dim : order) {
-    PT2_TRY(out, apply(aten<"prod.dim_int">, {out, dim, false, box(dtype)}));
+    PT2_TRY(out, e(aten<"prod.dim_int">, {out, dim, false, dtype}));
   }
-  return converted(out, dtype);
+  return converted(e, out, dtype);
 }
-Result<Tensor> var(const Tensor& inp, const OptionalSizes& dims, std::optional<double> correction,
-                   OptionalDtype dtype) {
+Result<Tensor> var(Emitter& e, const Tensor& inp, const OptionalSizes& dims,
+                   std::optional<double> correction, OptionalDtype dtype) {
   PT2_TRY(const Tensor out,
-          apply(aten<"var.correction">, {inp, dims_of(inp, dims), correction.value_or(1)}));
-  return converted(out, dtype);
+          e(aten<"var.correction">, {inp, dims_of(inp, dims), correction.value_or(1)}));
+  return converted(e, out, dtype);
 }
 
 // --- Transforms
 
 // The transforms are unscaled in both directions, unlike torch.fft.
 constexpr int64_t kNoScaling = 0;
-Result<Tensor> fft_c2c(const Tensor& self, const Sizes& dim, bool forward) {
-  return apply(aten<"_fft_c2c.default">, {self, list_of(dim), kNoScaling, forward});
+Result<Tensor> fft_c2c(Emitter& e, const Tensor& self, const Sizes& dim, bool forward) {
+  return e(aten<"_fft_c2c.default">, {self, dim, kNoScaling, forward});
 }
-Result<Tensor> fft_c2r(const Tensor& self, const Sizes& dim, int64_t last_dim_size) {
-  return apply(aten<"_fft_c2r.default">, {self, list_of(dim), kNoScaling, last_dim_size});
+Result<Tensor> fft_c2r(Emitter& e, const Tensor& self, const Sizes& dim, int64_t last_dim_size) {
+  return e(aten<"_fft_c2r.default">, {self, dim, kNoScaling, last_dim_size});
 }
-Result<Tensor> fft_r2c(const Tensor& self, const Sizes& dim, bool onesided) {
-  return apply(aten<"_fft_r2c.default">, {self, list_of(dim), kNoScaling, onesided});
+Result<Tensor> fft_r2c(Emitter& e, const Tensor& self, const Sizes& dim, bool onesided) {
+  return e(aten<"_fft_r2c.default">, {self, dim, kNoScaling, onesided});
 }
 
 // clang-format off
 constexpr OpDef kPrimsOps[] = {
-    op<"prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty>,
-    op<"prims::empty_permuted(SymInt[] shape, int[] physical_layout, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_permuted>,
-    op<"prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_strided>,
-    op<"prims::full(SymInt[] shape, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full>,
-    op<"prims::full_like(Tensor a, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full_like>,
-    op<"prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", make_scalar>,
-    op<"prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", iota>,
+    kept<"prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty>,
+    composed<"prims::empty_permuted(SymInt[] shape, int[] physical_layout, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_permuted_meta, empty_permuted>,
+    kept<"prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_strided>,
+    kept<"prims::full(SymInt[] shape, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full>,
+    kept<"prims::full_like(Tensor a, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full_like>,
+    kept<"prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", make_scalar>,
+    kept<"prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", iota>,
     op<"prims::broadcast_in_dim(Tensor(a) a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor(a)", broadcast_in_dim>,
     op<"prims::collapse_view(Tensor(a) a, int start, int end) -> Tensor(a)", collapse_view>,
-    op<"prims::collapse(Tensor a, int start, int end) -> Tensor", collapse>,
+    kept<"prims::collapse(Tensor a, int start, int end) -> Tensor", collapse>,
     op<"prims::split_dim(Tensor(a) a, int dim, SymInt outer_length) -> Tensor(a)", split_dim>,
     op<"prims::conj(Tensor(a) a) -> Tensor(a)", conjugate>.with({.sharing = Sharing::unless_complex}),
     op<"prims::view_of(Tensor(a) a) -> Tensor(a)", view_of>,
-    op<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", convert_element_type>,
-    op<"prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", copy_strided>,
-    op<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", device_put>.with({.sharing = Sharing::possibly}),
-    op<"prims::reshape(Tensor a, SymInt[] shape) -> Tensor", reshape_copy>,
+    kept<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", convert_element_type>,
+    composed<"prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", like_first, copy_strided>,
+    composed<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", like_first, device_put>.with({.sharing = Sharing::possibly}),
+    kept<"prims::reshape(Tensor a, SymInt[] shape) -> Tensor", reshape_copy>,
     op<"prims::view_of_dtype(Tensor(a) a, ScalarType dtype) -> Tensor(a)", view_of_dtype>,
-    op<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", strided>.with({.looks_at_strides = true}),
+    composed<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", strided_meta, strided>.with({.looks_at_strides = true}),
     op<"prims::transpose(Tensor(a) a, int[] permutation) -> Tensor(a)", transpose_dims>,
     op<"prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)", squeeze>,
-    op<"prims::copy_to(Tensor(a!) a, Tensor b) -> Tensor(a!)", copy_to>,
-    op<"prims::resize(Tensor(a!) a, SymInt[] shape) -> Tensor(a!)", resize>,
-    op<"prims::_make_token() -> Tensor", make_token>,
+    composed<"prims::copy_to(Tensor(a!) a, Tensor b) -> Tensor(a!)", like_first, copy_to>,
+    composed<"prims::resize(Tensor(a!) a, SymInt[] shape) -> Tensor(a!)", resize_meta, resize>,
+    kept<"prims::_make_token() -> Tensor", make_token>,
     op<"prims::_sink_tokens(Tensor[] tokens) -> ()", sink_tokens>,
     op<"prims::maximum_value(ScalarType dtype) -> Scalar", extreme_value<true>>,
     op<"prims::minimum_value(ScalarType dtype) -> Scalar", extreme_value<false>>,
-    op<"prims::rev(Tensor a, int[] dims) -> Tensor", reverse>,
-    op<"prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where>,
-    op<"prims::pow(Tensor self, Tensor other) -> Tensor", power>,
-    op<"prims::cbrt(Tensor self) -> Tensor", cbrt>,
-    op<"prims::div(Tensor self, Tensor other) -> Tensor", div>,
-    op<"prims::amax(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", amax>,
-    op<"prims::amin(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", amin>,
-    op<"prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", sum>,
-    op<"prims::prod(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", prod>,
-    op<"prims::var(Tensor inp, int[]? dims, float? correction=1, *, ScalarType? output_dtype=None) -> Tensor", var>,
-    op<"prims::fft_c2c(Tensor self, *, int[] dim, bool forward) -> Tensor", fft_c2c>,
-    op<"prims::fft_c2r(Tensor self, *, int[] dim, SymInt last_dim_size) -> Tensor", fft_c2r>,
-    op<"prims::fft_r2c(Tensor self, *, int[] dim, bool onesided) -> Tensor", fft_r2c>,
+    kept<"prims::rev(Tensor a, int[] dims) -> Tensor", reverse>,
+    kept<"prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where>,
+    kept<"prims::pow(Tensor self, Tensor other) -> Tensor", power>,
+    kept<"prims::cbrt(Tensor self) -> Tensor", cbrt>,
+    kept<"prims::div(Tensor self, Tensor other) -> Tensor", div>,
+    kept<"prims::amax(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", amax>,
+    kept<"prims::amin(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", amin>,
+    kept<"prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", sum>,
+    kept<"prims::prod(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", prod>,
+    kept<"prims::var(Tensor inp, int[]? dims, float? correction=1, *, ScalarType? output_dtype=None) -> Tensor", var>,
+    kept<"prims::fft_c2c(Tensor self, *, int[] dim, bool forward) -> Tensor", fft_c2c>,
+    kept<"prims::fft_c2r(Tensor self, *, int[] dim, SymInt last_dim_size) -> Tensor", fft_c2r>,
+    kept<"prims::fft_r2c(Tensor self, *, int[] dim, bool onesided) -> Tensor", fft_r2c>,
 };
 // clang-format on
 

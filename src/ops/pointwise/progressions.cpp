@@ -18,6 +18,26 @@ Result<Scalar> end_of(const Tensor& tensor) {
   return Scalar(Input<double>(tensor)[0]);
 }
 
+bool gives_complex(const Scalar& number) { return number.category() == DtypeCategory::complex; }
+bool gives_complex(const Tensor& tensor) {
+  return dtype_category(tensor.dtype()) == DtypeCategory::complex;
+}
+template <class Start, class End>
+Result<Meta> spaced_meta(const Start& start, const End& end, int64_t steps, OptionalDtype dtype,
+                         const OptionalLayout& layout) {
+  PT2_TRY_VOID(check_layout(layout));
+  if (steps < 0)
+    return operator_error("found " + std::to_string(steps) + " steps, expected 0 or more");
+  if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
+  const Dtype made = gives_complex(start) || gives_complex(end) ? Dtype::complex64 : Dtype::float32;
+  return Meta(dtype.value_or(made), {steps});
+}
+
+template <class Start, class End>
+Result<Meta> linspace_meta(const Start& start, const End& end, int64_t steps, OptionalDtype dtype,
+                           const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  return spaced_meta(start, end, steps, dtype, layout);
+}
 template <class Start, class End>
 Result<Tensor> linspace_between(const Start& start, const End& end, int64_t steps,
                                 OptionalDtype dtype, const OptionalLayout& layout,
@@ -45,19 +65,19 @@ void fill_powers(Tensor& out, double base, C start, C end) {
   }
 }
 template <class Start, class End>
+Result<Meta> logspace_meta(const Start& start, const End& end, int64_t steps, double,
+                           OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
+                           PinMemory) {
+  return spaced_meta(start, end, steps, dtype, layout);
+}
+template <class Start, class End>
 Result<Tensor> logspace_between(const Start& start, const End& end, int64_t steps, double base,
                                 OptionalDtype dtype, const OptionalLayout& layout,
                                 const OptionalDevice&, PinMemory) {
   PT2_TRY(const Scalar first, end_of(start));
   PT2_TRY(const Scalar last, end_of(end));
-  PT2_TRY_VOID(check_layout(layout));
-  if (steps < 0)
-    return operator_error("found " + std::to_string(steps) + " steps, expected 0 or more");
-  if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
-  const bool is_complex =
-      first.category() == DtypeCategory::complex || last.category() == DtypeCategory::complex;
-  PT2_TRY(Tensor out,
-          allocate({dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), {steps}}));
+  PT2_TRY(const Meta meta, spaced_meta(start, end, steps, dtype, layout));
+  PT2_TRY(Tensor out, allocate(meta));
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
     fill_powers<Complex>(out, base, first.to_complex(), last.to_complex());
   else if (dtype_category(out.dtype()) == DtypeCategory::integer && steps != 1)
@@ -67,20 +87,21 @@ Result<Tensor> logspace_between(const Start& start, const End& end, int64_t step
   return out;
 }
 
+// For integer dtypes start, end and step of a range are truncated.
+double range_number(const Scalar& scalar, Dtype dtype) {
+  const double number = scalar.to_double();
+  return dtype_category(dtype) == DtypeCategory::integer ? std::trunc(number) : number;
+}
 // The range includes its end (ATen/native/RangeFactories.cpp range_out).
-Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& step,
-                        OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
-                        PinMemory) {
+Result<Meta> range_by_meta(const Scalar& start, const Scalar& end, const Scalar& step,
+                           OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
+                           PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
   const Dtype type = dtype.value_or(Dtype::float32);
   PT2_TRY_VOID(expect_real(type));
   PT2_TRY_VOID(expect_not_bool(type));
-  // For integer dtypes start, end and step are truncated.
-  const bool is_whole = dtype_category(type) == DtypeCategory::integer;
-  const auto number = [&](const Scalar& scalar) {
-    return is_whole ? std::trunc(scalar.to_double()) : scalar.to_double();
-  };
-  const double first = number(start), last = number(end), width = number(step);
+  const double first = range_number(start, type), last = range_number(end, type),
+               width = range_number(step, type);
   if (!(width != 0) || !std::isfinite(first) || !std::isfinite(last) ||
       (width > 0 ? start.to_double() > end.to_double() : start.to_double() < end.to_double()))
     return operator_error("found a range from " + std::to_string(first) + " to " +
@@ -88,14 +109,22 @@ Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& st
                           ", expected finite bounds and a step that leads from one to the other");
   const double count = std::floor((last - first) / width + 1);
   if (!(count >= 0 && count < 0x1p62)) return operator_error("found a range without bounds");
-  PT2_TRY(Tensor out, allocate({type, {static_cast<int64_t>(count)}}));
+  return Meta(type, {static_cast<int64_t>(count)});
+}
+void range_by(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step, OptionalDtype,
+              const OptionalLayout&, const OptionalDevice&, PinMemory) {
+  const double first = range_number(start, out.dtype()), width = range_number(step, out.dtype());
   Output<double> values(out);
   for (int64_t i = 0; i < out.numel(); ++i) values[i] = first + static_cast<double>(i) * width;
-  return out;
 }
-Result<Tensor> range_to(const Scalar& start, const Scalar& end, OptionalDtype dtype,
-                        const OptionalLayout& layout, const OptionalDevice& device, PinMemory pin) {
-  return range_by(start, end, Scalar(1), dtype, layout, device, pin);
+Result<Meta> range_to_meta(const Scalar& start, const Scalar& end, OptionalDtype dtype,
+                           const OptionalLayout& layout, const OptionalDevice& device,
+                           PinMemory pin) {
+  return range_by_meta(start, end, Scalar(1), dtype, layout, device, pin);
+}
+void range_to(Tensor& out, const Scalar& start, const Scalar& end, OptionalDtype dtype,
+              const OptionalLayout& layout, const OptionalDevice& device, PinMemory pin) {
+  range_by(out, start, end, Scalar(1), dtype, layout, device, pin);
 }
 
 template <bool Half>
@@ -123,15 +152,15 @@ Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const Optio
 
 // clang-format off
 constexpr OpDef kProgressionsOps[] = {
-    op<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Tensor>>.with({.slope = Slope::linear, .linear_in = "start end"}),
-    op<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Scalar>>,
-    op<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Scalar, Tensor>>,
-    op<"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Scalar, Scalar>>,
-    op<"aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Tensor, Tensor>>,
-    op<"aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Tensor, Scalar>>,
-    op<"aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Scalar, Tensor>>,
-    op<"aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_to>,
-    op<"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_by>,
+    composed<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta<Tensor, Tensor>, linspace_between<Tensor, Tensor>>.with({.slope = Slope::linear, .linear_in = "start end"}),
+    composed<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta<Tensor, Scalar>, linspace_between<Tensor, Scalar>>,
+    composed<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta<Scalar, Tensor>, linspace_between<Scalar, Tensor>>,
+    composed<"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Scalar, Scalar>, logspace_between<Scalar, Scalar>>,
+    composed<"aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Tensor, Tensor>, logspace_between<Tensor, Tensor>>,
+    composed<"aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Tensor, Scalar>, logspace_between<Tensor, Scalar>>,
+    composed<"aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Scalar, Tensor>, logspace_between<Scalar, Tensor>>,
+    op<"aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_to_meta, range_to>,
+    op<"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_by_meta, range_by>,
     composed<"aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies_meta<false>, frequencies<false>>,
     composed<"aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies_meta<true>, frequencies<true>>,
 };

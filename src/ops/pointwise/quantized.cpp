@@ -54,6 +54,9 @@ Result<Tensor> as_float32(const Tensor& input) {
 Result<Tensor> to(const Tensor& tensor, Dtype dtype) {
   return apply(aten<"to.dtype">, {tensor, dtype});
 }
+Result<Tensor> to(Emitter& e, const Tensor& tensor, Dtype dtype) {
+  return e(aten<"to.dtype">, {tensor, dtype});
+}
 
 Result<double> number_of(const Tensor& tensor) {
   if (tensor.numel() != 1)
@@ -135,9 +138,6 @@ Result<Tensor> along_first(const Tensor& values, int64_t rank) {
   sizes[0] = values.size(0);
   return view(values, sizes);
 }
-Result<Tensor> inverse_of(const Tensor& scales) {
-  return apply(aten<"reciprocal.default">, {scales});
-}
 
 Result<Tensor> quantize_channels(const Tensor& input, const Tensor& scales,
                                  const Tensor& zero_points, int64_t axis, int64_t quant_min,
@@ -147,7 +147,7 @@ Result<Tensor> quantize_channels(const Tensor& input, const Tensor& scales,
   PT2_TRY(const Tensor turned, axis_first(real, axis));
   PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
   PT2_TRY(const Tensor zeros, along_first(zero_points, input.dim()));
-  PT2_TRY(const Tensor inverse, inverse_of(factors));
+  PT2_TRY(const Tensor inverse, apply(aten<"reciprocal.default">, {factors}));
   PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, inverse}));
   PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
   PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zeros}));
@@ -169,35 +169,36 @@ Result<Tensor> dequantize_channels(const Tensor& input, const Tensor& scales,
   PT2_TRY(const Tensor real, to(scaled, out_dtype.value_or(Dtype::float32)));
   return axis_first(real, axis);
 }
-Result<Tensor> fake_quantize_channels(const Tensor& input, const Tensor& scales,
+Result<Tensor> fake_quantize_channels(Emitter& e, const Tensor& input, const Tensor& scales,
                                       const Tensor& zero_points, int64_t axis, int64_t quant_min,
                                       int64_t quant_max) {
   PT2_TRY(const Tensor turned, axis_first(input, axis));
-  PT2_TRY(const Tensor float_scales, to(scales, Dtype::float32));
-  PT2_TRY(const Tensor int_zeros, to(zero_points, Dtype::int32));
+  PT2_TRY(const Tensor float_scales, to(e, scales, Dtype::float32));
+  PT2_TRY(const Tensor int_zeros, to(e, zero_points, Dtype::int32));
   PT2_TRY(const Tensor factors, along_first(float_scales, input.dim()));
   PT2_TRY(const Tensor zeros, along_first(int_zeros, input.dim()));
-  PT2_TRY(const Tensor inverse, inverse_of(factors));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, inverse}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zeros}));
-  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {shifted, quant_min, quant_max}));
-  PT2_TRY(const Tensor unshifted, apply(aten<"sub.Tensor">, {clamped, zeros}));
-  PT2_TRY(const Tensor real, apply(aten<"mul.Tensor">, {unshifted, factors}));
+  PT2_TRY(const Tensor inverse, e(aten<"reciprocal.default">, {factors}));
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {turned, inverse}));
+  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor shifted, e(aten<"add.Tensor">, {rounded, zeros}));
+  PT2_TRY(const Tensor clamped, e(aten<"clamp.default">, {shifted, quant_min, quant_max}));
+  PT2_TRY(const Tensor unshifted, e(aten<"sub.Tensor">, {clamped, zeros}));
+  PT2_TRY(const Tensor real, e(aten<"mul.Tensor">, {unshifted, factors}));
   return axis_first(real, axis);
 }
 
 // --- A scale per token, or per group of a row: the zero point is added before rounding
 
-Result<Tensor> quantize_rows(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
-                             int64_t quant_min, int64_t quant_max, Dtype dtype) {
+Result<Tensor> quantize_rows(Emitter& e, const Tensor& input, const Tensor& scales,
+                             const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
+                             Dtype dtype) {
   PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
-  PT2_TRY(const Tensor inverse, inverse_of(scales));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {input, inverse}));
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {scaled, zero_points}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {shifted}));
-  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {rounded, quant_min, quant_max}));
-  return to(clamped, dtype);
+  PT2_TRY(const Tensor inverse, e(aten<"reciprocal.default">, {scales}));
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {input, inverse}));
+  PT2_TRY(const Tensor shifted, e(aten<"add.Tensor">, {scaled, zero_points}));
+  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {shifted}));
+  PT2_TRY(const Tensor clamped, e(aten<"clamp.default">, {rounded, quant_min, quant_max}));
+  return to(e, clamped, dtype);
 }
 Result<void> check_per_token(const Tensor& input, const Tensor& values, std::string_view what) {
   Sizes expected = input.sizes();
@@ -209,30 +210,31 @@ Result<void> check_per_token(const Tensor& input, const Tensor& values, std::str
   if (values.numel() == rows && values.dim() == input.dim()) return {};
   return check_sizes(values, expected, what);
 }
-Result<Tensor> quantize_per_token(const Tensor& input, const Tensor& scales,
+Result<Tensor> quantize_per_token(Emitter& e, const Tensor& input, const Tensor& scales,
                                   const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
                                   Dtype dtype) {
   PT2_TRY_VOID(check_per_token(input, scales, "scales"));
   PT2_TRY_VOID(check_per_token(input, zero_points, "zero_points"));
-  return quantize_rows(input, scales, zero_points, quant_min, quant_max, dtype);
+  return quantize_rows(e, input, scales, zero_points, quant_min, quant_max, dtype);
 }
-Result<Tensor> dequantize_rows(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
-                               Dtype output_dtype) {
-  PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {input, zero_points}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {shifted, scales}));
-  return to(scaled, output_dtype);
+Result<Tensor> dequantize_rows(Emitter& e, const Tensor& input, const Tensor& scales,
+                               const Tensor& zero_points, Dtype output_dtype) {
+  PT2_TRY(const Tensor shifted, e(aten<"sub.Tensor">, {input, zero_points}));
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {shifted, scales}));
+  return to(e, scaled, output_dtype);
 }
-Result<Tensor> dequantize_per_token(const Tensor& input, const Tensor& scales,
+Result<Tensor> dequantize_per_token(Emitter& e, const Tensor& input, const Tensor& scales,
                                     const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
                                     Dtype dtype, Dtype output_dtype) {
   PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
   PT2_TRY_VOID(check_per_token(input, scales, "scales"));
   PT2_TRY_VOID(check_per_token(input, zero_points, "zero_points"));
-  return dequantize_rows(input, scales, zero_points, output_dtype);
+  return dequantize_rows(e, input, scales, zero_points, output_dtype);
 }
 
 // Splits the rows of a matrix into groups of `group_size`; each group has a scale.
-Result<Tensor> grouped_rows(const Tensor& input, const Tensor& scales, int64_t group_size) {
+Result<Tensor> grouped_rows(Emitter& e, const Tensor& input, const Tensor& scales,
+                            int64_t group_size) {
   PT2_TRY_VOID(check_rank(input, 2, "input"));
   PT2_TRY_VOID(check_rank(scales, 2, "scales"));
   if (group_size > input.size(1) && scales.size(1) == 1) group_size = input.size(1);
@@ -242,30 +244,31 @@ Result<Tensor> grouped_rows(const Tensor& input, const Tensor& scales, int64_t g
   if (scales.numel() != input.numel() / group_size)
     return operator_error("found " + std::to_string(scales.numel()) + " scales, expected " +
                           std::to_string(input.numel() / group_size));
-  return reshape(input, {-1, group_size});
+  return e(aten<"reshape.default">, {input, Sizes{-1, group_size}});
 }
-Result<Tensor> quantize_groups(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
-                               int64_t quant_min, int64_t quant_max, Dtype dtype,
-                               int64_t group_size) {
-  PT2_TRY(const Tensor rows, grouped_rows(input, scales, group_size));
-  PT2_TRY(const Tensor factors, reshape(scales, {-1, 1}));
-  PT2_TRY(const Tensor zeros, reshape(zero_points, {-1, 1}));
-  PT2_TRY(const Tensor quantized, quantize_rows(rows, factors, zeros, quant_min, quant_max, dtype));
-  return reshape(quantized, input.sizes());
+Result<Tensor> quantize_groups(Emitter& e, const Tensor& input, const Tensor& scales,
+                               const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
+                               Dtype dtype, int64_t group_size) {
+  PT2_TRY(const Tensor rows, grouped_rows(e, input, scales, group_size));
+  PT2_TRY(const Tensor factors, e(aten<"reshape.default">, {scales, Sizes{-1, 1}}));
+  PT2_TRY(const Tensor zeros, e(aten<"reshape.default">, {zero_points, Sizes{-1, 1}}));
+  PT2_TRY(const Tensor quantized,
+          quantize_rows(e, rows, factors, zeros, quant_min, quant_max, dtype));
+  return e(aten<"reshape.default">, {quantized, input.sizes()});
 }
-Result<Tensor> dequantize_groups(const Tensor& input, const Tensor& scales,
+Result<Tensor> dequantize_groups(Emitter& e, const Tensor& input, const Tensor& scales,
                                  const OptionalTensor& zero_points, int64_t, int64_t, Dtype,
                                  int64_t group_size, Dtype output_dtype) {
-  PT2_TRY(const Tensor rows, grouped_rows(input, scales, group_size));
-  PT2_TRY(const Tensor factors, reshape(scales, {-1, 1}));
+  PT2_TRY(const Tensor rows, grouped_rows(e, input, scales, group_size));
+  PT2_TRY(const Tensor factors, e(aten<"reshape.default">, {scales, Sizes{-1, 1}}));
   Tensor zeros = Tensor::zeros(Dtype::int32, {1, 1});
   if (zero_points) {
-    PT2_TRY(zeros, reshape(*zero_points, {-1, 1}));
+    PT2_TRY(zeros, e(aten<"reshape.default">, {*zero_points, Sizes{-1, 1}}));
   }
-  PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {rows, zeros}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {shifted, factors}));
-  PT2_TRY(const Tensor whole, reshape(scaled, input.sizes()));
-  return to(whole, output_dtype);
+  PT2_TRY(const Tensor shifted, e(aten<"sub.Tensor">, {rows, zeros}));
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {shifted, factors}));
+  PT2_TRY(const Tensor whole, e(aten<"reshape.default">, {scaled, input.sizes()}));
+  return to(e, whole, output_dtype);
 }
 
 // --- Choosing scale and zero point
@@ -297,12 +300,17 @@ float rounded_as(Dtype dtype, float value) {
   if (is_half(dtype)) round_elements(dtype, 1, &value);
   return value;
 }
-// Source: torch/ao/quantization/utils.py determine_qparams.
-Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
-                                  double eps, Dtype) {
+Result<std::array<Meta, 2>> qparams_meta(const Tensor&, int64_t quant_min, int64_t quant_max,
+                                         double, Dtype) {
   if (quant_min >= quant_max)
     return operator_error("quant_min: found " + std::to_string(quant_min) +
                           ", expected less than quant_max, " + std::to_string(quant_max));
+  return std::array{Meta(Dtype::float64, {1}), Meta(Dtype::int64, {1})};
+}
+// Source: torch/ao/quantization/utils.py determine_qparams.
+Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
+                                  double eps, Dtype dtype) {
+  PT2_TRY_VOID(qparams_meta(input, quant_min, quant_max, eps, dtype));
   PT2_TRY(const Extremes range, range_with_zero(input));
   const auto steps = step_count(quant_min, quant_max);
   const float width = rounded_as(input.dtype(), range.high - range.low);
@@ -315,9 +323,7 @@ Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_
 }
 Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_min,
                                             int64_t quant_max, double eps, Dtype dtype) {
-  if (quant_min >= quant_max)
-    return operator_error("quant_min: found " + std::to_string(quant_min) +
-                          ", expected less than quant_max, " + std::to_string(quant_max));
+  PT2_TRY_VOID(qparams_meta(input, quant_min, quant_max, eps, dtype));
   PT2_TRY(const Extremes range, range_with_zero(input));
   const float reach = std::max(-range.low, range.high);
   const float steps = step_count(quant_min, quant_max) / 2;
@@ -326,47 +332,46 @@ Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_m
                     one_element(Dtype::int64, dtype == Dtype::uint8 ? 128 : 0));
 }
 
-Result<Tensor> row_extreme(Handle handle, const Tensor& input) {
+Result<Tensor> row_extreme(Emitter& e, Handle handle, const Tensor& input) {
   if (input.dim() == 0) return operator_error("found a 0-dim tensor, expected rows");
-  return apply(handle, {input, Value::List{int64_t{-1}}, true});
+  return e(handle, {input, Value::List{int64_t{-1}}, true});
 }
-Result<TensorPair> choose_qparams_per_token(const Tensor& input, Dtype dtype) {
+Result<TensorPair> choose_qparams_per_token(Emitter& e, const Tensor& input, Dtype dtype) {
   if (dtype != Dtype::int8)
     return operator_error("found dtype " + std::string(dtype_name(dtype)) + ", expected int8");
-  PT2_TRY(const Tensor magnitudes, apply(aten<"abs.default">, {input}));
-  PT2_TRY(Tensor scales, row_extreme(aten<"amax.default">, magnitudes));
+  PT2_TRY(const Tensor magnitudes, e(aten<"abs.default">, {input}));
+  PT2_TRY(Tensor scales, row_extreme(e, aten<"amax.default">, magnitudes));
   if (scales.dtype() == Dtype::float16) {
-    PT2_TRY(scales, to(scales, Dtype::float32));
+    PT2_TRY(scales, to(e, scales, Dtype::float32));
   }
-  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {scales, 1e-5}));
-  PT2_TRY(Tensor divided, apply(aten<"div.Tensor">, {clamped, int64_t{127}}));
-  PT2_TRY(Tensor zeros, apply(aten<"zeros_like.default">, {divided}));
+  PT2_TRY(const Tensor clamped, e(aten<"clamp.default">, {scales, 1e-5}));
+  PT2_TRY(Tensor divided, e(aten<"div.Tensor">, {clamped, int64_t{127}}));
+  PT2_TRY(Tensor zeros, e(aten<"zeros_like.default">, {divided}));
   return TensorPair(std::move(divided), std::move(zeros));
 }
-Result<TensorPair> choose_qparams_per_token_asymmetric(const Tensor& input, Dtype) {
-  PT2_TRY(const Tensor lowest, row_extreme(aten<"amin.default">, input));
-  PT2_TRY(const Tensor highest, row_extreme(aten<"amax.default">, input));
-  PT2_TRY(const Tensor low, apply(aten<"clamp_max.default">, {lowest, int64_t{0}}));
-  PT2_TRY(const Tensor high, apply(aten<"clamp_min.default">, {highest, int64_t{0}}));
-  PT2_TRY(const Tensor span, apply(aten<"sub.Tensor">, {high, low}));
-  PT2_TRY(const Tensor step, apply(aten<"div.Tensor">, {span, 255.0}));
-  PT2_TRY(const Tensor scale,
-          apply(aten<"clamp.default">,
-                {step, static_cast<double>(std::numeric_limits<float>::epsilon())}));
-  PT2_TRY(const Tensor scaled_low, apply(aten<"div.Tensor">, {low, scale}));
-  PT2_TRY(const Tensor scaled_high, apply(aten<"div.Tensor">, {high, scale}));
-  PT2_TRY(const Tensor low_error, apply(aten<"add.Tensor">, {scaled_low, int64_t{-128}}));
-  PT2_TRY(const Tensor high_error, apply(aten<"add.Tensor">, {scaled_high, int64_t{127}}));
-  PT2_TRY(const Tensor errors, apply(aten<"add.Tensor">, {low_error, high_error}));
-  PT2_TRY(const Tensor positive, apply(aten<"gt.Scalar">, {errors, int64_t{0}}));
-  PT2_TRY(const Tensor from_low, apply(aten<"rsub.Scalar">, {scaled_low, int64_t{-128}}));
-  PT2_TRY(const Tensor from_high, apply(aten<"rsub.Scalar">, {scaled_high, int64_t{127}}));
-  PT2_TRY(const Tensor chosen, apply(aten<"where.self">, {positive, from_low, from_high}));
-  PT2_TRY(const Tensor clamped,
-          apply(aten<"clamp.default">, {chosen, int64_t{-128}, int64_t{127}}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {clamped}));
-  PT2_TRY(Tensor scales, to(scale, Dtype::float64));
-  PT2_TRY(Tensor zeros, to(rounded, Dtype::int64));
+Result<TensorPair> choose_qparams_per_token_asymmetric(Emitter& e, const Tensor& input, Dtype) {
+  PT2_TRY(const Tensor lowest, row_extreme(e, aten<"amin.default">, input));
+  PT2_TRY(const Tensor highest, row_extreme(e, aten<"amax.default">, input));
+  PT2_TRY(const Tensor low, e(aten<"clamp_max.default">, {lowest, int64_t{0}}));
+  PT2_TRY(const Tensor high, e(aten<"clamp_min.default">, {highest, int64_t{0}}));
+  PT2_TRY(const Tensor span, e(aten<"sub.Tensor">, {high, low}));
+  PT2_TRY(const Tensor step, e(aten<"div.Tensor">, {span, 255.0}));
+  PT2_TRY(
+      const Tensor scale,
+      e(aten<"clamp.default">, {step, static_cast<double>(std::numeric_limits<float>::epsilon())}));
+  PT2_TRY(const Tensor scaled_low, e(aten<"div.Tensor">, {low, scale}));
+  PT2_TRY(const Tensor scaled_high, e(aten<"div.Tensor">, {high, scale}));
+  PT2_TRY(const Tensor low_error, e(aten<"add.Tensor">, {scaled_low, int64_t{-128}}));
+  PT2_TRY(const Tensor high_error, e(aten<"add.Tensor">, {scaled_high, int64_t{127}}));
+  PT2_TRY(const Tensor errors, e(aten<"add.Tensor">, {low_error, high_error}));
+  PT2_TRY(const Tensor positive, e(aten<"gt.Scalar">, {errors, int64_t{0}}));
+  PT2_TRY(const Tensor from_low, e(aten<"rsub.Scalar">, {scaled_low, int64_t{-128}}));
+  PT2_TRY(const Tensor from_high, e(aten<"rsub.Scalar">, {scaled_high, int64_t{127}}));
+  PT2_TRY(const Tensor chosen, e(aten<"where.self">, {positive, from_low, from_high}));
+  PT2_TRY(const Tensor clamped, e(aten<"clamp.default">, {chosen, int64_t{-128}, int64_t{127}}));
+  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {clamped}));
+  PT2_TRY(Tensor scales, to(e, scale, Dtype::float64));
+  PT2_TRY(Tensor zeros, to(e, rounded, Dtype::int64));
   return TensorPair(std::move(scales), std::move(zeros));
 }
 
@@ -502,22 +507,22 @@ Result<std::vector<Meta>> dequantized_meta(std::span<const Value> arguments) {
 constexpr OpDef kQuantizedOps[] = {
     composed<"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize>,
     composed<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_tensor>,
-    op<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantize_tensor2>,
+    composed<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_tensor2>,
     composed<"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize>,
     composed<"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_tensor>,
-    op<"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_tensor2>,
+    composed<"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_tensor2>,
     composed<"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_channels>,
     composed<"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_channels>,
-    op<"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", fake_quantize_channels>,
-    op<"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_per_token>,
-    op<"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", dequantize_per_token>,
-    op<"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor", quantize_groups>,
-    op<"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor", dequantize_groups>,
-    op<"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams>,
-    op<"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_symmetric>,
-    op<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
-    op<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
-    op<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert_no_fuse>,
+    kept<"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", fake_quantize_channels>,
+    kept<"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_per_token>,
+    kept<"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", dequantize_per_token>,
+    kept<"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor", quantize_groups>,
+    kept<"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor", dequantize_groups>,
+    composed<"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", qparams_meta, choose_qparams>,
+    composed<"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", qparams_meta, choose_qparams_symmetric>,
+    kept<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
+    kept<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
+    composed<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", quantized_meta, convert_no_fuse>,
     op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
     op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,

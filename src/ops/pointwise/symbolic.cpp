@@ -224,6 +224,10 @@ Result<void> assert_async_msg(const Tensor& self, const std::string& assert_msg)
 Result<void> assert_async(const Tensor& self) {
   return assert_async_msg(self, "expected a tensor that is not zero");
 }
+// The rule of functional assertions: the result is a copy of the token, which is the last argument.
+Result<std::vector<Meta>> like_token(std::span<const Value> arguments) {
+  return meta_list(Meta::like(*arguments.back().get_if<Tensor>()));
+}
 Result<Tensor> functional_assert_async(const Tensor& self, const std::string& assert_msg,
                                        const Tensor& dep_token) {
   PT2_TRY_VOID(assert_async_msg(self, assert_msg));
@@ -291,13 +295,13 @@ constexpr OpDef kSymbolicOps[] = {
     op<"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_scalar>,
     op<"aten::_assert_async(Tensor self) -> ()", assert_async>,
     op<"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_async_msg>,
-    op<"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", functional_assert_async>,
-    op<"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", functional_assert_scalar>,
+    composed<"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", like_token, functional_assert_async>,
+    composed<"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", like_token, functional_assert_scalar>,
     op<"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", assert_tensor_metadata>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", constrain_range>,
     op<"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", constrain_range_for_size>,
-    op<"aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", functional_constrain_range>,
-    op<"aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", functional_constrain_range_for_size>,
+    composed<"aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", like_token, functional_constrain_range>,
+    composed<"aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", like_token, functional_constrain_range_for_size>,
     op<"_operator.add(Scalar a, Scalar b) -> Scalar", add>,
     op<"_operator.sub(Scalar a, Scalar b) -> Scalar", sub>,
     op<"_operator.mul(Scalar a, Scalar b) -> Scalar", mul>,
