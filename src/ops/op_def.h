@@ -178,10 +178,11 @@ inline constexpr bool kIsFormula = false;
 template <class R, class... A>
 inline constexpr bool kIsFormula<R (*)(Emitter&, A...)> = true;
 
-// Runs a formula on unboxed arguments (`write_boxed`).
+// Runs a formula on unboxed arguments (`write_boxed`). The converters are marked as cold, that is,
+// compiled for size: there are fifteen hundred, and the time of a call is that of what they call.
 template <class F>
-Result<std::vector<Value>> write_formula(const OpDef& def, Emitter& emitter,
-                                         std::span<const Value> arguments) {
+[[gnu::cold]] Result<std::vector<Value>> write_formula(const OpDef& def, Emitter& emitter,
+                                                       std::span<const Value> arguments) {
   const F formula = function_at<F>(def.formula);
   auto call = [&](const auto&... argument) { return formula(emitter, argument...); };
   return call_boxed<typename Callable<F>::Arguments>(call, arguments);
@@ -189,8 +190,8 @@ Result<std::vector<Value>> write_formula(const OpDef& def, Emitter& emitter,
 
 // Runs a function that returns its results (`compute_boxed`).
 template <class F>
-Result<std::vector<Value>> compute_function(const OpDef& def, Context& context,
-                                            std::span<const Value> arguments) {
+[[gnu::cold]] Result<std::vector<Value>> compute_function(const OpDef& def, Context& context,
+                                                          std::span<const Value> arguments) {
   using Call = Callable<F>;
   const F function = function_at<F>(def.function);
   auto call = [&](auto&&... argument) {
@@ -280,7 +281,8 @@ Result<Tensor> compute(const A&... argument) {
 
 // Runs a rule on unboxed arguments (`infer_boxed`).
 template <class Rule>
-Result<std::vector<Meta>> infer_by_rule(const OpDef& def, std::span<const Value> arguments) {
+[[gnu::cold]] Result<std::vector<Meta>> infer_by_rule(const OpDef& def,
+                                                      std::span<const Value> arguments) {
   auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
   PT2_TRY(auto metas, as_result(std::apply(function_at<Rule>(def.rule), unboxed)));
   return meta_list(std::move(metas));
@@ -293,8 +295,8 @@ inline Result<std::vector<Meta>> infer_untyped(const OpDef& def, std::span<const
 
 // Runs a rule and then a kernel (`compute_boxed`).
 template <class Rule, class Kernel>
-Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
-                                          std::span<const Value> arguments) {
+[[gnu::cold]] Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
+                                                        std::span<const Value> arguments) {
   auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
   auto call = [&](const auto&... argument) {
     return compute_all(function_at<Rule>(def.rule), function_at<Kernel>(def.function),
