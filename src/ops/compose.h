@@ -26,8 +26,8 @@ const Operator& aten() {
 Result<std::vector<Value>> apply_all(Handle handle, std::initializer_list<Operand> arguments);
 Result<Tensor> apply(Handle handle, std::initializer_list<Operand> arguments);
 
-// A row whose formula gives the rule and the function, but no decomposition: PyTorch leaves
-// operators outside of ATen in a program.
+// A row whose formula gives the rule and the function, but no decomposition: PyTorch leaves the
+// operator in a program, as it leaves all outside of ATen.
 //
 //   kept<"prims::rev(Tensor a, int[] dims) -> Tensor", reverse>
 template <class F>

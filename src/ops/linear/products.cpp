@@ -114,17 +114,11 @@ Result<Tensor> matrix_exp(const Tensor& self) {
   });
 }
 
-Result<Meta> addmm_activation_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
-                                   const Scalar& beta, const Scalar& alpha, bool) {
-  Inferrer inferrer;
-  PT2_TRY(const Tensor sum, inferrer(aten<"addmm.default">, {self, mat1, mat2, beta, alpha}));
-  return Meta::like(sum);
-}
-Result<Tensor> addmm_activation(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
-                                const Scalar& beta, const Scalar& alpha, bool use_gelu) {
-  PT2_TRY(const Tensor sum,
-          apply(aten<"addmm.default">, {self, mat1, mat2, box(beta), box(alpha)}));
-  return use_gelu ? apply(aten<"gelu.default">, {sum}) : apply(aten<"relu.default">, {sum});
+Result<Tensor> addmm_activation(Emitter& e, const Tensor& self, const Tensor& mat1,
+                                const Tensor& mat2, const Scalar& beta, const Scalar& alpha,
+                                bool use_gelu) {
+  const auto sum = e(aten<"addmm.default">, {self, mat1, mat2, beta, alpha});
+  return use_gelu ? e(aten<"gelu.default">, {sum}) : e(aten<"relu.default">, {sum});
 }
 
 Result<Meta> trilinear_meta(const Tensor& i1, const Tensor& i2, const Tensor& i3,
@@ -620,7 +614,7 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A"}),
     op<"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", addmm_activation_meta, addmm_activation>.with({.autocast = AutocastRule::lower_precision}),
+    kept<"aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", addmm_activation>.with({.autocast = AutocastRule::lower_precision}),
     composed<"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear_meta, trilinear>,
     op<"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm>,
     op<"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm_named>,

@@ -90,27 +90,14 @@ Result<TensorPair> rrelu_with_noise_functional(Context& context, const Tensor& s
   return TensorPair{std::move(out), std::move(written)};
 }
 
-bool multiplies_noise(const Scalar& lower, const Scalar& upper, bool training) {
+Result<Tensor> rrelu_backward(Emitter& e, const Tensor& grad_output, const Tensor& self,
+                              const Tensor& noise, const Scalar& lower, const Scalar& upper,
+                              bool training, bool self_is_result) {
   constexpr double kNarrow = 1e-6;
-  return training && upper.to_double() - lower.to_double() > kNarrow;
-}
-Result<Meta> rrelu_backward_meta(const Tensor& grad_output, const Tensor& self, const Tensor& noise,
-                                 const Scalar& lower, const Scalar& upper, bool training,
-                                 bool self_is_result) {
-  Inferrer e;
-  PT2_TRY(const Tensor out, multiplies_noise(lower, upper, training)
-                                ? e(aten<"mul.Tensor">, {noise, grad_output})
-                                : e(aten<"leaky_relu_backward.default">,
-                                    {grad_output, self, mean_slope(lower, upper), self_is_result}));
-  return Meta(out.dtype(), out.sizes(), out.strides());
-}
-Result<Tensor> rrelu_backward(const Tensor& grad_output, const Tensor& self, const Tensor& noise,
-                              const Scalar& lower, const Scalar& upper, bool training,
-                              bool self_is_result) {
-  if (multiplies_noise(lower, upper, training))
-    return apply(aten<"mul.Tensor">, {noise, grad_output});
-  return apply(aten<"leaky_relu_backward.default">,
-               {grad_output, self, mean_slope(lower, upper), self_is_result});
+  if (training && upper.to_double() - lower.to_double() > kNarrow)
+    return e(aten<"mul.Tensor">, {noise, grad_output});
+  return e(aten<"leaky_relu_backward.default">,
+           {grad_output, self, mean_slope(lower, upper), self_is_result});
 }
 
 // clang-format off
@@ -119,7 +106,7 @@ constexpr OpDef kRreluOps[] = {
     composed<"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", like_first, rrelu_with_noise>.with({.functional_form = "rrelu_with_noise_functional.default"}),
     composed<"aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)", like_first, rrelu_with_noise_in_place>,
     composed<"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_functional_meta, rrelu_with_noise_functional>,
-    composed<"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", rrelu_backward_meta, rrelu_backward>,
+    kept<"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", rrelu_backward>,
 };
 // clang-format on
 

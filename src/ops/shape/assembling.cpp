@@ -151,14 +151,8 @@ Result<Meta> reshape_copy_meta(const Tensor& self, const Sizes& size) {
 }
 
 // Unlike stack, the result is always row-major.
-Result<Meta> plain_stack_meta(const Tensors& tensors, int64_t dim) {
-  Inferrer inferrer;
-  PT2_TRY(const Tensor stacked, inferrer(aten<"stack.default">, {tensors, dim}));
-  return Meta::like(stacked);
-}
-Result<Tensor> plain_stack(const Tensors& tensors, int64_t dim) {
-  PT2_TRY(const Tensor stacked, apply(aten<"stack.default">, {box(tensors), dim}));
-  return contiguous_tensor(stacked);
+Result<Tensor> plain_stack(Emitter& e, const Tensors& tensors, int64_t dim) {
+  return e(aten<"contiguous.default">, {e(aten<"stack.default">, {tensors, dim})});
 }
 
 Result<Meta> empty_permuted_meta(const Sizes& size, const Sizes& physical_layout,
@@ -516,7 +510,7 @@ constexpr OpDef kAssemblingOps[] = {
     op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.undecomposed = Undecomposed::reads_elements}),
     composed<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
     composed<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
-    composed<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack_meta, plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    kept<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     composed<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted_meta, empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
     composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .undecomposed = Undecomposed::lacks_steps}),
