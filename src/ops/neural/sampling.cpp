@@ -383,10 +383,8 @@ Result<Tensor> geometric(Context& context, const Tensor& self, double p, Optiona
   return out;
 }
 
-// Draws from each row of weights. With replacement, inverts the cumulative sum; without, takes the
-// largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
-Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
-                           bool replacement, OptionalGenerator) {
+Result<Meta> multinomial_meta(const Tensor& self, int64_t num_samples, bool replacement,
+                              OptionalGenerator) {
   PT2_TRY_VOID(check_floating(self, "self"));
   if (self.dim() != 1 && self.dim() != 2)
     return operator_error("self: found " + self.type_text() + ", expected 1 or 2 dims");
@@ -394,6 +392,16 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
   if (num_samples < 1 || (!replacement && num_samples > categories))
     return operator_error("num_samples: found " + std::to_string(num_samples) + ", expected 1 to " +
                           std::to_string(categories));
+  Meta meta(Dtype::int64, self.sizes());
+  meta.sizes.back() = num_samples;
+  return meta;
+}
+// Draws from each row of weights. With replacement, inverts the cumulative sum; without, takes the
+// largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
+Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
+                           bool replacement, OptionalGenerator) {
+  PT2_TRY(const Meta meta, multinomial_meta(self, num_samples, replacement, std::nullopt));
+  const int64_t categories = self.size(self.dim() - 1);
   const Input<double> weights(self);
   for (int64_t row = 0; row < row_count(self.numel(), categories); ++row) {
     double sum = 0;
@@ -405,9 +413,7 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
     }
     if (!(sum > 0)) return operator_error("self: found a row of zeros, expected a weight above 0");
   }
-  Sizes sizes = self.sizes();
-  sizes.back() = num_samples;
-  PT2_TRY(Tensor out, allocate(Meta(Dtype::int64, sizes)));
+  PT2_TRY(Tensor out, allocate(meta));
   RandomState& random = context.random();
   for (int64_t row = 0; row < row_count(self.numel(), categories); ++row) {
     const double* weight = weights.data() + row * categories;
@@ -536,15 +542,11 @@ Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
   return meta_list(std::move(meta));
 }
 
-// The bound, a tensor, does not count.
-Result<std::vector<Meta>> randint_like_tensor_meta(std::span<const Value> arguments) {
+// created_meta without argument number I, a tensor or a list that gives no sizes.
+template <size_t I>
+Result<std::vector<Meta>> created_meta_without(std::span<const Value> arguments) {
   std::vector<Value> others(arguments.begin(), arguments.end());
-  others.erase(others.begin() + 1);
-  return created_meta(others);
-}
-Result<std::vector<Meta>> prims_uniform_meta(std::span<const Value> arguments) {
-  std::vector<Value> others(arguments.begin(), arguments.end());
-  others.erase(others.begin() + 5);  // the strides
+  others.erase(others.begin() + I);
   return created_meta(others);
 }
 
@@ -558,17 +560,6 @@ Result<std::vector<Meta>> randperm_meta(std::span<const Value> arguments) {
   return meta_list(std::move(meta));
 }
 
-Result<Meta> multinomial_meta(const Tensor& self, int64_t num_samples, bool, OptionalGenerator) {
-  if (self.dim() != 1 && self.dim() != 2)
-    return operator_error("self: found " + self.type_text() + ", expected 1 or 2 dims");
-  if (num_samples < 1)
-    return operator_error("num_samples: found " + std::to_string(num_samples) +
-                          ", expected 1 or more");
-  Meta meta(Dtype::int64, self.sizes());
-  meta.sizes.back() = num_samples;
-  return meta;
-}
-
 // clang-format off
 constexpr OpDef kSamplingOps[] = {
     composed<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, rand>.with({.draws = Facts::Draws::by_sizes}),
@@ -576,7 +567,7 @@ constexpr OpDef kSamplingOps[] = {
     composed<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta,
        normal_sizes>.with({.draws = Facts::Draws::by_sizes}),
     composed<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", created_meta, prims_normal>,
-    composed<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", prims_uniform_meta, prims_uniform>,
+    composed<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", created_meta_without<5>, prims_uniform>,
     composed<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randint>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        created_meta, randint_low>.with({.draws = Facts::Draws::by_sizes}),
@@ -603,7 +594,7 @@ constexpr OpDef kSamplingOps[] = {
     composed<"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
        with_generator<randint_like_low, 3>>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       randint_like_tensor_meta, with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
+       created_meta_without<1>, with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm_meta, with_generator<randperm, 1>>,
     composed<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", drawn_meta, uniform>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", drawn_meta, normal_functional>.with({.draws = Facts::Draws::by_elements}),
@@ -618,7 +609,7 @@ constexpr OpDef kSamplingOps[] = {
     composed<"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", drawn_meta, random_whole>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", drawn_meta, random_from>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", drawn_meta, random_to>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", randint_like_tensor_meta, randint_like_tensor>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta_without<1>, randint_like_tensor>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", drawn_meta, log_normal>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", drawn_meta, cauchy>.with({.draws = Facts::Draws::by_elements}),
     composed<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", drawn_meta, geometric>.with({.draws = Facts::Draws::by_elements}),

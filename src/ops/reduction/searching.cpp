@@ -40,6 +40,8 @@ int64_t insertion_point(const C* sorted, const int64_t* order, int64_t count, C 
   return low;
 }
 
+Dtype position_dtype(bool out_int32) { return out_int32 ? Dtype::int32 : Dtype::int64; }
+
 struct Search {
   bool out_int32;
   bool right;
@@ -80,8 +82,7 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
     if (order[i] < 0 || order[i] >= length)
       return operator_error("sorter: found " + std::to_string(order[i]) + ", expected 0 to " +
                             std::to_string(length - 1));
-  PT2_TRY(Tensor out,
-          allocate(Meta(search.out_int32 ? Dtype::int32 : Dtype::int64, values.sizes())));
+  PT2_TRY(Tensor out, allocate(Meta(position_dtype(search.out_int32), values.sizes())));
   const Dtype common = Promotion().add(sorted).add(values).result();
   with_real_compute_type(common, [&]<class C>() {
     const Input<C> boundaries(sorted, common);
@@ -378,18 +379,18 @@ Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse,
 }
 
 Result<Meta> bucketize_meta(const Tensor& self, const Tensor&, bool out_int32, bool) {
-  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, self.sizes());
+  return Meta(position_dtype(out_int32), self.sizes());
 }
 Result<Meta> bucketize_scalar_meta(const Scalar&, const Tensor&, bool out_int32, bool) {
-  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, {});
+  return Meta(position_dtype(out_int32), {});
 }
 Result<Meta> searchsorted_meta(const Tensor&, const Tensor& self, bool out_int32, bool,
                                const std::optional<std::string>&, const OptionalTensor&) {
-  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, self.sizes());
+  return Meta(position_dtype(out_int32), self.sizes());
 }
 Result<Meta> searchsorted_scalar_meta(const Tensor&, const Scalar&, bool out_int32, bool,
                                       const std::optional<std::string>&, const OptionalTensor&) {
-  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, {});
+  return Meta(position_dtype(out_int32), {});
 }
 template <class Sought>
 Result<Meta> isin_meta(const Tensor& elements, const Sought&, bool, bool) {
