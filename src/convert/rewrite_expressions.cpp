@@ -1,4 +1,5 @@
 // Rewrites symbolic sizes and their ranges: spelling, names, bounds.
+#include <algorithm>
 #include <limits>
 #include <unordered_map>
 
@@ -151,8 +152,9 @@ Result<void> rewrite_ranges(Converter& converter) {
     const SymRange before = range;
     if (!has_small_sizes) keep_from_small_sizes(converter, constraint);
     if (was_clamped && range.max == kClamped) range.max = std::nullopt;
-    if (is_clamped && !range.max) range.max = kClamped;
-    if (is_clamped && !range.min) range.min = -kClamped - 1;
+    // A bound beyond those that stand for infinity must not leave the range empty.
+    if (is_clamped && !range.max) range.max = std::max(kClamped, range.min.value_or(kClamped));
+    if (is_clamped && !range.min) range.min = std::min(-kClamped - 1, *range.max);
     converter.changed |= range != before;
   }
   return {};

@@ -88,6 +88,18 @@ TEST(Convert, NamesSmallSizesBefore2_4) {
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
 }
 
+TEST(Convert, ClampsAnOpenRangeOfTheLargestSize) {
+  const Package source = edited("2.15.0/dynamic_batch", [](Program& program) {
+    for (RangeConstraint& constraint : program.range_constraints)
+      constraint.range = {.min = INT64_MAX, .max = std::nullopt};
+  });
+  const Conversion conversion =
+      convert(source, {.target = conversion_target("2.4").value()}).value();
+  const Package converted = saved(conversion.contents);
+  EXPECT_EQ((*converted.program())->range_constraints[0].range,
+            (SymRange{.min = INT64_MAX, .max = INT64_MAX}));
+}
+
 NodeId find_node(const Graph& graph, std::string_view target) {
   for (const NodeId id : graph.nodes())
     if (graph.node(id).target == target) return id;
