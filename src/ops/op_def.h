@@ -18,6 +18,11 @@
 //   op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu>              a formula alone
 //   op<"aten::silu(Tensor self) -> Tensor", same_as_self, silu, silu_of> rule, kernel and formula
 //
+// An operator that returns a copy of its first argument, a part of which is changed, needs only the
+// function that changes that part of a given tensor. Its in-place form runs without the copy.
+//
+//   changed<"aten::put(Tensor self, …) -> Tensor", put>                  the change alone
+//
 // Further properties of an operator follow the row in `.with({…})` (facts.h).
 #ifndef PT2_OPS_OP_DEF_H
 #define PT2_OPS_OP_DEF_H
@@ -83,6 +88,12 @@ struct OpDef {
   const void* formula = nullptr;
   Result<std::vector<Value>> (*write_boxed)(const OpDef& def, Emitter& emitter,
                                             std::span<const Value> arguments) = nullptr;
+  // The address of the pointer to the function that changes a part of self; null in rows whose
+  // in-place form is a copy of the result. `self` may have any strides, but none of its elements
+  // may share memory with each other or with an argument. The arguments are those after self.
+  const void* change = nullptr;
+  Result<void> (*change_boxed)(const OpDef& def, Tensor& self,
+                               std::span<const Value> arguments) = nullptr;
 
   constexpr bool is_view() const {
     return facts.sharing == Sharing::always || (signature->may_alias() && !signature->is_mutable());
@@ -92,6 +103,9 @@ struct OpDef {
     out.facts = all;
     return out;
   }
+  // Adds the change to a row whose function does not start from a copy of self.
+  template <auto Change>
+  constexpr OpDef changing() const;
 
   // True if the function can run on tensors without elements: for arithmetic of sizes, for views
   // whose signature marks every tensor argument as aliased, and for rows that say so (facts.h).
@@ -306,6 +320,29 @@ template <class Rule, class Kernel>
   return values_of(std::move(outs));
 }
 
+template <class F>
+struct Change;
+template <class... A>
+struct Change<Result<void> (*)(Tensor&, A...)> {
+  using Arguments = Pack<A...>;
+  using WithSelf = Pack<const Tensor&, A...>;
+};
+
+// Unboxes the arguments of a change (`change_boxed`).
+template <class F>
+[[gnu::cold]] Result<void> change_part(const OpDef& def, Tensor& self,
+                                       std::span<const Value> arguments) {
+  const auto unboxed = Change<F>::Arguments::unbox_all(arguments);
+  return std::apply(
+      [&](const auto&... argument) { return function_at<F>(def.change)(self, argument...); },
+      unboxed);
+}
+// Change a copy of the first argument (`compute_boxed`): one with its strides, or a contiguous one.
+Result<std::vector<Value>> change_clone(const OpDef& def, Context& context,
+                                        std::span<const Value> arguments);
+Result<std::vector<Value>> change_contiguous(const OpDef& def, Context& context,
+                                             std::span<const Value> arguments);
+
 // Compile-time checks: their errors name the row.
 template <const Signature& S, class F>
 constexpr void check_function() {
@@ -392,6 +429,26 @@ constexpr OpDef composed_row() {
 }
 template <SignatureText S, auto Rule, auto Function, auto... Formula>
 inline constexpr OpDef composed = composed_row<S, Rule, Function, Formula...>();
+
+template <auto F>
+constexpr OpDef OpDef::changing() const {
+  OpDef out = *this;
+  out.change = &kAddress<F>;
+  out.change_boxed = &change_part<std::decay_t<decltype(F)>>;
+  return out;
+}
+template <SignatureText S, auto F, auto Compute>
+constexpr OpDef changed_row() {
+  static_assert(Change<std::decay_t<decltype(F)>>::WithSelf::template matches<kSignature<S>>(),
+                "the parameters after self differ from the signature");
+  OpDef def{&kSignature<S>, &kAddress<UntypedRule(&like_first)>, nullptr, Compute, &infer_untyped};
+  return def.changing<F>();
+}
+template <SignatureText S, auto F>
+inline constexpr OpDef changed = changed_row<S, F, &change_clone>();
+// As above; the result is contiguous, whatever the strides of self.
+template <SignatureText S, auto F>
+inline constexpr OpDef changed_contiguous = changed_row<S, F, &change_contiguous>();
 
 }  // namespace pt2::ops
 

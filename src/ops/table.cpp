@@ -12,7 +12,6 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/pointwise/copying.h"
-#include "ops/shape/in_place.h"
 
 namespace pt2::ops {
 
@@ -77,6 +76,23 @@ Result<std::vector<Value>> call_on_slices(const OpDef& def, Context& context,
   return std::vector<Value>{Value(self)};
 }
 
+bool shares_storage(const Value& value, const Tensor& tensor) {
+  if (const auto* list = value.get_if<Value::List>())
+    return std::ranges::any_of(*list,
+                               [&](const Value& item) { return shares_storage(item, tensor); });
+  const auto* other = value.get_if<Tensor>();
+  return other != nullptr && other->storage() == tensor.storage();
+}
+
+// True if the row can change a part of self while it reads the other arguments: most of a large
+// tensor then stays as it is.
+bool can_change(const OpDef& def, const Tensor& self, std::span<const Value> others) {
+  return def.change_boxed != nullptr && self.defined() && !self.storage()->is_read_only() &&
+         !may_overlap(self) && std::ranges::none_of(others, [&](const Value& each) {
+           return shares_storage(each, self);
+         });
+}
+
 Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                                          std::span<const Value> arguments) {
   Tensor self = *arguments[0].get_if<Tensor>();
@@ -85,8 +101,10 @@ Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                           sizes_text(self.strides()) + ", expected a tensor that was not expanded");
   if (self.numel() > 0 && is_pointwise_unary(*def.signature) && may_overlap(self))
     return call_on_slices(def, context, arguments);
-  PT2_TRY(const bool written, write_in_place(*def.signature, arguments));
-  if (written) return std::vector<Value>{Value(std::move(self))};
+  if (const auto others = arguments.subspan(1); can_change(def, self, others)) {
+    PT2_TRY_VOID(def.change_boxed(def, self, others));
+    return std::vector<Value>{Value(std::move(self))};
+  }
   PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
   const Tensor& result = *results[0].get_if<Tensor>();
   if (result.sizes() != self.sizes())

@@ -5,7 +5,6 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/shape/in_place.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -150,15 +149,11 @@ Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
 }
 void copy(Tensor& out, const Tensor&, const Tensor& src, bool) { copy_elements(out, src); }
 
-}  // namespace
-
 Result<void> copy_into(Tensor& out, const Tensor& src, bool) {
   PT2_TRY_VOID(check_expands(src, out.sizes()));
   copy_elements(out, src);
   return {};
 }
-
-namespace {
 
 Result<Meta> fill_meta(const Tensor& self, const Scalar& value) {
   PT2_TRY_VOID(expect_representable(value, self.dtype()));
@@ -422,7 +417,7 @@ constexpr OpDef kCopyingOps[] = {
     composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as, type_as_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     op<"aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", chalf>.with({.sharing = Sharing::unless_cast}),
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>.with({.slope = Slope::linear}),
-    op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>.with({.slope = Slope::linear, .linear_in = "src"}),
+    op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>.changing<copy_into>().with({.slope = Slope::linear, .linear_in = "src"}),
     op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>.with({.slope = Slope::constant, .overwrites = true}),
     op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>.with({.slope = Slope::linear, .linear_in = "value"}),
     op<"aten::zero(Tensor self) -> Tensor", same_meta, zero>.with({.slope = Slope::constant, .overwrites = true}),

@@ -10,7 +10,6 @@
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
-#include "ops/shape/in_place.h"
 #include "ops/shape/offsets.h"
 
 namespace pt2::ops {
@@ -123,10 +122,8 @@ Result<Tensor> as_number(const Tensor& value, Dtype dtype) {
   return out;
 }
 
-}  // namespace
-
-Result<void> index_put_into(Tensor& out, const OptionalTensors& indices, Tensor values,
-                            bool accumulate) {
+Result<void> index_put(Tensor& out, const OptionalTensors& indices, Tensor values,
+                       bool accumulate) {
   const Tensor* mask = accumulate || values.numel() != 1 ? nullptr : only_mask(indices);
   if (mask != nullptr) {
     PT2_TRY(values, as_number(values, out.dtype()));
@@ -148,18 +145,9 @@ Result<void> index_put_into(Tensor& out, const OptionalTensors& indices, Tensor 
   return {};
 }
 
-namespace {
-
-Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, const Tensor& values,
-                         bool accumulate) {
-  Tensor out = self.clone();
-  PT2_TRY_VOID(index_put_into(out, indices, values, accumulate));
-  return out;
-}
-
-Result<Tensor> index_put_impl(const Tensor& self, const OptionalTensors& indices,
-                              const Tensor& values, bool accumulate, bool) {
-  return index_put(self, indices, values, accumulate);
+Result<void> index_put_impl(Tensor& out, const OptionalTensors& indices, const Tensor& values,
+                            bool accumulate, bool) {
+  return index_put(out, indices, values, accumulate);
 }
 
 // Refuses masks: their true elements would have to be counted.
@@ -184,10 +172,8 @@ Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const In
   return source.contiguous();
 }
 
-}  // namespace
-
-Result<void> index_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
-                            const Scalar& alpha) {
+Result<void> index_add(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
+                       const Scalar& alpha) {
   PT2_TRY_VOID(expect_representable(alpha, out.dtype()));
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
   PT2_TRY_VOID(check_rank(source, out.dim(), "source"));
@@ -196,18 +182,7 @@ Result<void> index_add_into(Tensor& out, int64_t dim, const Tensor& index, const
   return {};
 }
 
-namespace {
-
-Result<Tensor> index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                         const Scalar& alpha) {
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(index_add_into(out, dim, index, source, alpha));
-  return out;
-}
-
-}  // namespace
-
-Result<void> index_copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
+Result<void> index_copy(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
   if (index.dtype() != Dtype::int64)
     return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
                           ", expected int64");
@@ -215,21 +190,12 @@ Result<void> index_copy_into(Tensor& out, int64_t dim, const Tensor& index, cons
   if (out.dim() == 0 && source.dim() == 1 && source.numel() == index.numel()) {
     Tensor row = out.with_view({1}, {1}, out.storage_offset());
     PT2_TRY_VOID(wrap_dim(dim, 0));
-    return index_copy_into(row, 0, index, source);
+    return index_copy(row, 0, index, source);
   }
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
   PT2_TRY(const Tensor dense, checked_source(out, source, plan));
   scatter_elements(out, dense, plan);
   return {};
-}
-
-namespace {
-
-Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
-                          const Tensor& source) {
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(index_copy_into(out, dim, index, source));
-  return out;
 }
 
 // The value for scalars of self's dtype; error if it cannot be one.
@@ -241,10 +207,7 @@ Result<Tensor> fill_value(const Tensor& self, const Scalar& value) {
   return scalar_tensor(value, self.dtype());
 }
 
-}  // namespace
-
-Result<void> index_fill_tensor_into(Tensor& out, int64_t dim, const Tensor& index,
-                                    const Tensor& value) {
+Result<void> index_fill_tensor(Tensor& out, int64_t dim, const Tensor& index, const Tensor& value) {
   PT2_TRY_VOID(check_rank(value, 0, "value"));
   PT2_TRY_VOID(check_index_dtype(index, "index"));
   // If nothing is filled, the indices are not checked.
@@ -259,25 +222,9 @@ Result<void> index_fill_tensor_into(Tensor& out, int64_t dim, const Tensor& inde
   return {};
 }
 
-Result<void> index_fill_into(Tensor& out, int64_t dim, const Tensor& index, const Scalar& value) {
+Result<void> index_fill(Tensor& out, int64_t dim, const Tensor& index, const Scalar& value) {
   PT2_TRY(const Tensor element, fill_value(out, value));
-  return index_fill_tensor_into(out, dim, index, element);
-}
-
-namespace {
-
-Result<Tensor> index_fill(const Tensor& self, int64_t dim, const Tensor& index,
-                          const Scalar& value) {
-  Tensor out = self.clone();
-  PT2_TRY_VOID(index_fill_into(out, dim, index, value));
-  return out;
-}
-
-Result<Tensor> index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index,
-                                 const Tensor& value) {
-  Tensor out = self.clone();
-  PT2_TRY_VOID(index_fill_tensor_into(out, dim, index, value));
-  return out;
+  return index_fill_tensor(out, dim, index, element);
 }
 
 Tensor flattened(const Tensor& self) {
@@ -293,25 +240,15 @@ Result<Tensor> take(const Tensor& self, const Tensor& index) {
   return index_row_major(flat, {index});
 }
 
-}  // namespace
-
-Result<void> put_into(Tensor& out, const Tensor& index, const Tensor& source, bool accumulate) {
+Result<void> put(Tensor& out, const Tensor& index, const Tensor& source, bool accumulate) {
   if (index.numel() != source.numel())
     return operator_error("source: found " + std::to_string(source.numel()) +
                           " elements, expected " + std::to_string(index.numel()));
   Tensor flat = flattened(out);
-  PT2_TRY_VOID(index_put_into(flat, {flattened(index)}, flattened(source), accumulate));
+  PT2_TRY_VOID(index_put(flat, {flattened(index)}, flattened(source), accumulate));
   if (!out.is_contiguous())
     copy_elements(out, flat.with_view(out.sizes(), contiguous_strides(out.sizes()), 0));
   return {};
-}
-
-namespace {
-
-Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  Tensor out = self.clone();
-  PT2_TRY_VOID(put_into(out, index, source, accumulate));
-  return out;
 }
 
 // Clamps every index to its dimension: elements that the mask hides may have any index.
@@ -380,16 +317,16 @@ constexpr OpDef kIndexingOps[] = {
     composed<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, unsafe_index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta, unsafe_masked_index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", like_first, unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
-    composed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", like_first, index_put>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
-    composed<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", like_first, index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
-    composed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", like_first, index_put_impl>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
+    changed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
+    changed<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
+    changed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", index_put_impl>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
     composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
-    composed<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", like_first, index_add>.with({.slope = Slope::linear, .linear_in = "self source"}),
-    composed<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", like_first, index_copy>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "self source"}),
-    composed<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, index_fill>.with({.overwrites = true}),
-    composed<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", like_first, index_fill_tensor>.with({.slope = Slope::linear, .linear_in = "self value", .overwrites = true}),
+    changed_contiguous<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", index_add>.with({.slope = Slope::linear, .linear_in = "self source"}),
+    changed_contiguous<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", index_copy>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "self source"}),
+    changed<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", index_fill>.with({.overwrites = true}),
+    changed<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", index_fill_tensor>.with({.slope = Slope::linear, .linear_in = "self value", .overwrites = true}),
     composed<"aten::take(Tensor self, Tensor index) -> Tensor", take_meta, take>.with({.slope = Slope::linear}),
-    composed<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", like_first, put>.with({.slope = Slope::linear, .linear_in = "self source"}),
+    changed<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put>.with({.slope = Slope::linear, .linear_in = "self source"}),
 };
 // clang-format on
 

@@ -13,7 +13,6 @@
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
-#include "ops/shape/in_place.h"
 #include "ops/shape/offsets.h"
 
 namespace pt2::ops {
@@ -149,9 +148,7 @@ Tensor covered(const Tensor& src, const Tensor& index) {
       .contiguous();
 }
 
-}  // namespace
-
-Result<void> scatter_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
+Result<void> scatter(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
   PT2_TRY_VOID(check_index(out, dim, index));
   PT2_TRY_VOID(check_source(out, index, src));
   const Tensor source = covered(src, index);
@@ -168,35 +165,14 @@ Result<void> scatter_into(Tensor& out, int64_t dim, const Tensor& index, const T
   });
 }
 
-namespace {
-
-Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
-                           const Tensor& src) {
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(scatter_into(out, dim, index, src));
-  return out;
-}
-
 // Returns `value`, converted to `dtype`, as a view that repeats it over index's sizes.
 Tensor repeated(const Scalar& value, Dtype dtype, const Tensor& index) {
   return broadcast_to(scalar_tensor(value, dtype), index.sizes());
 }
 
-}  // namespace
-
-Result<void> scatter_value_into(Tensor& out, int64_t dim, const Tensor& index,
-                                const Scalar& value) {
+Result<void> scatter_value(Tensor& out, int64_t dim, const Tensor& index, const Scalar& value) {
   PT2_TRY_VOID(expect_representable(value, out.dtype()));
-  return scatter_into(out, dim, index, repeated(value, out.dtype(), index));
-}
-
-namespace {
-
-Result<Tensor> scatter_value(const Tensor& self, int64_t dim, const Tensor& index,
-                             const Scalar& value) {
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(scatter_value_into(out, dim, index, value));
-  return out;
+  return scatter(out, dim, index, repeated(value, out.dtype(), index));
 }
 
 enum class Reduction { sum, product, mean, maximum, minimum };
@@ -273,8 +249,8 @@ C divided(C sum, int64_t count) {
   }
 }
 
-Result<void> reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
-                         Reduction reduction, bool include_self) {
+Result<void> reduce(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                    Reduction reduction, bool include_self) {
   PT2_TRY_VOID(check_index(out, dim, index));
   PT2_TRY_VOID(check_source(out, index, src));
   if (dtype_category(out.dtype()) == DtypeCategory::complex && reduction > Reduction::mean)
@@ -320,48 +296,26 @@ Result<void> reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Te
   });
 }
 
-Result<Tensor> reduced(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                       Reduction reduction, bool include_self) {
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
-  PT2_TRY_VOID(reduce_into(out, dim, index, src, reduction, include_self));
-  return out;
+Result<void> scatter_add(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
+  return reduce(out, dim, index, src, Reduction::sum, true);
 }
 
-}  // namespace
-
-Result<void> scatter_add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src) {
-  return reduce_into(out, dim, index, src, Reduction::sum, true);
+Result<void> scatter_reduce_two(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                                const std::string& reduce_text, bool include_self) {
+  PT2_TRY(const Reduction reduction, parse_reduction(reduce_text));
+  return reduce(out, dim, index, src, reduction, include_self);
 }
 
-Result<void> scatter_reduce_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
-                                 const std::string& reduce, bool include_self) {
-  PT2_TRY(const Reduction reduction, parse_reduction(reduce));
-  return reduce_into(out, dim, index, src, reduction, include_self);
+Result<void> scatter_reduce(Tensor& out, int64_t dim, const Tensor& index, const Tensor& src,
+                            const std::string& reduce_text) {
+  if (reduce_text != "add" && reduce_text != "multiply")
+    return operator_error("reduce: found '" + reduce_text + "', expected add or multiply");
+  return scatter_reduce_two(out, dim, index, src, reduce_text, true);
 }
 
-namespace {
-
-Result<Tensor> scatter_add(const Tensor& self, int64_t dim, const Tensor& index,
-                           const Tensor& src) {
-  return reduced(self, dim, index, src, Reduction::sum, true);
-}
-
-Result<Tensor> scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index,
-                                  const Tensor& src, const std::string& reduce, bool include_self) {
-  PT2_TRY(const Reduction reduction, parse_reduction(reduce));
-  return reduced(self, dim, index, src, reduction, include_self);
-}
-
-Result<Tensor> scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index,
-                              const Tensor& src, const std::string& reduce) {
-  if (reduce != "add" && reduce != "multiply")
-    return operator_error("reduce: found '" + reduce + "', expected add or multiply");
-  return scatter_reduce_two(self, dim, index, src, reduce, true);
-}
-
-Result<Tensor> scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
-                                    const Scalar& value, const std::string& reduce) {
-  return scatter_reduce(self, dim, index, repeated(value, self.dtype(), index), reduce);
+Result<void> scatter_value_reduce(Tensor& out, int64_t dim, const Tensor& index,
+                                  const Scalar& value, const std::string& reduce_text) {
+  return scatter_reduce(out, dim, index, repeated(value, out.dtype(), index), reduce_text);
 }
 
 // Converts negative indices, which count from the end.
@@ -396,13 +350,12 @@ Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indi
 // clang-format off
 constexpr OpDef kScatterOps[] = {
     op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>.with({.slope = Slope::linear}),
-    composed<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_src>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    composed<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, scatter_value>.with({.slope = Slope::linear, .linear_in = "self value"}),
-    composed<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", like_first, scatter_reduce>,
-    composed<"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", like_first, scatter_value_reduce>,
-    composed<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_add>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    composed<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-       like_first, scatter_reduce_two>,
+    changed_contiguous<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    changed_contiguous<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_value>.with({.slope = Slope::linear, .linear_in = "self value"}),
+    changed_contiguous<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_reduce>,
+    changed_contiguous<"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", scatter_value_reduce>,
+    changed_contiguous<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_add>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    changed_contiguous<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", scatter_reduce_two>,
     op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>.with({.slope = Slope::linear}),
 };
 // clang-format on
