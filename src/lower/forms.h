@@ -13,6 +13,7 @@ bool has_no_autocast(const Graph& graph);
 bool has_no_gradient_region(const Graph& graph);
 bool has_no_writing_region(const Graph& graph);
 bool has_no_idle_node(const Graph& graph);
+bool has_no_time_steps(const Graph& graph);
 bool has_no_composites(const Graph& graph);
 bool makes_no_dual_numbers(const Graph& graph);
 

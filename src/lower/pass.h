@@ -27,15 +27,18 @@ enum class Form : uint8_t {
 bool has_form(const Graph& graph, Form form);
 
 enum class Pass : uint8_t {
-#define PT2_PASS(name, what, needs, gives) name,
+#define PT2_PASS(name, what, needs, gives, surety) name,
 #include "lower/passes.def"
 };
+// Whether a program always has the form of `gives` after a pass that reports no failure.
+enum class Surety : uint8_t { always, where_proven };
 struct PassInfo {
   Pass pass;
   std::string_view name;
   std::string_view what;
   Form needs;
   Form gives;
+  Surety surety;
 };
 // Every pass in the order of the table, in static storage.
 std::span<const PassInfo> passes();
@@ -70,7 +73,8 @@ struct Pipeline {
   bool failed = false;
 };
 
-#define PT2_PASS(name, what, needs, gives) PassResult name(Program& program, Pipeline& pipeline);
+#define PT2_PASS(name, what, needs, gives, surety) \
+  PassResult name(Program& program, Pipeline& pipeline);
 #include "lower/passes.def"
 
 PassResult run_pass(Pass pass, Program& program, Pipeline& pipeline);

@@ -156,7 +156,7 @@ std::optional<Program> prepared(const EngineSource& source, Writes writes,
   const Program& program = source.program;
   const NodeBudget budget(source.limits.max_new_nodes);
   for (const Pass pass : {Pass::forward_derivatives, Pass::explicit_autocast, Pass::inline_regions,
-                          Pass::functionalize, Pass::drop_idle}) {
+                          Pass::functionalize, Pass::drop_idle, Pass::reroll}) {
     const Program& now = out ? *out : program;
     // The functional form copies written values back to the inputs at the end, however large they
     // are.
@@ -164,10 +164,8 @@ std::optional<Program> prepared(const EngineSource& source, Writes writes,
         (writes == Writes::large || !updates_statistics(now.graph)))
       continue;
     const PassInfo& info = pass_info(pass);
-    // drop_idle may leave idle nodes that it cannot prove idle, so the pass itself gives no form.
-    const Form wanted = pass == Pass::drop_idle ? Form::without_idle_nodes : info.gives;
-    if (!has_form(now.graph, info.needs) || has_form(now.graph, wanted)) continue;
-    if (pass == Pass::drop_idle && !weights_have_recorded_dtypes(source)) continue;
+    if (!has_form(now.graph, info.needs) || has_form(now.graph, info.gives)) continue;
+    if (info.surety == Surety::where_proven && !weights_have_recorded_dtypes(source)) continue;
     // The functional form views written values again as the file records them.
     if (pass == Pass::functionalize && !check::recorded_sizes_hold(now)) continue;
     Program changed = now;
