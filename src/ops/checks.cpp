@@ -1,6 +1,7 @@
 #include "ops/checks.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace pt2::ops {
@@ -26,16 +27,28 @@ Result<void> check_rank_at_least(const Tensor& tensor, int64_t rank, std::string
   return {};
 }
 
-Result<void> check_same_dtype(const Tensor& tensor, const Tensor& other, std::string_view what) {
-  if (tensor.dtype() != other.dtype())
+Result<void> check_dtype(const Tensor& tensor, Dtype expected, std::string_view what) {
+  if (tensor.dtype() != expected)
     return found_expected(what, std::string(dtype_name(tensor.dtype())),
-                          std::string(dtype_name(other.dtype())));
+                          std::string(dtype_name(expected)));
   return {};
+}
+
+Result<void> check_same_dtype(const Tensor& tensor, const Tensor& other, std::string_view what) {
+  return check_dtype(tensor, other.dtype(), what);
 }
 
 Result<void> check_sizes(const Tensor& tensor, const Sizes& expected, std::string_view what) {
   if (tensor.sizes() != expected)
     return found_expected(what, "sizes " + sizes_text(tensor.sizes()), sizes_text(expected));
+  return {};
+}
+
+Result<void> check_broadcasts(const Sizes& sizes, const Sizes& whole, std::string_view what) {
+  PT2_TRY(const Sizes common, broadcast_sizes(std::array{whole, sizes}));
+  if (common != whole)
+    return found_expected(what, "sizes " + sizes_text(sizes),
+                          "what broadcasts to " + sizes_text(whole));
   return {};
 }
 

@@ -13,8 +13,11 @@ namespace pt2::ops {
 // `what` names the argument in the message.
 Result<void> check_rank(const Tensor& tensor, int64_t rank, std::string_view what);
 Result<void> check_rank_at_least(const Tensor& tensor, int64_t rank, std::string_view what);
+Result<void> check_dtype(const Tensor& tensor, Dtype expected, std::string_view what);
 Result<void> check_same_dtype(const Tensor& tensor, const Tensor& other, std::string_view what);
 Result<void> check_sizes(const Tensor& tensor, const Sizes& expected, std::string_view what);
+// Error unless `sizes` broadcast to `whole` without changing it.
+Result<void> check_broadcasts(const Sizes& sizes, const Sizes& whole, std::string_view what);
 Result<void> check_floating(const Tensor& tensor, std::string_view what);
 // float32 or float64.
 Result<void> check_float_or_double(const Tensor& tensor, std::string_view what);

@@ -40,6 +40,11 @@ MemoryFormat suggest_format_of_rows(const Tensor& tensor) {
                                                 tensor.storage_offset()));
 }
 
+Meta like_in_format(const Tensor& tensor) {
+  return Meta(tensor.dtype(), tensor.sizes(),
+              format_strides(tensor.sizes(), suggest_memory_format(tensor)));
+}
+
 Sizes row_strides(const Sizes& sizes, MemoryFormat format) {
   Sizes strides = format_strides({sizes[0], sizes[1], 1, sizes[2]}, format);
   if (!strides.empty()) strides.erase(strides.begin() + 2);

@@ -15,6 +15,8 @@ MemoryFormat suggest_memory_format(const Tensor& tensor);
 MemoryFormat dense_memory_format(const Tensor& tensor);
 // suggest_memory_format() for rows [N, C, L] that are computed as images of height 1.
 MemoryFormat suggest_format_of_rows(const Tensor& tensor);
+// The Meta of a tensor like `tensor` in its format, as suggest_memory_format() tells it.
+Meta like_in_format(const Tensor& tensor);
 Sizes row_strides(const Sizes& sizes, MemoryFormat format);
 // Strides of a new tensor. Empty (row-major) unless the format is a channels-last one that fits the
 // rank.

@@ -5,6 +5,7 @@
 #include "kernels/pointwise.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/unsigned_order.h"
 
@@ -73,10 +74,10 @@ Result<Meta> celu_meta(const Tensor& self, const Scalar& alpha) {
 void celu(Tensor& out, const Tensor& self, const Scalar& alpha) {
   elu_with(out, self, {alpha.to_double(), 1, 1 / alpha.to_double()});
 }
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
+constexpr double kSeluScale = 1.0507009873554804934193349852946;
 void selu(Tensor& out, const Tensor& self) {
-  constexpr double kAlpha = 1.6732632423543772848170429916717;
-  constexpr double kScale = 1.0507009873554804934193349852946;
-  elu_with(out, self, {kAlpha * kScale, kScale, 1});
+  elu_with(out, self, {kSeluAlpha * kSeluScale, kSeluScale, 1});
 }
 
 Result<Meta> gelu_meta(const Tensor& self, const std::string& approximate) {
@@ -112,11 +113,6 @@ void leaky_relu(Tensor& out, const Tensor& self, const Scalar& negative_slope) {
     elementwise<C>(
         out, out.dtype(), [=](C x) { return x > C(0) ? x : x * slope; }, self);
   });
-}
-
-Result<Meta> relu_meta(const Tensor& self) {
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
-  return real_as_self(self);
 }
 
 Result<Meta> two_numbers_float(const Tensor& self, const Scalar& a, const Scalar& b) {
@@ -168,11 +164,11 @@ void clipped(Tensor& out, const Tensor& self) {
 }
 
 Result<Meta> hardtanh_meta(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  PT2_TRY(Meta meta, real_number_as_self(self));
   const bool is_whole = dtype_category(self.dtype()) == DtypeCategory::integer;
   for (const Scalar& bound : {min_val, max_val})
     PT2_TRY_VOID(expect_representable(bound, is_whole ? Dtype::int64 : self.dtype()));
-  return real_as_self(self);
+  return meta;
 }
 void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   with_real_compute_type(out.dtype(), [&]<class C>() {
@@ -186,10 +182,10 @@ void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scal
 }
 
 Result<Meta> threshold_meta(const Tensor& self, const Scalar& threshold, const Scalar& value) {
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  PT2_TRY(Meta meta, real_number_as_self(self));
   PT2_TRY_VOID(expect_representable(threshold, wide_dtype(self.dtype())));
   PT2_TRY_VOID(expect_representable(value, self.dtype()));
-  return real_as_self(self);
+  return meta;
 }
 // Both numbers are converted to self's dtype first: -1 is 255 for uint8.
 void threshold(Tensor& out, const Tensor& self, const Scalar& threshold, const Scalar& value) {
@@ -217,9 +213,7 @@ Result<Tensor> channel_weight(const Tensor& self, const Tensor& weight) {
   return weight.with_view(std::move(sizes), std::move(strides), weight.storage_offset());
 }
 Result<Meta> prelu_meta(const Tensor& self, const Tensor& weight) {
-  if (self.dtype() != weight.dtype())
-    return operator_error("found a weight of dtype " + std::string(dtype_name(weight.dtype())) +
-                          ", expected " + std::string(dtype_name(self.dtype())));
+  PT2_TRY_VOID(check_same_dtype(weight, self, "weight"));
   PT2_TRY_VOID(channel_weight(self, weight));
   return strict_float_as_self(self);
 }
@@ -281,21 +275,17 @@ Result<Tensor> glu_formula(Emitter& e, const Tensor& self, int64_t dim) {
   const int64_t half = self.size(axis) / 2;
   // Half floats are rounded once, at the end.
   const Dtype wide = wide_dtype(self.dtype());
-  const auto cast = [&](const Result<Tensor>& x, Dtype dtype) {
-    return wide == self.dtype() ? x : e(aten<"_to_copy.default">, {x, dtype});
-  };
   const auto part = [&](int64_t from) {
-    return cast(e(aten<"narrow.default">, {self, axis, from, half}), wide);
+    return converted(e, e(aten<"narrow.default">, {self, axis, from, half}), wide);
   };
   const auto gate = e(aten<"sigmoid.default">, {part(half)});
-  return cast(e(aten<"mul.Tensor">, {part(0), gate}), self.dtype());
+  return converted(e, e(aten<"mul.Tensor">, {part(0), gate}), self.dtype());
 }
 Result<Tensor> relu6_formula(Emitter& e, const Tensor& self) {
   return e(aten<"hardtanh.default">, {self, 0.0, 6.0});
 }
 Result<Tensor> selu_formula(Emitter& e, const Tensor& self) {
-  return e(aten<"elu.default">,
-           {self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0});
+  return e(aten<"elu.default">, {self, kSeluAlpha, kSeluScale, 1.0});
 }
 Result<Tensor> log_sigmoid_formula(Emitter& e, const Tensor& self) {
   const auto small =
@@ -411,8 +401,8 @@ constexpr OpDef kActivationOps[] = {
     op<"aten::mish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kMish>>,
     op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu, prelu_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, prelu_kernel>,
-    op<"aten::relu(Tensor self) -> Tensor", relu_meta, clipped<kRelu>>,
-    op<"aten::relu6(Tensor self) -> Tensor", relu_meta, clipped<kRelu6>, relu6_formula>,
+    op<"aten::relu(Tensor self) -> Tensor", real_number_as_self, clipped<kRelu>>,
+    op<"aten::relu6(Tensor self) -> Tensor", real_number_as_self, clipped<kRelu6>, relu6_formula>,
     op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu, selu_formula>,
     op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, single_fraction_unary<kSilu>>,
     op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", two_numbers_float, softplus>,

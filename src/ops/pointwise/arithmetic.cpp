@@ -2,6 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
@@ -249,20 +250,6 @@ Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
   return {};
 }
 
-Result<Meta> real_number_meta(Result<Meta> meta) {
-  if (!meta) return meta;
-  PT2_TRY_VOID(expect_real(meta->dtype));
-  PT2_TRY_VOID(expect_not_bool(meta->dtype));
-  return meta;
-}
-Result<Meta> real_promoted(const Tensor& a, const Tensor& b) {
-  return real_number_meta(promoted(a, b));
-}
-Result<Meta> div_meta(const Tensor& self, const Tensor& other) {
-  PT2_TRY(Meta meta, promoted(self, other));
-  meta.dtype = float_or_default(meta.dtype);
-  return meta;
-}
 void div(Tensor& out, const Tensor& self, const Tensor& other) {
   if (out.dtype() == Dtype::complex64)
     return elementwise<Complex>(out, out.dtype(), in_singles<kQuotient>, self, other);
@@ -280,7 +267,7 @@ Result<void> check_rounding_mode(const RoundingMode& mode) {
 }
 Result<Meta> div_mode_meta(const Tensor& self, const Tensor& other, const RoundingMode& mode) {
   PT2_TRY_VOID(check_rounding_mode(mode));
-  return mode ? real_promoted(self, other) : div_meta(self, other);
+  return mode ? real_number_promoted(self, other) : fraction_promoted(self, other);
 }
 Result<Meta> div_number_mode_meta(const Tensor& self, const Scalar& other,
                                   const RoundingMode& mode) {
@@ -425,11 +412,6 @@ Result<Tensor> number_float_power(Emitter& e, const Scalar& self, const Tensor& 
 
 // --- Extremes
 
-Result<Meta> extreme_meta(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_real(meta.dtype));
-  return meta;
-}
 // clang-format off
 constexpr auto kMaximum = []<class C>(C a, C b) { return larger(a, b); };
 constexpr auto kMinimum = []<class C>(C a, C b) { return smaller(a, b); };
@@ -450,21 +432,6 @@ void extreme_number(Tensor& out, const Tensor& a, const Tensor& b) {
 
 // --- Float functions of two numbers
 
-Result<Meta> float_meta(Result<Meta> meta) {
-  if (!meta) return meta;
-  PT2_TRY_VOID(expect_real(meta->dtype));
-  meta->dtype = float_or_default(meta->dtype);
-  return meta;
-}
-Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b) {
-  return float_meta(promoted(a, b));
-}
-Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_real(meta.dtype));
-  PT2_TRY_VOID(expect_fraction(meta.dtype));
-  return meta;
-}
 // clang-format off
 constexpr auto kAtan2 = [](auto a, auto b) { return std::atan2(a, b); };
 constexpr auto kHypot = [](auto a, auto b) { return std::hypot(a, b); };
@@ -517,20 +484,10 @@ constexpr auto kLogaddexp = []<class C>(C a, C b) {
   if (std::isinf(a) && a == b) return a;
   return larger(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
 };
-Result<Meta> logaddexp_meta(const Tensor& self, const Tensor& other) {
-  PT2_TRY(Meta meta, promoted(self, other));
-  PT2_TRY_VOID(expect_fraction(meta.dtype));
-  return meta;
-}
 constexpr auto kLogaddexp2 = []<class C>(C a, C b) {
   if (std::isinf(a) && a == b) return a;
   return larger(a, b) + std::log2(C(1) + std::exp2(-std::fabs(a - b)));
 };
-template <const auto& F>
-void float_function(Tensor& out, const Tensor& a, const Tensor& b) {
-  float_binary(out, out.dtype(), F, a, b);
-}
-
 void nextafter(Tensor& out, const Tensor& self, const Tensor& other) {
   if (dtype_size(out.dtype()) != 2) return float_function<kNextafter>(out, self, other);
   const auto neighbour = out.dtype() == Dtype::bfloat16
@@ -547,25 +504,11 @@ void logaddexp(Tensor& out, const Tensor& self, const Tensor& other) {
 
 // --- Bits
 
-Result<Meta> bits_meta(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_integral(meta.dtype));
-  return meta;
-}
 // clang-format off
 constexpr auto kAnd = [](int64_t a, int64_t b) { return a & b; };
 constexpr auto kOr = [](int64_t a, int64_t b) { return a | b; };
 constexpr auto kXor = [](int64_t a, int64_t b) { return a ^ b; };
 // clang-format on
-template <const auto& F>
-void bits(Tensor& out, const Tensor& a, const Tensor& b) {
-  elementwise<int64_t>(out, out.dtype(), F, a, b);
-}
-Result<Meta> shift_meta(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, bits_meta(a, b));
-  PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return meta;
-}
 // Shift counts that are negative or exceed the width shift all bits out; C++ leaves them undefined
 // (ATen/native/cpu/BinaryOpsKernel.cpp lshift_kernel, rshift_kernel).
 bool is_shift_count(int64_t count, int64_t width) { return count >= 0 && count < width; }
@@ -588,22 +531,16 @@ void right_shift(Tensor& out, const Tensor& self, const Tensor& other) {
 
 // --- Sums of three
 
-Result<void> check_equal_dtypes(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype())
-    return operator_error("found dtypes " + std::string(dtype_name(a.dtype())) + " and " +
-                          std::string(dtype_name(b.dtype())) + ", expected equal ones");
-  return {};
-}
 Result<Meta> lerp_number_meta(const Tensor& self, const Tensor& end, const Scalar& weight) {
-  PT2_TRY_VOID(check_equal_dtypes(self, end));
+  PT2_TRY_VOID(check_same_dtype(end, self, "end"));
   PT2_TRY_VOID(expect_fraction(self.dtype()));
   return with_numbers(elementwise_meta(self.dtype(), {&self, &end}), {weight});
 }
 // A 0-dim weight may have another dtype: all three operands are then promoted
 // (ATen/native/Lerp.cpp).
 Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weight) {
-  PT2_TRY_VOID(check_equal_dtypes(self, end));
-  if (weight.dim() > 0) PT2_TRY_VOID(check_equal_dtypes(self, weight));
+  PT2_TRY_VOID(check_same_dtype(end, self, "end"));
+  if (weight.dim() > 0) PT2_TRY_VOID(check_same_dtype(weight, self, "weight"));
   const Dtype dtype = Promotion().add(self).add(end).add(weight).result();
   PT2_TRY_VOID(expect_fraction(dtype));
   return elementwise_meta(dtype, {&self, &end, &weight});
@@ -669,31 +606,31 @@ constexpr OpDef kArithmeticOps[] = {
     composed<"aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", like_first, mul_number_in_place>.with({.functional_form = "mul.Scalar"}),
     op<"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<promoted>, with_number<mul>>.with({.slope = Slope::linear}),
     op<"aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>.with({.same_as = "mul.Tensor"}),
-    op<"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>,
-    op<"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<div_meta>, with_number<div>>.with({.slope = Slope::linear}),
+    op<"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", fraction_promoted, div>,
+    op<"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<fraction_promoted>, with_number<div>>.with({.slope = Slope::linear}),
     op<"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta, div_mode>,
     op<"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", div_number_mode_meta, div_number_mode>,
-    op<"aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>.with({.same_as = "div.Tensor"}),
-    op<"aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>.with({.same_as = "div.Tensor"}),
-    op<"aten::floor_divide(Tensor self, Tensor other) -> Tensor", real_promoted, kFloorDivide>.with({.slope = Slope::constant}),
-    op<"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kFloorDivide>>.with({.slope = Slope::constant}),
-    op<"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", real_promoted, division<kRemainder, kIntegerRemainder>>,
-    op<"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kRemainderKernel>>,
-    op<"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<real_promoted>, of_number<kRemainderKernel>>,
-    op<"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", real_promoted, division<kFmod, kIntegerFmod>>,
-    op<"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kFmodKernel>>,
+    op<"aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", fraction_promoted, div>.with({.same_as = "div.Tensor"}),
+    op<"aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", fraction_promoted, div>.with({.same_as = "div.Tensor"}),
+    op<"aten::floor_divide(Tensor self, Tensor other) -> Tensor", real_number_promoted, kFloorDivide>.with({.slope = Slope::constant}),
+    op<"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_number_promoted>, with_number<kFloorDivide>>.with({.slope = Slope::constant}),
+    op<"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", real_number_promoted, division<kRemainder, kIntegerRemainder>>,
+    op<"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_number_promoted>, with_number<kRemainderKernel>>,
+    op<"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<real_number_promoted>, of_number<kRemainderKernel>>,
+    op<"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", real_number_promoted, division<kFmod, kIntegerFmod>>,
+    op<"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_number_promoted>, with_number<kFmodKernel>>,
     op<"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_meta, pow>,
     op<"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", pow_number_meta, pow_number>,
     op<"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", number_pow_meta, number_pow>,
     op<"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power>,
     op<"aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_number>,
     op<"aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", number_float_power>,
-    op<"aten::maximum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>,
-    op<"aten::minimum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>,
-    op<"aten::max.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>.with({.same_as = "maximum.default"}),
-    op<"aten::min.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>.with({.same_as = "minimum.default"}),
-    op<"aten::fmax(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme_number<kFmax>>,
-    op<"aten::fmin(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme_number<kFmin>>,
+    op<"aten::maximum(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMaximum>>,
+    op<"aten::minimum(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMinimum>>,
+    op<"aten::max.other(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMaximum>>.with({.same_as = "maximum.default"}),
+    op<"aten::min.other(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMinimum>>.with({.same_as = "minimum.default"}),
+    op<"aten::fmax(Tensor self, Tensor other) -> Tensor", real_promoted, extreme_number<kFmax>>,
+    op<"aten::fmin(Tensor self, Tensor other) -> Tensor", real_promoted, extreme_number<kFmin>>,
     op<"aten::atan2(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kAtan2>>,
     op<"aten::arctan2(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kAtan2>>.with({.same_as = "atan2.default"}),
     op<"aten::hypot(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kHypot>>,
@@ -704,31 +641,31 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<times_logarithm<kLogarithm>>>,
     op<"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<times_logarithm<kLogarithm>>>,
     op<"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, times_logarithm<kLogarithm1p>>,
-    op<"aten::logaddexp(Tensor self, Tensor other) -> Tensor", logaddexp_meta, logaddexp>,
+    op<"aten::logaddexp(Tensor self, Tensor other) -> Tensor", strict_fraction_promoted, logaddexp>,
     op<"aten::logaddexp2(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLogaddexp2>>,
-    op<"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kAnd>>,
-    op<"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kAnd>>>,
-    op<"aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<bits_meta>, of_number<bits<kAnd>>>,
-    op<"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kOr>>,
-    op<"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kOr>>>,
-    op<"aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<bits_meta>, of_number<bits<kOr>>>,
-    op<"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kXor>>,
-    op<"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kXor>>>,
-    op<"aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<bits_meta>, of_number<bits<kXor>>>,
-    op<"aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kAnd>>.with({.same_as = "bitwise_and.Tensor"}),
-    op<"aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kAnd>>>.with({.same_as = "bitwise_and.Scalar"}),
-    op<"aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kOr>>.with({.same_as = "bitwise_or.Tensor"}),
-    op<"aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kOr>>>.with({.same_as = "bitwise_or.Scalar"}),
-    op<"aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kXor>>.with({.same_as = "bitwise_xor.Tensor"}),
-    op<"aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kXor>>>.with({.same_as = "bitwise_xor.Scalar"}),
-    op<"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, left_shift>,
-    op<"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<left_shift>>,
-    op<"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, right_shift>,
-    op<"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<right_shift>>,
-    op<"aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, left_shift>,
-    op<"aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<left_shift>>,
-    op<"aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, right_shift>,
-    op<"aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<right_shift>>,
+    op<"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", integral_promoted, integer_function<kAnd>>,
+    op<"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integral_promoted>, with_number<integer_function<kAnd>>>,
+    op<"aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<integral_promoted>, of_number<integer_function<kAnd>>>,
+    op<"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", integral_promoted, integer_function<kOr>>,
+    op<"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integral_promoted>, with_number<integer_function<kOr>>>,
+    op<"aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<integral_promoted>, of_number<integer_function<kOr>>>,
+    op<"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", integral_promoted, integer_function<kXor>>,
+    op<"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integral_promoted>, with_number<integer_function<kXor>>>,
+    op<"aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<integral_promoted>, of_number<integer_function<kXor>>>,
+    op<"aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", integral_promoted, integer_function<kAnd>>.with({.same_as = "bitwise_and.Tensor"}),
+    op<"aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integral_promoted>, with_number<integer_function<kAnd>>>.with({.same_as = "bitwise_and.Scalar"}),
+    op<"aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", integral_promoted, integer_function<kOr>>.with({.same_as = "bitwise_or.Tensor"}),
+    op<"aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integral_promoted>, with_number<integer_function<kOr>>>.with({.same_as = "bitwise_or.Scalar"}),
+    op<"aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", integral_promoted, integer_function<kXor>>.with({.same_as = "bitwise_xor.Tensor"}),
+    op<"aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integral_promoted>, with_number<integer_function<kXor>>>.with({.same_as = "bitwise_xor.Scalar"}),
+    op<"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", integer_promoted, left_shift>,
+    op<"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integer_promoted>, with_number<left_shift>>,
+    op<"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", integer_promoted, right_shift>,
+    op<"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integer_promoted>, with_number<right_shift>>,
+    op<"aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", integer_promoted, left_shift>,
+    op<"aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integer_promoted>, with_number<left_shift>>,
+    op<"aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", integer_promoted, right_shift>,
+    op<"aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<integer_promoted>, with_number<right_shift>>,
     op<"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta, lerp_tensor>,
     op<"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_number_meta, lerp_number>.with({.slope = Slope::linear, .linear_in = "self end"}),
     op<"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addc_meta, addcmul>,

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
@@ -70,9 +71,7 @@ void where(Tensor& out, const Tensor& condition, const Tensor& self, const Tenso
 // --- masked_fill
 
 Result<Meta> masked_fill_meta(const Tensor& self, const Tensor& mask, const Scalar& value) {
-  if (mask.dtype() != Dtype::bool_)
-    return operator_error("found a mask of dtype " + std::string(dtype_name(mask.dtype())) +
-                          ", expected bool");
+  PT2_TRY_VOID(check_dtype(mask, Dtype::bool_, "mask"));
   PT2_TRY_VOID(expect_representable(value, self.dtype()));
   const Sizes operands[] = {self.sizes(), mask.sizes()};
   PT2_TRY(Sizes sizes, broadcast_sizes(operands));
@@ -201,8 +200,7 @@ void clamp_max_tensor(Tensor& out, const Tensor& self, const Tensor& max) {
 // --- heaviside
 
 Result<Meta> heaviside_meta(const Tensor& self, const Tensor& values) {
-  if (self.dtype() != values.dtype())
-    return operator_error("found different dtypes, expected equal ones");
+  PT2_TRY_VOID(check_same_dtype(values, self, "values"));
   PT2_TRY_VOID(expect_real(self.dtype()));
   return elementwise_meta(self.dtype(), {&self, &values});
 }
@@ -235,9 +233,7 @@ Result<Tensor> where_numbers_formula(Emitter& e, const Tensor& condition, const 
 // ATen/native/TensorCompare.cpp isclose.
 Result<Tensor> isclose(Emitter& e, const Tensor& self, const Tensor& other, double rtol,
                        double atol, bool equal_nan) {
-  if (self.dtype() != other.dtype())
-    return operator_error("found dtypes " + std::string(dtype_name(self.dtype())) + " and " +
-                          std::string(dtype_name(other.dtype())) + ", expected equal ones");
+  PT2_TRY_VOID(check_same_dtype(other, self, "other"));
   if (!(rtol >= 0 && atol >= 0))
     return operator_error("rtol and atol: found " + std::to_string(rtol) + " and " +
                           std::to_string(atol) + ", expected 0 or more");

@@ -1,5 +1,6 @@
 #include "ops/pointwise/copying.h"
 
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -43,6 +44,11 @@ Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryForm
   return out;
 }
 
+Result<Tensor> converted(Emitter& e, const Result<Tensor>& tensor, Dtype dtype) {
+  if (!tensor || tensor->dtype() == dtype) return tensor;
+  return e(aten<"_to_copy.default">, {*tensor, dtype});
+}
+
 Result<Tensor> contiguous_tensor(const Tensor& self) {
   if (self.is_contiguous()) return self;
   return copy_as(self, self.dtype(), MemoryFormat::contiguous);
@@ -65,11 +71,13 @@ namespace {
 
 // --- to, clone, contiguous
 
+bool is_converted(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format) {
+  return dtype == self.dtype() &&
+         (!format || *format == MemoryFormat::preserve || suggest_memory_format(self) == *format);
+}
 Result<Tensor> convert_to(const Tensor& self, Dtype dtype, bool copy,
                           std::optional<MemoryFormat> format) {
-  const bool keeps_format =
-      !format || *format == MemoryFormat::preserve || suggest_memory_format(self) == *format;
-  if (!copy && dtype == self.dtype() && keeps_format) return self;
+  if (!copy && is_converted(self, dtype, format)) return self;
   return copy_as(self, dtype, format);
 }
 Result<Tensor> to_dtype(const Tensor& self, Dtype dtype, bool, bool copy,
@@ -109,10 +117,6 @@ void clone(Tensor& out, const Tensor& self, std::optional<MemoryFormat>) {
   copy_elements(out, self);
 }
 Meta contiguous_meta(const Tensor& self) { return Meta::like(self); }
-Meta same_meta(const Tensor& self) {
-  const Tensor* operand = &self;
-  return {self.dtype(), self.sizes(), elementwise_strides(self.sizes(), std::span(&operand, 1))};
-}
 void copy_of(Tensor& out, const Tensor& self) { copy_elements(out, self); }
 
 // A tensor in the requested layout is returned before this check. PyTorch refuses to copy only for
@@ -133,37 +137,29 @@ Result<Tensor> type_as(const Tensor& self, const Tensor& other) {
 
 // --- copy, fill, zero: self gives dtype and sizes, the other argument gives the values
 
-Result<void> check_expands(const Tensor& source, const Sizes& sizes) {
-  const Sizes operands[] = {sizes, source.sizes()};
-  PT2_TRY(const Sizes common, broadcast_sizes(operands));
-  if (common != sizes)
-    return operator_error("a source of sizes " + sizes_text(source.sizes()) +
-                          " does not broadcast to " + sizes_text(sizes));
-  return {};
-}
 Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
-  PT2_TRY_VOID(check_expands(src, self.sizes()));
+  PT2_TRY_VOID(check_broadcasts(src.sizes(), self.sizes(), "src"));
   // The result also keeps strides with gaps (ATen/native/Copy.cpp copy, clone_preserve_strides).
-  return has_internal_overlap(self) ? same_meta(self)
-                                    : Meta(self.dtype(), self.sizes(), self.strides());
+  if (has_internal_overlap(self)) return as_self(self);
+  return Meta(self.dtype(), self.sizes(), self.strides());
 }
 void copy(Tensor& out, const Tensor&, const Tensor& src, bool) { copy_elements(out, src); }
 
 Result<void> copy_into(Tensor& out, const Tensor& src, bool) {
-  PT2_TRY_VOID(check_expands(src, out.sizes()));
+  PT2_TRY_VOID(check_broadcasts(src.sizes(), out.sizes(), "src"));
   copy_elements(out, src);
   return {};
 }
 
 Result<Meta> fill_meta(const Tensor& self, const Scalar& value) {
   PT2_TRY_VOID(expect_representable(value, self.dtype()));
-  return same_meta(self);
+  return as_self(self);
 }
 void fill(Tensor& out, const Tensor&, const Scalar& value) { fill_elements(out, value); }
 Result<Meta> fill_tensor_meta(const Tensor& self, const Tensor& value) {
   if (value.dim() != 0)
     return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
-  return same_meta(self);
+  return as_self(self);
 }
 void fill_tensor(Tensor& out, const Tensor&, const Tensor& value) { copy_elements(out, value); }
 void zero(Tensor&, const Tensor&) {}
@@ -344,9 +340,7 @@ Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()
 // Returns self if nothing must be converted or copied.
 Result<Tensor> cast(Emitter& e, const Tensor& self, Dtype dtype, bool copy,
                     std::optional<MemoryFormat> format, const std::optional<Device>& device) {
-  const bool keeps_format =
-      !format || *format == MemoryFormat::preserve || suggest_memory_format(self) == *format;
-  if (!copy && !device && dtype == self.dtype() && keeps_format) return self;
+  if (!copy && !device && is_converted(self, dtype, format)) return self;
   if (!format) return e(aten<"_to_copy.default">, {self, dtype, std::nullopt, device});
   return e(aten<"_to_copy.default">,
            {self, dtype, std::nullopt, device, std::nullopt, false, *format});
@@ -420,7 +414,7 @@ constexpr OpDef kCopyingOps[] = {
     op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>.changing<copy_into>().with({.slope = Slope::linear, .linear_in = "src"}),
     op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>.with({.slope = Slope::constant, .overwrites = true}),
     op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>.with({.slope = Slope::linear, .linear_in = "value"}),
-    op<"aten::zero(Tensor self) -> Tensor", same_meta, zero>.with({.slope = Slope::constant, .overwrites = true}),
+    op<"aten::zero(Tensor self) -> Tensor", as_self, zero>.with({.slope = Slope::constant, .overwrites = true}),
     composed<"aten::detach(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::constant}),
     composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .functional_form = "detach.default"}),
     composed<"aten::alias(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),

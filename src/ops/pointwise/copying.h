@@ -8,6 +8,8 @@
 
 namespace pt2::ops {
 
+class Emitter;
+
 // Error if tensors of this rank cannot have the format.
 Result<void> check_format(const Sizes& sizes, MemoryFormat format);
 // Returns the metadata of a new tensor like `self`. The default format, preserve, keeps the order
@@ -16,6 +18,8 @@ Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryForm
 bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
 // Returns a copy of `self`, converted to `dtype`.
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
+// Emits a conversion to `dtype`, unless the tensor has that dtype.
+Result<Tensor> converted(Emitter& e, const Result<Tensor>& tensor, Dtype dtype);
 // Returns `self` as a row-major tensor; `self` itself if it is one.
 Result<Tensor> contiguous_tensor(const Tensor& self);
 // Returns complex numbers as pairs of their parts, which are a last dimension.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
 #include "ops/pointwise/copying.h"
@@ -66,7 +67,7 @@ Result<Meta> scalar_tensor_meta(const Scalar& s, OptionalDtype dtype, const Opti
   const Dtype made = dtype.value_or(Dtype::float32);
   const bool narrows = dtype_category(made) == DtypeCategory::floating && dtype_size(made) < 4;
   PT2_TRY_VOID(expect_representable(s, narrows ? Dtype::float64 : made));
-  return new_meta({}, dtype.value_or(Dtype::float32), layout);
+  return new_meta({}, made, layout);
 }
 void fill_scalar_tensor(Tensor& out, const Scalar& s, OptionalDtype, const OptionalLayout&,
                         const OptionalDevice&, PinMemory) {
@@ -425,9 +426,7 @@ Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, Option
 }
 
 Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
-  if (self.dtype() != Dtype::int64)
-    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
-                          ", expected int64");
+  PT2_TRY_VOID(check_dtype(self, Dtype::int64, "self"));
   PT2_TRY(const Tensor indices, contiguous_tensor(self));
   const auto values = indices.as<int64_t>();
   int64_t largest = -1;

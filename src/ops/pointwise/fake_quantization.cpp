@@ -72,8 +72,7 @@ Result<Tensor> fake_tensor_qparams_output(Emitter& e, const Tensor& self, const 
 }
 
 Result<Tensor> masked_gradient(Emitter& e, const Tensor& grad, const Tensor& mask) {
-  if (mask.dtype() != Dtype::bool_)
-    return operator_error("mask: found " + mask.type_text() + ", expected bool");
+  PT2_TRY_VOID(check_dtype(mask, Dtype::bool_, "mask"));
   PT2_TRY_VOID(check_sizes(mask, grad.sizes(), "mask"));
   return e(aten<"mul.Tensor">, {grad, mask});
 }
@@ -119,8 +118,7 @@ Result<LearntGradients> learnable_backward(Emitter& e, const Tensor& grad, const
                                            double grad_factor) {
   PT2_TRY_VOID(check_sizes(grad, self.sizes(), "grad"));
   for (const Tensor* tensor : {&grad, &self, &scale})
-    if (tensor->dtype() != Dtype::float32)
-      return operator_error("found " + tensor->type_text() + ", expected float32");
+    PT2_TRY_VOID(check_dtype(*tensor, Dtype::float32, "grad, self and scale"));
   PT2_TRY(const Tensor zero,
           e(aten<"clamp.default">,
             {e(aten<"round.default">, {e(aten<"to.dtype">, {zero_point, Dtype::float32})}),

@@ -2,6 +2,7 @@
 // on the second items, and so on (ATen/native/ForeachOpsKernels.cpp).
 #include "ops/compose.h"
 #include "ops/loops.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -111,10 +112,7 @@ Result<Tensor> sum_of_powers(Emitter& e, const Tensor& self, const Scalar& ord,
   PT2_TRY(const Tensor powers,
           e(aten<"pow.Tensor_Scalar">,
             {e(aten<"abs.default">, {e(aten<"_to_copy.default">, {self, wide})}), ord}));
-  PT2_TRY(const Tensor sum, e(aten<"sum.default">, {powers}));
-  const Dtype real = real_dtype(wanted);
-  if (sum.dtype() == real) return sum;
-  return e(aten<"_to_copy.default">, {sum, real});
+  return converted(e, e(aten<"sum.default">, {powers}), real_dtype(wanted));
 }
 
 // clang-format off

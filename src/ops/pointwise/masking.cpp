@@ -45,10 +45,7 @@ Result<void> nonzero_static(Tensor& out, const Tensor& self, int64_t size, int64
 }
 
 Result<void> check_mask(const Tensor& mask) {
-  if (mask.dtype() != Dtype::bool_ && mask.dtype() != Dtype::uint8)
-    return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
-                          ", expected bool");
-  return {};
+  return mask.dtype() == Dtype::uint8 ? Result<void>() : check_dtype(mask, Dtype::bool_, "mask");
 }
 
 Result<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
@@ -74,9 +71,7 @@ Result<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
 }
 
 Result<Meta> masked_scatter_meta(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  if (mask.dtype() != Dtype::bool_)
-    return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
-                          ", expected bool");
+  PT2_TRY_VOID(check_dtype(mask, Dtype::bool_, "mask"));
   PT2_TRY_VOID(check_same_dtype(source, self, "source"));
   PT2_TRY(Sizes sizes, broadcast_sizes(std::array{self.sizes(), mask.sizes()}));
   return Meta(self.dtype(), std::move(sizes));

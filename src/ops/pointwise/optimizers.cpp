@@ -2,6 +2,7 @@
 // neighbours).
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
@@ -25,9 +26,7 @@ Result<void> check_lengths(std::initializer_list<const Tensors*> lists) {
 
 // PyTorch computes half floats in float32 and rounds the results.
 Result<Tensor> widened(Emitter& e, const Tensor& tensor) {
-  const Dtype wide = wide_dtype(tensor.dtype());
-  if (wide == tensor.dtype()) return tensor;
-  return e(aten<"_to_copy.default">, {tensor, wide});
+  return converted(e, tensor, wide_dtype(tensor.dtype()));
 }
 
 // Appends the new value of `before`, in the dtype of `before`.
@@ -37,10 +36,7 @@ Result<void> keep(Emitter& e, Tensors& out, const Tensor& before, const Result<T
       scaling.found_inf
           ? e(aten<"where.self">, {e(aten<"eq.Scalar">, {*scaling.found_inf, 1}), before, after})
           : after;
-  PT2_TRY(Tensor tensor, kept);
-  if (tensor.dtype() != before.dtype()) {
-    PT2_TRY(tensor, e(aten<"_to_copy.default">, {tensor, before.dtype()}));
-  }
+  PT2_TRY(Tensor tensor, converted(e, kept, before.dtype()));
   out.push_back(std::move(tensor));
   return {};
 }

@@ -234,11 +234,6 @@ void neg(Tensor& out, const Tensor& self) {
 }
 
 // Integers are unchanged by rounding, also above 2^53.
-Result<Meta> rounded_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_real(self.dtype()));
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
-  return as_self(self);
-}
 template <const auto& F>
 void rounding(Tensor& out, const Tensor& self) {
   if (dtype_category(self.dtype()) < DtypeCategory::floating)
@@ -350,7 +345,7 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::atan(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAtan>>,
     op<"aten::atanh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAtanh>>,
     op<"aten::bitwise_not(Tensor self) -> Tensor", integral_as_self, bitwise_not>,
-    op<"aten::ceil(Tensor self) -> Tensor", rounded_as_self, rounding<kCeil>>.with({.slope = Slope::constant}),
+    op<"aten::ceil(Tensor self) -> Tensor", real_number_as_self, rounding<kCeil>>.with({.slope = Slope::constant}),
     op<"aten::cos(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kCos>>,
     op<"aten::cosh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kCosh>>,
     op<"aten::digamma(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kDigamma>>,
@@ -360,7 +355,7 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::exp(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExp>>,
     op<"aten::exp2(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kExp2>>,
     op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kExpm1>>,
-    op<"aten::floor(Tensor self) -> Tensor", rounded_as_self, rounding<kFloor>>.with({.slope = Slope::constant}),
+    op<"aten::floor(Tensor self) -> Tensor", real_number_as_self, rounding<kFloor>>.with({.slope = Slope::constant}),
     op<"aten::frac(Tensor self) -> Tensor", strict_float_as_self, float_unary<kFrac>>,
     op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>, isfinite_formula>,
     op<"aten::isinf(Tensor self) -> Tensor", bool_like_self, predicate<kIsInf>>,
@@ -379,7 +374,7 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::negative(Tensor self) -> Tensor", number_as_self, neg>.with({.slope = Slope::linear, .same_as = "neg.default"}),
     op<"aten::positive(Tensor(a) self) -> Tensor(a)", positive, positive_formula>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
-    op<"aten::round(Tensor self) -> Tensor", rounded_as_self, rounding<kRound>>.with({.slope = Slope::constant}),
+    op<"aten::round(Tensor self) -> Tensor", real_number_as_self, rounding<kRound>>.with({.slope = Slope::constant}),
     op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals_meta, round_decimals>,
     op<"aten::special_round(Tensor self, *, int decimals=0) -> Tensor", special_round>.with({.slope = Slope::constant}),
     op<"aten::rsqrt(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kRsqrt>>,
@@ -393,8 +388,8 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::square(Tensor self) -> Tensor", square_meta, square, square_formula>,
     op<"aten::tan(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTan>>,
     op<"aten::tanh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTanh>>,
-    op<"aten::trunc(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>.with({.slope = Slope::constant}),
-    op<"aten::fix(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>.with({.slope = Slope::constant, .same_as = "trunc.default"}),
+    op<"aten::trunc(Tensor self) -> Tensor", real_number_as_self, rounding<kTrunc>>.with({.slope = Slope::constant}),
+    op<"aten::fix(Tensor self) -> Tensor", real_number_as_self, rounding<kTrunc>>.with({.slope = Slope::constant, .same_as = "trunc.default"}),
 };
 // clang-format on
 

@@ -31,17 +31,27 @@ double largest_finite(Dtype dtype);
 Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands);
 
 // Rules for one operand. The result has the dtype of self; `fraction` rules replace an integral
-// dtype by the default float dtype. `real` rules refuse complex tensors, `strict` rules integers.
+// dtype by the default float dtype. `real` rules refuse complex tensors, `number` rules bools,
+// `strict` rules bools and integers.
 Result<Meta> as_self(const Tensor& self);
 Result<Meta> real_as_self(const Tensor& self);
+Result<Meta> real_number_as_self(const Tensor& self);
 Result<Meta> fraction_of_self(const Tensor& self);
 Result<Meta> real_fraction_of_self(const Tensor& self);
 Result<Meta> strict_fraction_as_self(const Tensor& self);
 Result<Meta> strict_float_as_self(const Tensor& self);
 Result<Meta> bool_like_self(const Tensor& self);
 
-// Rule for two operands.
+// Rules for two operands. The result has the dtype to which both promote.
 Result<Meta> promoted(const Tensor& a, const Tensor& b);
+Result<Meta> real_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> real_number_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> fraction_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> strict_fraction_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> integral_promoted(const Tensor& a, const Tensor& b);
+Result<Meta> integer_promoted(const Tensor& a, const Tensor& b);
 
 // Returns the dtype in which half floats are computed before one rounding; other dtypes are
 // unchanged.
@@ -183,6 +193,16 @@ template <const auto& F>
 void float_unary(Tensor& out, const Tensor& self) {
   with_float_compute_type(out.dtype(),
                           [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+}
+// The same for two operands.
+template <const auto& F>
+void float_function(Tensor& out, const Tensor& a, const Tensor& b) {
+  with_float_compute_type(out.dtype(),
+                          [&]<class C>() { elementwise<C>(out, out.dtype(), F, a, b); });
+}
+template <const auto& F>
+void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
+  elementwise<int64_t>(out, out.dtype(), F, a, b);
 }
 // The same for predicates of self.
 template <const auto& F>

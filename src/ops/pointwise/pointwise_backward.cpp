@@ -11,24 +11,10 @@ namespace pt2::ops {
 namespace {
 
 // In PyTorch's graphs the dtypes of the gradients agree; promotion covers all other calls.
-Result<Meta> gradient_meta(const Tensor& grad, const Tensor& other) {
-  PT2_TRY(Meta meta, promoted(grad, other));
-  PT2_TRY_VOID(expect_fraction(meta.dtype));
-  return meta;
-}
-Result<Meta> real_gradient_meta(const Tensor& grad, const Tensor& other) {
-  PT2_TRY(Meta meta, gradient_meta(grad, other));
-  PT2_TRY_VOID(expect_real(meta.dtype));
-  return meta;
-}
 template <class F>
 void real_gradient(Tensor& out, F&& function, const Tensor& grad, const Tensor& other) {
   with_float_compute_type(
       out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), function, grad, other); });
-}
-template <const auto& F>
-void float_gradient(Tensor& out, const Tensor& grad, const Tensor& other) {
-  real_gradient(out, F, grad, other);
 }
 
 template <class C>
@@ -84,23 +70,23 @@ void fraction_gradient(Tensor& out, const Tensor& grad, const Tensor& other) {
 
 void hardswish_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
   if (dtype_size(out.dtype()) == 2)
-    float_gradient<kHalfHardswishGradient>(out, grad, self);
+    float_function<kHalfHardswishGradient>(out, grad, self);
   else
-    float_gradient<kHardswishGradient>(out, grad, self);
+    float_function<kHardswishGradient>(out, grad, self);
 }
 
 Result<Meta> gelu_backward_meta(const Tensor& grad, const Tensor& self,
                                 const std::string& approximate) {
   if (approximate != "none" && approximate != "tanh")
     return operator_error("found approximate '" + approximate + "', expected 'none' or 'tanh'");
-  return real_gradient_meta(grad, self);
+  return strict_float_promoted(grad, self);
 }
 void gelu_backward(Tensor& out, const Tensor& grad, const Tensor& self,
                    const std::string& approximate) {
   if (approximate == "tanh")
-    float_gradient<kGeluTanhGradient>(out, grad, self);
+    float_function<kGeluTanhGradient>(out, grad, self);
   else
-    float_gradient<kGeluGradient>(out, grad, self);
+    float_function<kGeluGradient>(out, grad, self);
 }
 
 Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Scalar& scale,
@@ -110,7 +96,7 @@ Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Sc
     return operator_error(
         "alpha: found a negative number, expected 0 or more: the input cannot be told from the "
         "result");
-  return with_numbers(real_gradient_meta(grad, self_or_result), {alpha, scale, input_scale});
+  return with_numbers(strict_float_promoted(grad, self_or_result), {alpha, scale, input_scale});
 }
 void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Scalar& scale,
                   const Scalar& input_scale, bool is_result, const Tensor& self_or_result) {
@@ -128,7 +114,7 @@ void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Sc
 
 Result<Meta> hardtanh_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& min_val,
                                     const Scalar& max_val) {
-  return with_numbers(real_gradient_meta(grad, self), {min_val, max_val});
+  return with_numbers(strict_float_promoted(grad, self), {min_val, max_val});
 }
 void hardtanh_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& min_val,
                        const Scalar& max_val) {
@@ -148,7 +134,8 @@ Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, co
     return operator_error(
         "negative_slope: found a negative number, expected 0 or more: the input cannot be told "
         "from the result");
-  return with_numbers(real_gradient_meta(self, grad), {slope});  // self's strides take precedence
+  return with_numbers(strict_float_promoted(self, grad),
+                      {slope});  // self's strides take precedence
 }
 void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
                          bool) {
@@ -160,10 +147,7 @@ void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, co
 
 Result<Meta> threshold_backward_meta(const Tensor& grad, const Tensor& self,
                                      const Scalar& threshold) {
-  PT2_TRY(Meta meta, promoted(self, grad));
-  PT2_TRY_VOID(expect_real(meta.dtype));
-  PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return with_numbers(std::move(meta), {threshold});
+  return with_numbers(real_number_promoted(self, grad), {threshold});
 }
 void threshold_backward(Tensor& out, const Tensor& grad, const Tensor& self,
                         const Scalar& threshold) {
@@ -176,7 +160,7 @@ void threshold_backward(Tensor& out, const Tensor& grad, const Tensor& self,
 
 Result<Meta> softplus_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& beta,
                                     const Scalar& threshold) {
-  return with_numbers(real_gradient_meta(grad, self), {beta, threshold});
+  return with_numbers(strict_float_promoted(grad, self), {beta, threshold});
 }
 void softplus_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& beta,
                        const Scalar& threshold) {
@@ -192,7 +176,7 @@ void softplus_backward(Tensor& out, const Tensor& grad, const Tensor& self, cons
 }
 
 Result<Meta> log_sigmoid_backward_meta(const Tensor& grad, const Tensor& self, const Tensor&) {
-  return real_gradient_meta(grad, self);
+  return strict_float_promoted(grad, self);
 }
 void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Tensor&) {
   real_gradient(
@@ -200,7 +184,7 @@ void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self, c
 }
 
 Result<Meta> shrink_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& lambd) {
-  PT2_TRY(Meta meta, real_gradient_meta(grad, self));
+  PT2_TRY(Meta meta, strict_float_promoted(grad, self));
   PT2_TRY_VOID(expect_representable(lambd, meta.dtype));
   return meta;
 }
@@ -216,7 +200,7 @@ void shrink_backward(Tensor& out, const Tensor& grad, const Tensor& self, const 
 
 Result<Meta> logit_backward_meta(const Tensor& grad, const Tensor& self,
                                  const std::optional<double>&) {
-  return real_gradient_meta(grad, self);
+  return strict_float_promoted(grad, self);
 }
 // Without eps, the gradient outside [0, 1] is NaN. With eps, it is zero where the input was
 // clamped.
@@ -279,8 +263,7 @@ template <class View>
 Result<Tensor> scattered(const Tensor& grad, const Sizes& input_sizes, View&& view) {
   PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
   PT2_TRY(Tensor target, view(out));
-  PT2_TRY(const Sizes sizes, broadcast_sizes(std::array{target.sizes(), grad.sizes()}));
-  if (sizes != target.sizes()) PT2_TRY_VOID(check_sizes(grad, target.sizes(), "grad_output"));
+  PT2_TRY_VOID(check_broadcasts(grad.sizes(), target.sizes(), "grad_output"));
   copy_elements(target, grad);
   return out;
 }
@@ -337,26 +320,25 @@ Result<Tensor> value_selecting_reduction_backward(Emitter& e, const Tensor& grad
 
 // ATen/native/Activation.cpp math_silu_backward, math_mish_backward.
 Result<Tensor> silu_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
-  PT2_TRY_VOID(gradient_meta(grad_output, self));
+  PT2_TRY_VOID(strict_fraction_promoted(grad_output, self));
   const auto sigmoid = e(aten<"sigmoid.default">, {self});
   const auto rest = e(aten<"rsub.Scalar">, {sigmoid, 1});
   const auto slope = e(aten<"add.Scalar">, {e(aten<"mul.Tensor">, {self, rest}), 1});
   return e(aten<"mul.Tensor">, {grad_output, e(aten<"mul.Tensor">, {sigmoid, slope})});
 }
 Result<Tensor> mish_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
-  PT2_TRY_VOID(real_gradient_meta(grad_output, self));
+  PT2_TRY_VOID(strict_float_promoted(grad_output, self));
   const auto tanh = e(aten<"tanh.default">, {e(aten<"softplus.default">, {self})});
   const auto sigmoid = e(aten<"sigmoid.default">, {self});
   const auto rest = e(aten<"rsub.Scalar">, {e(aten<"mul.Tensor">, {tanh, tanh}), 1});
   const auto slope = e(aten<"mul.Tensor">, {e(aten<"mul.Tensor">, {self, sigmoid}), rest});
-  PT2_TRY(Tensor out, e(aten<"mul.Tensor">, {grad_output, e(aten<"add.Tensor">, {tanh, slope})}));
-  if (out.dtype() == self.dtype()) return out;
-  return e(aten<"_to_copy.default">, {out, self.dtype()});
+  const auto out = e(aten<"mul.Tensor">, {grad_output, e(aten<"add.Tensor">, {tanh, slope})});
+  return converted(e, out, self.dtype());
 }
 // The result has the dtype of self (ATen/native/Activation.cpp mish_backward).
 Result<Meta> mish_backward_meta(const Tensor& grad, const Tensor& self) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  PT2_TRY(Meta meta, real_gradient_meta(grad, self));
+  PT2_TRY(Meta meta, strict_float_promoted(grad, self));
   meta.dtype = self.dtype();
   return meta;
 }
@@ -368,7 +350,7 @@ void mish_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
 
 // The gradient of gelu for graphs that differentiate it again (ATen/native/Activation.cpp).
 Result<Tensor> differentiable_gelu_backward(Emitter& e, const Tensor& grad, const Tensor& self) {
-  PT2_TRY_VOID(real_gradient_meta(grad, self));
+  PT2_TRY_VOID(strict_float_promoted(grad, self));
   constexpr double kHalfRoot = std::numbers::sqrt2 / 2;
   const auto scaled = e(aten<"mul.Scalar">, {self, kHalfRoot});
   const auto sum = e(aten<"add.Scalar">, {e(aten<"erf.default">, {scaled}), 1});
@@ -382,12 +364,12 @@ Result<Tensor> differentiable_gelu_backward(Emitter& e, const Tensor& grad, cons
 
 // clang-format off
 constexpr OpDef kPointwiseBackwardOps[] = {
-    op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
-    op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kTanhGradient>>,
-    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>, silu_backward_formula>,
+    op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", strict_fraction_promoted, fraction_gradient<kSigmoidGradient>>,
+    op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", strict_fraction_promoted, fraction_gradient<kTanhGradient>>,
+    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", strict_fraction_promoted, fraction_gradient<kSiluGradient>, silu_backward_formula>,
     op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", mish_backward_meta, mish_backward, mish_backward_formula>,
-    op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
-    op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, hardswish_backward>,
+    op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", strict_float_promoted, float_function<kHardsigmoidGradient>>,
+    op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", strict_float_promoted, hardswish_backward>,
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
     op<"aten::infinitely_differentiable_gelu_backward(Tensor grad, Tensor self) -> Tensor", differentiable_gelu_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", elu_backward_meta, elu_backward>,

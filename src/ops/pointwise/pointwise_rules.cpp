@@ -107,6 +107,11 @@ Result<Meta> real_as_self(const Tensor& self) {
   return as_self(self);
 }
 
+Result<Meta> real_number_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  return real_as_self(self);
+}
+
 Result<Meta> fraction_of_self(const Tensor& self) {
   return elementwise_meta(float_or_default(self.dtype()), {&self});
 }
@@ -130,6 +135,53 @@ Result<Meta> bool_like_self(const Tensor& self) { return elementwise_meta(Dtype:
 
 Result<Meta> promoted(const Tensor& a, const Tensor& b) {
   return elementwise_meta(Promotion().add(a).add(b).result(), {&a, &b});
+}
+
+Result<Meta> real_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  return meta;
+}
+
+Result<Meta> real_number_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, real_promoted(a, b));
+  PT2_TRY_VOID(expect_not_bool(meta.dtype));
+  return meta;
+}
+
+Result<Meta> fraction_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  meta.dtype = float_or_default(meta.dtype);
+  return meta;
+}
+
+Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY_VOID(real_promoted(a, b));
+  return fraction_promoted(a, b);
+}
+
+Result<Meta> strict_fraction_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_fraction(meta.dtype));
+  return meta;
+}
+
+Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, real_promoted(a, b));
+  PT2_TRY_VOID(expect_fraction(meta.dtype));
+  return meta;
+}
+
+Result<Meta> integral_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_integral(meta.dtype));
+  return meta;
+}
+
+Result<Meta> integer_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, integral_promoted(a, b));
+  PT2_TRY_VOID(expect_not_bool(meta.dtype));
+  return meta;
 }
 
 Dtype wide_dtype(Dtype dtype) {

@@ -159,8 +159,7 @@ constexpr auto kLaguerre = [](auto x, auto n) { return laguerre(x, degree_of(n))
 constexpr auto kLegendre = [](auto x, auto n) { return legendre(x, degree_of(n)); };
 
 Result<Meta> polynomial_meta(const Tensor& x, const Tensor& n) {
-  PT2_TRY(Meta meta, promoted(x, n));
-  meta.dtype = float_or_default(meta.dtype);
+  PT2_TRY(Meta meta, fraction_promoted(x, n));
   if (meta.dtype != Dtype::float32 && meta.dtype != Dtype::float64)
     return operator_error("found dtype " + std::string(dtype_name(meta.dtype)) +
                           ", expected float32 or float64");

@@ -6,6 +6,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/view.h"
 
@@ -183,17 +184,13 @@ Sizes dims_of(const Tensor& inp, const OptionalSizes& dims) {
   for (int64_t dim = 0; dim < inp.dim(); ++dim) all.push_back(dim);
   return all;
 }
-Result<Tensor> converted(Emitter& e, const Tensor& tensor, OptionalDtype dtype) {
-  if (!dtype || *dtype == tensor.dtype()) return tensor;
-  return convert_element_type(e, tensor, *dtype);
-}
 Result<Tensor> amax(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   PT2_TRY(const Tensor out, e(aten<"amax.default">, {inp, dims_of(inp, dims)}));
-  return converted(e, out, dtype);
+  return converted(e, out, dtype.value_or(out.dtype()));
 }
 Result<Tensor> amin(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   PT2_TRY(const Tensor out, e(aten<"amin.default">, {inp, dims_of(inp, dims)}));
-  return converted(e, out, dtype);
+  return converted(e, out, dtype.value_or(out.dtype()));
 }
 Result<Tensor> sum(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   return e(aten<"sum.dim_IntList">, {inp, dims_of(inp, dims), false, dtype});
@@ -207,13 +204,13 @@ Result<Tensor> prod(Emitter& e, const Tensor& inp, const OptionalSizes& dims, Op
   for (int64_t dim : order) {
     PT2_TRY(out, e(aten<"prod.dim_int">, {out, dim, false, dtype}));
   }
-  return converted(e, out, dtype);
+  return converted(e, out, dtype.value_or(out.dtype()));
 }
 Result<Tensor> var(Emitter& e, const Tensor& inp, const OptionalSizes& dims,
                    std::optional<double> correction, OptionalDtype dtype) {
   PT2_TRY(const Tensor out,
           e(aten<"var.correction">, {inp, dims_of(inp, dims), correction.value_or(1)}));
-  return converted(e, out, dtype);
+  return converted(e, out, dtype.value_or(out.dtype()));
 }
 
 // --- Transforms

@@ -46,9 +46,7 @@ Result<void> check_bounds(int64_t quant_min, int64_t quant_max, Dtype dtype) {
 
 Result<Tensor> as_float32(const Tensor& input) {
   if (is_half(input.dtype())) return copy_as(input, Dtype::float32, std::nullopt);
-  if (input.dtype() != Dtype::float32)
-    return operator_error("found dtype " + std::string(dtype_name(input.dtype())) +
-                          ", expected float32");
+  PT2_TRY_VOID(check_dtype(input, Dtype::float32, "input"));
   return input;
 }
 Result<Tensor> to(const Tensor& tensor, Dtype dtype) {
@@ -96,9 +94,7 @@ Result<Tensor> quantize_tensor2(const Tensor& input, const Tensor& scale, const 
 }
 
 Result<void> check_quantized(const Tensor& input, Dtype dtype) {
-  if (input.dtype() != dtype)
-    return operator_error("found dtype " + std::string(dtype_name(input.dtype())) + ", expected " +
-                          std::string(dtype_name(dtype)));
+  PT2_TRY_VOID(check_dtype(input, dtype, "input"));
   return check_bounds(0, 0, dtype);
 }
 Result<Tensor> dequantize(const Tensor& input, double scale, int64_t zero_point, int64_t, int64_t,

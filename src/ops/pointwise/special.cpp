@@ -376,24 +376,6 @@ constexpr auto kSinc = []<class C>(C x) {
   }
 };
 
-Result<Meta> real_fractions(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_real(meta.dtype));
-  meta.dtype = float_or_default(meta.dtype);
-  return meta;
-}
-Result<Meta> strict_fractions(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_real(meta.dtype));
-  PT2_TRY_VOID(expect_fraction(meta.dtype));
-  return meta;
-}
-template <const auto& F>
-void binary_function(Tensor& out, const Tensor& a, const Tensor& b) {
-  with_float_compute_type(out.dtype(),
-                          [&]<class C>() { elementwise<C>(out, out.dtype(), F, a, b); });
-}
-
 Result<Meta> polygamma_meta(int64_t n, const Tensor& self) {
   if (n < 0) return operator_error("n: found " + std::to_string(n) + ", expected 0 or more");
   return real_fraction_of_self(self);
@@ -482,16 +464,6 @@ constexpr auto kLcm = [](int64_t a, int64_t b) {
   const int64_t product = times(divisor == -1 ? minus(int64_t{0}, a) : a / divisor, b);
   return product < 0 ? minus(int64_t{0}, product) : product;
 };
-Result<Meta> integers_meta(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_integral(meta.dtype));
-  PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return meta;
-}
-template <const auto& F>
-void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
-  elementwise<int64_t>(out, out.dtype(), F, a, b);
-}
 
 // --- Mantissas and exponents
 
@@ -595,18 +567,18 @@ constexpr OpDef kSpecialOps[] = {
     op<"aten::special_log_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<log_ndtr_of>>>,
     op<"aten::special_entr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<entropy_of>>>,
     op<"aten::sinc(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSinc>>,
-    op<"aten::special_zeta(Tensor self, Tensor other) -> Tensor", real_fractions, binary_function<kZeta>>.with({.work = 300}),
-    op<"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fractions>, with_number<binary_function<kZeta>>>.with({.work = 300}),
-    op<"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fractions>, of_number<binary_function<kZeta>>>.with({.work = 300}),
-    op<"aten::igamma(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kLowerGamma>>.with({.work = 500}),
-    op<"aten::igammac(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kUpperGamma>>.with({.work = 500}),
+    op<"aten::special_zeta(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kZeta>>.with({.work = 300}),
+    op<"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kZeta>>>.with({.work = 300}),
+    op<"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<float_function<kZeta>>>.with({.work = 300}),
+    op<"aten::igamma(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLowerGamma>>.with({.work = 500}),
+    op<"aten::igammac(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kUpperGamma>>.with({.work = 500}),
     op<"aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta, polygamma>.with({.work = 300}),
     op<"aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", polygamma_in_place>.with({.functional_form = "polygamma.default"}),
     op<"aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta, mvlgamma>,
     op<"aten::deg2rad(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kRadians>>.with({.slope = Slope::linear}),
     op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kDegrees>>.with({.slope = Slope::linear}),
-    op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kGcd>>.with({.work = 200}),
-    op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kLcm>>.with({.work = 200}),
+    op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integer_promoted, integer_function<kGcd>>.with({.work = 200}),
+    op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integer_promoted, integer_function<kLcm>>.with({.work = 200}),
     op<"aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp_meta, ldexp_to, ldexp_of>,
     op<"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta, frexp_of>,
 };

@@ -18,7 +18,7 @@ Result<Meta> cumulative_meta(const Tensor& self, int64_t dim, const OptionalDtyp
   return Meta(dtype.value_or(integers ? Dtype::int64 : self.dtype()), self.sizes());
 }
 
-// Calls step(x, y, i) for every row x of self, cast to out's dtype, and row y of out.
+// Calls row_function(x, y, length) for every row x of self, cast to out's dtype, and row y of out.
 template <class C, class F>
 void along_rows(Tensor& out, const Tensor& self, int64_t dim, F&& row_function) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());
@@ -153,8 +153,7 @@ Result<void> write_extremes(Emitter& e, const Tensor& self, const Tensor& values
   PT2_TRY_VOID(check_sizes(values, self.sizes(), "values"));
   PT2_TRY_VOID(check_sizes(indices, self.sizes(), "indices"));
   PT2_TRY_VOID(check_same_dtype(values, self, "values"));
-  if (indices.dtype() != Dtype::int64)
-    return operator_error("indices: found " + indices.type_text() + ", expected int64");
+  PT2_TRY_VOID(check_dtype(indices, Dtype::int64, "indices"));
   PT2_TRY(const auto results, (e.several<Tensor, Tensor>(Of, {self, dim})));
   PT2_TRY_VOID(e(aten<"copy_.default">, {values, std::get<0>(results)}));
   PT2_TRY_VOID(e(aten<"copy_.default">, {indices, std::get<1>(results)}));

@@ -88,7 +88,7 @@ void aminmax(Tensor& min, Tensor& max, const Tensor& self, const std::optional<i
 
 Result<Meta> argmax_meta(const Tensor& self, const std::optional<int64_t>& dim, bool keepdim) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
-  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  PT2_TRY_VOID(check_not_bool(self, "self"));
   PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
   PT2_TRY_VOID(check_not_empty(self, dims));
   return Meta(Dtype::int64, reduced_sizes(self, dims, keepdim));

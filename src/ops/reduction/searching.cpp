@@ -72,9 +72,7 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
                           sorted.type_text());
   if (sorter) {
     PT2_TRY_VOID(check_sizes(*sorter, sorted.sizes(), "sorter"));
-    if (sorter->dtype() != Dtype::int64)
-      return operator_error("sorter: found " + std::string(dtype_name(sorter->dtype())) +
-                            ", expected int64");
+    PT2_TRY_VOID(check_dtype(*sorter, Dtype::int64, "sorter"));
   }
   const int64_t length = sorted.size(sorted.dim() - 1);
   const Input<int64_t> order(sorter.value_or(Tensor::zeros(Dtype::int64, {0})));

@@ -73,16 +73,20 @@ void with_order(bool descending, F&& function) {
     function([](const auto& a, const auto& b) { return Ascending()(a.first, b.first); });
 }
 
+Result<void> check_real_number(const Tensor& self) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  return check_not_bool(self, "self");
+}
+
 using SortMetas = std::array<Meta, 2>;
 
 Result<SortMetas> sort_stable_meta(const Tensor& self, const std::optional<bool>&, int64_t dim,
                                    bool) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
-  const Tensor* operand = &self;
-  const Sizes strides = elementwise_strides(self.sizes(), std::span(&operand, 1));
-  return std::array{Meta(self.dtype(), self.sizes(), strides),
-                    Meta(Dtype::int64, self.sizes(), strides)};
+  PT2_TRY(Meta values, as_self(self));
+  Meta indices(Dtype::int64, values.sizes, values.strides);
+  return std::array{std::move(values), std::move(indices)};
 }
 
 void sort_stable(Tensor& values, Tensor& indices, const Tensor& self, const std::optional<bool>&,
@@ -123,8 +127,7 @@ Result<Tensor> msort(Emitter& e, const Tensor& self) {
 }
 
 Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  PT2_TRY_VOID(check_not_bool(self, "self"));
+  PT2_TRY_VOID(check_real_number(self));
   PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));
   if (k < 0 || k > length_of(self, wrapped))
     return operator_error("k: found " + std::to_string(k) + ", expected 0 to " +
@@ -237,10 +240,6 @@ Pair<C> ordered_element(Scratch<Pair<C>>& pairs, int64_t k) {
   return pairs[static_cast<size_t>(k)];
 }
 
-Result<void> check_real_number(const Tensor& self) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  return check_not_bool(self, "self");
-}
 // In PyTorch, only numbers that are compared must have a comparable dtype.
 Result<SortMetas> mode_meta(const Tensor& self, int64_t dim, bool keepdim) {
   if (self.dim() > 0 && self.numel() > 0) PT2_TRY_VOID(check_not_complex(self, "self"));

@@ -7,6 +7,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
@@ -226,12 +227,10 @@ Result<Tensor> frobenius_norm(Emitter& e, const Tensor& self, const Sizes& dims,
 // Computes in float32 for half floats: the root may fit a half although the variance does not.
 Result<Tensor> deviation(Emitter& e, const Tensor& self, const OptionalDims& dims, bool unbiased,
                          bool keepdim) {
-  const bool widens = is_half(self.dtype());
-  const auto wide =
-      widens ? e(aten<"_to_copy.default">, {self, Dtype::float32}) : Result<Tensor>(self);
+  const auto wide = converted(e, self, is_half(self.dtype()) ? Dtype::float32 : self.dtype());
   const auto out = e(aten<"sqrt.default">,
                      {e(aten<"var.correction">, {wide, dims, Scalar(int64_t{unbiased}), keepdim})});
-  return widens ? e(aten<"_to_copy.default">, {out, self.dtype()}) : out;
+  return is_half(self.dtype()) ? converted(e, out, self.dtype()) : out;
 }
 template <bool Root>
 Result<Tensor> unbiased_dim_formula(Emitter& e, const Tensor& self, const OptionalDims& dims,

@@ -67,8 +67,7 @@ int64_t choices(int64_t n, int64_t r, int64_t most) {
 // --- Splits
 
 Result<Tensors> split_sizes(const Tensor& self, const Sizes& sizes, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   PT2_TRY_VOID(check_pieces(std::ssize(sizes), self.dim()));
   Tensors out;
   int64_t start = 0;
@@ -83,8 +82,7 @@ Result<Tensors> split_sizes(const Tensor& self, const Sizes& sizes, int64_t dim)
   return out;
 }
 Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   const int64_t length = self.size(at);
   if (split_size < 0 || (split_size == 0 && length != 0))
     return operator_error("split_size: found " + std::to_string(split_size) +
@@ -98,8 +96,7 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
 }
 // Splits at the given positions, which are clamped like the bounds of Python slices.
 Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   PT2_TRY_VOID(check_pieces(std::ssize(indices), self.dim()));
   Tensors out;
   int64_t start = 0;
@@ -112,8 +109,7 @@ Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) 
   return out;
 }
 Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   if (sections < 1)
     return operator_error("sections: found " + std::to_string(sections) + ", expected 1 or more");
   const int64_t length = self.size(at);
@@ -345,8 +341,7 @@ Result<Tensor> ravel(Emitter& e, const Tensor& self) {
   return e(aten<"view.default">, {e(aten<"contiguous.default">, {self}), Sizes{-1}});
 }
 Result<Tensor> diagflat(Emitter& e, const Tensor& self, int64_t offset) {
-  return e(aten<"diag.default">,
-           {e(aten<"view.default">, {e(aten<"contiguous.default">, {self}), Sizes{-1}}), offset});
+  return e(aten<"diag.default">, {ravel(e, self), offset});
 }
 
 // Fills the main diagonal of a matrix or a cube. With `wrap` the diagonal of a tall matrix starts
@@ -376,11 +371,7 @@ Result<Tensor> fill_diagonal(Emitter& e, const Tensor& self, const Scalar& fill_
 // Sums over the dims along which `size` would be broadcast to self (ATen/ExpandUtils.h sum_to).
 Result<Tensor> sum_to_size(Emitter& e, const Tensor& self, const Sizes& size) {
   if (size.empty()) return e(aten<"sum.default">, {self});
-  const std::array both{self.sizes(), size};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  if (sizes != self.sizes())
-    return operator_error("size: found " + sizes_text(size) + ", expected what broadcasts to " +
-                          sizes_text(self.sizes()));
+  PT2_TRY_VOID(check_broadcasts(size, self.sizes(), "size"));
   const int64_t lead = self.dim() - static_cast<int64_t>(size.size());
   Sizes dims;
   for (int64_t dim = 0; dim < self.dim(); ++dim)

@@ -326,8 +326,9 @@ Result<void> diag_embed(Tensor& out, const Tensor& self, int64_t offset, int64_t
   return {};
 }
 // The memory format is kept if there are elements (ATen/native/cpu/PixelShuffleKernel.cpp).
-Sizes pixel_strides(const Tensor& self, const Sizes& sizes) {
-  return self.numel() == 0 ? Sizes{} : format_strides(sizes, suggest_memory_format(self));
+Meta pixel_meta(const Tensor& self, const Sizes& sizes) {
+  if (self.numel() == 0) return Meta(self.dtype(), sizes);
+  return Meta(self.dtype(), sizes, format_strides(sizes, suggest_memory_format(self)));
 }
 Result<Tensor> moved_pixels(const Tensor& self, const Sizes& split,
                             const std::vector<int64_t>& order, const Sizes& sizes) {
@@ -335,29 +336,35 @@ Result<Tensor> moved_pixels(const Tensor& self, const Sizes& split,
   PT2_TRY(const Tensor turned, permute(blocks, order));
   PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
   PT2_TRY(const Tensor moved, view(copied, sizes));
-  Meta meta(self.dtype(), sizes, pixel_strides(self, sizes));
+  const Meta meta = pixel_meta(self, sizes);
   if (meta.strides.empty()) return moved;
-  PT2_TRY(Tensor out, allocate(std::move(meta)));
+  PT2_TRY(Tensor out, allocate(meta));
   copy_elements(out, moved);
   return out;
 }
 // The last three dims are an image; the dims before them are the batch.
-Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
+Result<Sizes> shuffled_sizes(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   if (factor <= 0)
     return operator_error("found factor " + std::to_string(factor) + ", expected 1 or more");
   PT2_TRY(const int64_t square, multiply_add(factor, factor));
-  const size_t batch = self.sizes().size() - 3;
-  const int64_t channels = self.sizes()[batch];
+  Sizes sizes = self.sizes();
+  int64_t& channels = sizes[sizes.size() - 3];
   if (channels % square != 0)
     return operator_error("found " + std::to_string(channels) +
                           " channels, expected a multiple of " + std::to_string(square));
-  const int64_t height = self.sizes()[batch + 1];
-  const int64_t width = self.sizes()[batch + 2];
-  Sizes split(self.sizes().begin(), self.sizes().begin() + static_cast<int64_t>(batch));
-  Sizes sizes = split;
-  split.insert(split.end(), {channels / square, factor, factor, height, width});
-  sizes.insert(sizes.end(), {channels / square, height * factor, width * factor});
+  channels /= square;
+  for (const size_t dim : {sizes.size() - 2, sizes.size() - 1}) {
+    PT2_TRY(sizes[dim], multiply_add(sizes[dim], factor));
+  }
+  return sizes;
+}
+Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
+  PT2_TRY(const Sizes sizes, shuffled_sizes(self, factor));
+  const size_t batch = sizes.size() - 3;
+  Sizes split(sizes.begin(), sizes.begin() + static_cast<int64_t>(batch));
+  split.insert(split.end(),
+               {sizes[batch], factor, factor, self.sizes()[batch + 1], self.sizes()[batch + 2]});
   std::vector<int64_t> order(batch);
   std::iota(order.begin(), order.end(), 0);
   const auto b = static_cast<int64_t>(batch);
@@ -404,26 +411,12 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
 }
 
 Result<Meta> pixel_unshuffle_meta(const Tensor& self, int64_t factor) {
-  PT2_TRY(Sizes sizes, unshuffled_sizes(self, factor));
-  Sizes strides = pixel_strides(self, sizes);
-  return Meta(self.dtype(), std::move(sizes), std::move(strides));
+  PT2_TRY(const Sizes sizes, unshuffled_sizes(self, factor));
+  return pixel_meta(self, sizes);
 }
 Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
-  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
-  Sizes sizes = self.sizes();
-  const size_t channels = sizes.size() - 3;
-  int64_t square = 0;
-  if (factor < 1 || __builtin_mul_overflow(factor, factor, &square) ||
-      sizes[channels] % square != 0)
-    return operator_error("self: found " + self.type_text() +
-                          ", expected channels in multiples of " + std::to_string(factor) +
-                          " squared");
-  sizes[channels] /= square;
-  for (const size_t dim : {channels + 1, channels + 2})
-    if (__builtin_mul_overflow(sizes[dim], factor, &sizes[dim]))
-      return operator_error("self: found " + self.type_text() + ", which grows beyond 64 bits");
-  Sizes strides = pixel_strides(self, sizes);
-  return Meta(self.dtype(), std::move(sizes), std::move(strides));
+  PT2_TRY(const Sizes sizes, shuffled_sizes(self, factor));
+  return pixel_meta(self, sizes);
 }
 
 // --- Formulas
