@@ -10,9 +10,11 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
+#include "ops/linear/matrices.h"
 #include "ops/loops.h"
 #include "ops/neural/softmax.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/reduction/sums.h"
 
 namespace pt2::ops {
@@ -33,29 +35,13 @@ struct Operands {
   std::optional<Dtype> half;
 };
 
-int64_t batch_count(const Tensor& tensor) {
-  int64_t count = 1;
-  for (int64_t dim = 0; dim + 2 < tensor.dim(); ++dim) count *= tensor.size(dim);
-  return count;
-}
-
-const std::byte* batch_data(const Tensor& tensor, int64_t index) {
-  int64_t offset = 0;
-  for (int64_t dim = tensor.dim() - 3; dim >= 0; --dim) {
-    offset += index % tensor.size(dim) * tensor.stride(dim);
-    index /= tensor.size(dim);
-  }
-  return tensor.raw_data() + offset * dtype_size(tensor.dtype());
-}
-
-int64_t row_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 2); }
-int64_t column_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 1); }
-
-// Applies the mask to a row of scores. Numbers are added; false sets a score to -inf.
+// Applies a row of the mask to a row of scores. Numbers are added; false sets a score to -inf.
 template <class C>
-void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores) {
+void add_mask(const Tensor& mask, int64_t batch, int64_t row, int64_t count, C* scores) {
   std::vector<C> values(static_cast<size_t>(count));
-  load_elements<C>(row, column_stride(mask), mask.dtype(), count, values.data());
+  const int64_t first = batch_offset(mask, batch) + row * mask.stride(mask.dim() - 2);
+  load_elements<C>(mask.raw_data() + first * dtype_size(mask.dtype()), mask.strides().back(),
+                   mask.dtype(), count, values.data());
   const bool keep = mask.dtype() == Dtype::bool_;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!keep)
@@ -117,17 +103,11 @@ void drop_weights(Context& context, double p, C* weights, int64_t count) {
 template <class C>
 void attend_head(Context& context, const Operands& operands, int64_t batch, C* out, C* logsumexp) {
   const Tensor& query = operands.query;
-  const int64_t rank = query.dim();
-  const int64_t length = query.size(rank - 2);
-  const int64_t depth = query.size(rank - 1);
-  const int64_t keys = operands.key.size(rank - 2);
-  const int64_t features = operands.value.size(rank - 1);
-  const MatrixOperand<C> q(batch_data(query, batch), query.dtype(), row_stride(query),
-                           column_stride(query));
-  const MatrixOperand<C> k(batch_data(operands.key, batch), query.dtype(), row_stride(operands.key),
-                           column_stride(operands.key));
-  const MatrixOperand<C> v(batch_data(operands.value, batch), query.dtype(),
-                           column_stride(operands.value), row_stride(operands.value));
+  const int64_t length = rows_of(query), depth = columns_of(query);
+  const int64_t keys = rows_of(operands.key), features = columns_of(operands.value);
+  const auto q = row_operand<C>(query, batch);
+  const auto k = row_operand<C>(operands.key, batch);
+  const auto v = column_operand<C>(operands.value, batch);
   Scratch<C> scores(static_cast<size_t>(std::min(length, kQueryBlock) * keys));
   Scratch<C> divisors(static_cast<size_t>(std::min(length, kQueryBlock)));
   for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
@@ -139,20 +119,13 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
       for (int64_t j = 0; j < keys; ++j) row[j] = static_cast<C>(row[j] * operands.scale);
       if (operands.causal && begin + i + 1 < keys)
         std::fill(row + begin + i + 1, row + keys, -std::numeric_limits<C>::infinity());
-      if (operands.mask) {
-        const Tensor& mask = *operands.mask;
-        add_mask(
-            mask,
-            batch_data(mask, batch) + (begin + i) * row_stride(mask) * dtype_size(mask.dtype()),
-            keys, row);
-      }
+      if (operands.mask) add_mask(*operands.mask, batch, begin + i, keys, row);
       const RowWeight<C> weight = weigh_row(row, keys, operands.half);
       divisors[static_cast<size_t>(i)] = weight.divisor;
       drop_weights(context, operands.dropout_p, row, keys);
       if (logsumexp != nullptr) logsumexp[begin + i] = static_cast<C>(weight.log_sum);
     }
-    const MatrixOperand<C> weights(reinterpret_cast<const std::byte*>(scores.data()), kDtypeOf<C>,
-                                   keys, 1);
+    const MatrixOperand<C> weights(scores.data(), keys, 1);
     C* block_out = out + begin * features;
     gemm<C>(rows, features, keys, weights, v, block_out, features, 1);
     for (int64_t i = 0; i < rows * features; ++i)
@@ -165,32 +138,16 @@ void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& op
   if (out.numel() == 0 && (logsumexp == nullptr || logsumexp->numel() == 0)) return;
   // Counts the exponential functions of the weights. The matrix products count their own work.
   MemoryAccount::count_loops(
-      {batch_count(operands.query), operands.query.size(-2 + operands.query.dim()),
-       operands.key.size(operands.key.dim() - 2)},
-      1);
+      {batch_count(operands.query), rows_of(operands.query), rows_of(operands.key)}, 1);
   with_float_compute_type(out.dtype(), [&]<class C>() {
     Output<C> y(out);
     Tensor none = Tensor::zeros(kDtypeOf<C>, {0});
     Output<C> totals(logsumexp != nullptr ? *logsumexp : none);
-    const int64_t rank = operands.query.dim();
-    const int64_t length = operands.query.size(rank - 2);
-    const int64_t features = operands.value.size(rank - 1);
+    const int64_t length = rows_of(operands.query), features = columns_of(operands.value);
     for (int64_t batch = 0; batch < batch_count(operands.query); ++batch)
       attend_head<C>(context, operands, batch, y.data() + batch * length * features,
                      logsumexp != nullptr ? totals.data() + batch * length : nullptr);
   });
-}
-
-Sizes leading_sizes(const Tensor& tensor) {
-  return {tensor.sizes().begin(), tensor.sizes().end() - 2};
-}
-
-Tensor broadcast_leading(const Tensor& tensor, const Sizes& leading, int64_t rows,
-                         int64_t columns) {
-  Sizes sizes = leading;
-  sizes.push_back(rows);
-  sizes.push_back(columns);
-  return broadcast_to(tensor, sizes);
 }
 
 // A view of [..., H, L, E] as [..., H / repeat, repeat, L, E].
@@ -258,33 +215,33 @@ Result<void> check_attention(const Tensor& query, const Tensor& key, const Tenso
 // Broadcasts the leading sizes of all operands to their common leading sizes.
 Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const OptionalTensor& mask) {
-  const std::array leading{leading_sizes(query), leading_sizes(key), leading_sizes(value)};
-  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
-  const int64_t rows = query.size(query.dim() - 2);
-  const int64_t keys = key.size(key.dim() - 2);
+  const std::array batches{batch_of(query), batch_of(key), batch_of(value)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(batches));
   Operands operands;
-  operands.query = broadcast_leading(query, batch, rows, query.size(query.dim() - 1));
-  operands.key = broadcast_leading(key, batch, keys, key.size(key.dim() - 1));
-  operands.value = broadcast_leading(value, batch, keys, value.size(value.dim() - 1));
+  operands.query = with_batch(query, batch);
+  operands.key = with_batch(key, batch);
+  operands.value = with_batch(value, batch);
   if (mask) {
     Sizes scores = batch;
-    scores.push_back(rows);
-    scores.push_back(keys);
-    const std::array both{scores, mask->sizes()};
-    PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-    if (sizes != scores)
-      return operator_error("attn_mask: found sizes " + sizes_text(mask->sizes()) +
-                            ", expected what broadcasts to " + sizes_text(scores));
+    scores.insert(scores.end(), {rows_of(query), rows_of(key)});
+    PT2_TRY_VOID(check_broadcasts(mask->sizes(), scores, "attn_mask"));
     operands.mask = broadcast_to(*mask, scores);
   }
   return operands;
 }
 
+// The batch sizes of the result. Heads of key and value that several query heads share do not
+// count.
+Result<Sizes> result_batch(const Tensor& query, const Tensor& key, const Tensor& value,
+                           bool shares_heads) {
+  return broadcast_sizes(std::array{batch_of(query), batch_of(shares_heads ? query : key),
+                                    batch_of(shares_heads ? query : value)});
+}
+
 // Meta of [B, H, L, F]: with the query's layout if the fused kernel runs, else row-major.
 Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch, bool fused) {
   Sizes sizes = batch;
-  sizes.push_back(query.size(query.dim() - 2));
-  sizes.push_back(value.size(value.dim() - 1));
+  sizes.insert(sizes.end(), {rows_of(query), columns_of(value)});
   const Tensor* like = &query;
   Sizes strides = fused && query.dim() == 4 && query.sizes() == sizes
                       ? elementwise_strides(sizes, std::span(&like, 1))
@@ -311,10 +268,8 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
                              const Tensor& value, const OptionalTensor& mask,
                              const Attention& attention, Tensor* logsumexp) {
   const bool grouped = attention.repeat > 1;
-  const std::array leading{leading_sizes(query), leading_sizes(grouped ? query : key),
-                           leading_sizes(grouped ? query : value)};
-  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
-  if (mask && attention.repeat > 1 && mask->dim() >= 3 && mask->size(mask->dim() - 3) != 1 &&
+  PT2_TRY(const Sizes batch, result_batch(query, key, value, grouped));
+  if (mask && grouped && mask->dim() >= 3 && mask->size(mask->dim() - 3) != 1 &&
       mask->size(mask->dim() - 3) != query.size(query.dim() - 3))
     return operator_error("attn_mask: found " + mask->type_text() + ", expected the heads of " +
                           query.type_text());
@@ -473,9 +428,7 @@ Result<Meta> scaled_dot_product_attention_meta(const Tensor& query, const Tensor
                                                const std::optional<double>&, bool enable_gqa) {
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
   if (enable_gqa) PT2_TRY_VOID(check_heads(query, key, value));
-  const std::array leading{leading_sizes(query), leading_sizes(enable_gqa ? query : key),
-                           leading_sizes(enable_gqa ? query : value)};
-  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
+  PT2_TRY(const Sizes batch, result_batch(query, key, value, enable_gqa));
   return attention_meta(query, value, batch, true);
 }
 
@@ -582,7 +535,7 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
   const bool widens = is_half(query.dtype());
   const auto wide = [&](const Tensor& tensor) {
     return widens && dtype_category(tensor.dtype()) == DtypeCategory::floating
-               ? e(aten<"_to_copy.default">, {tensor, Dtype::float32})
+               ? converted(e, tensor, Dtype::float32)
                : Result<Tensor>(tensor);
   };
   PT2_TRY(const Tensor queries, wide(query));
@@ -612,10 +565,8 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
     PT2_TRY(weights, e(aten<"native_dropout.default">, {weights, dropout_p, true}));
   }
   PT2_TRY(Tensor out, e(aten<"matmul.default">, {weights, values}));
-  if (widens) {
-    PT2_TRY(out, e(aten<"_to_copy.default">, {out, query.dtype()}));
-    PT2_TRY(weights, e(aten<"_to_copy.default">, {weights, query.dtype()}));
-  }
+  PT2_TRY(out, converted(e, out, query.dtype()));
+  PT2_TRY(weights, converted(e, weights, query.dtype()));
   return Attended(std::move(out), std::move(weights));
 }
 

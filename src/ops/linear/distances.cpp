@@ -8,6 +8,7 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
+#include "ops/linear/matrices.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/reduction/sums.h"
@@ -86,23 +87,14 @@ Result<Meta> cdist_meta(const Tensor& x1, const Tensor& x2, double p,
   if (x1.size(x1.dim() - 1) != x2.size(x2.dim() - 1))
     return operator_error("x2: found " + x2.type_text() + ", expected the columns of " +
                           x1.type_text());
-  const std::array leading{Sizes(x1.sizes().begin(), x1.sizes().end() - 2),
-                           Sizes(x2.sizes().begin(), x2.sizes().end() - 2)};
-  PT2_TRY(Sizes sizes, broadcast_sizes(leading));
-  const int64_t rows = x1.size(x1.dim() - 2), columns = x2.size(x2.dim() - 2);
-  sizes.push_back(rows);
-  sizes.push_back(columns);
+  PT2_TRY(Sizes sizes, broadcast_sizes(std::array{batch_of(x1), batch_of(x2)}));
+  const int64_t rows = rows_of(x1), columns = rows_of(x2);
+  sizes.insert(sizes.end(), {rows, columns});
   // PyTorch has no distances of halves, only products of them.
   const bool computes = std::ranges::count(sizes, 0) == 0 && x1.size(x1.dim() - 1) != 0;
   if (computes && !uses_products(p, compute_mode, rows, columns))
     PT2_TRY_VOID(check_float_or_double(x1, "x1 and x2"));
   return Meta(promote_types(x1.dtype(), x2.dtype()), std::move(sizes));
-}
-
-Tensor with_leading(const Tensor& tensor, const Sizes& result) {
-  Sizes sizes(result.begin(), result.end() - 2);
-  sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
-  return broadcast_to(tensor, sizes);
 }
 
 template <class C>
@@ -118,8 +110,8 @@ Scratch<double> squared_norms(const C* vectors, int64_t count, int64_t width) {
 template <class C>
 void distances_by_products(const C* a, int64_t rows, const C* b, int64_t columns, int64_t width,
                            C* out) {
-  const MatrixOperand<C> left(reinterpret_cast<const std::byte*>(a), kDtypeOf<C>, width, 1);
-  const MatrixOperand<C> right(reinterpret_cast<const std::byte*>(b), kDtypeOf<C>, width, 1);
+  const MatrixOperand<C> left(a, width, 1);
+  const MatrixOperand<C> right(b, width, 1);
   gemm<C>(rows, columns, width, left, right, out, columns, 1);
   const Scratch<double> of_rows = squared_norms(a, rows, width);
   const Scratch<double> of_columns = squared_norms(b, columns, width);
@@ -151,8 +143,8 @@ void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
   const int64_t columns = out.size(out.dim() - 1);
   const bool by_products = uses_products(p, compute_mode, rows, columns);
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const Input<C> a(with_leading(x1, out.sizes()));
-    const Input<C> b(with_leading(x2, out.sizes()));
+    const Input<C> a(with_batch(x1, batch_of(out)));
+    const Input<C> b(with_batch(x2, batch_of(out)));
     Output<C> result(out);
     for (int64_t batch = 0; batch < out.numel() / (rows * columns); ++batch) {
       const C* left = a.data() + batch * rows * width;
@@ -234,8 +226,8 @@ void cdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& x1, co
   const int64_t columns = cdist.size(cdist.dim() - 1);
   MemoryAccount::count_loops({cdist.numel(), width}, MemoryAccount::kScalarSteps);
   with_float_compute_type(x1.dtype(), [&]<class C>() {
-    const Input<C> a(with_leading(x1, cdist.sizes()));
-    const Input<C> b(with_leading(x2, cdist.sizes()));
+    const Input<C> a(with_batch(x1, batch_of(cdist)));
+    const Input<C> b(with_batch(x2, batch_of(cdist)));
     const double order = static_cast<C>(p);
     for (int64_t i = 0; i < cdist.numel(); ++i) {
       const int64_t row = i / columns;

@@ -116,6 +116,21 @@ struct Target {
 
 }  // namespace
 
+int64_t batch_count(const Tensor& batch) {
+  int64_t count = 1;
+  for (int64_t dim = 0; dim + 2 < batch.dim(); ++dim) count *= batch.size(dim);
+  return count;
+}
+
+int64_t batch_offset(const Tensor& batch, int64_t index) {
+  int64_t offset = 0;
+  for (int64_t dim = batch.dim() - 3; dim >= 0; --dim) {
+    offset += index % batch.size(dim) * batch.stride(dim);
+    index /= batch.size(dim);
+  }
+  return offset;
+}
+
 template <class C>
 void MatrixOperand<C>::load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                             int64_t width, C* panel) const {

@@ -9,6 +9,7 @@
 
 #include "base/memory_account.h"
 #include "ops/convert.h"
+#include "ops/dense.h"
 #include "pt2/tensor.h"
 
 namespace pt2::ops {
@@ -54,6 +55,9 @@ class MatrixOperand : public GemmOperand<C> {
  public:
   MatrixOperand(const std::byte* data, Dtype dtype, int64_t line_stride, int64_t depth_stride)
       : memory_{data, dtype, line_stride, depth_stride} {}
+  MatrixOperand(const C* data, int64_t line_stride, int64_t depth_stride)
+      : MatrixOperand(reinterpret_cast<const std::byte*>(data), kDtypeOf<C>, line_stride,
+                      depth_stride) {}
   void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
             C* panel) const override;
   bool load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t pitch,
@@ -87,6 +91,22 @@ class LinesFrom : public GemmOperand<C> {
   const GemmOperand<C>& operand_;
   int64_t begin_;
 };
+
+// The number of matrices in the last two dims of a batch, and the offset of matrix number `index`,
+// in elements. Matrices are counted row-major over the dims before.
+int64_t batch_count(const Tensor& batch);
+int64_t batch_offset(const Tensor& batch, int64_t index);
+// That matrix, the lines of which are its rows or its columns.
+template <class C>
+MatrixOperand<C> row_operand(const Tensor& batch, int64_t index) {
+  return {batch.raw_data() + batch_offset(batch, index) * dtype_size(batch.dtype()), batch.dtype(),
+          batch.stride(batch.dim() - 2), batch.stride(batch.dim() - 1)};
+}
+template <class C>
+MatrixOperand<C> column_operand(const Tensor& batch, int64_t index) {
+  return {batch.raw_data() + batch_offset(batch, index) * dtype_size(batch.dtype()), batch.dtype(),
+          batch.stride(batch.dim() - 1), batch.stride(batch.dim() - 2)};
+}
 
 // out[i, j] = sum over k of left line i times right line j. Elements of `out` are row_stride and
 // column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks, and the

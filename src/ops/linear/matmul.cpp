@@ -7,38 +7,14 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
+#include "ops/linear/matrices.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
 namespace {
-
-// The last two dimensions of a view as an operand, starting `offset` elements after the view's
-// first element.
-template <class C>
-MatrixOperand<C> row_operand(const Tensor& matrix, int64_t offset) {
-  const int64_t rank = matrix.dim();
-  return {matrix.raw_data() + offset * dtype_size(matrix.dtype()), matrix.dtype(),
-          matrix.stride(rank - 2), matrix.stride(rank - 1)};
-}
-template <class C>
-MatrixOperand<C> column_operand(const Tensor& matrix, int64_t offset) {
-  const int64_t rank = matrix.dim();
-  return {matrix.raw_data() + offset * dtype_size(matrix.dtype()), matrix.dtype(),
-          matrix.stride(rank - 1), matrix.stride(rank - 2)};
-}
-
-// The offset, in elements, of matrix number `index` of a batch, counted row-major over the leading
-// dimensions.
-int64_t batch_offset(const Tensor& batch, int64_t index) {
-  int64_t offset = 0;
-  for (int64_t dim = batch.dim() - 3; dim >= 0; --dim) {
-    offset += index % batch.size(dim) * batch.stride(dim);
-    index /= batch.size(dim);
-  }
-  return offset;
-}
 
 // A complex64 matrix as a float matrix of twice as many lines: the real parts of its lines, then
 // the imaginary parts.
@@ -94,16 +70,11 @@ void multiply_complex64(int64_t rows, int64_t columns, int64_t depth,
 
 template <class C>
 void products(C* out, const Tensor& left, const Tensor& right) {
-  const int64_t rank = left.dim();
-  const int64_t rows = left.size(rank - 2);
-  const int64_t depth = left.size(rank - 1);
-  const int64_t columns = right.size(rank - 1);
+  const int64_t rows = rows_of(left), depth = columns_of(left), columns = columns_of(right);
   if (rows == 0 || columns == 0) return;
-  int64_t batches = 1;
-  for (int64_t dim = 0; dim + 2 < rank; ++dim) batches *= left.size(dim);
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    const auto a = row_operand<C>(left, batch_offset(left, batch));
-    const auto b = column_operand<C>(right, batch_offset(right, batch));
+  for (int64_t batch = 0; batch < batch_count(left); ++batch) {
+    const auto a = row_operand<C>(left, batch);
+    const auto b = column_operand<C>(right, batch);
     C* product = out + batch * rows * columns;
     if constexpr (std::is_same_v<C, Complex>)
       if (left.dtype() == Dtype::complex64) {
@@ -156,22 +127,15 @@ Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
 // The Meta of beta * self + alpha * product, shared by the add... operators.
 Result<Meta> added_meta(const Tensor& self, const Meta& product, const Scalar& beta,
                         const Scalar& alpha) {
-  if (self.dtype() != product.dtype)
-    return operator_error("self: found " + std::string(dtype_name(self.dtype())) + ", expected " +
-                          std::string(dtype_name(product.dtype)));
-  const std::array both{product.sizes, self.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  if (sizes != product.sizes)
-    return operator_error("self: found sizes " + sizes_text(self.sizes()) +
-                          ", expected what broadcasts to " + sizes_text(product.sizes));
+  PT2_TRY_VOID(check_dtype(self, product.dtype, "self"));
+  PT2_TRY_VOID(check_broadcasts(self.sizes(), product.sizes, "self"));
   return with_numbers(product, {beta, alpha});
 }
 
 template <class C>
 C scaled_sum(C a, C x, C b, C y) {
   if constexpr (std::is_same_v<C, int64_t>)
-    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x) +
-                                static_cast<uint64_t>(b) * static_cast<uint64_t>(y));
+    return plus(times(a, x), times(b, y));
   else
     return a * x + b * y;
 }
@@ -285,11 +249,7 @@ Result<Meta> addr_meta(const Tensor& self, const Tensor& vec1, const Tensor& vec
                        const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(Meta product, outer_meta(vec1, vec2));
   product.dtype = promote_types(product.dtype, self.dtype());
-  const std::array both{product.sizes, self.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  if (sizes != product.sizes)
-    return operator_error("self: found sizes " + sizes_text(self.sizes()) +
-                          ", expected what broadcasts to " + sizes_text(product.sizes));
+  PT2_TRY_VOID(check_broadcasts(self.sizes(), product.sizes, "self"));
   if (dtype_category(product.dtype) < DtypeCategory::floating &&
       (!beta.is_integral() || !alpha.is_integral()))
     return operator_error("alpha and beta: found a float, expected ints for vectors of ints");
@@ -301,10 +261,7 @@ Result<Meta> addr_meta(const Tensor& self, const Tensor& vec1, const Tensor& vec
 Result<Tensor> addr(Emitter& e, const Tensor& self, const Tensor& vec1, const Tensor& vec2,
                     const Scalar& beta, const Scalar& alpha) {
   PT2_TRY(const Meta meta, addr_meta(self, vec1, vec2, beta, alpha));
-  const auto cast = [&](const Tensor& tensor) {
-    return tensor.dtype() == meta.dtype ? Result<Tensor>(tensor)
-                                        : e(aten<"_to_copy.default">, {tensor, meta.dtype});
-  };
+  const auto cast = [&](const Tensor& tensor) { return converted(e, tensor, meta.dtype); };
   const auto scaled = [&](const Result<Tensor>& tensor, const Scalar& factor) {
     const Complex number = factor.to_complex();
     const bool is_bool = meta.dtype == Dtype::bool_;
@@ -315,16 +272,6 @@ Result<Tensor> addr(Emitter& e, const Tensor& self, const Tensor& vec1, const Te
       e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {cast(vec1), 1}), cast(vec2)}), alpha);
   if (beta.to_complex() == 0.0) return product;
   return e(aten<"add.Tensor">, {scaled(cast(self), beta), product});
-}
-
-Sizes batch_sizes(const Tensor& tensor) {
-  return {tensor.sizes().begin(), tensor.sizes().end() - 2};
-}
-
-Tensor broadcast_batch(const Tensor& tensor, const Sizes& batch) {
-  Sizes sizes = batch;
-  sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
-  return broadcast_to(tensor, sizes);
 }
 
 // The Meta of x w^T + b, with x flattened to a matrix.
@@ -340,11 +287,7 @@ Result<Meta> linear_meta(const Tensor& input, const Tensor& weight, const Option
   if (weight.dim() == 2) sizes.push_back(weight.size(0));
   if (bias) {
     PT2_TRY_VOID(check_same_dtype(*bias, input, "bias"));
-    const std::array both{sizes, bias->sizes()};
-    PT2_TRY(const Sizes broadcast, broadcast_sizes(both));
-    if (broadcast != sizes)
-      return operator_error("bias: found sizes " + sizes_text(bias->sizes()) +
-                            ", expected what broadcasts to " + sizes_text(sizes));
+    PT2_TRY_VOID(check_broadcasts(bias->sizes(), sizes, "bias"));
   }
   return Meta(input.dtype(), std::move(sizes));
 }
@@ -417,14 +360,11 @@ Result<void> bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, c
     Output<C> y(out);
     const int64_t outputs = weight.size(0), first = weight.size(1), second = weight.size(2);
     const int64_t rows = outputs == 0 ? 0 : out.numel() / outputs;
-    const auto operand = [](const C* data, int64_t line_stride, int64_t depth_stride) {
-      return MatrixOperand<C>(reinterpret_cast<const std::byte*>(data), kDtypeOf<C>, line_stride,
-                              depth_stride);
-    };
     Scratch<C> products(static_cast<size_t>(rows * second));
     for (int64_t o = 0; o < outputs; ++o) {
-      gemm<C>(rows, second, first, operand(x1.data(), first, 1),
-              operand(w.data() + o * first * second, 1, second), products.data(), second, 1);
+      gemm<C>(rows, second, first, MatrixOperand<C>(x1.data(), first, 1),
+              MatrixOperand<C>(w.data() + o * first * second, 1, second), products.data(), second,
+              1);
       for (int64_t n = 0; n < rows; ++n) {
         const C* line = products.data() + n * second;
         const C* other = x2.data() + n * second;
@@ -444,11 +384,10 @@ Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
   PT2_TRY_VOID(check_operands(self, other));
   const Tensor left = self.dim() == 1 ? as_row(self) : self;
   const Tensor right = other.dim() == 1 ? as_column(other) : other;
-  PT2_TRY_VOID(check_inner(left.size(left.dim() - 1), right.size(right.dim() - 2), self, other));
-  const std::array batches{batch_sizes(left), batch_sizes(right)};
-  PT2_TRY(Sizes sizes, broadcast_sizes(batches));
-  if (self.dim() > 1) sizes.push_back(left.size(left.dim() - 2));
-  if (other.dim() > 1) sizes.push_back(right.size(right.dim() - 1));
+  PT2_TRY_VOID(check_inner(columns_of(left), rows_of(right), self, other));
+  PT2_TRY(Sizes sizes, broadcast_sizes(std::array{batch_of(left), batch_of(right)}));
+  if (self.dim() > 1) sizes.push_back(rows_of(left));
+  if (other.dim() > 1) sizes.push_back(columns_of(right));
   return Meta(self.dtype(), std::move(sizes));
 }
 
@@ -564,8 +503,8 @@ Result<Tensor> matmul(const Tensor& self, const Tensor& other) {
   } else {
     const auto free = (self.dim() > 1 ? 1 : 0) + (other.dim() > 1 ? 1 : 0);
     const Sizes batch(out.sizes().begin(), out.sizes().end() - free);
-    left = broadcast_batch(left, batch);
-    right = broadcast_batch(right, batch);
+    left = with_batch(left, batch);
+    right = with_batch(right, batch);
   }
   batched_product(out, left, right);
   return out;

@@ -1,6 +1,7 @@
 #include "ops/linear/matrices.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ops/checks.h"
 #include "ops/loops.h"
@@ -29,6 +30,12 @@ Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more) {
   return out;
 }
 
+Tensor with_batch(const Tensor& a, const Sizes& batch) {
+  Sizes sizes = batch;
+  sizes.insert(sizes.end(), a.sizes().end() - 2, a.sizes().end());
+  return broadcast_to(a, sizes);
+}
+
 template <class T>
 void Matrices<T>::copy_from(const Tensor& turned) {
   copy_elements(turned_, turned);
@@ -52,6 +59,8 @@ Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
   copy_elements(out, matrices);
   return out;
 }
+
+Result<Tensor> empty_of(Dtype dtype) { return allocate({dtype, {0}}); }
 
 Precision precision_of(const Tensor& a) {
   return real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>() : Precision::of<double>();
@@ -89,17 +98,8 @@ Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::
   return {};
 }
 
-// Broadcasts the batch sizes of both operands.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b) {
-  const Sizes batches[] = {batch_of(a), batch_of(b)};
-  PT2_TRY(const Sizes batch, broadcast_sizes(batches));
-  auto expanded = [&](const Tensor& tensor) {
-    Sizes sizes = batch;
-    sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
-    return expand(tensor, sizes);
-  };
-  PT2_TRY(Tensor left, expanded(a));
-  PT2_TRY(Tensor right, expanded(b));
-  return TensorPair(std::move(left), std::move(right));
+  PT2_TRY(const Sizes batch, broadcast_sizes(std::array{batch_of(a), batch_of(b)}));
+  return TensorPair(with_batch(a, batch), with_batch(b, batch));
 }
 }  // namespace pt2::ops

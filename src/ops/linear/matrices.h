@@ -15,12 +15,16 @@
 namespace pt2::ops {
 
 using TensorPair = std::tuple<Tensor, Tensor>;
+using TensorTriple = std::tuple<Tensor, Tensor, Tensor>;
+using TensorQuadruple = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 // check_matrices() requires 32- or 64-bit floats or complex numbers and at least two dims.
 Result<void> check_matrices(const Tensor& a, std::string_view what);
 Result<void> check_square(const Tensor& a, std::string_view what);
 // The batch sizes (all sizes but the last two), followed by `more`.
 Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more = {});
+// A view of the matrices, repeated for these batch sizes, to which theirs must broadcast.
+Tensor with_batch(const Tensor& a, const Sizes& batch);
 inline int64_t rows_of(const Tensor& a) { return a.size(a.dim() - 2); }
 inline int64_t columns_of(const Tensor& a) { return a.size(a.dim() - 1); }
 
@@ -73,6 +77,8 @@ auto with_field(const Tensor& a, F f) {
 
 // The matrices converted to `dtype`; column-major, as LAPACK leaves them, unless `row_major`.
 Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
+// What an operator returns for a result that is not wanted.
+Result<Tensor> empty_of(Dtype dtype);
 // The Meta of a result of result_of().
 Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major = false);
 // Error for a matrix with NaN, as in LAPACK: the iteration for singular values would not end.
