@@ -29,8 +29,7 @@ Result<Meta> pack_meta(const Tensor& weights, const Tensor& scales,
                        const std::optional<Tensor>& bias, int64_t block_size, int64_t in_features,
                        int64_t out_features) {
   PT2_TRY_VOID(check_features(block_size, in_features, out_features));
-  if (weights.dtype() != Dtype::uint8)
-    return operator_error("weights: found " + weights.type_text() + ", expected uint8");
+  PT2_TRY_VOID(check_dtype(weights, Dtype::uint8, "weights"));
   PT2_TRY_VOID(check_floating(scales, "scales_zeros"));
   PT2_TRY_VOID(check_sizes(weights, {out_features, in_features / 2}, "weights"));
   PT2_TRY_VOID(check_sizes(scales, {out_features, in_features / block_size}, "scales_zeros"));
@@ -55,9 +54,8 @@ Result<Meta> product_meta(const Tensor& inp, const Tensor& packed, int64_t block
                           int64_t in_features, int64_t out_features) {
   PT2_TRY_VOID(check_features(block_size, in_features, out_features));
   PT2_TRY_VOID(check_rank(inp, 2, "inp"));
-  if (inp.dtype() != Dtype::float32 || packed.dtype() != Dtype::float32)
-    return operator_error("found " + inp.type_text() + " and " + packed.type_text() +
-                          ", expected float32");
+  PT2_TRY_VOID(check_dtype(inp, Dtype::float32, "inp"));
+  PT2_TRY_VOID(check_dtype(packed, Dtype::float32, "packed_weights"));
   PT2_TRY_VOID(check_sizes(inp, {inp.size(0), in_features}, "inp"));
   // Each packed row has one element for every two columns and one for each block. There may be one
   // more element per row for the bias.

@@ -64,9 +64,7 @@ Result<Meta> grouped_mm_meta(const Tensor& self, const Tensor& mat2, const Optio
     return aligned_rows(self.dtype(), {batch[0], self.size(1), mat2.size(2)});
   }
   if (!offs) return operator_error("offs: found none, expected the ends of the groups");
-  if (offs->dtype() != Dtype::int32)
-    return operator_error("offs: found " + std::string(dtype_name(offs->dtype())) +
-                          ", expected int32");
+  PT2_TRY_VOID(check_dtype(*offs, Dtype::int32, "offs"));
   PT2_TRY_VOID(check_rank(*offs, 1, "offs"));
   const int64_t groups = offs->size(0);
   for (const Tensor* batch : {&self, &mat2})

@@ -107,7 +107,6 @@ Meta solution_meta(const SolveOperands& operands, bool left) {
   const int64_t rows = sizes[sizes.size() - 2];
   return meta_of(b.dtype(), Sizes(sizes.begin(), sizes.end() - 2), rows, columns);
 }
-using TensorQuadruple = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 Result<TensorQuadruple> solve_with_factors(const Tensor& a, const Tensor& b, bool left,
                                            bool check_errors) {
   PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
@@ -226,8 +225,7 @@ Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
           right[i].at(row, column) = factors[i].at(row, column);
     }
     PT2_TRY(Tensor r, result_of(right.tensor(), a.dtype()));
-    PT2_TRY(Tensor q,
-            mode == "r" ? allocate({a.dtype(), {0}}) : result_of(left.tensor(), a.dtype()));
+    PT2_TRY(Tensor q, mode == "r" ? empty_of(a.dtype()) : result_of(left.tensor(), a.dtype()));
     return TensorPair(std::move(q), std::move(r));
   });
 }

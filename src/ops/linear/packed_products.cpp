@@ -15,13 +15,6 @@
 namespace pt2::ops {
 namespace {
 
-Result<void> check_dtype(const Tensor& tensor, Dtype dtype, std::string_view what) {
-  if (tensor.dtype() != dtype)
-    return operator_error(std::string(what) + ": found " + std::string(dtype_name(tensor.dtype())) +
-                          ", expected " + std::string(dtype_name(dtype)));
-  return {};
-}
-
 Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
   // PyTorch also multiplies uint8 on CPUs (aten/src/ATen/native/LinearAlgebra.cpp,
   // _int_mm_out_cpu).
@@ -67,8 +60,7 @@ Result<Meta> int8pack_meta(const Tensor& self, const Tensor& mat2, const Tensor&
 void int8pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, const Tensor& scales) {
   const int64_t depth = self.size(1), columns = mat2.size(0);
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const MatrixOperand<C> left(self.raw_data(), self.dtype(), self.stride(0), self.stride(1));
-    const MatrixOperand<C> right(mat2.raw_data(), mat2.dtype(), mat2.stride(0), mat2.stride(1));
+    const auto left = row_operand<C>(self, 0), right = row_operand<C>(mat2, 0);
     const Input<C> scale(scales);
     Output<C> y(out);
     gemm<C>(self.size(0), columns, depth, left, right, y.data(), columns, 1);

@@ -91,8 +91,7 @@ Result<PackedLinear> unpack(const Object& object) {
 }
 
 Result<Meta> result_meta(const Tensor& x, const PackedLinear& linear) {
-  if (x.dtype() != Dtype::float32)
-    return operator_error("X: found " + std::string(dtype_name(x.dtype())) + ", expected float32");
+  PT2_TRY_VOID(check_dtype(x, Dtype::float32, "X"));
   if (x.dim() == 0 || x.sizes().back() != linear.weight.size(1))
     return operator_error("X: found " + x.type_text() + ", expected a last dim of " +
                           std::to_string(linear.weight.size(1)));

@@ -11,8 +11,6 @@
 namespace pt2::ops {
 namespace {
 
-using TensorTriple = std::tuple<Tensor, Tensor, Tensor>;
-
 // The magnitude by which LAPACK compares pivots; for complex numbers it is not the modulus.
 double magnitude(double x) { return std::abs(x); }
 double magnitude(const Complex& x) { return std::abs(x.real()) + std::abs(x.imag()); }

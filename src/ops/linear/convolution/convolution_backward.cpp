@@ -36,8 +36,7 @@ void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows
     for (int64_t group = 0; group < shape.groups; ++group) {
       const C* left = r.data() + (n * shape.groups + group) * row_channels * product(positions);
       const C* image = x.data() + (n * shape.groups + group) * window_channels * product(in);
-      const MatrixOperand<C> lines(reinterpret_cast<const std::byte*>(left), kDtypeOf<C>,
-                                   product(positions), 1);
+      const MatrixOperand<C> lines(left, product(positions), 1);
       const WindowOperand<C> window(image, in, positions, kernel, shape);
       gemm<C>(row_channels, columns, product(positions), lines, TransposedOperand<C>(window),
               part.data(), columns, 1);

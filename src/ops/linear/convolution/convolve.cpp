@@ -107,7 +107,7 @@ void convolve_windows(C* y, const Tensor& out, const Tensor& input, const Tensor
   // Row o of the left matrix is the kernel of output channel o.
   for (int64_t group = 0; group < groups; ++group) {
     const C* left = w.data() + group * out_channels * depth;
-    const MatrixOperand<C> rows(reinterpret_cast<const std::byte*>(left), kDtypeOf<C>, depth, 1);
+    const MatrixOperand<C> rows(left, depth, 1);
     for (int64_t n = 0; n < input.size(0); ++n) {
       const C* image = x.data() + (n * groups + group) * in_channels * product(in);
       C* target = y + (n * groups + group) * out_channels * product(sizes);
@@ -156,7 +156,7 @@ void convolve_transposed(C* y, const Tensor& out, const Tensor& input, const Ten
       std::clamp<int64_t>(kMostElements / std::max<int64_t>(positions * area, 1), 1, out_channels);
   Scratch<C> made(static_cast<size_t>(together * area * positions));
   const auto operand = [](const C* data, int64_t depth_stride) {
-    return MatrixOperand<C>(reinterpret_cast<const std::byte*>(data), kDtypeOf<C>, 1, depth_stride);
+    return MatrixOperand<C>(data, 1, depth_stride);
   };
   for (int64_t n = 0; n < input.size(0); ++n)
     for (int64_t group = 0; group < groups; ++group) {
