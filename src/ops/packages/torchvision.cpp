@@ -462,16 +462,14 @@ Result<Meta> deform_conv2d_meta(const Tensor& input, const Tensor& weight, const
                                 int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h,
                                 int64_t dilation_w, int64_t groups, int64_t offset_groups,
                                 bool use_mask) {
-  const Deform d{stride_h,   stride_w, pad_h,         pad_w,   dilation_h,
-                 dilation_w, groups,   offset_groups, use_mask};
   PT2_TRY_VOID(check_floating(input, "input"));
   for (const Tensor* tensor : {&input, &weight, &offset}) {
     PT2_TRY_VOID(check_rank(*tensor, 4, "input, weight and offset"));
     PT2_TRY_VOID(check_same_dtype(*tensor, input, "weight and offset"));
   }
   PT2_TRY_VOID(check_same_dtype(bias, input, "bias"));
-  if (d.stride_h < 1 || d.stride_w < 1 || d.pad_h < 0 || d.pad_w < 0 || d.dilation_h < 1 ||
-      d.dilation_w < 1 || d.groups < 1 || d.offset_groups < 1)
+  if (stride_h < 1 || stride_w < 1 || pad_h < 0 || pad_w < 0 || dilation_h < 1 || dilation_w < 1 ||
+      groups < 1 || offset_groups < 1)
     return operator_error(
         "found a stride, dilation or number of groups below 1, or padding below 0, expected none");
   auto extent = [](int64_t in, int64_t pad, int64_t dilation, int64_t kernel,
@@ -483,19 +481,17 @@ Result<Meta> deform_conv2d_meta(const Tensor& input, const Tensor& weight, const
           "weight: found a kernel larger than the padded input, expected at most its sizes");
     return (padded - reach) / stride + 1;
   };
-  PT2_TRY(const int64_t height,
-          extent(input.size(2), d.pad_h, d.dilation_h, weight.size(2), d.stride_h));
-  PT2_TRY(const int64_t width,
-          extent(input.size(3), d.pad_w, d.dilation_w, weight.size(3), d.stride_w));
+  PT2_TRY(const int64_t height, extent(input.size(2), pad_h, dilation_h, weight.size(2), stride_h));
+  PT2_TRY(const int64_t width, extent(input.size(3), pad_w, dilation_w, weight.size(3), stride_w));
   const int64_t taps = weight.size(2) * weight.size(3);
-  PT2_TRY(const int64_t in_channels, multiply_add(weight.size(1), d.groups));
-  if (in_channels != input.size(1) || weight.size(0) % d.groups != 0 ||
-      input.size(1) % d.offset_groups != 0)
+  PT2_TRY(const int64_t in_channels, multiply_add(weight.size(1), groups));
+  if (in_channels != input.size(1) || weight.size(0) % groups != 0 ||
+      input.size(1) % offset_groups != 0)
     return operator_error("input: found " + input.type_text() + " for weight " +
                           weight.type_text() + ", expected channels that fit it and the groups");
-  PT2_TRY(const int64_t offsets, multiply_add(d.offset_groups, 2 * taps));
+  PT2_TRY(const int64_t offsets, multiply_add(offset_groups, 2 * taps));
   PT2_TRY_VOID(check_sizes(offset, {input.size(0), offsets, height, width}, "offset"));
-  if (d.use_mask) {
+  if (use_mask) {
     PT2_TRY_VOID(check_same_dtype(mask, input, "mask"));
     PT2_TRY_VOID(check_sizes(mask, {input.size(0), offsets / 2, height, width}, "mask"));
   }
@@ -670,16 +666,14 @@ void deform_floats(Tensor& out, const DeformCall& call) {
   DeformColumns columns(call, out);
   const int64_t area = out.size(2) * out.size(3);
   const int64_t depth = call.group_in * call.taps;
-  const auto bytes = [](const float* data) { return reinterpret_cast<const std::byte*>(data); };
   for (int64_t n = 0; n < out.size(0); ++n)
     for (int64_t first = 0; first < area; first += columns.points()) {
       const int64_t count = std::min(columns.points(), area - first);
       columns.fill(n, first, count);
       for (int64_t group = 0; group < call.d.groups; ++group) {
         const int64_t o = group * call.group_out;
-        const MatrixOperand<float> left(bytes(w.data() + o * depth), Dtype::float32, depth, 1);
-        const MatrixOperand<float> right(bytes(columns.row(group * depth)), Dtype::float32, 1,
-                                         columns.points());
+        const MatrixOperand<float> left(w.data() + o * depth, depth, 1);
+        const MatrixOperand<float> right(columns.row(group * depth), 1, columns.points());
         gemm<float>(call.group_out, count, depth, left, right,
                     y.data() + (n * out.size(1) + o) * area + first, area, 1);
       }

@@ -114,6 +114,11 @@ Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor&
 }
 
 enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+Result<void> check_mode(int64_t mode) {
+  if (mode < kSum || mode > kMax)
+    return operator_error("mode: found " + std::to_string(mode) + ", expected 0 to 2");
+  return {};
+}
 
 // The range of indices of each bag.
 struct Bags {
@@ -217,8 +222,7 @@ Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, co
   PT2_TRY_VOID(check_rank(offsets, 1, "offsets"));
   PT2_TRY_VOID(check_index_dtype(indices, "indices"));
   PT2_TRY_VOID(check_index_dtype(offsets, "offsets"));
-  if (call.mode < kSum || call.mode > kMax)
-    return operator_error("mode: found " + std::to_string(call.mode) + ", expected 0 to 2");
+  PT2_TRY_VOID(check_mode(call.mode));
   if (call.per_sample_weights) {
     if (call.mode != kSum)
       return operator_error("per_sample_weights: found some, expected them with sums only");
@@ -370,17 +374,17 @@ struct BagGradient {
 };
 
 // Leaves out the statistics of the bags: torch.export may record other sizes of them.
-Result<Meta> bag_gradient_meta(const BagGradient& bag) {
-  PT2_TRY_VOID(check_floating(bag.grad, "grad"));
-  PT2_TRY_VOID(check_rank(bag.grad, 2, "grad"));
-  PT2_TRY_VOID(check_rank(bag.indices, 1, "indices"));
-  PT2_TRY_VOID(check_index_dtype(bag.indices, "indices"));
-  if (bag.num_weights < 0)
-    return operator_error("num_weights: found " + std::to_string(bag.num_weights) +
+Result<Meta> bag_gradient_meta(const Tensor& grad, const Tensor& indices, int64_t num_weights,
+                               int64_t mode) {
+  PT2_TRY_VOID(check_floating(grad, "grad"));
+  PT2_TRY_VOID(check_rank(grad, 2, "grad"));
+  PT2_TRY_VOID(check_rank(indices, 1, "indices"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  if (num_weights < 0)
+    return operator_error("num_weights: found " + std::to_string(num_weights) +
                           ", expected 0 or more");
-  if (bag.call.mode < kSum || bag.call.mode > kMax)
-    return operator_error("mode: found " + std::to_string(bag.call.mode) + ", expected 0 to 2");
-  return Meta(bag.grad.dtype(), {bag.num_weights, bag.grad.size(1)});
+  PT2_TRY_VOID(check_mode(mode));
+  return Meta(grad.dtype(), {num_weights, grad.size(1)});
 }
 Result<void> check_bag_gradient(const BagGradient& bag) {
   if (bag.call.mode == kMax) {
@@ -432,7 +436,8 @@ void add_bags(const BagGradient& bag, const std::vector<int64_t>& bags, Output<d
 
 Result<Tensor> bag_gradient(const BagGradient& bag, const Tensor& offsets,
                             const Tensor& offset2bag) {
-  PT2_TRY(const Meta meta, bag_gradient_meta(bag));
+  PT2_TRY(const Meta meta,
+          bag_gradient_meta(bag.grad, bag.indices, bag.num_weights, bag.call.mode));
   PT2_TRY_VOID(check_bag_gradient(bag));
   PT2_TRY(Tensor out, allocate(meta));
   Output<double> sums(out);
@@ -447,45 +452,17 @@ Result<Tensor> bag_gradient(const BagGradient& bag, const Tensor& offsets,
 }
 
 Result<Meta> embedding_bag_dense_backward_meta(const Tensor& grad, const Tensor& indices,
-                                               const Tensor&, const Tensor& bag_size,
-                                               const Tensor& maximum_indices, int64_t num_weights,
-                                               bool scale_grad_by_freq, int64_t mode,
-                                               const OptionalTensor& per_sample_weights,
-                                               int64_t padding_idx) {
-  return bag_gradient_meta({grad,
-                            indices,
-                            bag_size,
-                            maximum_indices,
-                            num_weights,
-                            scale_grad_by_freq,
-                            {mode, per_sample_weights, padding_idx}});
+                                               const Tensor&, const Tensor&, const Tensor&,
+                                               int64_t num_weights, bool, int64_t mode,
+                                               const OptionalTensor&, int64_t) {
+  return bag_gradient_meta(grad, indices, num_weights, mode);
 }
-Result<Tensor> embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
-                                            const Tensor& offset2bag, const Tensor& bag_size,
-                                            const Tensor& maximum_indices, int64_t num_weights,
-                                            bool scale_grad_by_freq, int64_t mode,
-                                            const OptionalTensor& per_sample_weights,
-                                            int64_t padding_idx) {
-  return bag_gradient({grad,
-                       indices,
-                       bag_size,
-                       maximum_indices,
-                       num_weights,
-                       scale_grad_by_freq,
-                       {mode, per_sample_weights, padding_idx}},
-                      Tensor::zeros(Dtype::int64, {1}), offset2bag);
-}
-
 Result<Meta> embedding_bag_backward_meta(const Tensor& grad, const Tensor& indices, const Tensor&,
-                                         const Tensor& offset2bag, const Tensor& bag_size,
-                                         const Tensor& maximum_indices, int64_t num_weights,
-                                         bool scale_grad_by_freq, int64_t mode, bool sparse,
-                                         const OptionalTensor& per_sample_weights,
-                                         int64_t padding_idx) {
+                                         const Tensor&, const Tensor&, const Tensor&,
+                                         int64_t num_weights, bool, int64_t mode, bool sparse,
+                                         const OptionalTensor&, int64_t) {
   PT2_TRY_VOID(check_dense_gradient(sparse));
-  return embedding_bag_dense_backward_meta(grad, indices, offset2bag, bag_size, maximum_indices,
-                                           num_weights, scale_grad_by_freq, mode,
-                                           per_sample_weights, padding_idx);
+  return bag_gradient_meta(grad, indices, num_weights, mode);
 }
 Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
                                       const Tensor& offsets, const Tensor& offset2bag,
@@ -502,6 +479,16 @@ Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
                        scale_grad_by_freq,
                        {mode, per_sample_weights, padding_idx}},
                       offsets, offset2bag);
+}
+Result<Tensor> embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
+                                            const Tensor& offset2bag, const Tensor& bag_size,
+                                            const Tensor& maximum_indices, int64_t num_weights,
+                                            bool scale_grad_by_freq, int64_t mode,
+                                            const OptionalTensor& per_sample_weights,
+                                            int64_t padding_idx) {
+  return embedding_bag_backward(grad, indices, Tensor::zeros(Dtype::int64, {1}), offset2bag,
+                                bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+                                false, per_sample_weights, padding_idx);
 }
 
 Result<Meta> per_sample_weights_backward_meta(const Tensor& grad, const Tensor& weight,
