@@ -8,6 +8,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
+#include "ops/neural/norm_parameters.h"
 #include "ops/op_def.h"
 #include "ops/reduction/sums.h"
 
@@ -27,23 +28,6 @@ struct BatchNorm {
 
 int64_t channels_of(const Tensor& input) { return input.dim() > 1 ? input.size(1) : input.size(0); }
 
-// Half inputs with float32 parameters have float32 statistics.
-Dtype statistics_dtype(const Tensor& input, const BatchNorm& norm) {
-  for (const OptionalTensor* parameter :
-       {&norm.weight, &norm.bias, &norm.running_mean, &norm.running_var})
-    if (*parameter && (*parameter)->dtype() == Dtype::float32) return Dtype::float32;
-  return input.dtype();
-}
-
-Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& input,
-                             std::string_view what) {
-  if (!parameter) return {};
-  PT2_TRY_VOID(check_sizes(*parameter, {channels_of(input)}, what));
-  if (parameter->dtype() != Dtype::float32 || dtype_size(input.dtype()) != 2)
-    return check_same_dtype(*parameter, input, what);
-  return {};
-}
-
 // Strides of the result. If all operands are dense, sizes of 1 do not hide a memory format
 // (ATen/native/Normalization.cpp suggest_memory_format_contig).
 Sizes result_strides(const Tensor& input, const BatchNorm& norm) {
@@ -62,17 +46,20 @@ Sizes result_strides(const Tensor& input, const BatchNorm& norm) {
 Result<std::array<Meta, 3>> batch_norm_metas(const Tensor& input, const BatchNorm& norm) {
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY_VOID(check_rank_at_least(input, input.numel() == 0 ? 1 : 2, "input"));
-  PT2_TRY_VOID(check_parameter(norm.weight, input, "weight"));
-  PT2_TRY_VOID(check_parameter(norm.bias, input, "bias"));
-  PT2_TRY_VOID(check_parameter(norm.running_mean, input, "running_mean"));
-  PT2_TRY_VOID(check_parameter(norm.running_var, input, "running_var"));
+  const Sizes sizes{channels_of(input)};
+  PT2_TRY_VOID(check_parameter(norm.weight, input, sizes, "weight"));
+  PT2_TRY_VOID(check_parameter(norm.bias, input, sizes, "bias"));
+  PT2_TRY_VOID(check_parameter(norm.running_mean, input, sizes, "running_mean"));
+  PT2_TRY_VOID(check_parameter(norm.running_var, input, sizes, "running_var"));
   if (!norm.training && (!norm.running_mean || !norm.running_var))
     return operator_error("found no running_mean and running_var, expected them in evaluation");
   if (norm.training)
     for (const OptionalTensor* running : {&norm.running_mean, &norm.running_var})
       if (*running && (*running)->defined() && (*running)->storage()->is_read_only())
         return operator_error("the running statistics are read-only, expected writable tensors");
-  const Meta statistics(statistics_dtype(input, norm), {norm.training ? channels_of(input) : 0});
+  const Dtype dtype =
+      statistics_dtype(input, {&norm.weight, &norm.bias, &norm.running_mean, &norm.running_var});
+  const Meta statistics(dtype, norm.training ? sizes : Sizes{0});
   return std::array{Meta(input.dtype(), input.sizes(), result_strides(input, norm)), statistics,
                     statistics};
 }
@@ -346,7 +333,7 @@ Result<Tensor> instance_norm(const Tensor& input, const OptionalTensor& weight,
                              double momentum, double eps, bool) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
   for (const OptionalTensor* parameter : {&weight, &bias, &running_mean, &running_var})
-    PT2_TRY_VOID(check_parameter(*parameter, input, "a parameter"));
+    PT2_TRY_VOID(check_parameter(*parameter, input, {input.size(1)}, "a parameter"));
   if (!use_input_stats && (!running_mean || !running_var))
     return operator_error(
         "found no running_mean and running_var, expected them without input stats");

@@ -136,9 +136,7 @@ Result<DropoutResult> native_dropout(Context& context, const Tensor& input, doub
 
 Result<Meta> native_dropout_backward_meta(const Tensor& grad_output, const Tensor& mask,
                                           double scale) {
-  if (mask.dtype() != Dtype::bool_)
-    return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
-                          ", expected bool");
+  PT2_TRY_VOID(check_dtype(mask, Dtype::bool_, "mask"));
   PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
   const Dtype dtype = Promotion().add(grad_output).add(Scalar(scale)).result();
   return meta_like(grad_output, dtype, MemoryFormat::preserve);

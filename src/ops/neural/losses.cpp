@@ -125,8 +125,7 @@ Result<Tensor> binary_cross_entropy_with_logits(Emitter& e, const Tensor& self,
                               const Result<Tensor>& value) -> Result<Tensor> {
     if (!value) return value;
     PT2_TRY_VOID(check_sizes(*value, written.sizes(), "an operand"));
-    if (value->dtype() == written.dtype()) return value;
-    return e(aten<"_to_copy.default">, {*value, written.dtype()});
+    return converted(e, value, written.dtype());
   };
   PT2_TRY(Tensor log_sigmoid, e(aten<"log_sigmoid.default">, {self}));
   if (pos_weight) {
@@ -147,16 +146,10 @@ Result<Tensor> binary_cross_entropy_with_logits(Emitter& e, const Tensor& self,
 Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& target,
                                 int64_t reduction) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
-  auto opposite = target.dtype() == self.dtype()
-                      ? Result<Tensor>(target)
-                      : e(aten<"_to_copy.default">, {target, self.dtype()});
-  opposite = e(aten<"neg.default">, {opposite});
-  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {self, opposite}));
   // PyTorch writes the loss to a tensor of self's sizes.
-  if (product.sizes() != self.sizes())
-    return operator_error("target: found " + target.type_text() + ", expected what broadcasts to " +
-                          self.type_text());
-  const auto power = e(aten<"exp.default">, {product});
+  PT2_TRY_VOID(check_broadcasts(target.sizes(), self.sizes(), "target"));
+  const auto opposite = e(aten<"neg.default">, {converted(e, target, self.dtype())});
+  const auto power = e(aten<"exp.default">, {e(aten<"mul.Tensor">, {self, opposite})});
   return reduce_loss(e, e(aten<"log1p.default">, {power}), reduction);
 }
 
@@ -192,6 +185,23 @@ Result<Classes> class_layout(const Tensor& self, const Tensor& target,
   return layout;
 }
 
+// Calls visit(i, label, position of the label's log probability) for each label that is not to be
+// ignored. Error for a label that is no class.
+template <class F>
+Result<void> for_each_label(const Classes& layout, const Tensor& target, int64_t ignore_index,
+                            F&& visit) {
+  const Input<int64_t> labels(target);
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    const int64_t label = labels[i];
+    if (label == ignore_index) continue;
+    if (label < 0 || label >= layout.classes)
+      return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
+                            std::to_string(layout.classes - 1));
+    visit(i, label, (i / layout.area * layout.classes + label) * layout.area + i % layout.area);
+  }
+  return {};
+}
+
 // Loads single elements, for callers that read only one element of each row.
 class FewElements {
  public:
@@ -214,24 +224,18 @@ Result<NllResult> nll_loss_of(const Tensor& self, const Tensor& target,
                               int64_t ignore_index) {
   PT2_TRY(const Classes layout, class_layout(self, target, weight));
   const FewElements values(self);
-  const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
-  std::vector<double> losses(static_cast<size_t>(labels.size()), 0.0);
+  std::vector<double> losses(static_cast<size_t>(target.numel()), 0.0);
   double total = 0;
   double sum = 0;
-  for (int64_t i = 0; i < labels.size(); ++i) {
-    const int64_t label = labels[i];
-    if (label == ignore_index) continue;
-    if (label < 0 || label >= layout.classes)
-      return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
-                            std::to_string(layout.classes - 1));
-    const int64_t n = i / layout.area;
-    const double w = weight ? weights[label] : 1.0;
-    const double loss = -w * values[(n * layout.classes + label) * layout.area + i % layout.area];
-    losses[static_cast<size_t>(i)] = loss;
-    sum += loss;
-    total += w;
-  }
+  PT2_TRY_VOID(
+      for_each_label(layout, target, ignore_index, [&](int64_t i, int64_t label, int64_t position) {
+        const double w = weight ? weights[label] : 1.0;
+        const double loss = -w * values[position];
+        losses[static_cast<size_t>(i)] = loss;
+        sum += loss;
+        total += w;
+      }));
   Tensor total_weight = Tensor::zeros(self.dtype(), {});
   if (reduction == kNoReduction && self.dim() == 1) fill_elements(total_weight, Scalar(total));
   if (reduction == kNoReduction) {
@@ -311,20 +315,15 @@ Result<void> nll_loss_backward(Tensor& out, const Tensor& grad_output, const Ten
   PT2_TRY(const Classes layout, class_layout(self, target, weight));
   const Input<double> grads(grad_output);
   const Input<double> total(total_weight);
-  const Input<int64_t> labels(target);
   const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
-  for (int64_t i = 0; i < labels.size(); ++i) {
-    const int64_t label = labels[i];
-    if (label == ignore_index) continue;
-    if (label < 0 || label >= layout.classes)
-      return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
-                            std::to_string(layout.classes - 1));
-    const double grad = grads[reduction == kNoReduction ? i : 0] * (weight ? weights[label] : 1.0);
-    const double own = -(reduction == kMeanLoss ? grad / total[0] : grad);
-    const int64_t at = (i / layout.area * layout.classes + label) * layout.area + i % layout.area;
-    store_elements<double>(&own, 1, out.dtype(), 1, out.raw_data() + at * dtype_size(out.dtype()));
-  }
-  return {};
+  return for_each_label(
+      layout, target, ignore_index, [&](int64_t i, int64_t label, int64_t position) {
+        const double grad =
+            grads[reduction == kNoReduction ? i : 0] * (weight ? weights[label] : 1.0);
+        const double own = -(reduction == kMeanLoss ? grad / total[0] : grad);
+        store_elements<double>(&own, 1, out.dtype(), 1,
+                               out.raw_data() + position * dtype_size(out.dtype()));
+      });
 }
 
 // The Meta of a loss: the broadcast sizes of self and target, or one number after a reduction.

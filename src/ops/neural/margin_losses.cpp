@@ -80,8 +80,7 @@ Result<Tensor> poisson_nll(Emitter& e, const Tensor& input, const Tensor& target
     // PyTorch adds it in place, so the dtype stays.
     PT2_TRY(const Tensor base, std::move(loss));
     loss = e(aten<"add.Tensor">, {base, e(aten<"masked_fill.Scalar">, {stirling, small, 0})});
-    if (loss && loss->dtype() != base.dtype())
-      loss = e(aten<"_to_copy.default">, {loss, base.dtype()});
+    loss = converted(e, loss, base.dtype());
   }
   return reduce_loss(e, loss, reduction);
 }
@@ -287,9 +286,7 @@ Result<Tensor> soft_margin_backward(Emitter& e, const Tensor& grad_output, const
       e(aten<"exp.default">, {e(aten<"mul.Tensor">, {e(aten<"neg.default">, {target}), self})});
   const auto weighted = e(aten<"mul.Scalar">, {e(aten<"mul.Tensor">, {target, power}), -scale});
   const auto slope = e(aten<"div.Tensor">, {weighted, e(aten<"add.Scalar">, {power, 1})});
-  PT2_TRY(Tensor out, e(aten<"mul.Tensor">, {slope, grad_output}));
-  return out.dtype() == self.dtype() ? Result<Tensor>(out)
-                                     : e(aten<"_to_copy.default">, {out, self.dtype()});
+  return converted(e, e(aten<"mul.Tensor">, {slope, grad_output}), self.dtype());
 }
 Result<Meta> binary_cross_entropy_backward_meta(const Tensor& grad_output, const Tensor& self,
                                                 const Tensor& target, const OptionalTensor& weight,

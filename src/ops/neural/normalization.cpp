@@ -10,28 +10,13 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/neural/dense_rows.h"
+#include "ops/neural/norm_parameters.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/reduction/sums.h"
 
 namespace pt2::ops {
 namespace {
-
-// Half inputs with float32 parameters have float32 statistics.
-Dtype statistics_dtype(const Tensor& input, const OptionalTensor& weight,
-                       const OptionalTensor& bias) {
-  for (const OptionalTensor* parameter : {&weight, &bias})
-    if (*parameter && (*parameter)->dtype() == Dtype::float32) return Dtype::float32;
-  return input.dtype();
-}
-
-Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& input,
-                             const Sizes& sizes, std::string_view what) {
-  if (!parameter) return {};
-  PT2_TRY_VOID(check_sizes(*parameter, sizes, what));
-  if (parameter->dtype() != Dtype::float32 || dtype_size(input.dtype()) != 2)
-    return check_same_dtype(*parameter, input, what);
-  return {};
-}
 
 // The sizes of mean and rstd: the dims before normalized_shape, then ones.
 Result<Sizes> statistics_sizes(const Tensor& input, const Sizes& normalized_shape) {
@@ -60,7 +45,7 @@ Result<std::array<Meta, 3>> native_layer_norm_meta(const Tensor& input,
   PT2_TRY(const Sizes statistics, statistics_sizes(input, normalized_shape));
   PT2_TRY_VOID(check_parameter(weight, input, normalized_shape, "weight"));
   PT2_TRY_VOID(check_parameter(bias, input, normalized_shape, "bias"));
-  const Dtype dtype = statistics_dtype(input, weight, bias);
+  const Dtype dtype = statistics_dtype(input, {&weight, &bias});
   return std::array{Meta::like(input), Meta(dtype, statistics), Meta(dtype, statistics)};
 }
 
@@ -153,11 +138,9 @@ Result<std::array<Meta, 3>> native_group_norm_meta(const Tensor& input,
                           sizes_text(sizes));
   PT2_TRY_VOID(check_parameter(weight, input, {channels}, "weight"));
   PT2_TRY_VOID(check_parameter(bias, input, {channels}, "bias"));
-  const Dtype dtype = statistics_dtype(input, weight, bias);
+  const Dtype dtype = statistics_dtype(input, {&weight, &bias});
   const Meta statistics(dtype, {batch, groups});
-  return std::array{Meta(input.dtype(), input.sizes(),
-                         format_strides(input.sizes(), suggest_memory_format(input))),
-                    statistics, statistics};
+  return std::array{like_in_format(input), statistics, statistics};
 }
 
 void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& input,
@@ -221,8 +204,7 @@ Result<std::array<Meta, 2>> fused_rms_norm_meta(const Tensor& input, const Sizes
     if (!is_complex) PT2_TRY_VOID(check_not_complex(*weight, "weight"));
   }
   return std::array{
-      Meta(input.dtype(), input.sizes(),
-           format_strides(input.sizes(), suggest_memory_format(input))),
+      like_in_format(input),
       Meta(dtype_size(input.dtype()) < 4 ? Dtype::float32 : input.dtype(), statistics)};
 }
 
@@ -231,9 +213,7 @@ Result<std::tuple<Tensor, Tensor>> fused_rms_norm_formula(Emitter& e, const Tens
                                                           const Sizes& normalized_shape,
                                                           const OptionalTensor& weight,
                                                           const std::optional<double>& eps) {
-  const bool widens = is_half(input.dtype());
-  const auto wide =
-      widens ? e(aten<"_to_copy.default">, {input, Dtype::float32}) : Result<Tensor>(input);
+  const auto wide = converted(e, input, is_half(input.dtype()) ? Dtype::float32 : input.dtype());
   Sizes dims;
   for (size_t i = 0; i < normalized_shape.size(); ++i) dims.push_back(-1 - static_cast<int64_t>(i));
   const auto squares = e(aten<"pow.Tensor_Scalar">, {wide, 2});
@@ -244,9 +224,7 @@ Result<std::tuple<Tensor, Tensor>> fused_rms_norm_formula(Emitter& e, const Tens
   if (weight) {
     PT2_TRY(out, e(aten<"mul.Tensor">, {out, *weight}));
   }
-  if (out.dtype() != input.dtype()) {
-    PT2_TRY(out, e(aten<"_to_copy.default">, {out, input.dtype()}));
-  }
+  PT2_TRY(out, converted(e, out, input.dtype()));
   // The dims of the products lie in the input's order; views of the result may rely on its format.
   const MemoryFormat format = suggest_memory_format(input);
   const bool has_format =

@@ -188,14 +188,13 @@ Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mas
 
 // Gives the gradient of the input the input's memory format.
 Result<GradientMetas> formatted(Result<GradientMetas> metas, const Tensor& input) {
-  if (metas) (*metas)[0].strides = format_strides(input.sizes(), suggest_memory_format(input));
+  if (metas) (*metas)[0] = like_in_format(input);
   return metas;
 }
 Result<Gradients> formatted(Gradients out, const Tensor& input) {
-  const MemoryFormat format = suggest_memory_format(input);
-  if (!std::get<0>(out) || format == MemoryFormat::contiguous) return out;
-  PT2_TRY(Tensor gradient,
-          allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
+  const Meta meta = like_in_format(input);
+  if (!std::get<0>(out) || meta.strides.empty()) return out;
+  PT2_TRY(Tensor gradient, allocate(meta));
   copy_elements(gradient, *std::get<0>(out));
   std::get<0>(out) = std::move(gradient);
   return out;

@@ -149,6 +149,8 @@ struct Range {
   Window begin;
   Window end;
   Window step;
+  // The number of positions, where each step is 1.
+  int64_t count() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
   template <class F>
   void for_each(const Window& in, F&& visit) const {
     for (int64_t d = begin[0]; d < end[0]; d += step[0])
@@ -187,20 +189,6 @@ void maximum_of(const C* plane, const Range& range, const Window& in, C& value, 
       value = plane[at];
       index = at;
     }
-  });
-}
-
-template <class F>
-void max_over(Tensor& values, Tensor& indices, const Tensor& self, const Window& in,
-              const Window& out, F&& range_at) {
-  with_real_compute_type(self.dtype(), [&]<class C>() {
-    const Input<C> x(self);
-    Output<C> y(values);
-    Output<int64_t> where(indices);
-    for_each_output(
-        values.numel() / product(out), out, [&](int64_t plane, const Window& position, int64_t i) {
-          maximum_of(x.data() + plane * product(in), range_at(position), in, y[i], where[i]);
-        });
   });
 }
 
@@ -258,7 +246,7 @@ Result<std::array<Meta, 2>> max_pool_meta(const Tensor& self, const Sizes& kerne
                                           const Sizes& stride, const Sizes& padding,
                                           const Sizes& dilation, bool ceil_mode) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
-  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  PT2_TRY_VOID(check_not_bool(self, "self"));
   PT2_TRY(const Pool pool,
           make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
   return std::array{pooled_meta(self, pool.out, Spatial, self.dtype()),
@@ -313,12 +301,9 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
 // window that ceil_mode lets extend beyond the padding.
 int64_t window_divisor(const Pool& pool, const Window& position, const Range& range,
                        bool count_padding) {
+  if (!count_padding) return range.count();
   int64_t count = 1;
   for (size_t dim = 0; dim < 3; ++dim) {
-    if (!count_padding) {
-      count *= range.end[dim] - range.begin[dim];
-      continue;
-    }
     const int64_t begin = position[dim] * pool.stride[dim] - pool.padding[dim];
     count *= std::min(begin + pool.kernel[dim], pool.in[dim] + pool.padding[dim]) - begin;
   }
@@ -433,10 +418,8 @@ Result<void> adaptive_avg(Tensor& out, const Tensor& self, const Sizes& output_s
     for_each_output(out.numel() / product(pool.out), pool.out,
                     [&](int64_t plane, const Window& position, int64_t i) {
                       const Range range = pool.range(position);
-                      int64_t count = 1;
-                      for (size_t dim = 0; dim < 3; ++dim)
-                        count *= range.end[dim] - range.begin[dim];
-                      y[i] = mean_of(x.data() + plane * product(pool.in), range, pool.in, count);
+                      y[i] = mean_of(x.data() + plane * product(pool.in), range, pool.in,
+                                     range.count());
                     });
   });
   return {};
@@ -460,20 +443,22 @@ Result<void> adaptive_max(Tensor& values, Tensor& indices, const Tensor& self,
                           const Sizes& output_size) {
   PT2_TRY(const Adaptive pool, make_adaptive_max<Spatial>(self, output_size));
   if (values.numel() == 0) return {};
-  max_over(values, indices, self, pool.in, pool.out,
-           [&](const Window& position) { return pool.range(position); });
+  with_float_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    Output<C> y(values);
+    Output<int64_t> where(indices);
+    for_each_output(values.numel() / product(pool.out), pool.out,
+                    [&](int64_t plane, const Window& position, int64_t i) {
+                      maximum_of(x.data() + plane * product(pool.in), pool.range(position), pool.in,
+                                 y[i], where[i]);
+                    });
+  });
   return {};
 }
 
 Result<void> check_gradient(const Tensor& grad_output, const Tensor& self, const Meta& forward) {
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   return check_same_dtype(grad_output, self, "grad_output");
-}
-
-Meta gradient_meta(const Tensor& self, bool keeps_format) {
-  if (!keeps_format) return Meta::like(self);
-  return Meta(self.dtype(), self.sizes(),
-              format_strides(self.sizes(), suggest_memory_format(self)));
 }
 
 template <int64_t Spatial>
@@ -485,7 +470,7 @@ Result<Meta> max_pool_backward_meta(const Tensor& grad_output, const Tensor& sel
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_gradient(grad_output, self, metas[0]));
   PT2_TRY_VOID(check_sizes(indices, metas[0].sizes, "indices"));
-  return gradient_meta(self, true);
+  return like_in_format(self);
 }
 
 template <int64_t Spatial>
@@ -536,7 +521,7 @@ Result<Meta> avg_pool_backward_meta(const Tensor& grad_output, const Tensor& sel
   PT2_TRY(const Meta meta, avg_pool_meta<Spatial>(self, kernel, stride, padding, ceil_mode,
                                                   count_include_pad, divisor));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
-  return gradient_meta(self, Spatial != 3);
+  return Spatial == 3 ? Meta::like(self) : like_in_format(self);
 }
 
 template <int64_t Spatial>
@@ -565,7 +550,7 @@ Result<Meta> adaptive_avg_backward_meta(const Tensor& grad_output, const Tensor&
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const Meta meta, adaptive_avg_meta<Spatial>(self, pooled_sizes<Spatial>(grad_output)));
   PT2_TRY_VOID(check_gradient(grad_output, self, meta));
-  return gradient_meta(self, Spatial != 3);
+  return Spatial == 3 ? Meta::like(self) : like_in_format(self);
 }
 
 template <int64_t Spatial>
@@ -575,11 +560,7 @@ Result<void> adaptive_avg_backward(Tensor& out, const Tensor& grad_output, const
   spread_gradients(
       out, grad_output, pool.in, pool.out,
       [&](const Window& position) { return pool.range(position); },
-      [](const Range& range, const Window&) {
-        int64_t count = 1;
-        for (size_t dim = 0; dim < 3; ++dim) count *= range.end[dim] - range.begin[dim];
-        return count;
-      });
+      [](const Range& range, const Window&) { return range.count(); });
   return {};
 }
 

@@ -310,20 +310,15 @@ Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
 
 // Draws each element with its own probability `p`.
 Result<Tensor> bernoulli_into(Context& context, Tensor out, const Tensor& self, const Tensor& p) {
-  const std::array both{self.sizes(), p.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  PT2_TRY_VOID(check_sizes(self, sizes, "self"));
+  PT2_TRY_VOID(check_broadcasts(p.sizes(), self.sizes(), "p"));
   PT2_TRY_VOID(expect_floating(p.dtype()));
-  const Input<double> probabilities(broadcast_to(p, sizes));
+  const Input<double> probabilities(broadcast_to(p, self.sizes()));
   for (int64_t i = 0; i < probabilities.size(); ++i)
     PT2_TRY_VOID(check_probability(probabilities[i]));
   RandomState& random = context.random();
-  const bool wide = p.dtype() == Dtype::float64;
-  Tensor drawn = Tensor::zeros(Dtype::int64, sizes);
+  Tensor drawn = Tensor::zeros(Dtype::int64, self.sizes());
   for (int64_t i = 0; i < drawn.numel(); ++i)
-    drawn.data<int64_t>()[i] =
-        (wide ? random.uniform() : static_cast<double>(random.uniform_float(24))) <
-        probabilities[i];
+    drawn.data<int64_t>()[i] = draw_uniform(random, p.dtype()) < probabilities[i];
   copy_elements(out, drawn);
   return out;
 }
@@ -337,16 +332,6 @@ Result<Tensor> bernoulli(Context& context, const Tensor& self, OptionalGenerator
   return bernoulli_into(context, std::move(out), self, self);
 }
 
-Result<Tensor> exponential(Context& context, const Tensor& self, double rate, OptionalGenerator) {
-  PT2_TRY_VOID(check_floating(self, "self"));
-  if (!(rate > 0))
-    return operator_error("lambd: found " + print_float(rate) + ", expected above 0");
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
-  RandomState& random = context.random();
-  fill_with<double>(out, [&] { return -std::log1p(-random.uniform()) / rate; });
-  return out;
-}
-
 // Distributions computed by transforming a number from [0, 1) or a normal number
 // (ATen/core/TransformationHelper.h).
 template <class Draw>
@@ -355,6 +340,12 @@ Result<Tensor> drawn_like(const Tensor& self, Draw&& draw) {
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
   fill_with<double>(out, draw);
   return out;
+}
+Result<Tensor> exponential(Context& context, const Tensor& self, double rate, OptionalGenerator) {
+  if (!(rate > 0))
+    return operator_error("lambd: found " + print_float(rate) + ", expected above 0");
+  RandomState& random = context.random();
+  return drawn_like(self, [&] { return -std::log1p(-random.uniform()) / rate; });
 }
 Result<Tensor> log_normal(Context& context, const Tensor& self, double mean, double deviation,
                           OptionalGenerator) {

@@ -13,6 +13,8 @@
 #include "ops/loops.h"
 #include "ops/neural/dense_rows.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
+#include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
 namespace pt2::ops {
@@ -131,14 +133,7 @@ Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim)
   // (ATen/native/ReduceOps.cpp logsumexp_out_impl).
   if (dims.empty() && !keepdim && self.dim() > 0 && self.numel() > 0)
     return operator_error("dim: found [], expected a dim unless keepdim is set");
-  Sizes sizes;
-  for (int64_t dim = 0; dim < self.dim(); ++dim) {
-    if (std::ranges::find(wrapped, dim) == wrapped.end())
-      sizes.push_back(self.size(dim));
-    else if (keepdim)
-      sizes.push_back(1);
-  }
-  return Meta(float_or_default(self.dtype()), std::move(sizes));
+  return Meta(float_or_default(self.dtype()), reduced_sizes(self, wrapped, keepdim));
 }
 
 // log(sum(exp(x))). Subtracts the largest real part before exp.
@@ -170,19 +165,9 @@ C log_sum_exp(const C* values, int64_t count) {
 }
 
 void logsumexp(Tensor& out, const Tensor& self, const Sizes& dims, bool) {
-  const Sizes wrapped = *wrap_dims(dims, self.dim());
-  int64_t length = 1;
-  for (int64_t dim : wrapped) length *= self.size(dim);
-  auto run = [&]<class C>() {
-    const Input<C> x(dims_last(self, wrapped));
-    Output<C> y(out);
-    for (int64_t row = 0; row < out.numel(); ++row)
-      y[row] = log_sum_exp(x.data() + row * length, length);
-  };
-  if (dtype_category(out.dtype()) == DtypeCategory::complex)
-    run.operator()<Complex>();
-  else
-    with_float_compute_type(out.dtype(), run);
+  with_fraction_compute_type(out.dtype(), [&]<class C>() {
+    reduce_rows<C, C>(out, self, *wrap_dims(dims, self.dim()), self.dtype(), log_sum_exp<C>);
+  });
 }
 
 Result<Meta> backward_meta(const Tensor& grad_output, const Tensor& output, int64_t dim,
@@ -216,17 +201,15 @@ void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int6
   });
 }
 
-Result<Tensor> cast_of(Emitter& e, const Tensor& self, const std::optional<Dtype>& dtype) {
-  return dtype && *dtype != self.dtype() ? e(aten<"_to_copy.default">, {self, *dtype})
-                                         : Result<Tensor>(self);
-}
 Result<Tensor> softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
                                const std::optional<Dtype>& dtype) {
-  return e(aten<"_softmax.default">, {cast_of(e, self, dtype), dim, false});
+  return e(aten<"_softmax.default">,
+           {converted(e, self, dtype.value_or(self.dtype())), dim, false});
 }
 Result<Tensor> log_softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
                                    const std::optional<Dtype>& dtype) {
-  return e(aten<"_log_softmax.default">, {cast_of(e, self, dtype), dim, false});
+  return e(aten<"_log_softmax.default">,
+           {converted(e, self, dtype.value_or(self.dtype())), dim, false});
 }
 
 // The softmax over the elements whose mask is false. The mask covers queries and keys for mask_type
@@ -235,8 +218,7 @@ Result<Tensor> masked_softmax(Emitter& e, const Tensor& self, const Tensor& mask
                               const std::optional<int64_t>& dim,
                               const std::optional<int64_t>& mask_type) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  if (mask.dtype() != Dtype::bool_)
-    return operator_error("mask: found " + mask.type_text() + ", expected bool");
+  PT2_TRY_VOID(check_dtype(mask, Dtype::bool_, "mask"));
   Tensor excluded = mask;
   if (mask.sizes() != self.sizes()) {
     PT2_TRY_VOID(check_rank(self, 4, "self"));
@@ -255,8 +237,7 @@ Result<Tensor> masked_softmax(Emitter& e, const Tensor& self, const Tensor& mask
 Result<Tensor> masked_softmax_backward(Emitter& e, const Tensor& grad_output, const Tensor& output,
                                        const Tensor& mask, const std::optional<int64_t>& dim) {
   PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
-  if (mask.dtype() != Dtype::bool_)
-    return operator_error("mask: found " + mask.type_text() + ", expected bool");
+  PT2_TRY_VOID(check_dtype(mask, Dtype::bool_, "mask"));
   const auto hidden = [&](const Tensor& tensor) {
     return e(aten<"masked_fill.Scalar">, {tensor, mask, int64_t{0}});
   };

@@ -79,9 +79,7 @@ Result<Sizes> with_spatial(const Tensor& self, const Sizes& output_size, int64_t
 }
 
 Result<void> check_indices(const Tensor& indices, const Tensor& self) {
-  if (indices.dtype() != Dtype::int64)
-    return operator_error("indices: found " + std::string(dtype_name(indices.dtype())) +
-                          ", expected int64");
+  PT2_TRY_VOID(check_dtype(indices, Dtype::int64, "indices"));
   return check_sizes(indices, self.sizes(), "indices");
 }
 

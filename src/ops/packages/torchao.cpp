@@ -220,9 +220,7 @@ Result<Meta> dequantize_affine_meta(const Tensor& input, const std::vector<int64
                                     const Tensor&, const std::optional<Tensor>&, Dtype input_dtype,
                                     const OptionalScalar& quant_min,
                                     const OptionalScalar& quant_max, Dtype output_dtype) {
-  if (input.dtype() != input_dtype)
-    return operator_error("input: found " + std::string(dtype_name(input.dtype())) + ", expected " +
-                          std::string(dtype_name(input_dtype)));
+  PT2_TRY_VOID(check_dtype(input, input_dtype, "input"));
   PT2_TRY_VOID(range_of(input_dtype, quant_min, quant_max));
   PT2_TRY_VOID(blocks_of(input.sizes(), block_size));
   return Meta(output_dtype, input.sizes());
@@ -357,11 +355,8 @@ Result<Tensor> choose_scale_float8(Emitter& e, const Tensor& tensor,
   PT2_TRY(const Tensor split, reshape(e, tensor, blocks.split));
   PT2_TRY(const Tensor absolute, e(aten<"abs.default">, {split}));
   PT2_TRY(Tensor reach, e(aten<"amax.default">, {absolute, blocks.reduced, true}));
-  const auto bound = [](const std::optional<double>& number) {
-    return number ? Value(*number) : Value();
-  };
   if (hp_value_lb || hp_value_ub) {
-    PT2_TRY(reach, e(aten<"clamp.default">, {reach, bound(hp_value_lb), bound(hp_value_ub)}));
+    PT2_TRY(reach, e(aten<"clamp.default">, {reach, hp_value_lb, hp_value_ub}));
   }
   PT2_TRY(const Tensor divided, e(aten<"div.Tensor">, {reach, largest}));
   PT2_TRY(Tensor scale, reshape(e, divided, counts_of_blocks(tensor.sizes(), block_size)));

@@ -21,9 +21,7 @@ Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight,
   PT2_TRY_VOID(check_rank(input, 2, "input"));
   PT2_TRY_VOID(check_rank(weight, 3, "weight"));
   PT2_TRY_VOID(check_sizes(offs, {weight.size(0)}, "offs"));
-  if (offs.dtype() != Dtype::int32 && offs.dtype() != Dtype::int64)
-    return operator_error("offs: found " + std::string(dtype_name(offs.dtype())) +
-                          ", expected int32 or int64");
+  PT2_TRY_VOID(check_index_dtype(offs, "offs"));
   return Meta(input.dtype(), {input.size(0), weight.size(2)});
 }
 

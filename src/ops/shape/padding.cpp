@@ -186,8 +186,9 @@ Result<Meta> padding_backward_meta(const Tensor& grad, const Tensor& self, const
                                                       : replication_meta<Dims>(self, padding));
   PT2_TRY_VOID(check_sizes(grad, meta.sizes, "grad_output"));
   PT2_TRY_VOID(check_floating_or_complex(grad, "grad_output"));
-  return Meta(grad.dtype(), self.sizes(),
-              format_strides(self.sizes(), suggest_memory_format(self)));
+  Meta out = like_in_format(self);
+  out.dtype = grad.dtype();
+  return out;
 }
 // An element that was copied several times accumulates all its gradients.
 template <size_t Dims, Border border>
