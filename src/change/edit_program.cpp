@@ -58,26 +58,9 @@ bool is_gradient(OutputKind kind) {
 }
 
 ArgumentSpec spec_of(const Graph& graph, ValueId id) {
-  const GraphValue& value = graph.value(id);
-  ArgumentSpec spec{.name = value.name};
-  switch (value.kind()) {
-    case ValueKind::tensor:
-      spec.kind = ArgumentSpec::Kind::tensor;
-      break;
-    case ValueKind::sym_int:
-      spec.kind = ArgumentSpec::Kind::sym_int;
-      break;
-    case ValueKind::sym_float:
-      spec.kind = ArgumentSpec::Kind::sym_float;
-      break;
-    case ValueKind::sym_bool:
-      spec.kind = ArgumentSpec::Kind::sym_bool;
-      break;
-    case ValueKind::custom_obj:
-      spec.kind = ArgumentSpec::Kind::custom_obj;
-      spec.class_fqn = std::get<CustomObjectType>(value.meta).class_fqn;
-      break;
-  }
+  ArgumentSpec spec = pt2::spec_of(graph, Argument(id));
+  if (const auto* object = std::get_if<CustomObjectType>(&graph.value(id).meta))
+    spec.class_fqn = object->class_fqn;
   return spec;
 }
 
