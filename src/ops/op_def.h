@@ -19,7 +19,8 @@
 //   op<"aten::silu(Tensor self) -> Tensor", same_as_self, silu, silu_of> rule, kernel and formula
 //
 // An operator that returns a copy of its first argument, a part of which is changed, needs only the
-// function that changes that part of a given tensor. Its in-place form runs without the copy.
+// function that changes that part of a given tensor, and a rule if the function checks more than
+// its first argument. Its in-place form runs without the copy.
 //
 //   changed<"aten::put(Tensor self, …) -> Tensor", put>                  the change alone
 //
@@ -437,18 +438,18 @@ constexpr OpDef OpDef::changing() const {
   out.change_boxed = &change_part<std::decay_t<decltype(F)>>;
   return out;
 }
-template <SignatureText S, auto F, auto Compute>
+template <SignatureText S, auto F, auto Compute, UntypedRule Rule>
 constexpr OpDef changed_row() {
   static_assert(Change<std::decay_t<decltype(F)>>::WithSelf::template matches<kSignature<S>>(),
                 "the parameters after self differ from the signature");
-  OpDef def{&kSignature<S>, &kAddress<UntypedRule(&like_first)>, nullptr, Compute, &infer_untyped};
+  OpDef def{&kSignature<S>, &kAddress<Rule>, nullptr, Compute, &infer_untyped};
   return def.changing<F>();
 }
-template <SignatureText S, auto F>
-inline constexpr OpDef changed = changed_row<S, F, &change_clone>();
+template <SignatureText S, auto F, UntypedRule Rule = &like_first>
+inline constexpr OpDef changed = changed_row<S, F, &change_clone, Rule>();
 // As above; the result is contiguous, whatever the strides of self.
-template <SignatureText S, auto F>
-inline constexpr OpDef changed_contiguous = changed_row<S, F, &change_contiguous>();
+template <SignatureText S, auto F, UntypedRule Rule = &like_first>
+inline constexpr OpDef changed_contiguous = changed_row<S, F, &change_contiguous, Rule>();
 
 }  // namespace pt2::ops
 

@@ -20,7 +20,6 @@ namespace pt2 {
 namespace {
 
 constexpr std::string_view kAlias = "torch.ops.aten.alias.default";
-constexpr std::string_view kCopy = "torch.ops.aten.copy.default";
 constexpr std::string_view kCopyInPlace = "torch.ops.aten.copy_.default";
 constexpr std::string_view kSelect = "torch.ops.aten.select.int";
 
@@ -173,10 +172,9 @@ std::optional<Update> update_of(const Graph& graph, NodeId id) {
   if (node.target == "torch.ops.aten.where.self") return selected_update(graph, id);
   const ops::Operator op = ops::find_operator(node.target);
   if (!op || op.custom != nullptr || op.form != ops::Operator::Form::as_written || op.mutates() ||
-      op.def->is_view() ||
-      (op.def->rule != &ops::kAddress<ops::like_first> && node.target != kCopy) ||
-      node.outputs.size() != 1 || node.inputs.size() < 2 || !node.target.starts_with(kAten) ||
-      !node.inputs[0].arg.is<ValueId>() || node.inputs[0].name != op.signature().begin()->name)
+      op.def->is_view() || node.outputs.size() != 1 || node.inputs.size() < 2 ||
+      !node.target.starts_with(kAten) || !node.inputs[0].arg.is<ValueId>() ||
+      node.inputs[0].name != op.signature().begin()->name)
     return std::nullopt;
   Update update{.node = id};
   const size_t name_end = node.target.rfind('.');
@@ -188,6 +186,7 @@ std::optional<Update> update_of(const Graph& graph, NodeId id) {
     update.region.assign(node.inputs.begin() + 2, node.inputs.end());
     return update;
   }
+  if (op.def->change_boxed == nullptr) return std::nullopt;
   update.in_place = std::string(name) + "_" + node.target.substr(name_end);
   const ops::Operator in_place = ops::find_operator(update.in_place);
   if (in_place.form != ops::Operator::Form::in_place || in_place.def != op.def) return std::nullopt;

@@ -429,6 +429,11 @@ Result<Meta> scaled_dot_product_attention_meta(const Tensor& query, const Tensor
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
   if (enable_gqa) PT2_TRY_VOID(check_heads(query, key, value));
   PT2_TRY(const Sizes batch, result_batch(query, key, value, enable_gqa));
+  if (attn_mask) {
+    Sizes scores = batch;
+    scores.insert(scores.end(), {rows_of(query), rows_of(key)});
+    PT2_TRY_VOID(check_broadcasts(attn_mask->sizes(), scores, "attn_mask"));
+  }
   return attention_meta(query, value, batch, true);
 }
 

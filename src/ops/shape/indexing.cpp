@@ -132,12 +132,8 @@ Result<void> index_put(Tensor& out, const OptionalTensors& indices, Tensor value
   }
   PT2_TRY_VOID(check_same_dtype(values, out, "values"));
   PT2_TRY(const IndexPlan plan, plan_index(out, indices));
-  const std::array both{plan.sizes, values.sizes()};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  if (sizes != plan.sizes)
-    return operator_error("values: found sizes " + sizes_text(values.sizes()) +
-                          ", expected what broadcasts to " + sizes_text(plan.sizes));
-  const Tensor dense = broadcast_to(values, sizes).contiguous();
+  PT2_TRY_VOID(check_broadcasts(values.sizes(), plan.sizes, "values"));
+  const Tensor dense = broadcast_to(values, plan.sizes).contiguous();
   if (accumulate)
     add_elements(out, dense, plan, std::nullopt);
   else
@@ -311,15 +307,29 @@ Result<Meta> take_meta(const Tensor& self, const Tensor& index) {
   return Meta(self.dtype(), index.sizes());
 }
 
+// The rule of index_put: where a mask is no index, the sizes tell whether the values fit.
+Result<std::vector<Meta>> index_put_meta(std::span<const Value> arguments) {
+  const auto* self = arguments[0].get_if<Tensor>();
+  const auto* values = arguments[2].get_if<Tensor>();
+  const auto indices = unbox<OptionalTensors>(arguments[1]);
+  const bool has_mask = std::ranges::any_of(indices, [](const std::optional<Tensor>& index) {
+    return index && (index->dtype() == Dtype::bool_ || index->dtype() == Dtype::uint8);
+  });
+  if (has_mask || self == nullptr || values == nullptr) return like_first(arguments);
+  PT2_TRY(const Sizes selected, indexed_sizes(*self, indices));
+  PT2_TRY_VOID(check_broadcasts(values->sizes(), selected, "values"));
+  return like_first(arguments);
+}
+
 // clang-format off
 constexpr OpDef kIndexingOps[] = {
     composed<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, unsafe_index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta, unsafe_masked_index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", like_first, unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
-    changed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
-    changed<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
-    changed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", index_put_impl>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
+    changed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put, index_put_meta>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
+    changed<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put, index_put_meta>.with({.slope = Slope::linear, .linear_in = "self values"}),
+    changed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", index_put_impl, index_put_meta>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
     composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
     changed_contiguous<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", index_add>.with({.slope = Slope::linear, .linear_in = "self source"}),
     changed_contiguous<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", index_copy>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "self source"}),

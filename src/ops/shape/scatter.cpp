@@ -347,15 +347,25 @@ Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indi
   return e(aten<"gather.default">, {widened(self), wrapped, widened(places)});
 }
 
+// The rule of the operators that write to where an index tensor says.
+Result<std::vector<Meta>> scatter_meta(std::span<const Value> arguments) {
+  const auto* self = arguments[0].get_if<Tensor>();
+  const auto* dim = arguments[1].get_if<int64_t>();
+  const auto* index = arguments[2].get_if<Tensor>();
+  if (self != nullptr && dim != nullptr && index != nullptr)
+    PT2_TRY_VOID(check_index(*self, *dim, *index));
+  return like_first(arguments);
+}
+
 // clang-format off
 constexpr OpDef kScatterOps[] = {
     op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>.with({.slope = Slope::linear}),
-    changed_contiguous<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    changed_contiguous<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_value>.with({.slope = Slope::linear, .linear_in = "self value"}),
-    changed_contiguous<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_reduce>,
-    changed_contiguous<"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", scatter_value_reduce>,
-    changed_contiguous<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_add>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    changed_contiguous<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", scatter_reduce_two>,
+    changed_contiguous<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter, scatter_meta>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    changed_contiguous<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_value, scatter_meta>.with({.slope = Slope::linear, .linear_in = "self value"}),
+    changed_contiguous<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_reduce, scatter_meta>,
+    changed_contiguous<"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", scatter_value_reduce, scatter_meta>,
+    changed_contiguous<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_add, scatter_meta>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    changed_contiguous<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", scatter_reduce_two, scatter_meta>,
     op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>.with({.slope = Slope::linear}),
 };
 // clang-format on
