@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "pt2/ir/graph.h"
 
@@ -22,9 +23,10 @@ class FreedParts {
   // for view(y, [5, 2, 8]) of 10 x 8 elements may split off the freed size or the others.
   void note(NodeId id);
 
-  // Returns the argument in which a reshape gets its sizes, with -1 for the size that the freed
-  // one is part of, and its position; nothing if it needs no change.
-  std::optional<std::pair<size_t, Argument>> inferring_argument(NodeId id) const;
+  // Returns the argument in which a reshape gets its sizes, with -1 for a size that the freed one
+  // may be part of, and its position: one for each such size, the likeliest first. Nothing for
+  // other nodes.
+  std::vector<std::pair<size_t, Argument>> inferring_arguments(NodeId id) const;
 
  private:
   // In which dim the freed size lies, and how many elements of that dim lie behind it: 5 if the dim
@@ -34,8 +36,12 @@ class FreedParts {
     int64_t inner = 1;
   };
 
+  bool is_appended(ValueId value) const;
   std::optional<size_t> freed_dim(const TensorMeta& meta) const;
-  std::optional<Part> reshaped(ValueId taken, const TensorMeta& to) const;
+  std::vector<Part> reshaped(ValueId taken, const TensorMeta& to) const;
+  std::optional<std::pair<size_t, Argument>> inferring_argument(const Node& node,
+                                                                const TensorMeta& to,
+                                                                size_t dim) const;
   std::optional<int64_t> inner_of(const Node& node, ValueId result) const;
 
   const Graph& graph_;

@@ -80,8 +80,10 @@ Result<void> FreedSizes::follow_strides(TensorMeta& meta, const std::vector<SymI
   std::vector<size_t> order(meta.strides.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto hint = [](const SymInt& size) { return known_number(size).value_or(1); };
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](size_t dim) { return hint(meta.strides[dim]); });
+  // Of equal strides, that of a size of 1 is the inner one: 5 x 1 x 32 has the strides 32, 32, 1.
+  std::ranges::stable_sort(order, std::greater(), [&](size_t dim) {
+    return std::pair(hint(meta.strides[dim]), hint(old_sizes[dim]) != 1);
+  });
   int64_t expected = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t dim = order[i];

@@ -32,13 +32,15 @@ class FreedSizes {
   Result<SymInt> fitted(const SymInt& old, std::span<const SizeAt> sizes,
                         std::span<const int64_t> numbers);
 
+  // Returns a*n + b.
+  Result<Expr> line(int64_t a, int64_t b);
+
   // Recomputes the strides of a dense tensor in its order of dims. Other tensors keep their
   // strides, also if a file records the wrong number of strides. Error `limit` if the expressions
   // of all strides together grow too long.
   Result<void> follow_strides(TensorMeta& meta, const std::vector<SymInt>& old_sizes);
 
  private:
-  Result<Expr> line(int64_t a, int64_t b);
   Result<Expr> risen(const SymInt& old, int64_t a, bool in_proportion);
   Result<Expr> times(Expr product, const SymInt& size);
 

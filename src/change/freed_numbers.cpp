@@ -1,0 +1,145 @@
+#include "change/freed_numbers.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "ops/table.h"
+
+namespace pt2 {
+namespace {
+
+// The most nodes before an operator that are searched for those that make operands of a fixed size.
+constexpr size_t kMostMakers = 32;
+
+// The most numbers of one node, and the most candidates for one refusal, that are tried.
+constexpr size_t kMostNumbers = 64;
+
+// True if torch.export can write a symbolic size for this parameter: SymInt, or Scalar. The parsed
+// signature does not tell SymInt from int, which counts dims and the like.
+bool takes_size(const ops::Signature& signature, std::string_view parameter) {
+  for (size_t at = signature.text.find(parameter); at != std::string_view::npos;
+       at = signature.text.find(parameter, at + 1)) {
+    const std::string_view before = signature.text.substr(0, at);
+    const std::string_view after = signature.text.substr(at + parameter.size());
+    if (!before.ends_with(' ') || after.empty() ||
+        std::string_view(",)=").find(after[0]) == std::string_view::npos)
+      continue;
+    const size_t comma = before.find_last_of(",(");
+    std::string_view type = before.substr(comma + 1);
+    while (type.starts_with(' ')) type.remove_prefix(1);
+    return type.starts_with("SymInt") || type.starts_with("Scalar ");
+  }
+  return false;
+}
+
+bool is_list(const FreedNumber& number) { return number.item.has_value(); }
+
+}  // namespace
+
+// Returns the nodes that make the operands that do not depend on the size, nearest first.
+std::vector<NodeId> NumberFinder::fixed_makers(NodeId id, const Depends& depends) const {
+  std::vector<NodeId> out{id};
+  for (size_t at = 0; at < out.size() && out.size() <= kMostMakers; ++at)
+    for (const NamedArgument& input : graph_.node(out[at]).inputs)
+      for_each_value(input.arg, [&](ValueId value) {
+        const Definition& made = graph_.value(value).definition;
+        if (made.by == Definition::By::node && !depends(value) &&
+            std::ranges::find(out, made.node) == out.end())
+          out.push_back(made.node);
+      });
+  out.erase(out.begin());
+  return out;
+}
+
+// Returns the numbers of a node that are multiples of the old size.
+FreedNumbers NumberFinder::numbers_of(NodeId id) const {
+  FreedNumbers out;
+  const Node& node = graph_.node(id);
+  const ops::Operator op = ops::find_operator(node.target);
+  // x[:224] of 224 rows takes as many of more rows; the sizes of a reshape follow from its
+  // elements.
+  const auto is_view = [&](const ops::Facts& facts) {
+    return facts.inverse == ops::Inverse::scatter || facts.inverse == ops::Inverse::reshape ||
+           facts.sharing == ops::Sharing::where_strides_allow;
+  };
+  if (!op || old_size_ == 0 || is_view(op.def->facts)) return out;
+  for (size_t i = 0; i < node.inputs.size() && out.size() < kMostNumbers; ++i) {
+    const auto add = [&](const Argument& argument, std::optional<size_t> item) {
+      const auto* number = argument.get_if<int64_t>();
+      if (number != nullptr && *number > 0 && *number % old_size_ == 0 && out.size() < kMostNumbers)
+        out.push_back({id, i, item, *number / old_size_});
+    };
+    const NamedArgument& input = node.inputs[i];
+    const auto* list = input.arg.get_if<ArgumentList>();
+    if (!input.arg.is<int64_t>() && list == nullptr) continue;
+    if (!takes_size(op.signature(), input.name)) continue;
+    if (list == nullptr) {
+      add(input.arg, std::nullopt);
+    } else if (list->kind == ListKind::ints || list->kind == ListKind::sym_ints) {
+      for (size_t k = 0; k < list->items.size(); ++k) add(list->items[k], k);
+    }
+  }
+  return out;
+}
+
+std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, const Depends& depends) const {
+  std::vector<FreedNumbers> out;
+  const auto add = [&](FreedNumbers numbers) {
+    if (!numbers.empty() && out.size() < kMostNumbers &&
+        std::ranges::find(out, numbers) == out.end())
+      out.push_back(std::move(numbers));
+  };
+  const FreedNumbers own = numbers_of(id);
+  const std::vector<NodeId> makers = fixed_makers(id, depends);
+  std::vector<FreedNumbers> made;
+  for (const NodeId maker : makers) made.push_back(numbers_of(maker));
+  // A number that equals the old size is more likely to stand for it than a multiple is.
+  for (const bool is_equal : {true, false}) {
+    const auto fits = [&](const FreedNumber& number) { return (number.factor == 1) == is_equal; };
+    for (const FreedNumber& number : own)
+      if (fits(number)) add({number});
+    // The items of one list together, as in split(x, [2, 2]).
+    for (const FreedNumber& first : own) {
+      FreedNumbers items;
+      for (const FreedNumber& number : own)
+        if (is_list(first) && is_list(number) && number.position == first.position &&
+            (!is_equal || fits(number)))
+          items.push_back(number);
+      add(std::move(items));
+    }
+    for (const FreedNumbers& numbers : made)
+      for (const FreedNumber& number : numbers)
+        if (fits(number)) add({number});
+    for (size_t place = 0; place < 3; ++place) {
+      FreedNumbers all;
+      for (const FreedNumbers& numbers : made) {
+        size_t at = 0;
+        for (const FreedNumber& number : numbers)
+          if (fits(number) && at++ == place) all.push_back(number);
+      }
+      add(std::move(all));
+    }
+  }
+  return out;
+}
+
+std::vector<FreedNumbers> NumberFinder::of_counts(NodeId id, const Depends& depends) const {
+  std::vector<FreedNumbers> out;
+  for (const NodeId maker : fixed_makers(id, depends))
+    for (const FreedNumber& number : numbers_of(maker))
+      if (!is_list(number) && number.factor == 1) out.push_back({number});
+  return out;
+}
+
+std::vector<FreedNumbers> NumberFinder::of_lost_size(NodeId id, const Depends& depends) const {
+  std::vector<FreedNumbers> out;
+  for (const FreedNumber& number : numbers_of(id))
+    if (is_list(number) && number.factor == 1) out.push_back({number});
+  for (const NodeId maker : fixed_makers(id, depends))
+    for (const FreedNumber& number : numbers_of(maker))
+      if (out.size() < kMostNumbers) out.push_back({number});
+  return out;
+}
+
+}  // namespace pt2

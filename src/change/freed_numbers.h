@@ -1,0 +1,60 @@
+// The numbers that an export made of a size, among the arguments of the nodes.
+#ifndef PT2_CHANGE_FREED_NUMBERS_H
+#define PT2_CHANGE_FREED_NUMBERS_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "pt2/ir/graph.h"
+
+namespace pt2 {
+
+// An integer argument of a node, or an item of a list of integers, that may be `factor` times the
+// freed size.
+struct FreedNumber {
+  NodeId node{};
+  size_t position = 0;
+  std::optional<size_t> item{};
+  int64_t factor = 1;
+  bool operator==(const FreedNumber&) const = default;
+};
+// Numbers that may all stand for the freed size together.
+using FreedNumbers = std::vector<FreedNumber>;
+
+class NumberFinder {
+ public:
+  // `old_size` is the size that the export fixed; 0 finds no numbers. The graph must outlive the
+  // object.
+  NumberFinder(const Graph& graph, int64_t old_size) : graph_(graph), old_size_(old_size) {}
+
+  using Depends = std::function<bool(ValueId)>;
+
+  // Returns what may stand for the freed size where a node refuses it, the likeliest first: numbers
+  // of the node itself, then those of the nodes that make operands that do not depend on the size:
+  // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2. Several such nodes may need it
+  // together: cat([token, x, other_token]). Then all take it at their first number that equals the
+  // old size, or all at their second, or third.
+  std::vector<FreedNumbers> of_refusal(NodeId id, const Depends& depends) const;
+
+  // Returns what may stand for the freed size although a node does not refuse the old one: the
+  // lengths of what counts elements, such as arange(1) beside a batch of 1, which has only a first
+  // row then.
+  std::vector<FreedNumbers> of_counts(NodeId id, const Depends& depends) const;
+
+  // Returns the same where no result of the node depends on the size: numbers of the nodes that
+  // make its operands, and its own lists of sizes.
+  std::vector<FreedNumbers> of_lost_size(NodeId id, const Depends& depends) const;
+
+ private:
+  std::vector<NodeId> fixed_makers(NodeId id, const Depends& depends) const;
+  FreedNumbers numbers_of(NodeId id) const;
+
+  const Graph& graph_;
+  const int64_t old_size_;
+};
+
+}  // namespace pt2
+
+#endif  // PT2_CHANGE_FREED_NUMBERS_H

@@ -1,0 +1,123 @@
+#include "change/freed_uses.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "ir/target.h"
+#include "lower/arguments.h"
+#include "ops/table.h"
+#include "pt2/ir/symbols.h"
+
+namespace pt2 {
+namespace {
+
+// Statistics over the batch. At a batch of 1 that is what instance norm decomposes to, with the
+// channels of all images as the channels of one.
+constexpr std::string_view kNormOfBatch = "torch.ops.aten._native_batch_norm_legit.no_stats";
+// Products of matrices, which sum over a size that both have.
+constexpr std::string_view kProducts[] = {
+    "torch.ops.aten.bmm.default", "torch.ops.aten.mm.default", "torch.ops.aten.matmul.default",
+    "torch.ops.aten.addmm.default", "torch.ops.aten.baddbmm.default"};
+}  // namespace
+
+std::optional<std::string> FreedUses::unlikely(const Node& node) const {
+  const auto* result = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
+  if (indexes_beyond(node)) return "the index counts the size, but what it selects from is fixed";
+  if (old_size_ != 1 || result == nullptr || graph_.value(*result).tensor() == nullptr) return {};
+  if (node.target == kNormOfBatch)
+    if (const TensorMeta* meta = tensor_meta(graph_, node.inputs[0].arg))
+      if (!meta->sizes.empty() && meta->sizes[0].is_symbolic()) return "it mixes all batches";
+  const size_t found = freed_sizes(*result);
+  const ops::Operator op = ops::find_operator(node.target);
+  if (found == 0 && op && op.def->facts.inverse == ops::Inverse::scatter)
+    return "it takes one of a size of 1";
+  if (is_merged_and_more(*result)) return "it adds to a size that is a multiple of the size";
+  const size_t rank = graph_.value(*result).tensor()->sizes.size();
+  size_t most = 0, operands = 0;
+  bool broadcasts = true;
+  for (const NamedArgument& input : node.inputs)
+    for_each_value(input.arg, [&](ValueId value) {
+      const size_t sizes = freed_sizes(value);
+      most = std::max(most, sizes);
+      operands += sizes > 0 ? 1 : 0;
+      broadcasts = broadcasts && broadcasts_to(value, *result, rank);
+    });
+  const bool is_product = std::ranges::find(kProducts, node.target) != std::end(kProducts);
+  if (is_product && found == 0 && operands > 1) return "it sums over the size";
+  if (!is_product && found > 1 && most < 2 && (broadcasts || rank > 2))
+    return "two sizes of its result depend on the size";
+  return {};
+}
+
+// True if an index that counts the freed size, such as arange(n), selects from a fixed size that
+// equals the old one: mask[arange(2)] of 2 x 8.
+bool FreedUses::indexes_beyond(const Node& node) const {
+  const Argument* indices = node.find_input("indices");
+  const auto* list = indices == nullptr ? nullptr : indices->get_if<ArgumentList>();
+  const TensorMeta* self = list == nullptr ? nullptr : tensor_meta(graph_, node.inputs[0].arg);
+  if (self == nullptr) return false;
+  for (size_t dim = 0; dim < std::min(list->items.size(), self->sizes.size()); ++dim) {
+    const auto* index = list->items[dim].get_if<ValueId>();
+    if (index != nullptr && depends_(*index) && self->sizes[dim] == old_size_ &&
+        counts_only(*index))
+      return true;
+  }
+  return false;
+}
+
+// True if the value depends on the freed size, and on no element of an input that has it.
+bool FreedUses::counts_only(ValueId value) const {
+  std::vector<ValueId> left{value};
+  std::set<ValueId> seen;
+  while (!left.empty()) {
+    const ValueId at = left.back();
+    left.pop_back();
+    if (!depends_(at) || !seen.insert(at).second) continue;
+    const Definition& made = graph_.value(at).definition;
+    if (made.by != Definition::By::node) return false;
+    if (graph_.node(made.node).target == kSymSize) continue;
+    for (const NamedArgument& input : graph_.node(made.node).inputs)
+      for_each_value(input.arg, [&](ValueId each) { left.push_back(each); });
+  }
+  return true;
+}
+
+// True if a size is 3*n + 1: rows of several batches that are one behind the other, and one more.
+bool FreedUses::is_merged_and_more(ValueId value) const {
+  return std::ranges::any_of(graph_.value(value).tensor()->sizes, [&](const SymInt& size) {
+    if (!size.is_symbolic()) return false;
+    const std::vector<SymbolId> symbols = free_symbols(size.expr());
+    if (symbols.size() != 1 || symbols[0] != symbol_->symbol) return false;
+    int64_t at[2] = {0, 0};
+    for (int64_t n = 0; n < 2; ++n) {
+      SymbolBindings bindings;
+      bindings.bind(symbols[0], n);
+      const auto number = evaluate(size, bindings);
+      at[n] = number ? *number : 0;
+    }
+    return at[0] != 0 && at[1] - at[0] > 1;
+  });
+}
+
+bool FreedUses::broadcasts_to(ValueId value, ValueId result, size_t rank) const {
+  const TensorMeta* from = graph_.value(value).tensor();
+  if (from == nullptr) return true;
+  if (from->sizes.size() > rank) return false;
+  const std::vector<SymInt>& to = graph_.value(result).tensor()->sizes;
+  for (size_t i = 0; i < from->sizes.size(); ++i)
+    if (from->sizes[i] != 1 && from->sizes[i] != to[rank - from->sizes.size() + i]) return false;
+  return true;
+}
+
+size_t FreedUses::freed_sizes(ValueId value) const {
+  const TensorMeta* meta = graph_.value(value).tensor();
+  return meta == nullptr
+             ? 0
+             : static_cast<size_t>(std::ranges::count_if(meta->sizes, [&](const SymInt& size) {
+                 return size.is_symbolic() &&
+                        std::ranges::count(free_symbols(size.expr()), symbol_->symbol) > 0;
+               }));
+}
+
+}  // namespace pt2
