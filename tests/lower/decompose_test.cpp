@@ -220,6 +220,23 @@ TEST(Decompose, WritesBecomeResultsUnlessBuffersShareMemory) {
   EXPECT_EQ(done->program.signature.output_specs.size(), 1u);
 }
 
+// Files have a result for the new value of a parameter since schema 8.10.
+TEST(Decompose, WritesToParametersStayInOldFiles) {
+  auto program = parsed(R"(graph(%p_w: f32[4] = parameter "w", %x: f32[4]) {
+    %z: f32[4] = aten.zero_.default(self=%p_w)
+    %y: f32[4] = aten.relu6.default(self=%x)
+    return %y
+  }
+)");
+  ASSERT_TRUE(program) << program.error().text();
+  for (const int64_t minor : {2, 9, 10}) {
+    program->schema_version.minor = minor;
+    const auto done = decompose(*program);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(is_functional(done->program.graph), minor >= 10) << minor;
+  }
+}
+
 // A node with several results cannot have the name of one of them.
 TEST(Decompose, NamesNodesThatGiveNewStatistics) {
   const auto program =

@@ -1,4 +1,6 @@
 // Functionalizes a program: the final value of a written input becomes a result of the graph.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,14 +10,30 @@
 #include "ir/graph_place.h"
 #include "lower/functional/functionalize.h"
 #include "lower/signature.h"
+#include "pt2/format/schema_json.h"
+#include "schema/type.h"
 
 namespace pt2 {
 namespace {
 
+// True if a file of the schema's version can return the new value of an input.
+bool can_return(OutputKind kind, int version) {
+  constexpr int kFirstWithSpecs = 200;  // version 1 lists written buffers by name
+  if (version < kFirstWithSpecs) return true;
+  const auto& cases = schema::type_of<schema::OutputSpec>().members;
+  const auto found = std::ranges::find(cases, output_kind_name(kind), &schema::Member::name);
+  return found != cases.end() && found->is_in(version);
+}
+
 // Why inputs of this kind cannot get new values; empty if they can.
-std::string_view refusal(InputKind kind) {
-  if (mutation_of(kind)) return "";
-  return kind == InputKind::constant_tensor ? "a constant" : "what is not a tensor";
+std::string refusal(InputKind kind, const SchemaVersion& version) {
+  const std::optional<OutputKind> mutation = mutation_of(kind);
+  if (!mutation) return kind == InputKind::constant_tensor ? "a constant" : "what is not a tensor";
+  if (can_return(*mutation,
+                 schema::version_number({.major = version.major, .minor = version.minor})))
+    return "";
+  return fmt::format("a {}: schema {}.{} has no {}", input_kind_name(kind), version.major,
+                     version.minor, output_kind_name(*mutation));
 }
 
 Metadata metadata_of_definition(const Graph& graph, ValueId id) {
@@ -91,7 +109,8 @@ RefuseInput refuse_inputs(
   for (const InputSpec& spec : program.signature.input_specs) {
     const auto id = program.graph.find_value(spec.arg.name);
     if (!id) continue;
-    if (const std::string_view reason = refusal(spec.kind); !reason.empty()) refused[*id] = reason;
+    if (std::string reason = refusal(spec.kind, program.schema_version); !reason.empty())
+      refused[*id] = std::move(reason);
     const std::optional<size_t> storage = storage_of ? storage_of(spec) : std::nullopt;
     if (!storage) continue;
     const auto [first, is_first] = first_of_storage.try_emplace(*storage, *id);
