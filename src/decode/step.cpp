@@ -143,7 +143,8 @@ ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& se
   for (const size_t position : positions)
     for_each_value(graph.inputs()[position], [&](ValueId id) {
       const auto* number = std::get_if<SymInt>(&graph.value(id).meta);
-      const auto most = number == nullptr ? std::nullopt : range_of(*number, model_.program()).max;
+      if (number == nullptr) return;
+      const std::optional<int64_t> most = range_of(*number, model_.program()).max;
       if (most && *most < std::numeric_limits<int64_t>::max())
         room_ = std::min(room_.value_or(*most + 1), *most + 1);
     });
