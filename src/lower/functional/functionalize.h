@@ -44,9 +44,10 @@ struct FunctionalGraph {
 // each level of a chain of views counts separately.
 FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse, NodeBudget& budget);
 
-// Says which inputs cannot get their new values as results: constants, what is not a tensor, weights
-// that share memory, and parameters in files whose schema has no result for them (before 8.10). `storage_of` numbers the memory of a weight, or gives nothing; null if
-// no weights share memory. O(inputs).
+// Says which inputs cannot get their new values as results: constants, what is not a tensor,
+// weights that share memory, and parameters in files whose schema has no result for them
+// (before 8.10). `storage_of` numbers the memory of a weight, or gives nothing; null if no weights
+// share memory. O(inputs).
 RefuseInput refuse_inputs(const Program& program,
                           const std::function<std::optional<size_t>(const InputSpec&)>& storage_of);
 
