@@ -7,6 +7,16 @@
 
 namespace pt2 {
 
+TensorMeta stacked(TensorMeta meta, int64_t count) {
+  int64_t stride = 1;
+  for (const SymInt& size : meta.sizes)
+    if (size.is_symbolic() || __builtin_mul_overflow(stride, size.literal(), &stride)) stride = 0;
+  meta.sizes.insert(meta.sizes.begin(), SymInt(count));
+  meta.strides.insert(meta.strides.begin(), SymInt(stride));
+  meta.storage_offset = {};
+  return meta;
+}
+
 void become(Graph& graph, NodeId id, std::string_view target, std::vector<NamedArgument> inputs) {
   graph.set_node_target(id, std::string(target));
   graph.set_node_inputs(id, std::move(inputs));

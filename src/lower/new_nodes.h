@@ -14,6 +14,10 @@ namespace pt2 {
 // The result of a node with one result.
 inline ValueId only_output(const Node& node) { return *node.outputs[0].get_if<ValueId>(); }
 
+// Returns the metadata of `count` such tensors that are stacked in row-major order along a new
+// first dimension. Its stride is 0 if sizes are symbolic.
+TensorMeta stacked(TensorMeta meta, int64_t count);
+
 // Replaces the node's operator and arguments; its results stay.
 void become(Graph& graph, NodeId id, std::string_view target, std::vector<NamedArgument> inputs);
 

@@ -50,14 +50,14 @@ class Joiner {
     NewNodes nodes(graph(), graph().value(first.state).definition.node);
     const TensorMeta state = *graph().value(first.state).tensor();
     const bool is_flat = state.sizes.size() == 2;
-    const TensorMeta one = stacked(state, 1);
+    const TensorMeta one = states_like(state, 1);
     const bool is_lstm = first.cell == Cell::lstm, has_biases = network.input.bias.has_value();
     const ValueId input =
         network.runs_backward ? reversed(nodes, network.sequence) : network.sequence;
     std::vector<ValueId> params = {network.input.weight, first.product.weight};
     if (has_biases) params.insert(params.end(), {*network.input.bias, *first.product.bias});
     const ValueId sequence =
-        nodes.add_value("sequence", stacked(state, static_cast<int64_t>(network.steps.size())));
+        nodes.add_value("sequence", states_like(state, static_cast<int64_t>(network.steps.size())));
     const ValueId last_state = nodes.add_value("last_state", one);
     const auto lifted = [&](ValueId value) {
       return !is_flat ? value
@@ -87,16 +87,8 @@ class Joiner {
   }
 
   // Returns the metadata of `count` states, [count, batch, hidden].
-  static TensorMeta stacked(TensorMeta state, int64_t count) {
-    if (state.sizes.size() == 2) {
-      const SymInt &batch = state.sizes[0], &hidden = state.sizes[1];
-      int64_t stride = 0;  // unknown, of a symbolic batch
-      if (batch.is_symbolic() || hidden.is_symbolic() ||
-          __builtin_mul_overflow(batch.literal(), hidden.literal(), &stride))
-        stride = 0;
-      state.sizes.insert(state.sizes.begin(), SymInt());
-      state.strides.insert(state.strides.begin(), SymInt(stride));
-    }
+  static TensorMeta states_like(TensorMeta state, int64_t count) {
+    if (state.sizes.size() == 2) return stacked(std::move(state), count);
     state.sizes[0] = SymInt(count);
     return state;
   }
@@ -224,7 +216,7 @@ bool has_no_time_steps(const Graph& graph) {
 
 PassResult reroll(Program& program, Pipeline& pipeline) {
   // The steps are recognised by recorded sizes.
-  if (has_no_time_steps(program.graph) || !check::recorded_sizes_hold(program)) return {};
+  if (!check::recorded_sizes_hold(program)) return {};
   return {.changed = Joiner(program).join_all(pipeline.budget)};
 }
 

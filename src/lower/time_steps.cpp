@@ -71,9 +71,9 @@ class Matcher {
   std::optional<ValueId> reshaped_from(ValueId value, const std::vector<SymInt>& wanted) const {
     for (int i = 0; i < kMostViews; ++i) {
       if (const auto* sizes = sizes_of(value); sizes != nullptr && *sizes == wanted) return value;
-      const Node* node = maker(value);
-      if (node == nullptr || !is_reshape(*node)) break;
-      value = *operand(*node, "self");
+      const auto before = reshaped(value);
+      if (!before) break;
+      value = *before;
     }
     return std::nullopt;
   }
@@ -103,10 +103,10 @@ class Matcher {
   // Adds the views that it passes to `nodes`.
   ValueId behind_reshapes(ValueId value, std::vector<NodeId>* nodes = nullptr) const {
     for (int i = 0; i < kMostViews; ++i) {
-      const Node* node = maker(value);
-      if (node == nullptr || !is_reshape(*node)) break;
+      const auto before = reshaped(value);
+      if (!before) break;
       if (nodes != nullptr) nodes->push_back(definition(value).node);
-      value = *operand(*node, "self");
+      value = *before;
     }
     return value;
   }
@@ -136,7 +136,7 @@ class Matcher {
       if (view == nullptr) break;
       const auto from = operand(*view, "self");
       if (from && turns(*view)) return from;
-      const bool repeats = is_reshape(*view) || view->target == "torch.ops.aten.expand.default";
+      const bool repeats = reshaped(*value) || view->target == "torch.ops.aten.expand.default";
       if (!from || !repeats || !have_equal_matrices(*value, *from)) break;
       value = from;
     }
@@ -154,10 +154,15 @@ class Matcher {
     const auto* id = argument != nullptr ? argument->get_if<ValueId>() : nullptr;
     return id != nullptr ? std::optional(*id) : std::nullopt;
   }
-  static bool is_reshape(const Node& node) {
-    const ops::Operator op = ops::find_operator(node.target);
-    return op && op.custom == nullptr && op.form == ops::Operator::Form::as_written &&
-           op.def->facts.inverse == ops::Inverse::reshape && operand(node, "self").has_value();
+  // Returns the value of which this is a view that keeps the order of the elements.
+  std::optional<ValueId> reshaped(ValueId value) const {
+    const Node* node = maker(value);
+    if (node == nullptr) return std::nullopt;
+    const ops::Operator op = ops::find_operator(node->target);
+    const bool is_reshape = op && op.custom == nullptr &&
+                            op.form == ops::Operator::Form::as_written &&
+                            op.def->facts.inverse == ops::Inverse::reshape;
+    return is_reshape ? operand(*node, "self") : std::nullopt;
   }
   // True for a view that swaps the dimensions of a matrix.
   static bool turns(const Node& node) {
@@ -278,9 +283,9 @@ class Matcher {
         step_.time = found->index;
         return (*sizes_of(step_.sums))[1] == sizes_of(step_.state)->end()[-2];
       }
-      const Node* node = maker(value);
-      if (node == nullptr || !is_reshape(*node)) break;
-      value = *operand(*node, "self");
+      const auto before = reshaped(value);
+      if (!before) break;
+      value = *before;
     }
     return false;
   }

@@ -141,7 +141,8 @@ class Unroller {
       for (size_t i = 0; i < size_; ++i) elements.push_back(element_of(value, i));
       node.inputs[0].arg =
           Argument(NewNodes(graph_, id)
-                       .call(kStack, "stack", whole_meta(*graph_.value(value).tensor()),
+                       .call(kStack, "stack",
+                             stacked(*graph_.value(value).tensor(), static_cast<int64_t>(size_)),
                              stack_inputs(elements, 0)));
     } else {
       for (NamedArgument& input : node.inputs)
@@ -149,20 +150,10 @@ class Unroller {
           sizes->items.insert(sizes->items.begin(), Argument(size));
     }
     const std::string name = graph_.value(only_output(node)).name;
-    const ValueId whole =
-        NewNodes(graph_, id).call(node.target, name, whole_meta(meta), std::move(node.inputs));
+    const ValueId whole = NewNodes(graph_, id)
+                              .call(node.target, name, stacked(meta, static_cast<int64_t>(size_)),
+                                    std::move(node.inputs));
     split(id, whole, 0);
-  }
-
-  // Returns the metadata of all elements stacked in row-major order.
-  TensorMeta whole_meta(TensorMeta meta) const {
-    int64_t stride = 1;
-    for (const SymInt& size : meta.sizes)
-      if (size.is_symbolic() || __builtin_mul_overflow(stride, size.literal(), &stride)) stride = 0;
-    meta.sizes.insert(meta.sizes.begin(), SymInt(static_cast<int64_t>(size_)));
-    meta.strides.insert(meta.strides.begin(), SymInt(stride));
-    meta.storage_offset = {};
-    return meta;
   }
 
   static SymInt stride_of(const TensorMeta* meta, int64_t dim) {
