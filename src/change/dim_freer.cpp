@@ -22,6 +22,7 @@
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "lower/decompose/decompose.h"
+#include "lower/functional/functionalize.h"
 #include "lower/new_nodes.h"
 #include "ops/shape/view.h"
 #include "ops/table.h"
@@ -78,7 +79,7 @@ class DimFreer {
         old_size_(old_size),
         parts_(program.graph, symbol, old_size),
         sizes_(program, symbol, old_size),
-        finder_(program.graph, old_size),
+        finder_(program.graph, old_size, [this](ValueId value) { return depends(value); }),
         uses_(program.graph, symbol, old_size, [this](ValueId value) { return depends(value); }),
         asked_(sizes_to_ask(range)),
         others_(check::hint_bindings(placed_graphs(program))) {
@@ -209,8 +210,7 @@ class DimFreer {
         open += choice.among == Choice::Among::numbers && choice.node != id ? 1 : 2;
     bool is_new = open < 2;
     if (is_new) {
-      std::vector<FreedNumbers> numbers =
-          finder_.of_refusal(id, [&](ValueId value) { return depends(value); });
+      std::vector<FreedNumbers> numbers = finder_.of_refusal(id);
       const size_t count = numbers.size();
       made_choices_.push_back({.among = Choice::Among::numbers,
                                .node = id,
@@ -346,9 +346,7 @@ class DimFreer {
       return fits ? Result<void>() : refused(node, "a constant gives other sizes");
     }
     if (keeps ? old_size_ != 1 : !has_old_size) return {};
-    const auto depends_on = [&](ValueId value) { return depends(value); };
-    std::vector<FreedNumbers> candidates =
-        keeps ? finder_.of_counts(id, depends_on) : finder_.of_lost_size(id, depends_on);
+    std::vector<FreedNumbers> candidates = keeps ? finder_.of_counts(id) : finder_.of_lost_size(id);
     if (candidates.empty()) return {};
     const size_t count = candidates.size() + 1;  // the last: none of them
     made_choices_.push_back({.among = keeps ? counts : losses,
@@ -395,16 +393,9 @@ class DimFreer {
       is_view = is_view && ops::view_strides(tensor, to->sizes()).has_value();
     }
     if (is_view) return {};
-    if (writes_to_memory())
+    if (!is_functional(graph_))
       return refused(node, "other sizes need a copy here, and the program writes to tensors");
     return copy_before(id, *taken);
-  }
-
-  bool writes_to_memory() const {
-    return std::ranges::any_of(order_, [&](NodeId id) {
-      const ops::Operator op = ops::find_operator(graph_.node(id).target);
-      return op && op.form != ops::Operator::Form::as_written;
-    });
   }
 
   Result<void> copy_before(NodeId id, ValueId taken) {

@@ -38,13 +38,13 @@ bool is_list(const FreedNumber& number) { return number.item.has_value(); }
 }  // namespace
 
 // Returns the nodes that make the operands that do not depend on the size, nearest first.
-std::vector<NodeId> NumberFinder::fixed_makers(NodeId id, const Depends& depends) const {
+std::vector<NodeId> NumberFinder::fixed_makers(NodeId id) const {
   std::vector<NodeId> out{id};
   for (size_t at = 0; at < out.size() && out.size() <= kMostMakers; ++at)
     for (const NamedArgument& input : graph_.node(out[at]).inputs)
       for_each_value(input.arg, [&](ValueId value) {
         const Definition& made = graph_.value(value).definition;
-        if (made.by == Definition::By::node && !depends(value) &&
+        if (made.by == Definition::By::node && !depends_(value) &&
             std::ranges::find(out, made.node) == out.end())
           out.push_back(made.node);
       });
@@ -83,7 +83,7 @@ FreedNumbers NumberFinder::numbers_of(NodeId id) const {
   return out;
 }
 
-std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, const Depends& depends) const {
+std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id) const {
   std::vector<FreedNumbers> out;
   const auto add = [&](FreedNumbers numbers) {
     if (!numbers.empty() && out.size() < kMostNumbers &&
@@ -91,7 +91,7 @@ std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, const Depends& dep
       out.push_back(std::move(numbers));
   };
   const FreedNumbers own = numbers_of(id);
-  const std::vector<NodeId> makers = fixed_makers(id, depends);
+  const std::vector<NodeId> makers = fixed_makers(id);
   std::vector<FreedNumbers> made;
   for (const NodeId maker : makers) made.push_back(numbers_of(maker));
   // A number that equals the old size is more likely to stand for it than a multiple is.
@@ -124,19 +124,19 @@ std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, const Depends& dep
   return out;
 }
 
-std::vector<FreedNumbers> NumberFinder::of_counts(NodeId id, const Depends& depends) const {
+std::vector<FreedNumbers> NumberFinder::of_counts(NodeId id) const {
   std::vector<FreedNumbers> out;
-  for (const NodeId maker : fixed_makers(id, depends))
+  for (const NodeId maker : fixed_makers(id))
     for (const FreedNumber& number : numbers_of(maker))
       if (!is_list(number) && number.factor == 1) out.push_back({number});
   return out;
 }
 
-std::vector<FreedNumbers> NumberFinder::of_lost_size(NodeId id, const Depends& depends) const {
+std::vector<FreedNumbers> NumberFinder::of_lost_size(NodeId id) const {
   std::vector<FreedNumbers> out;
   for (const FreedNumber& number : numbers_of(id))
     if (is_list(number) && number.factor == 1) out.push_back({number});
-  for (const NodeId maker : fixed_makers(id, depends))
+  for (const NodeId maker : fixed_makers(id))
     for (const FreedNumber& number : numbers_of(maker))
       if (out.size() < kMostNumbers) out.push_back({number});
   return out;

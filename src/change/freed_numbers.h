@@ -25,34 +25,36 @@ using FreedNumbers = std::vector<FreedNumber>;
 
 class NumberFinder {
  public:
-  // `old_size` is the size that the export fixed; 0 finds no numbers. The graph must outlive the
-  // object.
-  NumberFinder(const Graph& graph, int64_t old_size) : graph_(graph), old_size_(old_size) {}
-
   using Depends = std::function<bool(ValueId)>;
+
+  // `old_size` is the size that the export fixed; 0 finds no numbers. `depends` tells whether a
+  // value depends on it. The graph must outlive the object.
+  NumberFinder(const Graph& graph, int64_t old_size, Depends depends)
+      : graph_(graph), old_size_(old_size), depends_(std::move(depends)) {}
 
   // Returns what may stand for the freed size where a node refuses it, the likeliest first: numbers
   // of the node itself, then those of the nodes that make operands that do not depend on the size:
   // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2. Several such nodes may need it
   // together: cat([token, x, other_token]). Then all take it at their first number that equals the
   // old size, or all at their second, or third.
-  std::vector<FreedNumbers> of_refusal(NodeId id, const Depends& depends) const;
+  std::vector<FreedNumbers> of_refusal(NodeId id) const;
 
   // Returns what may stand for the freed size although a node does not refuse the old one: the
   // lengths of what counts elements, such as arange(1) beside a batch of 1, which has only a first
   // row then.
-  std::vector<FreedNumbers> of_counts(NodeId id, const Depends& depends) const;
+  std::vector<FreedNumbers> of_counts(NodeId id) const;
 
   // Returns the same where no result of the node depends on the size: numbers of the nodes that
   // make its operands, and its own lists of sizes.
-  std::vector<FreedNumbers> of_lost_size(NodeId id, const Depends& depends) const;
+  std::vector<FreedNumbers> of_lost_size(NodeId id) const;
 
  private:
-  std::vector<NodeId> fixed_makers(NodeId id, const Depends& depends) const;
+  std::vector<NodeId> fixed_makers(NodeId id) const;
   FreedNumbers numbers_of(NodeId id) const;
 
   const Graph& graph_;
   const int64_t old_size_;
+  const Depends depends_;
 };
 
 }  // namespace pt2
