@@ -137,16 +137,22 @@ Result<Meta> promoted(const Tensor& a, const Tensor& b) {
   return elementwise_meta(Promotion().add(a).add(b).result(), {&a, &b});
 }
 
-Result<Meta> real_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_real(meta.dtype));
+namespace {
+
+// Returns the Meta if its dtype passes the check.
+Result<Meta> checked(Result<Meta> meta, Result<void> (*check)(Dtype)) {
+  if (meta) PT2_TRY_VOID(check(meta->dtype));
   return meta;
 }
 
+}  // namespace
+
+Result<Meta> real_promoted(const Tensor& a, const Tensor& b) {
+  return checked(promoted(a, b), expect_real);
+}
+
 Result<Meta> real_number_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, real_promoted(a, b));
-  PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return meta;
+  return checked(real_promoted(a, b), expect_not_bool);
 }
 
 Result<Meta> fraction_promoted(const Tensor& a, const Tensor& b) {
@@ -161,27 +167,19 @@ Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b) {
 }
 
 Result<Meta> strict_fraction_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_fraction(meta.dtype));
-  return meta;
+  return checked(promoted(a, b), expect_fraction);
 }
 
 Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, real_promoted(a, b));
-  PT2_TRY_VOID(expect_fraction(meta.dtype));
-  return meta;
+  return checked(real_promoted(a, b), expect_fraction);
 }
 
 Result<Meta> integral_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  PT2_TRY_VOID(expect_integral(meta.dtype));
-  return meta;
+  return checked(promoted(a, b), expect_integral);
 }
 
 Result<Meta> integer_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, integral_promoted(a, b));
-  PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return meta;
+  return checked(integral_promoted(a, b), expect_not_bool);
 }
 
 Dtype wide_dtype(Dtype dtype) {
