@@ -91,7 +91,7 @@ std::vector<FreedParts::Part> FreedParts::reshaped(ValueId taken, const TensorMe
   // elements, or to the one behind it, if that is split: view(x, [10, 2, 8]) for two heads.
   const bool is_split =
       made->size() - fitting.front().dim > std::max<size_t>(2, sizes->size() - *dim);
-  if (is_split) std::ranges::rotate(fitting, fitting.end() - 1);
+  if (is_split) std::rotate(fitting.begin(), fitting.end() - 1, fitting.end());
   // What was put one behind the other is counted first: [layers, n, 8], also for one layer.
   const bool is_counted = is_appended(taken);
   std::ranges::stable_sort(fitting, [&](const Part& a, const Part& b) {
