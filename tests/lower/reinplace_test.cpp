@@ -352,22 +352,56 @@ TEST(Reinplace, BuffersMayBeSwapped) {
       1u);
 }
 
-// The layout that the file records does not make the sizes of the next result unknown.
-TEST(Reinplace, RecordsOfOtherLayoutsAreCheckedToo) {
+// Returns whether the recorded sizes of a graph hold.
+bool sizes_hold(const std::string& graph) {
   std::vector<Error> errors;
   const Program program = parse_program(R"(program schema 8.20 {
   torch "2.15.0"
   dialect "TRAINING"
   opset aten 10
-graph(%x: f32[3, 3] layout=layout(0)) {
+)" + graph + "}\n",
+                                        "sizes", errors)
+                              .value();
+  return check::recorded_sizes_hold(program);
+}
+
+// The layout that the file records does not make the sizes of the next result unknown.
+TEST(Reinplace, RecordsOfOtherLayoutsAreCheckedToo) {
+  EXPECT_FALSE(sizes_hold(R"(graph(%x: f32[3, 3] layout=layout(0)) {
     %clone: f32[1, 9] = aten.clone.default(self=%x)
     return %clone
   }
+)"));
 }
-)",
-                                        "layout", errors)
-                              .value();
-  EXPECT_FALSE(check::recorded_sizes_hold(program));
+
+// A record that torch.export may write instead of the operator's result proves nothing: with
+// another default dtype it records f32 here.
+TEST(Reinplace, DtypesThatOnlyTheExporterKnowsAreNotProven) {
+  const auto filled = [](const std::string& result) {
+    return sizes_hold(R"(graph(%x: f32[3]) {
+    %filled: f32[] = aten.full_like.default(self=7.0, fill_value=7.0)
+    return )" + result +
+                      "\n  }\n");
+  };
+  EXPECT_FALSE(filled("%filled"));
+  EXPECT_TRUE(filled("%x"));  // nobody reads the record
+}
+
+TEST(Reinplace, SizesThatDependOnDataAreNotProvenByConstants) {
+  const auto nonzero = [](const std::string& symbols, const std::string& record) {
+    return sizes_hold(symbols + "graph(%x: f32[3, 3]) {\n    %found: " + record +
+                      " = aten.nonzero.default(self=%x)\n    return %found\n  }\n");
+  };
+  EXPECT_TRUE(nonzero("symbol u0 (integer)\n", "i64[u0, 2]"));
+  EXPECT_FALSE(nonzero("", "i64[9, 2]"));
+}
+
+TEST(Reinplace, ANodeHasAllResultsOfItsOperator) {
+  EXPECT_FALSE(sizes_hold(R"(graph(%x: f32[3, 3]) {
+    %largest: f32[3] = aten.max.dim(self=%x, dim=1)
+    return %largest
+  }
+)"));
 }
 
 }  // namespace

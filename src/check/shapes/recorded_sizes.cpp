@@ -44,6 +44,19 @@ bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
   return true;
 }
 
+// True if a result that is used is recorded with constant sizes alone. torch.export makes a symbol
+// for a size that depends on elements.
+bool records_constant_sizes(const Graph& graph, const Node& node) {
+  bool found = false;
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) {
+      const TensorMeta* meta = graph.value(id).tensor();
+      found = found || (meta != nullptr && !graph.uses(id).empty() &&
+                        std::ranges::none_of(meta->sizes, &SymInt::is_symbolic));
+    });
+  return found;
+}
+
 }  // namespace
 
 bool recorded_sizes_hold(const Program& program) {
@@ -60,10 +73,13 @@ bool recorded_sizes_hold(const Program& program) {
       const ops::Operator op = ops::find_operator(node.target);
       if (!op) continue;
       const ops::Signature& signature = op.signature();
-      for (size_t i = 0; i < std::min<size_t>(node.outputs.size(), signature.return_count); ++i)
+      if (node.outputs.size() != signature.return_count) return false;
+      for (size_t i = 0; i < node.outputs.size(); ++i)
         if (!fits_result(graph, node.outputs[i], signature.return_array[i])) return false;
-      const auto fault = ShapeCheck(graph, node, op).judge(record).fault;
-      if (fault && fault->rule != Rule::operands) return false;
+      const ShapeVerdict verdict =
+          ShapeCheck(graph, node, op, Agreement::as_computed).judge(record);
+      if (verdict.fault && !verdict.is_refused()) return false;
+      if (verdict.depends_on_data && records_constant_sizes(graph, node)) return false;
     }
   }
   return true;

@@ -6,9 +6,10 @@
 
 namespace pt2::check {
 
-// False if, in the exported example, an operator gives results of other kinds, sizes or dtypes than
-// the program records, or a nested graph records other sizes than its caller. True where nothing is
-// known, and for calls that operators refuse. Linear.
+// False if, in the exported example, an operator gives other results, kinds, sizes or dtypes than
+// the program records, or a nested graph records other sizes than its caller. False for constant
+// sizes of a result that depends on data. True where nothing else is known, and for calls that
+// operators refuse. Linear.
 bool recorded_sizes_hold(const Program& program);
 
 }  // namespace pt2::check

@@ -272,7 +272,10 @@ ShapeVerdict ShapeCheck::judge(const Abstraction& record) {
   if (!bind(record)) return unknown("an operand is not known");
   auto computed = results();
   if (!computed) {
-    if (computed.error().code != ErrorCode::invalid) return unknown("it depends on data");
+    if (computed.error().code != ErrorCode::invalid) {
+      verdict.depends_on_data = true;
+      return unknown("it depends on data");
+    }
     verdict.fault = ShapeFault{Rule::operands, std::nullopt, std::move(computed).error().message};
     return verdict;
   }
@@ -354,10 +357,10 @@ void ShapeCheck::compare(size_t index, ValueId id, const Value& computed, const 
   const GraphValue& value = graph_.value(id);
   const auto recorded = record(value);
   if (!recorded) {
-    verdict.fault = wrong_constant(index, value, computed);
+    verdict.fault = wrong_constant(index, id, computed);
     if (verdict.fault) return;
   }
-  if (recorded && is_stand_in(node_, *recorded, computed)) return;
+  if (recorded && may_differ(id) && is_stand_in(node_, *recorded, computed)) return;
   const bool numbers = recorded && same_number(*recorded, computed).has_value();
   if (!recorded || (!numbers && !(recorded->is<Tensor>() && computed.is<Tensor>()))) {
     ++verdict.unknown;
@@ -365,7 +368,7 @@ void ShapeCheck::compare(size_t index, ValueId id, const Value& computed, const 
     return;
   }
   ++verdict.compared;
-  verdict.fault = difference(index, value, *recorded, computed);
+  verdict.fault = difference(index, id, *recorded, computed);
 }
 
 // True if the node creates the symbol of the size. torch.export makes a new symbol for a size that
@@ -406,18 +409,23 @@ bool ShapeCheck::agree(const GraphValue& value, const Sizes& recorded,
   return true;
 }
 
-// True if torch.export may record these sizes where the operator gives the computed ones.
-bool ShapeCheck::may_record(size_t index, const GraphValue& value, const Sizes& recorded,
-                            const Sizes& computed) const {
-  return agree(value, recorded, computed) ||
-         is_traced_state(signature_, index, recorded, computed) ||
-         is_traced_bag(signature_, index, recorded, computed, arguments_) ||
-         is_optional_bag(signature_, index, recorded, computed, arguments_);
+// True if the record may be one that torch.export writes instead of what the operator gives.
+bool ShapeCheck::may_differ(ValueId id) const {
+  return agreement_ == Agreement::as_exported || graph_.uses(id).empty();
 }
 
-std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue& value,
-                                                 const Value& recorded,
+// True if torch.export may record these sizes where the operator gives the computed ones.
+bool ShapeCheck::may_record(size_t index, ValueId id, const Sizes& recorded,
+                            const Sizes& computed) const {
+  return agree(graph_.value(id), recorded, computed) ||
+         (may_differ(id) && (is_traced_state(signature_, index, recorded, computed) ||
+                             is_traced_bag(signature_, index, recorded, computed, arguments_) ||
+                             is_optional_bag(signature_, index, recorded, computed, arguments_)));
+}
+
+std::optional<ShapeFault> ShapeCheck::difference(size_t index, ValueId id, const Value& recorded,
                                                  const Value& computed) const {
+  const GraphValue& value = graph_.value(id);
   const auto* found = recorded.get_if<Tensor>();
   const auto* expected = computed.get_if<Tensor>();
   if (found == nullptr) {
@@ -427,13 +435,14 @@ std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue&
                           ", the operator gives " + computed.type_text()};
   }
   if (found->dtype() != expected->dtype() &&
-      !depends_on_default_dtype(arguments_, expected->dtype(), found->dtype()) &&
-      !is_traced_statistic(signature_, index, found->dtype(), arguments_))
+      !(may_differ(id) &&
+        (depends_on_default_dtype(arguments_, expected->dtype(), found->dtype()) ||
+         is_traced_statistic(signature_, index, found->dtype(), arguments_))))
     return ShapeFault{Rule::result_dtype, index,
                       "'" + value.name + "' is recorded as " +
                           std::string(dtype_name(found->dtype())) + ", the operator gives " +
                           std::string(dtype_name(expected->dtype()))};
-  if (may_record(index, value, found->sizes(), expected->sizes())) return std::nullopt;
+  if (may_record(index, id, found->sizes(), expected->sizes())) return std::nullopt;
   return ShapeFault{Rule::result_sizes, index,
                     "'" + value.name + "' is recorded with sizes " +
                         ops::sizes_text(found->sizes()) + ", the operator gives " +
@@ -442,8 +451,9 @@ std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue&
 
 // A record may be unknown although some of its numbers are constants: a size beyond int64 is no
 // size of any tensor, and next to an unknown size a constant still has to be right.
-std::optional<ShapeFault> ShapeCheck::wrong_constant(size_t index, const GraphValue& value,
+std::optional<ShapeFault> ShapeCheck::wrong_constant(size_t index, ValueId id,
                                                      const Value& computed) const {
+  const GraphValue& value = graph_.value(id);
   if (const auto* number = std::get_if<SymInt>(&value.meta)) {
     if (!is_constant_number(*number) || !computed.is<int64_t>()) return std::nullopt;
     return ShapeFault{Rule::result_number, index,
@@ -454,7 +464,7 @@ std::optional<ShapeFault> ShapeCheck::wrong_constant(size_t index, const GraphVa
   const auto* expected = computed.get_if<Tensor>();
   if (meta == nullptr || expected == nullptr) return std::nullopt;
   const auto sizes = constant_sizes(*meta, expected->sizes());
-  if (!sizes || may_record(index, value, *sizes, expected->sizes())) return std::nullopt;
+  if (!sizes || may_record(index, id, *sizes, expected->sizes())) return std::nullopt;
   return ShapeFault{Rule::result_sizes, index,
                     "'" + value.name + "' is recorded with sizes " + recorded_text(*meta) +
                         ", the operator gives " + ops::sizes_text(expected->sizes())};

@@ -30,15 +30,23 @@ struct ShapeVerdict {
   size_t compared = 0;  // results that were computed and are recorded
   size_t unknown = 0;   // results that cannot be compared; `reason` tells why
   std::string_view reason{};
+  bool depends_on_data = false;  // the operands are known, but only their elements tell the results
 
   bool is_refused() const { return fault && fault->rule == Rule::operands; }
+};
+
+// Which records agree with what an operator gives.
+enum class Agreement : uint8_t {
+  as_exported,  // also those that torch.export is known to write instead
+  as_computed,  // of values that are used, only the operator's results
 };
 
 class ShapeCheck {
  public:
   // All three must outlive the check.
-  ShapeCheck(const Graph& graph, const Node& node, const ops::Operator& op)
-      : graph_(graph), node_(node), op_(op), signature_(op.signature()) {}
+  ShapeCheck(const Graph& graph, const Node& node, const ops::Operator& op,
+             Agreement agreement = Agreement::as_exported)
+      : graph_(graph), node_(node), op_(op), signature_(op.signature()), agreement_(agreement) {}
 
   // Linear in the sizes of the values; no tensor is allocated. Callers that judge many nodes under
   // the same bindings pass one `record` to all (by_record).
@@ -74,17 +82,17 @@ class ShapeCheck {
   bool takes_unknown() const;
   bool is_made_here(const SymInt& size) const;
   bool agree(const GraphValue& value, const Sizes& recorded, const Sizes& computed) const;
-  bool may_record(size_t index, const GraphValue& value, const Sizes& recorded,
-                  const Sizes& computed) const;
-  std::optional<ShapeFault> wrong_constant(size_t index, const GraphValue& value,
-                                           const Value& computed) const;
-  std::optional<ShapeFault> difference(size_t index, const GraphValue& value, const Value& recorded,
+  bool may_differ(ValueId id) const;
+  bool may_record(size_t index, ValueId id, const Sizes& recorded, const Sizes& computed) const;
+  std::optional<ShapeFault> wrong_constant(size_t index, ValueId id, const Value& computed) const;
+  std::optional<ShapeFault> difference(size_t index, ValueId id, const Value& recorded,
                                        const Value& computed) const;
 
   const Graph& graph_;
   const Node& node_;
   const ops::Operator& op_;
   const ops::Signature& signature_;
+  const Agreement agreement_;
   std::vector<Value> arguments_;
 };
 
