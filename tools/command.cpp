@@ -69,12 +69,10 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
     return kUsage;
   }
   const bool is_option = name.starts_with('-');
-  std::string meant(verb_that_means(name));
+  std::string meant(is_option ? verb_that_means(name) : meant_verb(name));
   if (name.ends_with(".pt2")) meant = fmt::format("pt2 info {}", printable(name, 40));
   if (meant.empty() && is_option)
     meant = nearest_name(name, kOwnOptions, [](std::string_view option) { return option; });
-  if (meant.empty() && !is_option)
-    meant = nearest_name(name, verbs(), [](const Verb& verb) { return verb.name; });
   const std::string text =
       fmt::format("pt2: there is no {} '{}'", is_option ? "option" : "verb", printable(name, 40));
   print(environment.err, text + did_you_mean(meant) + "\nSee 'pt2 --help'.\n");
@@ -182,6 +180,12 @@ int dispatch(std::span<const std::string> arguments, Environment& environment) {
   }
   const std::string& verb_name = wants_help ? arguments[1] : name;
   const auto verb = std::ranges::find(verbs(), verb_name, &Verb::name);
+std::string meant_verb(std::string_view typed) {
+  const std::string_view means = verb_that_means(typed);
+  return means.empty() ? nearest_name(typed, verbs(), [](const Verb& verb) { return verb.name; })
+                       : std::string(means);
+}
+
   if (verb == verbs().end()) return unknown_verb(arguments, verb_name, environment);
   if (wants_help) return run_verb(*verb, {"--help"}, environment);
   return run_verb(*verb, {arguments.begin() + 1, arguments.end()}, environment);

@@ -55,6 +55,10 @@ struct Verb {
 std::span<const Verb> verbs();
 std::string_view job_name(Job job);  // a heading
 
+// Returns the verb that was probably meant by a word that is none, as told by another tool's word
+// or a similar one; "" if there is none.
+std::string meant_verb(std::string_view typed);
+
 // Runs "pt2 ARGUMENTS..." and returns the exit code.
 int run_command(std::span<const std::string> arguments, Environment& environment);
 

@@ -94,6 +94,16 @@ std::string usage_of(const CLI::Option& option) {
 
 bool is_option(const std::string& text) { return text.size() > 1 && text[0] == '-'; }
 
+// Ends the options: every word behind it is an argument. CLI11 has it among the words that remain.
+constexpr std::string_view kEndOfOptions = "--";
+
+// Returns the first option among the words that no option or position takes; "" if there is none.
+std::string first_option(const std::vector<std::string>& remaining) {
+  const auto end = std::ranges::find(remaining, kEndOfOptions);
+  const auto found = std::find_if(remaining.begin(), end, is_option);
+  return found == end ? "" : *found;
+}
+
 // CLI11 takes the argument "[a,b]" for the arguments a and b, but a folder may have that name. With
 // this mark at the end, which no argument can contain, it stays one argument.
 constexpr char kEndMark = '\0';
@@ -265,10 +275,10 @@ Error CommandLine::missing(std::string_view message) const {
   const std::string name(message.substr(0, message.find(' ')));
   const CLI::Option* option = app_->get_option_no_throw(name);
   if (option == nullptr) return {ErrorCode::argument, std::string(message), ""};
-  return {ErrorCode::argument,
-          fmt::format(
-              "{} is missing: {}", usage_of(*option),
-              option->get_description().substr(0, option->get_description().find_first_of(";\n"))),
+  std::string description = option->get_description();
+  description.resize(std::min(description.find(';'), description.size()));
+  std::ranges::replace(description, '\n', ' ');
+  return {ErrorCode::argument, fmt::format("{} is missing: {}", usage_of(*option), description),
           ""};
 }
 
@@ -301,9 +311,10 @@ Error CommandLine::unexpected() const {
   std::vector<std::string> names;
   for (const OptionText& each : options())
     names.insert(names.end(), each.names.begin(), each.names.end());
-  const std::vector<std::string> extra = app_->remaining();
-  const auto option = std::ranges::find_if(extra, is_option);
-  if (option == extra.end()) {
+  std::vector<std::string> extra = app_->remaining();
+  const std::string option = first_option(extra);
+  if (option.empty()) {
+    std::erase(extra, kEndOfOptions);
     const bool takes_inputs = std::ranges::find(names, "--input") != names.end();
     return {ErrorCode::argument,
             fmt::format("found one argument too many: '{}'{}",
@@ -311,7 +322,7 @@ Error CommandLine::unexpected() const {
                         takes_inputs ? "; inputs of the program follow -i" : ""),
             ""};
   }
-  const std::string typed = option->substr(0, option->find('='));
+  const std::string typed = option.substr(0, option.find('='));
   // Does not guess for single letters: any two are close.
   const bool is_letter = typed.size() == 2;
   const std::string meant =
@@ -336,7 +347,7 @@ Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> argument
     return unexpected();
   } catch (const CLI::RequiredError& error) {
     // An unknown option is reported before a missing argument.
-    if (std::ranges::any_of(app_->remaining(), is_option)) return unexpected();
+    if (!first_option(app_->remaining()).empty()) return unexpected();
     return missing(error.what());
   } catch (const CLI::ConversionError& error) {
     return flag_with_value(error.what());

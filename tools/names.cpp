@@ -38,7 +38,8 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"complete", "generate"}, {"decode", "generate"},    {"chat", "generate"},
     {"cast", "weights"},      {"share", "weights"},      {"lower", "decompose"},
     {"read", "cat"},          {"dump", "json"},          {"load", "info"},
-    {"open", "info"},         {"version", "--version"}};
+    {"open", "info"},         {"version", "--version"},  {"-v", "--version"},
+    {"-V", "--version"}};
 // clang-format on
 
 }  // namespace

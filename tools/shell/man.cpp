@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "tools/names.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -103,7 +104,8 @@ Result<int> manual(const Options& options, Environment& environment) {
   }
   const auto verb = std::ranges::find(verbs(), options.verb, &Verb::name);
   if (!options.verb.empty() && verb == verbs().end())
-    return Error{ErrorCode::argument, fmt::format("there is no verb '{}'", options.verb), ""};
+    return usage_error(fmt::format("there is no verb '{}'{}", options.verb,
+                                   did_you_mean(meant_verb(options.verb))));
   print(environment.out, options.verb.empty() ? overview_page() : verb_page(*verb));
   return kOk;
 }
