@@ -116,27 +116,6 @@ int report_usage_error(const Verb& verb, std::string_view text, Environment& env
 // Colour codes of ECMA-48 (ISO 6429).
 constexpr std::string_view kColourCodes[] = {"31", "32", "33", "1"};
 
-// With --json the error is part of the output.
-void print_json_error(const Error& error, Environment& environment) {
-  JsonWriter json;
-  json.begin_object();
-  json.key("error");
-  json.begin_object();
-  const auto member = [&](std::string_view key, std::string_view text) {
-    json.key(key);
-    json.string(text);
-  };
-  member("kind", error_code_name(error.code));
-  member("text", error.message);
-  member("where", shown_place(error.where));
-  member("means", error_code_meaning(error.code));
-  json.key("exit");
-  json.integer(exit_code(error.code));
-  json.end_object();
-  json.end_object();
-  print(environment.out, json.text() + "\n");
-}
-
 int report(const Verb& verb, const Error& error, Environment& environment) {
   if (error.code == ErrorCode::argument && error.where.empty())
     return report_usage_error(verb, error.message, environment);
@@ -151,7 +130,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
   const bool as_json = std::ranges::find(arguments, "--json") != arguments.end();
   const auto parsed = line.parse(std::move(arguments));
   if (!parsed) {
-    if (as_json) print_json_error(parsed.error(), environment);
+    if (as_json) print_json_error(environment, parsed.error());
     return report_usage_error(verb, parsed.error().message, environment);
   }
   if (*parsed == CommandLine::Parsed::help) {
@@ -159,7 +138,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
     return kOk;
   }
   const Result<int> code = within_memory([&] { return action(environment); });
-  if (!code && as_json) print_json_error(code.error(), environment);
+  if (!code && as_json) print_json_error(environment, code.error());
   return code ? *code : report(verb, code.error(), environment);
 }
 
@@ -180,12 +159,6 @@ int dispatch(std::span<const std::string> arguments, Environment& environment) {
   }
   const std::string& verb_name = wants_help ? arguments[1] : name;
   const auto verb = std::ranges::find(verbs(), verb_name, &Verb::name);
-std::string meant_verb(std::string_view typed) {
-  const std::string_view means = verb_that_means(typed);
-  return means.empty() ? nearest_name(typed, verbs(), [](const Verb& verb) { return verb.name; })
-                       : std::string(means);
-}
-
   if (verb == verbs().end()) return unknown_verb(arguments, verb_name, environment);
   if (wants_help) return run_verb(*verb, {"--help"}, environment);
   return run_verb(*verb, {arguments.begin() + 1, arguments.end()}, environment);
@@ -205,6 +178,12 @@ Environment standard_environment() {
           .err_is_terminal = files::is_terminal(stderr),
           .plain = (no_colour != nullptr && *no_colour != 0) ||
                    (terminal != nullptr && std::string_view(terminal) == "dumb")};
+}
+
+std::string meant_verb(std::string_view typed) {
+  const std::string_view means = verb_that_means(typed);
+  return means.empty() ? nearest_name(typed, verbs(), [](const Verb& verb) { return verb.name; })
+                       : std::string(means);
 }
 
 int run_command(std::span<const std::string> arguments, Environment& environment) {
@@ -292,6 +271,26 @@ void print_error(Environment& environment, const Error& error) {
   print(environment.err, fmt::format("pt2: {}\n", error_text(error)));
   if (const std::string remedy = limit_remedy(error.code, error.message); !remedy.empty())
     print(environment.err, fmt::format("pt2: {}\n", remedy));
+}
+
+void print_json_error(Environment& environment, const Error& error) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("error");
+  json.begin_object();
+  const auto member = [&](std::string_view key, std::string_view text) {
+    json.key(key);
+    json.string(text);
+  };
+  member("kind", error_code_name(error.code));
+  member("text", error.message);
+  member("where", shown_place(error.where));
+  member("means", error_code_meaning(error.code));
+  json.key("exit");
+  json.integer(exit_code(error.code));
+  json.end_object();
+  json.end_object();
+  print(environment.out, json.text() + "\n");
 }
 
 void print_warnings(Environment& environment, const Diagnostics& warnings) {

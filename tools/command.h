@@ -90,6 +90,8 @@ inline Error usage_error(std::string message) {
 std::string error_text(const Error& error);
 // Prints "pt2: malformed: model.pt2: …" and limit_remedy(), for a verb that continues afterwards.
 void print_error(Environment& environment, const Error& error);
+// Prints an error to standard output, as --json has it. Done for errors that a verb returns.
+void print_json_error(Environment& environment, const Error& error);
 
 enum class Colour : uint8_t { red, green, yellow, bold };
 // Returns `text` in that colour if results go to a terminal, plain text otherwise.

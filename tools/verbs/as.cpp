@@ -125,10 +125,17 @@ Result<int> assemble(const AsArguments& options, Environment& environment) {
   const std::string name = shown_place(input_path(options.text));
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                               file->bytes().size());
+  if (text.starts_with("PK\x03\x04"))
+    return Error{ErrorCode::malformed,
+                 "found a zip archive, as a .pt2 is, expected the text that 'pt2 dis' prints",
+                 name};
   std::vector<Error> errors;
   const Result<Program> program = parse_program(text, name, errors, options.weights.limits);
   for (const Error& error : errors) print_error(environment, error);
-  if (!program) return exit_code(program.error().code);
+  if (!program) {
+    if (options.json) print_json_error(environment, program.error());
+    return exit_code(program.error().code);
+  }
   PT2_TRY(std::string json, checked_json(*program, options, environment));
   if (!options.json)
     return options.weights.file.empty()
