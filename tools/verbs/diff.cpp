@@ -28,8 +28,9 @@ struct DiffArguments {
   Limits limits;
 };
 
-// git's arguments for an external diff: path, old file, its hash and mode, new file, hash, mode.
-constexpr size_t kGitArguments = 7;
+// git's arguments for an external diff: path, old file, its hash and mode, new file, hash, mode;
+// for a renamed file also its new path and git's own description; for a conflict only the path.
+constexpr size_t kGitConflict = 1, kGitArguments = 7, kGitRenamed = 9;
 constexpr std::string_view kNoFile = "/dev/null";
 
 void write_change(JsonWriter& json, const Change& change) {
@@ -95,17 +96,24 @@ Result<int> diff_two(const DiffArguments& options, const std::string& old_file,
   return difference.empty() ? kOk : kDifference;
 }
 
-// Always exits with 0: git takes any other exit code for a crash of its diff driver.
+// Always exits with 0, also where a file cannot be read: git takes any other exit code for a crash
+// of its diff driver, and shows no other file.
 Result<int> diff_for_git(const DiffArguments& options, Environment& environment) {
-  const std::string &path = options.files[0], &old_file = options.files[1],
-                    &new_file = options.files[4];
-  print(environment.out,
-        coloured(environment, Colour::bold, fmt::format("pt2 diff {}", printable(path))) + "\n");
+  const std::vector<std::string>& given = options.files;
+  std::string title = "pt2 diff " + printable(given[0]);
+  if (given.size() == kGitRenamed) title += " -> " + printable(given[7]);
+  print(environment.out, coloured(environment, Colour::bold, title) + "\n");
+  if (given.size() == kGitConflict) {
+    print(environment.out, "* a conflict, not yet resolved\n");
+    return kOk;
+  }
+  const std::string &old_file = given[1], &new_file = given[4];
   if (old_file == kNoFile || new_file == kNoFile) {
     print(environment.out, old_file == kNoFile ? "+ the file\n" : "- the file\n");
     return kOk;
   }
-  PT2_TRY_VOID(diff_two(options, old_file, new_file, environment));
+  const Result<int> compared = diff_two(options, old_file, new_file, environment);
+  if (!compared) print_error(environment, compared.error());
   return kOk;
 }
 
@@ -119,11 +127,11 @@ Result<int> diff_files(const DiffArguments& options, Environment& environment) {
                  ""};
   if (options.run.inputs.cast && !options.run.run) return usage_error("--cast requires --run");
   if (options.git) {
-    if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
-    return Error{ErrorCode::argument,
-                 fmt::format("--git: found {}, expected the {} that git gives",
-                             counted(options.files.size(), "argument"), kGitArguments),
-                 ""};
+    constexpr size_t kCounts[] = {kGitConflict, kGitArguments, kGitRenamed};
+    if (std::ranges::find(kCounts, options.files.size()) != std::end(kCounts))
+      return diff_for_git(options, environment);
+    return usage_error(fmt::format("--git: found {}, expected the {} that git gives",
+                                   counted(options.files.size(), "argument"), kGitArguments));
   }
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,
