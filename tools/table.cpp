@@ -16,12 +16,16 @@ size_t width(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+// A wider cell reaches beyond its column: a single name of a million letters would make every row
+// as long.
+constexpr size_t kWidestColumn = 256;
+
 void append_row(std::string& out, std::string_view indent, const std::vector<size_t>& widths,
                 const std::vector<Align>& aligns, const std::vector<std::string>& cells) {
   std::string line(indent);
   for (size_t i = 0; i < widths.size(); ++i) {
     const std::string& cell = i < cells.size() ? cells[i] : std::string();
-    const std::string padding(widths[i] - width(cell), ' ');
+    const std::string padding(widths[i] - std::min(widths[i], width(cell)), ' ');
     if (i > 0) line += "  ";
     line += aligns[i] == Align::right ? padding + cell : cell + padding;
   }
@@ -47,7 +51,8 @@ std::string TextTable::text() const {
     aligns.push_back(columns_[i].align);
     widths.push_back(width(headers.back()));
     for (const auto& row : rows_)
-      if (i < row.size()) widths.back() = std::max(widths.back(), width(row[i]));
+      if (i < row.size())
+        widths.back() = std::max(widths.back(), std::min(width(row[i]), kWidestColumn));
   }
   std::string out;
   if (has_headers) append_row(out, indent_, widths, aligns, headers);

@@ -9,6 +9,7 @@
 #include "pt2/tensor_file.h"
 #include "temporary_folder.h"
 #include "tools/names.h"
+#include "tools/table.h"
 #include "tools/writing.h"
 
 namespace pt2::test {
@@ -286,6 +287,16 @@ TEST(ErrorText, CutsWordsThatNobodyReads) {
     return words;
   }();
   EXPECT_LT(tools::error_text({ErrorCode::unsupported, many, ""}).size(), 5000u);
+}
+
+// One name of a million letters must not make thousands of rows as long.
+TEST(Table, IsNotAsWideAsItsLongestName) {
+  tools::TextTable table({{"name"}, {"use"}});
+  table.add({std::string(100'000, 'n'), "long"});
+  for (int i = 0; i < 1000; ++i) table.add({"n", "short"});
+  const std::string text = table.text();
+  EXPECT_LT(text.size(), 500'000u);
+  EXPECT_NE(text.find("nnn  long\nn   "), text.npos);
 }
 
 // Files may contain names like the second and the sixth, but the command must not write them.
