@@ -39,6 +39,11 @@ TEST(SolvedGuards, SayNothingThatTypesSay) {
   EXPECT_EQ(solved({3, std::nullopt}, {"L['x'].size()[0] >= 2"}), Lines{});
 }
 
+TEST(SolvedGuards, OfTheLargestSizesEnd) {
+  EXPECT_EQ(solved({INT64_MAX - 9, std::nullopt}, {"L['x'].size()[0] > 7"}), Lines{});
+  EXPECT_EQ(solved({INT64_MAX - 9, INT64_MAX}, {"L['x'].size()[0] > 7"}), Lines{});
+}
+
 TEST(SolvedGuards, StayAsTheyAreWhereNoListSaysThem) {
   EXPECT_EQ(solved({3, 21}, {"L['x'].size()[0] == L['y'].size()[0]"}),
             Lines{"size 0 of x must equal size 0 of y"});

@@ -122,7 +122,7 @@ class Solver {
     const SymRange range = range_of(symbol);
     const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
     const int64_t high = range.max.value_or(INT64_MAX);
-    const int64_t end = high - low < kTried ? high : low + kTried - 1;
+    const int64_t count = std::min(high - low, kTried - 1) + 1, end = low + count - 1;
     size_t cost = 0;
     for (const size_t i : places) cost += cost_of(i);
     if (cost > left_to_evaluate_ / kTried) return std::nullopt;
@@ -134,13 +134,13 @@ class Solver {
       }
       return true;
     };
-    for (int64_t size = low; size <= end; ++size) {
-      const auto answer = allowed(size);
+    for (int64_t i = 0; i < count; ++i) {  // `end` may be the largest number
+      const auto answer = allowed(low + i);
       if (!answer) return std::nullopt;
-      if (*answer) sizes.push_back(size);
+      if (*answer) sizes.push_back(low + i);
     }
     const bool is_whole = end == high;
-    const bool all = static_cast<int64_t>(sizes.size()) == end - low + 1;
+    const bool all = static_cast<int64_t>(sizes.size()) == count;
     if (is_whole) return all ? "" : listed(sizes, true);
     const int64_t step = step_of(sizes);
     // Beyond the tried sizes, samples must continue the pattern.
