@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/platform.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "ops/table.h"
@@ -141,12 +142,30 @@ Result<void> write_state(const std::string& path, const std::vector<ChangedState
   return write_tensor_file(path, tensors);
 }
 
+// Returns the tensor of which --top lists the largest scores; nullptr for other outputs, which are
+// listed whole.
+const Tensor* scores_of(const RunArguments& options, const Value& output) {
+  const auto* tensor = output.get_if<Tensor>();
+  return options.top > 0 && tensor != nullptr && score_count(*tensor) > 0 ? tensor : nullptr;
+}
+
+// Returns how many elements of an output are listed.
+uint64_t listed_elements(const RunArguments& options, const Value& output) {
+  const Tensor* tensor = scores_of(options, output);
+  if (tensor == nullptr) return ops::elements_of({&output, 1});
+  const size_t columns = score_count(*tensor);
+  return static_cast<uint64_t>(tensor->numel()) / columns * std::min(options.top, columns);
+}
+
 // Refuses more elements, whose text would take gigabytes to write and to read.
-Result<void> check_can_be_listed(const std::vector<Value>& outputs,
+Result<void> check_can_be_listed(const RunArguments& options, const std::vector<Value>& outputs,
                                  const std::vector<ChangedState>& state) {
   constexpr uint64_t kMostListed = 1 << 24;
-  uint64_t count = ops::elements_of(outputs);
-  for (const ChangedState& each : state) count += static_cast<uint64_t>(each.tensor.numel());
+  uint64_t count = 0;
+  for (const Value& output : outputs)
+    count = saturating_sum(count, listed_elements(options, output));
+  for (const ChangedState& each : state)
+    count = saturating_sum(count, static_cast<uint64_t>(each.tensor.numel()));
   if (count <= kMostListed) return {};
   return Error{ErrorCode::limit,
                fmt::format("--json: found results of {} elements, expected at most {}; write them "
@@ -163,8 +182,7 @@ std::string outputs_json(const RunArguments& options, const Model& model,
     size_t index = 0;
     write_objects(json, "outputs", outputs, [&](const Value& output) {
       write_text(json, "name", model.outputs()[index++].name);
-      const auto* tensor = output.get_if<Tensor>();
-      if (options.top > 0 && tensor != nullptr && score_count(*tensor) > 0)
+      if (const Tensor* tensor = scores_of(options, output))
         write_top(json, *tensor, options.top, labels);
       else
         write_value(json, output);
@@ -213,12 +231,15 @@ Result<void> check_labels(const RunArguments& options, const std::vector<std::st
                options.labels};
 }
 
-void print_top(const RunArguments& options, const Model& model,
-               const std::vector<std::string>& labels, const std::vector<Value>& outputs,
-               Environment& environment) {
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (const auto* tensor = outputs[i].get_if<Tensor>())
-      print(environment.out, top_text(model.outputs()[i].name, *tensor, options.top, labels));
+void print_outputs(const RunArguments& options, const Model& model,
+                   const std::vector<std::string>& labels, const std::vector<Value>& outputs,
+                   Environment& environment) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = model.outputs()[i].name;
+    const Tensor* tensor = scores_of(options, outputs[i]);
+    print(environment.out, tensor == nullptr ? value_text(name, outputs[i], environment)
+                                             : top_text(name, *tensor, options.top, labels));
+  }
 }
 
 Result<int> run(const RunArguments& options, Environment& environment) {
@@ -245,13 +266,12 @@ Result<int> run(const RunArguments& options, Environment& environment) {
   if (format) PT2_TRY_VOID(write_outputs(options.output, *format, model, *outputs, environment));
   const std::vector<ChangedState> state = changed_state(model, session);
   if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
-  if (options.top > 0 && !options.json) print_top(options, model, labels, *outputs, environment);
   if (options.json) {
-    PT2_TRY_VOID(check_can_be_listed(options.top > 0 ? std::vector<Value>() : *outputs, state));
+    PT2_TRY_VOID(check_can_be_listed(options, *outputs, state));
     print(environment.out, outputs_json(options, model, labels, *outputs, state));
-  } else if (options.output.empty() && options.top == 0) {
-    for (size_t i = 0; i < outputs->size(); ++i)
-      print(environment.out, value_text(model.outputs()[i].name, (*outputs)[i], environment));
+  } else if (options.output.empty() || options.top > 0) {
+    print_outputs(options, model, labels, *outputs, environment);
+    if (options.top > 0) return kOk;
     for (const ChangedState& each : state)
       print(environment.out, value_text(fmt::format("{} {}", input_kind_name(each.kind), each.name),
                                         Value(each.tensor), environment));
