@@ -14,7 +14,6 @@
 #include "ir/values/constant_value.h"
 #include "ops/convert.h"
 #include "ops/loops.h"
-#include "pt2/tensor_file.h"
 #include "tools/source.h"
 #include "tools/values/literals.h"
 #include "tools/values/random_inputs.h"
@@ -308,12 +307,7 @@ class InputReader {
 
   Result<Tensor> read_one(const std::string& path, const std::string& name) {
     PT2_TRY(NamedTensors tensors, read_tensors(path));
-    if (tensors.size() == 1) return std::move(tensors[0].second);
-    for (auto& [key, tensor] : tensors)
-      if (key == name) return std::move(tensor);
-    return usage_error(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
-                                   printable(name), shown_place(input_path(printable(path))),
-                                   tensors.size()));
+    return tensor_for(name, path, std::move(tensors));
   }
 
   Result<void> add_array(const std::string& text) {
@@ -396,6 +390,15 @@ Result<CallInputs> read_inputs(const Model& model, const GivenInputs& given, con
   InputReader reader(model, given.cast, limits);
   for (const std::string& argument : given.arguments) PT2_TRY_VOID(reader.add(argument));
   return reader.finish();
+}
+
+Result<Tensor> tensor_for(const std::string& input, const std::string& path, NamedTensors tensors) {
+  if (tensors.size() == 1) return std::move(tensors[0].second);
+  for (auto& [name, tensor] : tensors)
+    if (name == input) return std::move(tensor);
+  return usage_error(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
+                                 printable(input), shown_place(input_path(printable(path))),
+                                 tensors.size()));
 }
 
 Result<std::vector<Value>> sample_values(const SampleInputs& samples) {

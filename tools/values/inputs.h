@@ -7,6 +7,7 @@
 
 #include "pt2/limits.h"
 #include "pt2/model.h"
+#include "pt2/tensor_file.h"
 #include "pt2/value.h"
 #include "tools/command.h"
 
@@ -34,6 +35,10 @@ struct CallInputs {
 // of tensors or, for numbers, booleans and text, a literal. Inputs that the program fixes
 // (constants) may be omitted. Error `argument` lists every input with its type.
 Result<CallInputs> read_inputs(const Model& model, const GivenInputs& given, const Limits& limits);
+
+// Returns the tensor that a file of tensors has for an input: its only one, or the one of that
+// name.
+Result<Tensor> tensor_for(const std::string& input, const std::string& path, NamedTensors tensors);
 
 // Returns example inputs as values, one for each leaf. Error `unsupported` names a leaf that is not
 // a value.

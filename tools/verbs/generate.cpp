@@ -14,6 +14,7 @@
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"
+#include "tools/values/inputs.h"
 #include "tools/values/literals.h"
 #include "tools/verbs.h"
 
@@ -139,8 +140,12 @@ Result<NamedTensors> read_given(const GenerateArguments& options) {
     files.push_back(value);
     PT2_TRY_VOID(check_one_standard_input(files));
     PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(value), options.decoder.limits));
-    if (!name.empty() && tensors.size() == 1) tensors[0].first = name;
-    std::ranges::move(tensors, std::back_inserter(out));
+    if (name.empty()) {
+      std::ranges::move(tensors, std::back_inserter(out));
+    } else {
+      PT2_TRY(Tensor tensor, tensor_for(name, value, std::move(tensors)));
+      out.emplace_back(name, std::move(tensor));
+    }
   }
   return out;
 }
