@@ -57,8 +57,9 @@ Result<void> read_profile(const std::string& path, PageProgram& page) {
     const JsonValue* node = step.find("node");
     const JsonValue* time = step.find("us");
     if (node == nullptr || time == nullptr || !node->is_string()) continue;
-    PT2_TRY(const double us, time->get_float());
-    page.times[node->text] += us;
+    const Result<double> us = time->get_float();
+    if (!us) return in_file(us.error(), path);
+    page.times[node->text] += *us;
     const JsonValue* names = step.find("names");
     if (names == nullptr || !names->is_array()) continue;
     for (const JsonValue& name : names->items)
