@@ -85,6 +85,8 @@ Result<std::string> set_one(PackageContents& contents, const std::string& argume
 Result<int> meta(const MetaArguments& options, Environment& environment) {
   PT2_TRY_VOID(check_options_of(options.action, {{!options.writing.output.empty(), "-o", {"set"}},
                                                  {options.writing.check, "--check", {"set"}}}));
+  if (options.action == "set" && options.names.empty())
+    return usage_error("set: expected NAME=TEXT, NAME@FILE, or NAME alone to remove it");
   PT2_TRY(const Package package, open_package(options.writing.source, environment));
   PT2_TRY(PackageContents contents, package_contents(package));
   if (options.action == "get") return get(options, contents, environment);
