@@ -196,8 +196,8 @@ Result<void> check_takes_bytes(const Environment& environment) {
 
 Result<uint64_t> save_written(const PackageContents& contents, const std::string& output,
                               const Environment& environment) {
-  constexpr std::string_view kOthers[] = {".onnx",        ".tflite", ".gguf",
-                                          ".safetensors", ".npy",    ".npz"};
+  constexpr std::string_view kOthers[] = {".onnx", ".tflite", ".gguf", ".safetensors",
+                                          ".npy",  ".npz",    ".json"};
   const std::string ending = std::filesystem::path(output).extension().string();
   if (std::ranges::find(kOthers, ending) != std::end(kOthers))
     return Error{
