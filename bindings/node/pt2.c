@@ -242,18 +242,19 @@ static napi_value give_results(napi_env env, pt2_value** results, size_t count) 
   return out;
 }
 
-// Reads the arguments of `run` as values. Returns the message of a refusal, or NULL.
-static const char* read_values(napi_env env, const pt2_model* model, napi_value list, size_t count,
+// Reads the arguments of `run` as values. Returns the message of a refusal, or NULL. A getter of
+// the caller may close the model, whose types are gone then.
+static const char* read_values(napi_env env, const Handles* handles, napi_value list, size_t count,
                                pt2_value** out, pt2_error** error) {
   const char* refusal = NULL;
   napi_value item;
   size_t i;
   for (i = 0; i < count && refusal == NULL && *error == NULL; ++i) {
     pt2_place place = PT2_INIT(pt2_place);
-    pt2_error_free(pt2_model_get_input(model, i, &place)); /* the call refuses too many values */
-    refusal = napi_get_element(env, list, (uint32_t)i, &item) != napi_ok
-                  ? kValues
-                  : read_value(env, item, place.type == NULL ? "" : place.type, &out[i], error);
+    if (napi_get_element(env, list, (uint32_t)i, &item) != napi_ok) return kValues;
+    // A place that is missing has no type: the call refuses too many values, and a closed model.
+    pt2_error_free(pt2_model_get_input(handles->model, i, &place));
+    refusal = read_value(env, item, place.type == NULL ? "" : place.type, &out[i], error);
   }
   return refusal;
 }
@@ -276,7 +277,7 @@ static napi_value run(napi_env env, napi_callback_info info) {
   // The inputs, then the results.
   values = calloc(length + outputs + 1, sizeof *values);
   if (values == NULL) return refuse(env, "out of memory");
-  refusal = read_values(env, handles->model, list, length, values, &error);
+  refusal = read_values(env, handles, list, length, values, &error);
   if (refusal == NULL && error == NULL && count > 1)
     refusal = read_timeout(env, arguments[1], &call);
   // The caller's getters ran above and may have thrown.
