@@ -10,14 +10,16 @@ namespace {
 constinit pt2_error kNoMemory = {
     .code = PT2_NO_MEMORY, .message = "out of memory", .place = "", .text = "out of memory"};
 
-constexpr const char* kNames[] = {"ok",       "io",          "corrupt", "malformed",
-                                  "invalid",  "unsupported", "limit",   "cancelled",
-                                  "argument", "no_memory",   "internal"};
+constexpr const char* kNames[] = {"ok",
+#define PT2_ERROR(name, exit_code, meaning) #name,
+#include "pt2/error.def"
+                                  "no_memory", "internal"};
 
 // The error codes of C are those of C++ plus 1.
 static_assert(PT2_IO == 1 + static_cast<int>(ErrorCode::io));
 static_assert(PT2_LIMIT == 1 + static_cast<int>(ErrorCode::limit));
 static_assert(PT2_ARGUMENT == 1 + static_cast<int>(ErrorCode::argument));
+static_assert(std::size(kNames) == PT2_INTERNAL + 1);
 
 // A larger size belongs to no struct of options, but to memory that was never set.
 constexpr size_t kMaxStruct = 4096;
