@@ -80,23 +80,13 @@ Observer observer_of(pt2_observer observer, void* user) {
   };
 }
 
-Result<void> add_inputs(const Program& program, std::span<const Value> inputs,
-                        TensorWriter& writer) {
-  const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
-  for (size_t i = 0; i < specs.size() && i < inputs.size(); ++i) {
-    const std::optional<Tensor> tensor = as_tensor(inputs[i]);
-    if (tensor && !specs[i].is_constant()) PT2_TRY_VOID(writer.add(specs[i].name, *tensor));
-  }
-  return {};
-}
-
 Result<void> trace(pt2_session& handle, std::vector<Value> inputs, const std::string& path) {
   struct Restore {
     pt2_session& handle;
     ~Restore() { handle.session.observe(observer_of(handle.observer, handle.observer_user)); }
   } const restore{handle};
   PT2_TRY(const std::unique_ptr<TensorWriter> writer, TensorWriter::create(path));
-  PT2_TRY_VOID(add_inputs(handle.session.program(), inputs, *writer));
+  PT2_TRY_VOID(write_inputs(handle.session.program(), inputs, *writer));
   handle.session.observe([&](const ObservedValue& observed) -> Result<void> {
     const std::optional<Tensor> tensor = as_tensor(observed.value);
     return tensor ? writer->add(observed.name, *tensor) : Result<void>();

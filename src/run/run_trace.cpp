@@ -82,6 +82,16 @@ std::optional<Tensor> as_tensor(const Value& value) {
   return std::nullopt;
 }
 
+Result<void> write_inputs(const Program& program, std::span<const Value> inputs,
+                          TensorWriter& writer) {
+  const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
+  for (size_t i = 0; i < specs.size() && i < inputs.size(); ++i) {
+    const std::optional<Tensor> tensor = as_tensor(inputs[i]);
+    if (tensor && !specs[i].is_constant()) PT2_TRY_VOID(writer.add(specs[i].name, *tensor));
+  }
+  return {};
+}
+
 Result<std::vector<Value>> inputs_of_trace(const Model& model, const NamedTensors& trace) {
   const TensorIndex index = index_of(trace);
   std::vector<Value> inputs;

@@ -36,12 +36,7 @@ class Recorder {
 
   // Records the run's inputs, which make the trace complete.
   Result<void> record_inputs(const Model& model, const std::vector<Value>& inputs) {
-    const std::vector<ArgumentSpec> specs = model.program().signature.user_inputs();
-    for (size_t i = 0; file_ && i < specs.size() && i < inputs.size(); ++i) {
-      const std::optional<Tensor> tensor = as_tensor(inputs[i]);
-      if (tensor && !specs[i].is_constant()) PT2_TRY_VOID(file_->add(specs[i].name, *tensor));
-    }
-    return {};
+    return file_ ? write_inputs(model.program(), inputs, *file_) : Result<void>();
   }
 
   Result<void> record(const ObservedValue& observed) {

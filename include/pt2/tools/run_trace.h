@@ -4,6 +4,7 @@
 #define PT2_TOOLS_RUN_TRACE_H
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace pt2 {
 // Returns a tensor unchanged, and a number as a tensor without dimensions, which is its form in
 // files. Nothing for text, None and other values.
 std::optional<Tensor> as_tensor(const Value& value);
+
+// Writes the inputs of a run, which a trace begins with: tensors and numbers under the names of the
+// graph inputs, without constants.
+Result<void> write_inputs(const Program& program, std::span<const Value> inputs,
+                          TensorWriter& writer);
 
 // Returns the inputs of the traced run. The trace has them under the names of the graph inputs.
 // Inputs that are constants of the program may be missing. Error `argument` with the name of a
