@@ -206,15 +206,8 @@ class GraphParser {
     return input;
   }
 
-  // Returns the node name that the text may omit in this schema version.
-  std::optional<std::string> usual_name(const Node& node) const {
-    const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
-    if (id == nullptr || !has_node_names(parsing_.version)) return std::nullopt;
-    return scope_.graph.value(*id).name;
-  }
-
   Result<void> attributes(Node& node) {
-    node.name = usual_name(node);
+    node.name = usual_name(node, scope_.graph, parsing_.version);
     if (reader_.at_word("name") && reader_.next_is("=")) {
       reader_.advance(), reader_.advance();
       if (reader_.accept_word("none")) {

@@ -7,13 +7,14 @@ namespace pt2 {
 namespace {
 
 template <class Kind>
-Result<Kind> parse_kind(TextReader& reader, std::optional<Kind> (*find)(std::string_view),
-                        std::string_view expected) {
-  const Token token = reader.current();
-  const auto kind = token.kind == TokenKind::word ? find(token.text) : std::nullopt;
-  if (!kind) return reader.unexpected(expected);
-  reader.advance();
-  return *kind;
+Result<Kind> parse_kind(TextReader& reader, std::string_view (*name_of)(Kind)) {
+  std::string names;
+  for (int i = 0; i <= static_cast<int>(Kind::token); ++i) {
+    const auto kind = static_cast<Kind>(i);
+    if (reader.accept_word(name_of(kind))) return kind;
+    names += fmt::format("{}{}", i == 0 ? "one of " : ", ", name_of(kind));
+  }
+  return reader.unexpected(names);
 }
 
 template <class Spec>
@@ -27,14 +28,11 @@ Result<void> parse_target_of(Parsing& parsing, Spec& spec) {
 }  // namespace
 
 Result<InputKind> parse_input_kind(Parsing& parsing) {
-  return parse_kind(parsing.reader, find_input_kind,
-                    "one of user_input, parameter, buffer, constant_tensor, custom_obj, token");
+  return parse_kind(parsing.reader, input_kind_name);
 }
 
 Result<OutputKind> parse_output_kind(Parsing& parsing) {
-  return parse_kind(parsing.reader, find_output_kind,
-                    "one of user_output, loss_output, buffer_mutation, parameter_mutation, "
-                    "gradient_to_parameter, gradient_to_user_input, user_input_mutation, token");
+  return parse_kind(parsing.reader, output_kind_name);
 }
 
 Result<void> parse_spec_target(Parsing& parsing, InputSpec& spec) {

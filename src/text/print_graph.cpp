@@ -278,15 +278,8 @@ class GraphPrinter {
     }
   }
 
-  // Returns the node name that the text may omit in this schema version.
-  std::optional<std::string> usual_name(const Node& node) const {
-    const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
-    if (id == nullptr || !has_node_names(printer_.version)) return std::nullopt;
-    return graph_.value(*id).name;
-  }
-
   void attributes(const Node& node) {
-    if (node.name != usual_name(node)) {
+    if (node.name != usual_name(node, graph_, printer_.version)) {
       out_ += " name=";
       if (node.name) {
         printer_.string(*node.name);

@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "ir/target.h"
+#include "ir/version_facts.h"
 
 namespace pt2 {
 namespace {
@@ -170,6 +171,12 @@ Argument::Wrapper item_wrapper(ListKind kind) {
   return symbolic ? Argument::Wrapper::symbolic : Argument::Wrapper::plain;
 }
 
+std::optional<std::string> usual_name(const Node& node, const Graph& graph, int version) {
+  const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
+  if (id == nullptr || !has_node_names(version)) return std::nullopt;
+  return graph.value(*id).name;
+}
+
 std::string_view spec_kind_word(ArgumentSpec::Kind kind) { return word_of(kSpecKinds, kind); }
 std::optional<ArgumentSpec::Kind> find_spec_kind(std::string_view word) {
   return key_of(kSpecKinds, word);
@@ -198,16 +205,6 @@ bool is_not_persistent(const InputSpec& spec) {
   return spec.kind == InputKind::buffer && spec.persistent == false;
 }
 
-std::optional<InputKind> find_input_kind(std::string_view word) {
-  for (int i = 0; i <= static_cast<int>(InputKind::token); ++i)
-    if (input_kind_name(static_cast<InputKind>(i)) == word) return static_cast<InputKind>(i);
-  return std::nullopt;
-}
-std::optional<OutputKind> find_output_kind(std::string_view word) {
-  for (int i = 0; i <= static_cast<int>(OutputKind::token); ++i)
-    if (output_kind_name(static_cast<OutputKind>(i)) == word) return static_cast<OutputKind>(i);
-  return std::nullopt;
-}
 bool has_target(InputKind kind) {
   return kind != InputKind::user_input && kind != InputKind::token;
 }

@@ -47,14 +47,16 @@ std::optional<ListKind> inner_list_kind(ListKind kind);
 // Returns the schema's wrapper for the items of such a list.
 Argument::Wrapper item_wrapper(ListKind kind);
 
+// Returns the name that a node has unless the text says another: that of its first result; nullopt
+// in schema versions without names of nodes.
+std::optional<std::string> usual_name(const Node& node, const Graph& graph, int version);
+
 std::string_view spec_kind_word(ArgumentSpec::Kind kind);
 std::optional<ArgumentSpec::Kind> find_spec_kind(std::string_view word);
 // Returns the spec kind for a graph value of kind `value` in an input of kind `kind`.
 ArgumentSpec::Kind expected_spec_kind(InputKind kind, ValueKind value);
 ArgumentSpec::Kind expected_spec_kind(OutputKind kind, ValueKind value);
 bool is_not_persistent(const InputSpec& spec);
-std::optional<InputKind> find_input_kind(std::string_view word);
-std::optional<OutputKind> find_output_kind(std::string_view word);
 // True if specs of this kind name a parameter, buffer, constant or input.
 bool has_target(InputKind kind);
 bool has_target(OutputKind kind);

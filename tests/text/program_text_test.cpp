@@ -156,6 +156,9 @@ TEST(ProgramText, ErrorsSayWhereWhatAndWhy) {
       {"program schema 8.20 { symbol a symbol a }",
        {"text:1:39: the symbol 'a' is declared twice"}},
       {"program schema 8.20 { symbol a range a [2, 1] }", {"text:1:38: the range [2, 1] is empty"}},
+      {"program schema 8.20 { graph() { return } signature { input wrong } }",
+       {"text:1:60: found 'wrong', expected one of user_input, parameter, buffer, constant_tensor, "
+        "custom_obj, token"}},
       {"program schema 8.20 { opset aten 1 opset aten 1 }",
        {"text:1:42: the opset 'aten' is there twice"}},
   };
