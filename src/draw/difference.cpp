@@ -68,7 +68,8 @@ class DifferenceReader {
 
   // Changed weights are shown at the nodes that read them.
   void read_other(const Change& other) {
-    out_.others.push_back(other.line());
+    const std::string text = other.line();
+    out_.others.push_back(text);
     std::set<NodeId> readers;
     for (const std::string& weight : other.weights) {
       const auto held = held_.find(weight);
@@ -80,7 +81,7 @@ class DifferenceReader {
     for (const NodeId reader : readers) {
       DrawnDifference::OfNode& drawn = out_.nodes[&after_.graph.node(reader)];
       change(drawn, drawn.kind.value_or(ChangeKind::changed));
-      drawn.lines.push_back(other.line());
+      drawn.lines.push_back(text);
     }
   }
 

@@ -74,22 +74,25 @@ function usersOf(program, value) {
   return program.values[value].users || [];
 }
 
-// Sums times over the contents of boxes, inner boxes first.
+// Returns the boxes, each behind the boxes in it.
+function innerFirst(program) {
+  const order = [program.boxes[0]];
+  for (let i = 0; i < order.length; ++i)
+    for (const id of order[i].children) order.push(program.boxes[id]);
+  return order.reverse();
+}
+
+// Sums times over the contents of boxes.
 function sumTimes(program) {
-  const order = [0];
-  for (let i = 0; i < order.length; ++i) order.push(...program.boxes[order[i]].children);
-  for (let i = order.length; i-- > 0;) {
-    const box = program.boxes[order[i]];
+  for (const box of innerFirst(program)) {
     box.totalTime = (box.time || 0) + box.children.reduce((sum, id) => sum + program.boxes[id].totalTime, 0);
   }
 }
 
 // Counts for each box and kind of change the nodes in it, the box itself included.
 function sumChanges(program) {
-  const order = [0];
-  for (let i = 0; i < order.length; ++i) order.push(...program.boxes[order[i]].children);
-  for (let i = order.length; i-- > 0;) {
-    const box = program.boxes[order[i]], own = box.change;
+  for (const box of innerFirst(program)) {
+    const own = box.change;
     box.changes = { added: 0, removed: own ? own.removed.length : 0, changed: 0 };
     if (own && own.kind) box.changes[own.kind] = 1;
     for (const id of box.children)

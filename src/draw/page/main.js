@@ -184,7 +184,7 @@ function chooseColour(name) {
   picture.showsRemoved = name === "difference";
   picture.hottest = 0;
   if (name === "time") {
-    picture.hottest = Math.max(...program.boxes.map((box) => box.time || 0), 1e-9);
+    picture.hottest = program.boxes.reduce((most, box) => Math.max(most, box.time || 0), 1e-9);
     const total = program.boxes[0].totalTime || 1;
     picture.colourOf = (box) => {
       if (box.children.length > 0) return heat(box.totalTime / total);
