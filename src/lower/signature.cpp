@@ -73,10 +73,10 @@ void rename_results(Program& program) {
     }
   for (ModuleCallEntry& entry : program.module_call_graph) {
     if (!entry.signature) continue;
-    const bool kept = follow(entry.signature->inputs, graph, renamed) &
-                      follow(entry.signature->outputs, graph, renamed);
+    const bool has_inputs = follow(entry.signature->inputs, graph, renamed);
+    const bool has_outputs = follow(entry.signature->outputs, graph, renamed);
     // The program's own call (fqn empty) keeps its signature: passes do not remove its values.
-    if (!kept && !entry.fqn.empty()) entry.signature.reset();
+    if (!(has_inputs && has_outputs) && !entry.fqn.empty()) entry.signature.reset();
   }
 }
 
