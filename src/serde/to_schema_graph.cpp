@@ -21,7 +21,11 @@ schema::SymExpr write_expr(const Symbolic<T>& value, int version) {
   schema::SymExpr out{.expr_str = value.spelled()->text};
   if (!value.hint()) return out;
   if (version < 200) {
-    out.hint_int = static_cast<int64_t>(*value.hint());
+    // These versions have hints that are whole numbers alone.
+    const T hint = *value.hint();
+    if constexpr (std::is_same_v<T, double>)
+      if (!(hint >= -0x1p63 && hint < 0x1p63)) return out;
+    out.hint_int = static_cast<int64_t>(hint);
   } else {
     out.hint = hint_of<T>(*value.hint());
   }

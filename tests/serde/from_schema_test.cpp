@@ -280,5 +280,22 @@ TEST(ToSchema, KeepsConstantsOfOtherKinds) {
   EXPECT_NE(spec->arg.get_if<schema::ArgumentCase::as_scalar_type>(), nullptr);
 }
 
+// Schema 1 has hints that are whole numbers alone: a hint that is none of 64 bits is left out.
+TEST(ToSchema, Version1HasHintsOf64Bits) {
+  for (const auto& [hint, written] :
+       {std::pair<double, std::optional<int64_t>>{3.0, 3}, {0x1p63, std::nullopt}}) {
+    Program program;
+    program.schema_version = {.major = 1, .minor = 0};
+    const SymFloat size(program.expressions->parse("s0").value(), hint);
+    ASSERT_TRUE(program.graph.add_value({.name = "x", .meta = size}));
+    const schema::ExportedProgram out = to_schema(program);
+    const auto& values = out.graph_module.graph.sym_float_values;
+    ASSERT_EQ(values.size(), 1u);
+    const auto* expr = values[0].second.get_if<schema::SymFloatCase::as_expr>();
+    ASSERT_NE(expr, nullptr);
+    EXPECT_EQ(expr->hint_int, written);
+  }
+}
+
 }  // namespace
 }  // namespace pt2
