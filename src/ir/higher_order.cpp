@@ -57,7 +57,8 @@ std::vector<GraphOperand> operands_of_graphs(const HigherOrderRow& row, const No
   const size_t behind = behind_graphs(row);
   const bool slices = row.has(kSlices) && !row.has(kFirstIsCondition);
   // Up to 2.2 map_impl(graph, count, *sliced, *others); otherwise the sliced operands are one list.
-  const int64_t* count = slices ? number_at(node, behind) : nullptr;
+  const bool may_count = slices && !row.has(kPairs) && !row.has(kCarries);
+  const int64_t* count = may_count ? number_at(node, behind) : nullptr;
   const size_t first = behind + (count != nullptr || row.has(kCarries) ? 1 : 0);
   const int64_t length = count != nullptr ? *count : 1;
   std::vector<GraphOperand> out;
