@@ -84,7 +84,7 @@ class ConfiguredReader {
     PT2_TRY_VOID(reading_.count_pickle(record_name));
     PT2_TRY(Record record, reading_.archive.read(record_name));
     PT2_TRY(Pickle pickle, read_torch_save(record, PickleMode::strict, reading_.archive.limits()));
-    return add_pickled_value(pickle.root(), kind_, name, record_name, reading_.payloads);
+    return add_pickled_value(pickle.root(), kind_, name, record_name, reading_);
   }
 
   Result<const OpenRecord*> open(const std::string& name, const TensorMeta& first, Rule& rule) {

@@ -32,6 +32,14 @@ Result<void> PayloadReading::count_pickle(const std::string& record) const {
                fmt::format("found more than {} names for one pickled record", kMostNames), ""};
 }
 
+Result<void> PayloadReading::take(uint64_t bytes) const {
+  if (bytes > copies_left)
+    return Error{ErrorCode::limit,
+                 "copies of values that several names share take far more bytes than the file", ""};
+  copies_left -= bytes;
+  return {};
+}
+
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                        Diagnostics& issues, PickleMode mode) {
   Payloads payloads;

@@ -98,8 +98,7 @@ class PathReader {
     if (is_pickled) {
       PT2_TRY_VOID(reading_.count_pickle(record));
       PT2_TRY(Pickle pickle, read_torch_save(bytes, PickleMode::strict, reading_.archive.limits()));
-      return add_pickled_value(pickle.root(), *payload_kind(spec), *spec.target, record,
-                               reading_.payloads);
+      return add_pickled_value(pickle.root(), *payload_kind(spec), *spec.target, record, reading_);
     }
     const auto dtype = meta->dtype.dtype();
     if (!dtype) return Error{ErrorCode::unsupported, "its dtype is not known here", {}};
@@ -107,7 +106,7 @@ class PathReader {
     payload.name = *spec.target;
     payload.record = record;
     payload.dtype = dtype_name(*dtype);
-    payload.device = meta->device.type;
+    payload.device = device_text(meta->device.type, meta->device.index);
     payload.is_parameter = spec.kind == InputKind::parameter;
     payload.requires_grad = payload.is_parameter && meta->requires_grad;
     PT2_TRY(payload.sizes, literals(meta->sizes, "sizes"));

@@ -23,11 +23,16 @@ struct PayloadReading {
   PickleMode mode = PickleMode::strict;                                // strict or in_place
   mutable uint64_t fake_bytes = 0;                                     // bytes of zeros made so far
   mutable std::map<std::string, int, std::less<>> names_of_pickles{};  // by record
+  // Bytes for copies: many names may share a pickled value, and each keeps what it consists of.
+  mutable uint64_t copies_left = (uint64_t{64} << 20) + archive.zip().bytes().size();
+  mutable uint64_t object_bytes_left = copies_left;  // the same for the states of objects
 
   void fail(Rule rule, Error error, std::string_view place) const;
   // Call it before a name's pickled record is read. Error `limit` if many names share the record:
   // it is read for each of them, and each keeps all of its values.
   Result<void> count_pickle(const std::string& record) const;
+  // Takes bytes from copies_left. Error `limit`.
+  Result<void> take(uint64_t bytes) const;
 };
 
 Error invalid_payload(std::string message);
@@ -47,6 +52,8 @@ void read_configured(const PayloadReading& reading, Role config_role, PayloadKin
 Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name);
 // Returns a device as torch.save spells it: "cuda:0".
 std::string device_text(const std::string& type, std::optional<int64_t> index);
+// The inverse. The text of a pickled storage may be any.
+Device device_of(std::string_view text);
 // Returns the record for a config's path_name.
 std::string payload_record(PayloadKind kind, std::string_view path_name);
 
@@ -67,7 +74,7 @@ void read_draft_payloads(const PayloadReading& reading, const draft::GraphModule
 // Adds a tensor, or (among constants) an object, which is kept as it is; `invalid` for other
 // values.
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
-                               std::string record, Payloads& payloads);
+                               std::string record, const PayloadReading& reading);
 
 // 2.8 on: adds one object with its own record, written by torch._C._pickle_save, or by pickle.dumps
 // for an opaque object.

@@ -19,19 +19,22 @@ Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what
   return sizes;
 }
 
+Device device_of(std::string_view text) {
+  const size_t colon = text.find(':');
+  Device device{.type = std::string(text.substr(0, colon))};
+  if (colon != text.npos) device.index = parse_int(text.substr(colon + 1));
+  return device;
+}
+
 namespace {
 
 TensorMeta payload_meta(const PayloadTensor& payload) {
   const Tensor& tensor = payload.tensor;
-  const size_t colon = payload.device.find(':');
-  TensorMeta meta{.dtype = {dtype_info(tensor.dtype()).schema_number},
-                  .sizes = {tensor.sizes().begin(), tensor.sizes().end()},
-                  .strides = {tensor.strides().begin(), tensor.strides().end()},
-                  .requires_grad = payload.requires_grad,
-                  .device = {.type = payload.device.substr(0, colon)}};
-  // The device of a pickled storage may be any text.
-  if (colon != std::string::npos) meta.device.index = parse_int(payload.device.substr(colon + 1));
-  return meta;
+  return {.dtype = {dtype_info(tensor.dtype()).schema_number},
+          .sizes = {tensor.sizes().begin(), tensor.sizes().end()},
+          .strides = {tensor.strides().begin(), tensor.strides().end()},
+          .requires_grad = payload.requires_grad,
+          .device = device_of(payload.device)};
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include "base/check.h"
+#include "package/payload_readers.h"
 #include "package/payload_writers.h"
 #include "pt2/format/schema.h"
 #include "pt2/format/schema_json.h"
@@ -29,17 +29,6 @@ std::vector<schema::SymInt> literals(const Sizes& numbers) {
   return values;
 }
 
-// "cuda:0" -> {"cuda", 0}.
-schema::Device device_of(const std::string& text) {
-  const size_t colon = text.find(':');
-  schema::Device device{.type = text.substr(0, colon)};
-  int64_t index = 0;
-  const char* end = text.data() + text.size();
-  if (colon != text.npos && std::from_chars(text.data() + colon + 1, end, index).ptr == end)
-    device.index = index;
-  return device;
-}
-
 schema::TensorMeta meta_of(const SavedTensor& saved) {
   if (saved.meta) return *saved.meta;
   const Tensor& tensor = saved.tensor;
@@ -47,7 +36,8 @@ schema::TensorMeta meta_of(const SavedTensor& saved) {
   meta.dtype = static_cast<schema::ScalarType>(dtype_info(tensor.dtype()).schema_number);
   meta.sizes = literals(tensor.sizes());
   meta.requires_grad = saved.requires_grad;
-  meta.device = device_of(saved.device);
+  Device device = device_of(saved.device);
+  meta.device = {.type = std::move(device.type), .index = device.index};
   meta.strides = literals(tensor.strides());
   meta.storage_offset = literal(tensor.storage_offset());
   meta.layout = static_cast<schema::Layout>(kStrided);

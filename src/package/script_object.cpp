@@ -7,29 +7,40 @@
 namespace pt2 {
 namespace {
 
-// Bounds the work: a pickle may nest values in themselves and share them often.
-constexpr int kMaxDepth = 32;
-constexpr size_t kMaxValues = 100'000;
-
+// Bounds the work and the memory: a pickle may nest values in themselves and share them often.
 class Budget {
  public:
-  Result<void> spend(int depth) {
-    if (depth <= kMaxDepth && ++count_ <= kMaxValues) return {};
+  explicit Budget(uint64_t& bytes) : left_(bytes) {}
+
+  // Takes a value at this depth of the state, of `bytes` beside its own.
+  Result<void> spend(int depth, uint64_t bytes = 0) {
+    constexpr int kMaxDepth = 32;
+    constexpr uint64_t kValueBytes = 128;
+    if (depth <= kMaxDepth && left_ >= kValueBytes && bytes <= left_ - kValueBytes) {
+      left_ -= kValueBytes + bytes;
+      return {};
+    }
     return Error{ErrorCode::limit,
-                 fmt::format("the state of a script object nests deeper than {} or has more than "
-                             "{} values",
-                             kMaxDepth, kMaxValues),
+                 fmt::format("the state of a script object nests deeper than {}, or the states "
+                             "take far more bytes than the file",
+                             kMaxDepth),
                  ""};
   }
 
  private:
-  size_t count_ = 0;
+  uint64_t& left_;
 };
 
 class ScriptObjectReader {
  public:
+  explicit ScriptObjectReader(uint64_t& bytes_left) : budget_(bytes_left) {}
+
   Result<Value> read(const PickleValue& value, int depth) {
-    PT2_TRY_VOID(budget_.spend(depth));
+    const bool is_text = value.is(PickleKind::string) || value.is(PickleKind::bytes);
+    PT2_TRY_VOID(budget_.spend(depth, is_text ? value.text().size()
+                                      : value.is(PickleKind::tensor)
+                                          ? 2 * value.tensor().sizes.size() * sizeof(int64_t)
+                                          : 0));
     switch (value.kind()) {
       case PickleKind::none:
         return Value();
@@ -109,7 +120,7 @@ struct Typed {
 
 class Typer {
  public:
-  explicit Typer(PickleBuilder& builder) : builder_(builder) {}
+  Typer(PickleBuilder& builder, uint64_t& bytes_left) : builder_(builder), budget_(bytes_left) {}
 
   Result<Typed> type(const PickleValue& value, int depth) {
     PT2_TRY_VOID(budget_.spend(depth));
@@ -120,8 +131,12 @@ class Typer {
         return type_list(value, depth);
       case PickleKind::dict:
         return type_dict(value, depth);
-      default:
-        return Typed{builder_.copy(value), name_of(value.kind())};
+      default: {
+        const uint64_t before = builder_.copied_bytes();
+        const PickleValue copied = builder_.copy(value);
+        PT2_TRY_VOID(budget_.spend(depth, builder_.copied_bytes() - before));
+        return Typed{copied, name_of(value.kind())};
+      }
     }
   }
 
@@ -248,11 +263,11 @@ PickleValue state_of(const PickleValue& object) {
 
 }  // namespace
 
-Result<Object> script_object(const PickleValue& value) {
+Result<Object> script_object(const PickleValue& value, uint64_t& bytes_left) {
   const bool has_state =
       value.is(PickleKind::object) && value.size() == 1 && value.text().starts_with("__torch__.");
   if (!has_state) return Error{ErrorCode::unsupported, "found an object without a state", ""};
-  PT2_TRY(Value state, ScriptObjectReader().read(state_of(value), 0));
+  PT2_TRY(Value state, ScriptObjectReader(bytes_left).read(state_of(value), 0));
   return std::make_shared<const ScriptObject>(
       ScriptObject{std::string(value.text()), std::move(state)});
 }
@@ -281,8 +296,9 @@ Result<Object> generator_object(const PickleValue& value) {
       ScriptObject{std::string(kGeneratorClass), Value(bytes)});
 }
 
-Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state) {
-  PT2_TRY(const Typed typed, Typer(builder).type(state, 0));
+Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state,
+                                uint64_t& bytes_left) {
+  PT2_TRY(const Typed typed, Typer(builder, bytes_left).type(state, 0));
   return typed.value;
 }
 

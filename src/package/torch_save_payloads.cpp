@@ -2,6 +2,8 @@
 // later.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/random_state.h"
 #include "package/payload_readers.h"
 #include "package/script_object.h"
@@ -13,6 +15,22 @@ Error wrong_content(const PickleValue& found, std::string_view expected) {
   return {ErrorCode::invalid,
           fmt::format("found {}, expected {}", pickle_kind_name(found.kind()), expected),
           {}};
+}
+
+// Takes the memory of a copy of the tensor and its parts, without their elements.
+Result<void> take_copy(const PickleValue& value, const PayloadReading& reading) {
+  const auto bytes_of = [](const PickleTensor& tensor) {
+    return tensor.device.size() + tensor.class_name.size() + tensor.missing.size() +
+           3 * tensor.sizes.size() * sizeof(int64_t);
+  };
+  PT2_TRY_VOID(reading.take(bytes_of(value.tensor()) + value.size() * sizeof(PickleValue)));
+  for (size_t i = 0; i < value.size(); ++i) {
+    const PickleValue part = value[i];
+    if (part.is(PickleKind::tensor))
+      PT2_TRY_VOID(reading.take(sizeof(Tensor) + bytes_of(part.tensor())));
+    if (part.is(PickleKind::string)) PT2_TRY_VOID(reading.take(part.text().size()));
+  }
+  return {};
 }
 
 PayloadTensor from_pickle(const PickleValue& value, PayloadKind kind, std::string name,
@@ -41,6 +59,16 @@ PayloadTensor from_pickle(const PickleValue& value, PayloadKind kind, std::strin
   return payload;
 }
 
+// A state takes a part of the bytes at most, so one that is too large leaves some for others.
+Result<Object> read_object(const PickleValue& value, const PayloadReading& reading) {
+  constexpr uint64_t kMost = 16 << 20;
+  const uint64_t given = std::min(kMost, reading.object_bytes_left);
+  uint64_t left = given;
+  Result<Object> object = script_object(value, left);
+  reading.object_bytes_left -= given - left;
+  return object;
+}
+
 Result<void> add_dict(const PayloadReading& reading, const std::string& name, PayloadKind kind) {
   PT2_TRY(Record record, reading.archive.read(name));
   PT2_TRY(Pickle pickle, read_torch_save(record, reading.mode, reading.archive.limits()));
@@ -51,8 +79,7 @@ Result<void> add_dict(const PayloadReading& reading, const std::string& name, Pa
   for (size_t i = 0; i < root.dict_size(); ++i) {
     const PickleValue key = root.key(i);
     if (!key.is(PickleKind::string)) return wrong_content(key, "a name");
-    auto added =
-        add_pickled_value(root.value(i), kind, std::string(key.text()), name, reading.payloads);
+    auto added = add_pickled_value(root.value(i), kind, std::string(key.text()), name, reading);
     if (!added)
       reading.fail(Rule::payload_reads, std::move(added).error(),
                    fmt::format("{}['{}']", name, key.text()));
@@ -63,17 +90,20 @@ Result<void> add_dict(const PayloadReading& reading, const std::string& name, Pa
 }  // namespace
 
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
-                               std::string record, Payloads& payloads) {
+                               std::string record, const PayloadReading& reading) {
+  PT2_TRY_VOID(reading.take(record.size()));
   if (value.is(PickleKind::tensor)) {
-    payloads.add(from_pickle(value, kind, std::move(name), std::move(record)));
+    PT2_TRY_VOID(take_copy(value, reading));
+    reading.payloads.add(from_pickle(value, kind, std::move(name), std::move(record)));
     return {};
   }
   if (value.is(PickleKind::object) && kind == PayloadKind::constant) {
-    Result<Object> object = script_object(value);
-    payloads.add(PayloadObject{.name = std::move(name),
-                               .record = std::move(record),
-                               .type = std::string(value.text()),
-                               .object = object ? *std::move(object) : nullptr});
+    PT2_TRY_VOID(reading.take(2 * value.text().size()));
+    Result<Object> object = read_object(value, reading);
+    reading.payloads.add(PayloadObject{.name = std::move(name),
+                                       .record = std::move(record),
+                                       .type = std::string(value.text()),
+                                       .object = object ? *std::move(object) : nullptr});
     return {};
   }
   return wrong_content(value, "a tensor");
@@ -98,7 +128,7 @@ void add_object_record(const PayloadReading& reading, std::string name, std::str
   if (const Result<Pickle> pickle = read(); pickle && pickle->root().is(PickleKind::object)) {
     payload.type = pickle->root().text();
     Result<Object> object = payload.type == kGeneratorClass ? generator_object(pickle->root())
-                                                            : script_object(pickle->root());
+                                                            : read_object(pickle->root(), reading);
     if (object)
       payload.object = *std::move(object);
     else if (object.error().code == ErrorCode::invalid)
@@ -122,7 +152,7 @@ void read_embedded_constants(const PayloadReading& reading, const Program& progr
     const auto add = [&]() -> Result<void> {
       PT2_TRY(Pickle pickle, read_torch_save(record, PickleMode::strict, reading.archive.limits()));
       return add_pickled_value(pickle.root(), PayloadKind::constant, constant.name, record_name,
-                               reading.payloads);
+                               reading);
     };
     if (auto added = add(); !added) {
       reading.fail(

@@ -2,8 +2,8 @@
 // on).
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "archive/pickle/pickle_globals.h"
+#include "base/try_at.h"
 #include "package/payload_writers.h"
 #include "package/script_object.h"
 
@@ -11,21 +11,32 @@ namespace pt2 {
 namespace {
 
 constexpr std::string_view kTorchScriptClass = "__torch__.";
-constexpr std::string_view kScriptObject = "torch.ScriptObject";
 
 Error refused(std::string message, const std::string& name) {
   return {ErrorCode::unsupported, std::move(message), name};
 }
 
+// Takes bytes of a value that gets a record with its own copy, which names may share.
+Result<void> take(uint64_t bytes, uint64_t& left, const std::string& name) {
+  if (bytes > left)
+    return Error{ErrorCode::limit,
+                 "the values that need a record of their own take more bytes than the file holds",
+                 name};
+  left -= bytes;
+  return {};
+}
+
 // Returns the parts of a torch.save file. They refer to storages that the pickle owns, so each part
 // keeps the pickle alive.
-Result<std::vector<Record>> torch_save_of(Pickle pickle) {
+Result<std::vector<Record>> torch_save_of(Pickle pickle, uint64_t& left, const std::string& name) {
   const auto owner = std::make_shared<const Pickle>(std::move(pickle));
   PartsSink sink;
   PT2_TRY_VOID(write_torch_save(*owner, sink, TorchSaveFormat::v0));
   std::vector<Record> parts = sink.take();
-  for (Record& part : parts)
+  for (Record& part : parts) {
+    PT2_TRY_VOID(take(part.bytes.size(), left, name));
     if (part.owner == nullptr) part.owner = owner;
+  }
   return parts;
 }
 
@@ -37,7 +48,8 @@ Record joined(std::span<const Record> parts) {
   return make_record(std::move(bytes));
 }
 
-Result<SavedTensor> unpacked_tensor(const std::string& name, const PickleValue& value) {
+Result<SavedTensor> unpacked_tensor(const std::string& name, const PickleValue& value,
+                                    uint64_t& left) {
   const PickleTensor& found = value.tensor();
   SavedTensor saved{.name = name,
                     .is_parameter = found.is_parameter,
@@ -49,22 +61,24 @@ Result<SavedTensor> unpacked_tensor(const std::string& name, const PickleValue& 
   }
   PickleBuilder builder;
   const PickleValue root = builder.copy(value);
-  PT2_TRY(saved.pickled, torch_save_of(builder.finish(root)));
+  PT2_TRY_VOID(take(builder.copied_bytes(), left, name));
+  PT2_TRY(saved.pickled, torch_save_of(builder.finish(root), left, name));
   return saved;
 }
 
 // Returns an object in the form of its own record. torch.save writes (result of __getstate__, class
 // name). torch._C._pickle_save, which creates such records, writes an object of that class with
 // that state.
-Result<SavedObject> unpacked_object(const std::string& name, const PickleValue& value) {
+Result<SavedObject> unpacked_object(const std::string& name, const PickleValue& value,
+                                    uint64_t& left) {
   const std::string class_name(value.text());
   const bool has_state = class_name.starts_with(kTorchScriptClass) && value.size() == 1 &&
                          value[0].is(PickleKind::tuple) && value[0].size() == 2;
   if (!has_state) return refused("found an object that is none of TorchScript", name);
   PickleBuilder builder;
-  PT2_TRY(const PickleValue state, typed_state(builder, value[0][0]));
+  PT2_TRY_AT(const PickleValue state, name, typed_state(builder, value[0][0], left));
   const PickleValue root = builder.object(class_name, state);
-  PT2_TRY(std::vector<Record> parts, torch_save_of(builder.finish(root)));
+  PT2_TRY(std::vector<Record> parts, torch_save_of(builder.finish(root), left, name));
   return SavedObject{.name = name, .content = std::move(parts)};
 }
 
@@ -80,23 +94,14 @@ Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
   // Names may share a value that is no plain tensor, and each gets a record with its own copy.
   constexpr uint64_t kAlways = 64 << 20;
   uint64_t left = kAlways + 2 * record.bytes.size();
-  const auto take = [&](const std::vector<Record>& parts) {
-    uint64_t bytes = 0;
-    for (const Record& part : parts) bytes += part.bytes.size();
-    const bool fits = bytes <= left;
-    left -= std::min(bytes, left);
-    return fits;
-  };
-  const auto keep = [&](auto unpacked, auto& list) {
+  const auto keep = [&](auto unpacked, auto& list) -> Result<void> {
     if (unpacked)
       list.push_back(*std::move(unpacked));
+    else if (unpacked.error().code == ErrorCode::limit)
+      return std::move(unpacked).error();
     else
       out.refused.push_back(std::move(unpacked).error());
-  };
-  const auto too_large = [](const std::string& name) {
-    return Error{ErrorCode::limit,
-                 "the values that need a record of their own take more bytes than the file holds",
-                 name};
+    return {};
   };
   for (size_t i = 0; i < root.dict_size(); ++i) {
     const PickleValue key = root.key(i), value = root.value(i);
@@ -104,13 +109,9 @@ Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
       return Error{ErrorCode::invalid, "found a key that is not a name", {}};
     const std::string name(key.text());
     if (value.is(PickleKind::tensor)) {
-      auto tensor = unpacked_tensor(name, value);
-      if (tensor && !take(tensor->pickled)) return too_large(name);
-      keep(std::move(tensor), out.tensors);
+      PT2_TRY_VOID(keep(unpacked_tensor(name, value, left), out.tensors));
     } else if (value.is(PickleKind::object)) {
-      auto object = unpacked_object(name, value);
-      if (object && !take(object->content)) return too_large(name);
-      keep(std::move(object), out.objects);
+      PT2_TRY_VOID(keep(unpacked_object(name, value, left), out.objects));
     } else {
       out.refused.push_back(refused(
           fmt::format("found {}, expected a tensor", pickle_kind_name(value.kind())), name));

@@ -254,6 +254,31 @@ TEST(WritePickle, WritesCallsAndObjects) {
   EXPECT_EQ(read.root()[0][0].as_int(), 1);
 }
 
+// A pickle may name any device.
+TEST(WritePickle, KeepsTheTextsOfDevices) {
+  using namespace std::string_literals;
+  for (const std::string text : {"cuda:1", "cpu", "cuda:", "cuda:x", "a:b:1"}) {
+    const std::string bytes = "ctorch\ndevice\nX" + std::string(1, static_cast<char>(text.size())) +
+                              "\0\0\0"s + text + "\x85R.";
+    const Pickle pickle =
+        read_pickle(std::as_bytes(std::span(bytes)), PickleMode::strict, {}).value();
+    EXPECT_EQ(reread(pickle).root().text(), text);
+  }
+}
+
+TEST(WritePickle, CountsWhatItCopies) {
+  PickleBuilder from;
+  const PickleValue text = from.string(std::string(1000, 'x'));
+  const Pickle pickle = from.finish(from.sequence(PickleKind::list, {{text, text}}));
+  PickleBuilder builder;
+  builder.copy(pickle.root());
+  const uint64_t once = builder.copied_bytes();
+  EXPECT_GE(once, 1000u);
+  EXPECT_LT(once, 2000u);
+  builder.copy(pickle.root());
+  EXPECT_EQ(builder.copied_bytes(), 2 * once);
+}
+
 TEST(WritePickle, StopsAtTheDepthLimit) {
   const auto nested = [](int depth) {
     PickleBuilder builder;

@@ -202,7 +202,7 @@ TEST(SavePackage, GroupsAndOrdersRecordsAsPyTorch) {
       {.name = "whole", .tensor = whole, .is_parameter = true, .requires_grad = true});
   weights.push_back({.name = "other", .tensor = counted({2, 2}), .device = "cuda:1"});
   weights.push_back({.name = "half", .tensor = half});
-  weights.push_back({.name = "bits", .tensor = half.with_dtype(Dtype::int32)});
+  weights.push_back({.name = "bits", .tensor = half.with_dtype(Dtype::int32), .device = "cuda:"});
   weights.push_back({.name = "empty", .tensor = Tensor::zeros(Dtype::float32, {0})});
   weights.push_back({.name = "empty2", .tensor = Tensor::zeros(Dtype::float32, {0, 3})});
   weights.push_back({.name = "fake", .tensor = counted({3}), .is_fake = true});
@@ -252,6 +252,7 @@ TEST(SavePackage, GroupsAndOrdersRecordsAsPyTorch) {
   EXPECT_EQ(elements(find("fake").tensor), std::string(12, '\0'));
   EXPECT_EQ(find("half").tensor.as<float>()[1], 3);
   EXPECT_EQ(find("other").device, "cuda:1");
+  EXPECT_EQ(find("bits").device, "cuda");
   EXPECT_TRUE(find("whole").is_parameter && find("whole").requires_grad);
   EXPECT_EQ(payloads->objects().size(), 2u);
   EXPECT_TRUE(saved(package_contents(package).value()) == bytes);

@@ -14,6 +14,8 @@
 namespace pt2 {
 namespace {
 
+constexpr uint64_t kEnough = 1 << 20;  // bytes for the values of a state
+
 constexpr const char* kClass = "__torch__.torch.classes.quantized.LinearPackedParamsBase";
 
 std::string data_file(const std::string& name) {
@@ -113,7 +115,8 @@ TEST(ScriptObjects, OtherObjectsAreRefused) {
 TEST(ScriptObjects, AreReadFromRecordsOfTheirOwn) {
   const auto pickle = read_torch_save(mapped(data_file("packed_linear.pt")), PickleMode::listing);
   ASSERT_TRUE(pickle) << pickle.error().text();
-  const auto object = script_object(pickle->root());
+  uint64_t bytes_left = kEnough;
+  const auto object = script_object(pickle->root(), bytes_left);
   ASSERT_TRUE(object) << object.error().text();
   EXPECT_EQ((*object)->class_name, kClass);
   const auto* state = (*object)->state.get_if<Value::List>();
@@ -133,9 +136,23 @@ TEST(ScriptObjects, AStateThatNestsInItselfIsRefused) {
   const std::string bytes = "c__torch__\nMine\n)\x81]q\0h\0ab."s;
   const auto pickle = read_pickle(std::as_bytes(std::span(bytes)), PickleMode::listing, {});
   ASSERT_TRUE(pickle) << pickle.error().text();
-  const auto object = script_object(pickle->root());
+  uint64_t bytes_left = kEnough;
+  const auto object = script_object(pickle->root(), bytes_left);
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code, ErrorCode::limit);
+}
+
+// Objects of one file share the bytes for their states, since they may share values.
+TEST(ScriptObjects, StatesOfManyValuesAreRefused) {
+  using namespace std::string_literals;
+  const std::string bytes = "c__torch__\nMine\n)\x81(" + std::string(100, 'N') + "lb.";
+  const auto pickle = read_pickle(std::as_bytes(std::span(bytes)), PickleMode::listing, {});
+  ASSERT_TRUE(pickle) << pickle.error().text();
+  uint64_t bytes_left = 20'000;
+  EXPECT_TRUE(script_object(pickle->root(), bytes_left));
+  const auto second = script_object(pickle->root(), bytes_left);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::limit);
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ class PickleBuilder {
   // Copies a value of another pickle with everything it contains. Tensors still share their
   // storages. An object that two separate calls copy is written twice. O(values below it).
   PickleValue copy(const PickleValue& value);
+  // Returns the approximate memory of all copies so far.
+  uint64_t copied_bytes() const { return copied_bytes_; }
   // Returns the pickle with this root. The builder is empty afterwards.
   Pickle finish(const PickleValue& root);
 
@@ -56,6 +58,7 @@ class PickleBuilder {
   PickleValue add(PickleKind kind, T payload);
   uint32_t own(const PickleValue& value) const;
   std::shared_ptr<PickleGraph> graph_;
+  uint64_t copied_bytes_ = 0;
 };
 
 // A pickle stream, and the storages of its tensors. Storage k has the key "k".

@@ -19,6 +19,8 @@ class GraphCopy {
     for (size_t i = 0; i < order_.size(); ++i) copy_node(order_[i]);
     return copied;
   }
+  // The memory of the copies, about.
+  uint64_t bytes() const { return bytes_; }
 
  private:
   PickleId place_of(PickleId id) {
@@ -46,15 +48,21 @@ class GraphCopy {
   void copy_node(PickleId id) {
     const PickleNode& node = from_.nodes[id];
     PickleNode made{.kind = node.kind, .payload = {}};
+    bytes_ += sizeof(PickleNode);
     if (const auto* items = std::get_if<PickleItems>(&node.payload)) {
+      bytes_ += items->size() * sizeof(PickleId);
       made.payload = places_of(*items);
     } else if (const auto* object = std::get_if<std::unique_ptr<PickleObject>>(&node.payload)) {
       auto copied = std::make_unique<PickleObject>(**object);
       copied->items = places_of(copied->items);
+      bytes_ += sizeof(PickleObject) + copied->text.size() + copied->device.size() +
+                copied->items.size() * sizeof(PickleId) +
+                3 * copied->tensor.sizes.size() * sizeof(int64_t);
       made.payload = std::move(copied);
     } else if (const auto* refused = std::get_if<uint32_t>(&node.payload)) {
       made.payload = place_of_refused(*refused);
     } else {
+      if (const auto* text = std::get_if<std::string>(&node.payload)) bytes_ += text->size();
       std::visit(
           [&](const auto& value) {
             if constexpr (std::is_copy_constructible_v<std::decay_t<decltype(value)>>)
@@ -83,6 +91,7 @@ class GraphCopy {
   std::map<PickleId, PickleId> places_;
   std::map<uint32_t, uint32_t> refused_;
   std::vector<PickleId> order_;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace
@@ -155,7 +164,9 @@ PickleValue PickleBuilder::object(std::string class_name, const PickleValue& sta
 }
 
 PickleValue PickleBuilder::copy(const PickleValue& value) {
-  const PickleId id = GraphCopy(*value.graph_, *graph_).copy(value.id_);
+  GraphCopy graph(*value.graph_, *graph_);
+  const PickleId id = graph.copy(value.id_);
+  copied_bytes_ += graph.bytes();
   return {graph_.get(), id};
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/printable.h"
+#include "base/text.h"
 
 namespace pt2 {
 namespace {
@@ -313,11 +314,12 @@ Result<void> Pickler::save_bytes(std::string_view bytes) {
 
 Result<void> Pickler::save_device(std::string_view device) {
   const size_t colon = device.find(':');
-  const std::string index(colon == device.npos ? "" : device.substr(colon + 1));
-  return call("torch.device", index.empty() ? 1 : 2, [&]() -> Result<void> {
-    PT2_TRY_VOID(text(device.substr(0, colon)));
+  const auto index = colon == device.npos ? std::nullopt : parse_int(device.substr(colon + 1));
+  return call("torch.device", index ? 2 : 1, [&]() -> Result<void> {
+    PT2_TRY_VOID(text(index ? device.substr(0, colon) : device));
     put();
-    return index.empty() ? Result<void>() : big_integer(index);
+    if (index) integer(*index);
+    return {};
   });
 }
 
