@@ -89,6 +89,17 @@ TEST(PickleCode, IsNotAStorageInsideThePickle) {
   EXPECT_EQ(calls_of("\x80\x02" + stored(storage.substr(0, storage.size() - 2)) + "."), file);
 }
 
+TEST(PickleCode, IsTheFirstFewCalls) {
+  using namespace std::string_literals;
+  const std::string call = "cos\nsystem\n)R0";
+  const std::string storage =
+      "\x80\x02(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s + "0X\x03\0\0\0cpuK\x02NtQ."s;
+  std::string pickle = "\x80\x02";
+  for (int i = 0; i < 9; ++i) pickle += call;
+  pickle += stored(call + call + storage) + "0" + call + call + "N.";
+  EXPECT_EQ(find_pickle_code(std::as_bytes(std::span(pickle)), {}).calls.size(), 10u);
+}
+
 TEST(PickleCode, StorageInsideThePickleIsRead) {
   using namespace std::string_literals;
   const std::string storage =

@@ -251,8 +251,10 @@ TEST(Pickle, CopiesAreCharged) {
 }
 
 std::string long_text(size_t size) {
-  return "X" + std::string(1, static_cast<char>(size & 255)) +
-         std::string(1, static_cast<char>(size >> 8)) + "\0\0"s + std::string(size, 'x');
+  return "X" +
+         std::string{static_cast<char>(size), static_cast<char>(size >> 8),
+                     static_cast<char>(size >> 16), '\0'} +
+         std::string(size, 'x');
 }
 
 TEST(Pickle, TextsOfTensorsAreCharged) {
@@ -273,6 +275,39 @@ TEST(Pickle, MetadataThatIsParsedAgainIsCharged) {
   EXPECT_TRUE(read(bytes + call + "N.", PickleMode::listing, limits));
   for (int i = 0; i < 500; ++i) bytes += call;
   EXPECT_EQ(read(bytes + "N.", PickleMode::listing, limits).error().code, ErrorCode::limit);
+}
+
+// The state of a script object names its class, and thousands of objects may have one state.
+TEST(Pickle, ClassNamesOfScriptObjectsAreCharged) {
+  std::string bytes =
+      global("torch", "ScriptObject") + "q\x00"s + "0N" + long_text(10000) + "\x86q\x01" + "0";
+  for (int i = 0; i < 300; ++i) bytes += "h\x00)\x81h\x01"s + "b0";
+  const Limits limits{.max_pickle_memory = 1 << 20};
+  EXPECT_EQ(read(bytes + "N.", PickleMode::listing, limits).error().code, ErrorCode::limit);
+}
+
+TEST(Pickle, LookingThroughMetadataCounts) {
+  std::string bytes = "}(" + std::string(2000, 'N') + "uq\x00"s + "0" + storage("FloatStorage", 4) +
+                      "q\x01" + "0" + global("torch._utils", "_rebuild_tensor_v2") + "q\x02" + "0" +
+                      "(h\x01K\0K\x02\x85K\x01\x85"s + kHooks + "h\x00tq\x03"s + "0";
+  const std::string call = "h\x02h\x03R0";
+  const Limits limits{.max_pickle_opcodes = 20'000};
+  EXPECT_TRUE(read(bytes + call + "N.", PickleMode::listing, limits));
+  for (int i = 0; i < 100; ++i) bytes += call;
+  EXPECT_EQ(read(bytes + "N.", PickleMode::listing, limits).error().code, ErrorCode::limit);
+}
+
+TEST(Pickle, MergesEqualKeys) {
+  const std::string texts = text("k") + "q\x00K\x01"s + text("k") + "K\x02h\x00K\x03"s;
+  EXPECT_EQ(text_of(read("}(K\x01K\x00"s + texts + "NK\x04NK\x05K\x01K\x06u.")),
+            "dict[1: 6, 'k': 3, None: 5]");
+}
+
+// Comparing the text with itself for each place would take minutes.
+TEST(Pickle, LongKeysOfManyPlacesAreComparedOnce) {
+  std::string bytes = long_text(1 << 20) + "q\x00"s + "0}(";
+  for (int i = 0; i < 100'000; ++i) bytes += "h\x00N"s;
+  EXPECT_EQ(read(bytes + "u.").value().root().dict_size(), 1u);
 }
 
 std::string flattened(const std::string& bytes, const Limits& limits = {}) {
@@ -315,6 +350,13 @@ TEST(SampleInputs, EndOnSharedAndNestedValues) {
             "args: the inputs take more than 65536 bytes (max_pickle_ratio)");
   EXPECT_EQ(flattened(std::string(5000, ']') + std::string(4999, 'a') + "\x85}\x86."),
             "args: nested deeper than max_pickle_depth 1000");
+  // Fields that are None are no leaves, but many objects may have one state with many of them.
+  std::string objects = "}(";
+  for (int i = 0; i < 200; ++i) objects += text("f" + std::to_string(i)) + "N";
+  objects += "uq\x00"s + "0" + global("__main__", "Box") + "q\x01" + "0(";
+  for (int i = 0; i < 500; ++i) objects += "h\x01)\x81h\x00"s + "b";
+  EXPECT_EQ(flattened(objects + "t}\x86.", {.max_pickle_memory = 1 << 20}),
+            "args: the inputs take more than 1048576 bytes (max_pickle_memory)");
 }
 
 }  // namespace

@@ -23,10 +23,12 @@ Result<void> Unpickler::run_inside(Unpickler& inner) {
   Result<void> done = inner.execute();
   memory_ = inner.memory_;
   opcodes_ = inner.opcodes_;
-  for (const ForeignCall& call : inner.calls())
-    graph_->calls.push_back({call.text, opcode_offset_});
-  for (const ForeignCall& each : inner.expressions())
-    graph_->expressions.push_back({each.text, opcode_offset_});
+  const auto keep = [&](std::span<const ForeignCall> found, std::vector<ForeignCall>& out) {
+    for (const ForeignCall& each : found)
+      if (out.size() < kMaxNoted) out.push_back({each.text, opcode_offset_});
+  };
+  keep(inner.calls(), graph_->calls);
+  keep(inner.expressions(), graph_->expressions);
   if (done) return {};
   return error(done.error().code, fmt::format("inside the bytes of a storage, {}: {}",
                                               done.error().where, done.error().message));
@@ -121,7 +123,7 @@ Result<PickleId> Unpickler::load_from_bytes(const KnownGlobal& known, Args args)
     made = read_storage_file(std::as_bytes(std::span(*text)));
   }
   if (made || mode_ != PickleMode::listing || made.error().code == ErrorCode::limit) return made;
-  note_call(std::string(known.name), args);
+  note_call(known.name, args);
   return forget_making(add_object(known.name, args, true));
 }
 

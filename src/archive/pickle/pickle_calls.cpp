@@ -164,9 +164,8 @@ Result<void> Unpickler::check_refused() const {
     if (!data_classes_.contains(i)) return refusal(graph_->refused[i]);
   const auto check = [&](PickleId id) -> Result<void> {
     if (node(id).kind != PickleKind::object) return {};
-    for (const RefusedGlobal& global : graph_->refused)
-      if (global.name == find_object(id)->text) return refusal(global);
-    return {};
+    const auto found = refused_.find(find_object(id)->text);
+    return found == refused_.end() ? Result<void>() : refusal(graph_->refused[found->second]);
   };
   if (!stopped_) return {};
   PT2_TRY_VOID(check(graph_->root));
@@ -217,14 +216,14 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
     }
     if (!creates) {
       graph_->refused[*refused].called = true;
-      note_call(std::string(name_of(function)), *args);
+      note_call(printable(name_of(function)), *args);
     }
     return add_object(name_of(function), *args, !creates);
   }
   // Python may call any object here: the result of getattr, a functools.partial.
   if (const PickleObject* object = find_object(function);
       object != nullptr && is_opaque(function)) {
-    note_call(fmt::format("what {} makes", object->text), *args);
+    note_call(fmt::format("what {} makes", printable(object->text)), *args);
     // Such an object cannot be written again.
     return forget_making(add_object("object", *args, true));
   }
@@ -252,12 +251,10 @@ std::string Unpickler::describe(PickleId id) const {
   return fmt::format("<{}>", pickle_kind_name(node(id).kind));
 }
 
-// A report needs only the first calls.
-void Unpickler::note_call(std::string function, Args args) {
-  constexpr size_t kMaxCalls = 10;
+void Unpickler::note_call(std::string_view printed_function, Args args) {
   constexpr size_t kMaxArguments = 4;
-  if (graph_->calls.size() == kMaxCalls) return;
-  std::string text = printable(function) + "(";
+  if (graph_->calls.size() >= kMaxNoted) return;
+  std::string text = fmt::format("{}(", printed_function);
   for (size_t i = 0; i < args.size() && i < kMaxArguments; ++i)
     text += (i > 0 ? ", " : "") + describe(args[i]);
   text += args.size() > kMaxArguments ? ", ...)" : ")";
@@ -268,18 +265,17 @@ void Unpickler::note_call(std::string function, Args args) {
 // program's JSON, and PyTorch evaluates its expressions (torch/_export/serde/serialize.py,
 // _reconstruct_fake_tensor).
 Result<void> Unpickler::note_expressions(PickleId metadata) {
-  constexpr size_t kMaxExpressions = 10;
   // A parsed text takes up to 96 bytes for each of its own. Four bytes stay charged: thousands of
   // calls may parse the same text again.
   constexpr uint64_t kParsedBytes = 96, kChargedBytes = 4;
   const auto* bytes = std::get_if<std::string>(&node(metadata).payload);
-  if (bytes == nullptr || graph_->expressions.size() >= kMaxExpressions) return {};
+  if (bytes == nullptr || graph_->expressions.size() >= kMaxNoted) return {};
   PT2_TRY_VOID(charge(kParsedBytes * bytes->size()));
   memory_ -= (kParsedBytes - kChargedBytes) * bytes->size();
   const auto json = parse_json(*bytes);
   if (!json) return {};
   std::vector<const JsonValue*> left{&*json};
-  while (!left.empty() && graph_->expressions.size() < kMaxExpressions) {
+  while (!left.empty() && graph_->expressions.size() < kMaxNoted) {
     const JsonValue& value = *left.back();
     left.pop_back();
     for (const JsonValue& item : value.items) left.push_back(&item);
@@ -442,7 +438,7 @@ Result<PickleId> Unpickler::reconstruct(Args args) {
     return wrong_arguments("copyreg._reconstructor");
   // Python calls the base's constructor; the base `object` has none.
   if (node(args[1]).kind == PickleKind::global)
-    note_call(std::string(name_of(args[1])), args.subspan(2));
+    note_call(printable(name_of(args[1])), args.subspan(2));
   return forget_making(add_object(name_of(args[0]), args.subspan(2), false));
 }
 
@@ -521,10 +517,11 @@ Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key,
 
 // True if the metadata marks a conjugated or negated view. PyTorch saves such a view with the mark,
 // not with its computed values (torch/csrc/jit/serialization/pickler.h, getTensorMetadata).
-bool Unpickler::has_lazy_bits(Args metadata) const {
+bool Unpickler::has_lazy_bits(Args metadata) {
   for (PickleId id : metadata) {
     const PickleItems* pairs = node(id).kind == PickleKind::dict ? find_items(id) : nullptr;
     if (pairs == nullptr) continue;
+    opcodes_ += pairs->size();
     for (size_t i = 1; i < pairs->size(); i += 2)
       if (const bool* bit = std::get_if<bool>(&node((*pairs)[i]).payload); bit != nullptr && *bit)
         return true;
@@ -621,6 +618,7 @@ Result<void> Unpickler::keep_inner_tensors(PickleId subclass, PickleId state) {
     items = find_items(state);
   }
   if (items == nullptr || !is_dict_kind(node(state).kind)) return {};
+  opcodes_ += items->size();
   PickleItems parts;
   bool is_parameter = false;
   for (size_t i = 0; i + 1 < items->size(); i += 2) {

@@ -28,19 +28,39 @@ const PickleObject* find_object(const PickleNode& node) {
   return object == nullptr ? nullptr : object->get();
 }
 
-// Keys are equal if Python takes them for the same key of a dict; keys of other kinds never are.
+// Keys are equal if Python takes them for the same key of a dict; keys of other kinds equal only
+// themselves.
 using Key = std::tuple<PickleKind, int64_t, std::string_view>;
-Key key_of(const PickleNode& node, size_t place) {
+Key key_of(const PickleNode& node, PickleId id) {
   if (const auto* text = std::get_if<std::string>(&node.payload)) return {node.kind, 0, *text};
   if (const auto* number = std::get_if<int64_t>(&node.payload)) return {node.kind, *number, ""};
   if (const auto* truth = std::get_if<bool>(&node.payload)) return {node.kind, *truth, ""};
   if (node.kind == PickleKind::none) return {node.kind, 0, ""};
-  return {PickleKind::object, static_cast<int64_t>(place), ""};
+  return {PickleKind::object, id, ""};
 }
 
-void merge_duplicate_keys(const std::vector<PickleNode>& nodes, PickleItems& items) {
+// Returns for each value the first one that is the same key. Many places of many dicts may have one
+// long text as their key, so texts are compared here once.
+std::vector<PickleId> find_equal_keys(const std::vector<PickleNode>& nodes) {
+  std::vector<PickleId> keys, equal(nodes.size());
+  std::iota(equal.begin(), equal.end(), PickleId{0});
+  for (const PickleNode& node : nodes) {
+    if (!is_dict_kind(node.kind)) continue;
+    const auto& items = std::get<PickleItems>(node.payload);
+    for (size_t i = 0; i < items.size(); i += 2) keys.push_back(items[i]);
+  }
+  std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  const auto key_at = [&](PickleId id) { return key_of(nodes[id], id); };
+  std::ranges::stable_sort(keys, {}, key_at);
+  for (size_t i = 1; i < keys.size(); ++i)
+    if (key_at(keys[i]) == key_at(keys[i - 1])) equal[keys[i]] = equal[keys[i - 1]];
+  return equal;
+}
+
+void merge_duplicate_keys(const std::vector<PickleId>& equal, PickleItems& items) {
   const size_t count = items.size() / 2;
-  const auto key_at = [&](size_t place) { return key_of(nodes[items[2 * place]], place); };
+  const auto key_at = [&](size_t place) { return equal[items[2 * place]]; };
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, {}, key_at);
@@ -64,9 +84,9 @@ void merge_duplicate_keys(const std::vector<PickleNode>& nodes, PickleItems& ite
 }  // namespace
 
 void merge_duplicate_keys(PickleGraph& graph) {
+  const std::vector<PickleId> equal = find_equal_keys(graph.nodes);
   for (PickleNode& node : graph.nodes)
-    if (is_dict_kind(node.kind))
-      merge_duplicate_keys(graph.nodes, std::get<PickleItems>(node.payload));
+    if (is_dict_kind(node.kind)) merge_duplicate_keys(equal, std::get<PickleItems>(node.payload));
 }
 
 std::string_view pickle_kind_name(PickleKind kind) { return kKindNames[static_cast<size_t>(kind)]; }

@@ -48,7 +48,10 @@ class Flattener {
     for (size_t i = 0; i < dict.dict_size(); ++i) {
       const PickleValue key = dict.key(i);
       // torch.export.register_dataclass makes no leaves of fields that are None.
-      if (attributes && dict.value(i).is(PickleKind::none)) continue;
+      if (attributes && dict.value(i).is(PickleKind::none)) {
+        PT2_TRY_VOID(charge(path, depth));
+        continue;
+      }
       const bool attribute = attributes && key.is(PickleKind::string);
       const std::string step =
           attribute ? "." + printable(key.text(), kMaxKeyBytes) : key_step(key);

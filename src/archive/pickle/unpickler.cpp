@@ -35,15 +35,19 @@ std::string big_integer_text(std::span<const std::byte> bytes) {
   }
   std::string digits;
   while (!magnitude.empty()) {
-    unsigned rest = 0;
+    // Sixteen digits at a time: the largest power of ten that a byte more does not overflow.
+    constexpr uint64_t kUnit = 10'000'000'000'000'000;
+    uint64_t rest = 0;
     for (size_t i = magnitude.size(); i-- > 0;) {
-      const unsigned value = rest << 8 | magnitude[i];
-      magnitude[i] = static_cast<uint8_t>(value / 10);
-      rest = value % 10;
+      const uint64_t value = rest << 8 | magnitude[i];
+      magnitude[i] = static_cast<uint8_t>(value / kUnit);
+      rest = value % kUnit;
     }
-    digits += static_cast<char>('0' + rest);
+    for (uint64_t unit = 1; unit < kUnit; unit *= 10)
+      digits += static_cast<char>('0' + rest / unit % 10);
     while (!magnitude.empty() && magnitude.back() == 0) magnitude.pop_back();
   }
+  digits.erase(std::max<size_t>(digits.find_last_not_of('0') + 1, 1));
   if (negative) digits += '-';
   return {digits.rbegin(), digits.rend()};
 }
@@ -264,9 +268,11 @@ Result<void> Unpickler::pop_mark() {
 
 Result<void> Unpickler::duplicate() { return push(top()); }
 
-// Python numbers memo slots consecutively. A slot far ahead is forged, to make the memo large.
+// Python numbers memo slots consecutively, and an opcode takes at least a byte. A slot far ahead is
+// forged, to make the memo large.
 Result<void> Unpickler::store(uint64_t index, PickleId value) {
-  if (index > opcodes_) return malformed(fmt::format("memo slot {} is out of sequence", index));
+  if (index > cursor_.position())
+    return malformed(fmt::format("memo slot {} is out of sequence", index));
   if (index >= memo_.size()) memo_.resize(index + 1, kEmptySlot);
   if (memo_[index] == kEmptySlot) ++memo_used_;
   memo_[index] = value;
@@ -552,20 +558,24 @@ Result<void> Unpickler::build() {
   PT2_TRY(const PickleId state, take());
   PT2_TRY(const PickleId target, top());
   if (!name_of(target).empty())
-    note_call(fmt::format("setattr of {}", name_of(target)), {&state, 1});
+    note_call(fmt::format("setattr of {}", printable(name_of(target))), {&state, 1});
   if (node(target).kind != PickleKind::object) return keep_state(target, state);
-  name_script_object(target, state);
+  PT2_TRY_VOID(name_script_object(target, state));
   PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(graph_->nodes[target].payload);
   object.state = object.items.size();
   return extend(target, {&state, 1}, false);
 }
 
 // The state of a script object is (the result of __getstate__, the name of its C++ class).
-void Unpickler::name_script_object(PickleId target, PickleId state) {
+Result<void> Unpickler::name_script_object(PickleId target, PickleId state) {
   PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(graph_->nodes[target].payload);
   const PickleItems* parts = find_items(state);
-  if (object.text != kScriptObject || parts == nullptr || parts->size() != 2) return;
-  if (const std::string* name = find_text((*parts)[1])) object.text = *name;
+  if (object.text != kScriptObject || parts == nullptr || parts->size() != 2) return {};
+  const std::string* name = find_text((*parts)[1]);
+  if (name == nullptr) return {};
+  PT2_TRY_VOID(charge(name->size()));
+  object.text = *name;
+  return {};
 }
 
 Result<void> Unpickler::persistent_id() {

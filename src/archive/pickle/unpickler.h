@@ -38,6 +38,8 @@ class Unpickler {
     Handler handler;
   };
   static std::span<const Op> ops();
+  // A report needs only the first calls and expressions.
+  static constexpr size_t kMaxNoted = 10;
 
   // Opcodes (unpickler.cpp); `T` is the type of the number after the opcode.
   Result<void> protocol();
@@ -89,7 +91,7 @@ class Unpickler {
   Result<void> instance_since_mark();
   Result<void> build();
   Result<void> execute();
-  void name_script_object(PickleId target, PickleId state);
+  Result<void> name_script_object(PickleId target, PickleId state);
   Result<void> persistent_id();
   Result<void> unsupported_opcode();
 
@@ -124,7 +126,7 @@ class Unpickler {
 
   // Calls (pickle_calls.cpp).
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
-  void note_call(std::string function, Args args);
+  void note_call(std::string_view printed_function, Args args);
   Result<void> note_expressions(PickleId metadata);
   // True if the call returns a member of a known enumeration.
   bool is_member(PickleId function, Args args) const;
@@ -145,7 +147,7 @@ class Unpickler {
   Result<PickleId> rebuild_from_type(Args args);
   Result<void> keep_inner_tensors(PickleId subclass, PickleId state);
   Result<PickleId> rebuild_sparse(Args args);
-  bool has_lazy_bits(Args metadata) const;
+  bool has_lazy_bits(Args metadata);
   Result<PickleId> rebuild_quantized(const KnownGlobal& known, Args args);
   Result<PickleId> tensor_without_data(const KnownGlobal& known, Args args);
   Result<PickleId> load_storage(Args args);
@@ -185,6 +187,7 @@ class Unpickler {
   // The refused classes that are tensor subclasses or classes of their fields.
   std::set<uint32_t> data_classes_;
   uint64_t opcode_offset_ = 0;
+  // Opcodes, and the items of dicts that calls look through: many calls may name one large dict.
   uint64_t opcodes_ = 0;
   uint64_t memory_ = 0;
   bool stopped_ = false;
