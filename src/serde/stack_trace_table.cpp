@@ -26,12 +26,20 @@ StackTraceTable read_table(schema::List<schema::CoFileInfo>& source) {
   return table;
 }
 
-size_t bytes_of(const StackTraceTable& table) {
-  size_t bytes = 0;
+// The bytes of all files and lines, and those of the longest frame.
+struct TableBytes {
+  size_t all = 0;
+  size_t longest = 1;
+};
+TableBytes bytes_of(const StackTraceTable& table) {
+  TableBytes bytes;
   for (const StackTraceTable::File& file : table.files) {
-    bytes += file.name.size();
-    for (const StackTraceTable::Line& line : file.lines)
-      bytes += line.number.size() + line.function.size() + line.text.size();
+    bytes.all += file.name.size();
+    for (const StackTraceTable::Line& line : file.lines) {
+      const size_t own = line.number.size() + line.function.size() + line.text.size();
+      bytes.all += own;
+      bytes.longest = std::max(bytes.longest, file.name.size() + own);
+    }
   }
   return bytes;
 }
@@ -67,13 +75,15 @@ std::optional<StackTraceTable> take_stack_traces(schema::Graph& source, ReadCont
   StackTraceTable table = read_table(source.co_fileinfo_ordered_list);
   const StackTraceIndex index(table);
   std::vector<std::pair<std::string*, std::string>> expanded;
-  size_t bytes = 0, most = kMostGrowth * bytes_of(table);
+  const auto [table_bytes, longest_frame] = bytes_of(table);
+  size_t bytes = 0, most = kMostGrowth * table_bytes;
   for (size_t i = 0; i < source.nodes.size() && table.is_expanded; ++i) {
     std::string* trace = source.nodes[i].metadata.find(kTraceKey);
     if (trace == nullptr) continue;
-    auto whole = index.expand(*trace);
-    bytes += whole ? whole->size() : 0;
     most += kMostGrowth * trace->size();
+    const auto frames = static_cast<size_t>(std::ranges::count(*trace, ';')) + 1;
+    auto whole = frames <= most / longest_frame ? index.expand(*trace) : std::nullopt;
+    bytes += whole ? whole->size() : 0;
     // The writer compacts every trace that it can. If the result would differ for one trace, the
     // whole graph stays unexpanded.
     const bool comes_back =
