@@ -11,8 +11,8 @@ namespace {
 
 using Line = StackTraceTable::Line;
 
-// The maximum number of entries with the same file name. Differing versions of a source line
-// explain far fewer. The limit bounds the search in hostile files.
+// The maximum number of entries with the same file name that are searched. Differing versions of a
+// source line explain far fewer. The limit bounds the search in hostile files.
 constexpr size_t kMaxSameFile = 64;
 
 struct TraceFrame {
@@ -109,7 +109,8 @@ void append_reference(std::string& out, size_t file, std::string_view number) {
 
 StackTraceIndex::StackTraceIndex(StackTraceTable& table) : table_(table) {
   for (size_t file = 0; file < table.files.size(); ++file) {
-    files_[table.files[file].name].push_back(file);
+    std::vector<size_t>& same_name = files_[table.files[file].name];
+    if (same_name.size() < kMaxSameFile) same_name.push_back(file);
     for (size_t line = 0; line < table.files[file].lines.size(); ++line) index_line(file, line);
   }
 }
@@ -192,15 +193,13 @@ std::optional<std::string> StackTraceIndex::compact(std::string_view trace) {
   std::string compact(is_stripped(trace) ? 1 : 0, kStripped);
   const bool placed = for_each_frame(trace, [&](TraceFrame frame) {
     auto file = find_file(frame.file, frame.line);
+    const std::string number = frame.line.number;
     if (!file) {
       const auto same_name = files_.find(frame.file);
       if (same_name != files_.end() && same_name->second.size() >= kMaxSameFile) return false;
-      const std::string number = frame.line.number;
       file = add(frame.file, std::move(frame.line));
-      append_reference(compact, *file, number);
-      return true;
     }
-    append_reference(compact, *file, frame.line.number);
+    append_reference(compact, *file, number);
     return true;
   });
   return placed ? std::optional(std::move(compact)) : std::nullopt;

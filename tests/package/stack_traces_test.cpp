@@ -96,6 +96,20 @@ TEST(StackTraces, WhatIsNoTracebackStays) {
     EXPECT_EQ(index.expand(text), std::nullopt) << text;
 }
 
+// A file may hold thousands of entries of one name, and as many references to the last.
+TEST(StackTraces, FewEntriesOfOneNameAreSearched) {
+  StackTraceTable table;
+  for (int i = 0; i < 100; ++i)
+    table.files.push_back(
+        {.name = "a.py", .lines = {{.number = "3", .function = "f", .text = std::to_string(i)}}});
+  const StackTraceIndex index(table);
+  for (const std::string compact : {"0:3", "99:3"}) {
+    const auto trace = index.expand(compact);
+    ASSERT_TRUE(trace) << compact;
+    EXPECT_EQ(index.find(*trace), compact == "0:3" ? std::optional(compact) : std::nullopt);
+  }
+}
+
 // The program has a table, but references in an unknown form.
 TEST(StackTraces, UnknownReferencesAreKept) {
   const auto files = corpus::files();
