@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "archive/layout.h"
@@ -27,8 +28,10 @@ class PickleChecks {
       for (const PayloadKind kind : {PayloadKind::weight, PayloadKind::constant})
         check_configured(kind, model);
     }
-    for (const std::string& model : archive_.models())
-      if (archive_.names_its_payloads(model)) check_named();
+    if (std::ranges::any_of(archive_.models(), [&](const std::string& model) {
+          return archive_.names_its_payloads(model);
+        }))
+      check_named();
     for (const Entry& entry : archive_.zip().entries()) check_other(entry);
   }
 
@@ -88,6 +91,8 @@ class PickleChecks {
     const auto first = static_cast<uint8_t>(record->bytes[0]);
     const auto protocol = static_cast<uint8_t>(record->bytes[1]);
     const bool zipped = record->text().starts_with("PK\x03\x04");
+    // torch.load and torch.jit.load read these.
+    if (!zipped && (name == "data.pkl" || name == "constants.pkl")) return check(name, true);
     if (zipped && role != Role::unknown) return check(name, false);
     if (zipped || name.ends_with(".pkl") || (first == 0x80 && protocol >= 2 && protocol <= 5))
       check_calls(name);

@@ -128,6 +128,11 @@ TEST(Scan, LooksIntoOtherArchives) {
   EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/mine.py", "import os"}})), "python_code"));
   EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/data.pkl", "cos\nsystem\n(S'true'\ntR."}})),
                           "code_in_pickle"));
+  // Python follows what stops this library, and would run the call behind it.
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/data.pkl",
+                                                   "Nr\xff\xff\xff\x7f"
+                                                   "0cos\nsystem\n)R."}})),
+                          "unread_pickle"));
 }
 
 TEST(Scan, SaysWhatItCouldNotRead) {
