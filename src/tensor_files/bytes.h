@@ -8,7 +8,7 @@
 #include <string>
 
 #include "pt2/dtype.h"
-#include "pt2/format/zip.h"
+#include "pt2/format/archive.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
 
@@ -45,9 +45,7 @@ inline std::shared_ptr<Storage> copy_storage(std::span<const std::byte> bytes) {
 // Returns a storage for `bytes` of the record: borrowed if aligned for the dtype, else copied.
 inline std::shared_ptr<Storage> storage_in(const Record& record, std::span<const std::byte> bytes,
                                            Dtype dtype) {
-  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  if (address % element_alignment(dtype) != 0) return copy_storage(bytes);
-  return Storage::borrow_read_only(bytes, record.owner);
+  return make_storage({.bytes = bytes, .owner = record.owner}, element_alignment(dtype));
 }
 
 }  // namespace pt2::tensor_files

@@ -14,8 +14,9 @@
 namespace pt2 {
 namespace {
 
-// Strides of a recorded tensor may leave gaps, but a small file must not request gigabytes, neither
-// for one tensor nor for all of its calls.
+// Calls may name one tensor often, each with strides or a dtype of its own, which take a copy, and
+// strides may leave gaps. A small file must not request gigabytes, neither for one tensor nor for
+// all of its calls.
 constexpr int64_t kMaxGapFactor = 256;
 constexpr int64_t kAlwaysAllowedBytes = 1 << 20;
 constexpr int64_t kAlwaysAllowedInAll = 256 << 20;
@@ -35,9 +36,20 @@ Result<Sizes> read_sizes(const JsonValue& json) {
   return sizes;
 }
 
+// Takes the bytes of a copy.
+Result<void> take(int64_t bytes, int64_t& bytes_left) {
+  if (bytes > bytes_left)
+    return Error{ErrorCode::limit,
+                 "the tensors of all calls take more than " + std::to_string(kMaxGapFactor) +
+                     " times the file's bytes",
+                 ""};
+  bytes_left -= bytes;
+  return {};
+}
+
 // Returns the elements of a contiguous tensor as another dtype. If an element is twice as large,
 // pairs along a last dimension of 2 become complex numbers.
-Result<Tensor> view_as(const Tensor& tensor, std::string_view name) {
+Result<Tensor> view_as(const Tensor& tensor, std::string_view name, int64_t& bytes_left) {
   const auto dtype = find_dtype(name);
   if (!dtype) return malformed("found dtype '" + printable(name) + "' in view_as");
   Sizes sizes = tensor.sizes();
@@ -47,8 +59,10 @@ Result<Tensor> view_as(const Tensor& tensor, std::string_view name) {
     return invalid("cannot view " + tensor.type_text() + " as " + std::string(name));
   if (is_pair) sizes.pop_back();
   std::shared_ptr<Storage> storage = tensor.storage();
-  if (reinterpret_cast<uintptr_t>(storage->data()) % tensor_files::element_alignment(*dtype) != 0)
+  if (reinterpret_cast<uintptr_t>(storage->data()) % tensor_files::element_alignment(*dtype) != 0) {
+    PT2_TRY_VOID(take(static_cast<int64_t>(storage->size()), bytes_left));
     storage = tensor_files::copy_storage({storage->data(), storage->size()});
+  }
   Sizes strides = contiguous_strides(sizes);
   return Tensor::view_of(std::move(storage), *dtype, std::move(sizes), std::move(strides), 0);
 }
@@ -91,12 +105,8 @@ Result<Tensor> with_strides(const Tensor& contiguous, Sizes strides, int64_t& by
                  "the strides spread " + contiguous.type_text() + " over more than " +
                      std::to_string(kMaxGapFactor) + " times its bytes",
                  ""};
-  if (*bytes > bytes_left)
-    return Error{ErrorCode::limit,
-                 "the strides of all calls spread their tensors over more than " +
-                     std::to_string(kMaxGapFactor) + " times the file's bytes",
-                 ""};
-  bytes_left -= *bytes;
+  // Copying takes the time of all elements, even if they overlap.
+  PT2_TRY_VOID(take(std::max(*bytes, contiguous.nbytes()), bytes_left));
   Tensor tensor = Tensor::zeros_strided(contiguous.dtype(), contiguous.sizes(), std::move(strides));
   const std::byte* source = contiguous.raw_data();
   if (tensor.numel() > 0) scatter(source, tensor, 0, tensor.raw_data());
@@ -268,7 +278,7 @@ class CallsReader {
     }
     if (view != nullptr) {
       PT2_TRY(const std::string_view dtype, view->get_string());
-      PT2_TRY(tensor, view_as(tensor, dtype));
+      PT2_TRY(tensor, view_as(tensor, dtype, bytes_left_));
     }
     if (strides != nullptr) {
       PT2_TRY(Sizes numbers, read_sizes(*strides));
@@ -286,7 +296,7 @@ class CallsReader {
   }
 
   TextMap<std::string_view, const Tensor*> tensors_;
-  mutable int64_t bytes_left_ = 0;  // for tensors with strides
+  mutable int64_t bytes_left_ = 0;  // for copies
 };
 
 Result<JsonValue> parse_metadata(std::string_view key, const std::string& text) {

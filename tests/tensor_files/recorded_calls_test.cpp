@@ -85,6 +85,25 @@ TEST(RecordedCalls, StridesOfAllCallsHaveOneLimit) {
   EXPECT_EQ(file.error().where, "calls[0].in[268]");
 }
 
+// Values of overlapping elements, and those of another alignment, are copies, too.
+TEST(RecordedCalls, CopiesOfOneTensorHaveOneLimit) {
+  constexpr size_t kBytes = 1 << 20, kOff = 4;
+  const auto memory = std::make_shared<std::vector<std::byte>>(kBytes + kOff);
+  const auto storage = Storage::borrow_read_only(std::span(*memory).subspan(kOff), memory);
+  Safetensors file;
+  file.tensors = {{"t", Tensor::view_of(storage, Dtype::complex64, {kBytes / 8}, {1}, 0).value()}};
+  for (const char* form : {R"("strides": [0])", R"("view_as": "int64")"}) {
+    std::string values;
+    for (int i = 0; i < 300; ++i)
+      values += std::string(i > 0 ? ", " : "") + R"({"tensor": "t", )" + form + "}";
+    file.metadata = {{"calls", R"([{"in": [)" + values + "]}]"}};
+    const Result<RecordedCalls> calls = read_recorded_calls(file);
+    ASSERT_FALSE(calls) << form;
+    EXPECT_EQ(calls.error().code, ErrorCode::limit);
+    EXPECT_EQ(calls.error().where, "calls[0].in[256]");
+  }
+}
+
 TEST(RecordedCalls, WhatHasNotTheLayoutIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"{}", "calls: expected a list"},
