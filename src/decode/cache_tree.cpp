@@ -30,8 +30,11 @@ class ContextWalk {
  public:
   explicit ContextWalk(std::vector<CacheLeaf>& leaves) : leaves_(leaves) {}
 
-  // Visits the flattened form of the object at `path`; parse_json bounds the depth of `value`.
+  // Visits the flattened form of the object at `path`; parse_json bounds the depth of `value`. All
+  // leaves below a long key would have copies of it.
   void visit(const JsonValue& value, const std::string& path) {
+    constexpr size_t kLongestPath = 4096;
+    if (path.size() > kLongestPath) return;
     if (value.is_array()) return visit_items(value.items, path);
     if (!value.is_object()) return;
     const JsonValue* tag = value.find("_t");

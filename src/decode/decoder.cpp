@@ -83,6 +83,23 @@ Result<std::shared_ptr<const Package>> open_package(const std::string& path, con
   return std::make_shared<const Package>(std::move(package));
 }
 
+std::string list(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& each : names) out += (out.empty() ? "" : ", ") + each;
+  return out;
+}
+
+template <class Named>
+Error no_decoder(const std::vector<Named>& programs, const std::string& path) {
+  std::vector<std::string> names;
+  for (const Named& each : programs) names.push_back(each.name);
+  return {ErrorCode::unsupported,
+          "expected one program, or programs called 'prefill' and 'decode', and 'encoder' if there "
+          "is one; found " +
+              list(names),
+          path};
+}
+
 // Opens the programs of a folder or a file.
 Result<std::vector<NamedModel>> open_programs(const std::string& path,
                                               const DecoderOptions& options,
@@ -90,6 +107,9 @@ Result<std::vector<NamedModel>> open_programs(const std::string& path,
   std::vector<NamedModel> out;
   if (decode::is_folder(path)) {
     PT2_TRY(folder, decode::read_exported_folder(path));
+    // No more are used. A manifest may name one file thousands of times.
+    constexpr size_t kMostPrograms = 3;
+    if (folder.programs.size() > kMostPrograms) return no_decoder(folder.programs, path);
     for (const decode::FolderProgram& program : folder.programs) {
       PT2_TRY(auto package, open_package(program.path, options.limits));
       out.push_back({program.name, std::move(package), ""});
@@ -104,22 +124,6 @@ Result<std::vector<NamedModel>> open_programs(const std::string& path,
 const NamedModel* find_model(const std::vector<NamedModel>& models, std::string_view name) {
   const auto found = std::ranges::find(models, name, &NamedModel::name);
   return found == models.end() ? nullptr : &*found;
-}
-
-std::string list(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& each : names) out += (out.empty() ? "" : ", ") + each;
-  return out;
-}
-
-Error no_decoder(const std::vector<NamedModel>& models) {
-  std::vector<std::string> names;
-  for (const NamedModel& each : models) names.push_back(each.name);
-  return {ErrorCode::unsupported,
-          "expected one program, or programs called 'prefill' and 'decode', and 'encoder' if there "
-          "is one; found " +
-              list(names),
-          ""};
 }
 
 Result<Tensor> tensor_of(Value& value, const std::string& name) {
@@ -158,7 +162,7 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
   const NamedModel* encoder = next == nullptr ? nullptr : find_model(models, decode::kEncoder);
   if (next == nullptr && models.size() == 1) next = &models[0];
   const size_t used = 1u + (first != nullptr) + (encoder != nullptr);
-  if (next == nullptr || models.size() > used) return no_decoder(models);
+  if (next == nullptr || models.size() > used) return no_decoder(models, path);
 
   const decode::StepSettings settings{.threads = options.threads,
                                       .cache_length = options.cache_length,

@@ -28,7 +28,7 @@ Result<std::optional<JsonValue>> read_json(const fs::path& path) {
                  path.string()};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Result<JsonValue> json = parse_json(text, {.allow_non_finite = true});
-  if (!json) return at(std::move(json).error(), path.string());
+  if (!json) return in_file(std::move(json).error(), path.string());
   if (!json->is_object())
     return Error{ErrorCode::malformed,
                  "found " + std::string(json_kind_name(json->kind)) + ", expected an object",
@@ -177,7 +177,7 @@ Result<bool> read_part(const fs::path& path, const Read& read) {
   PT2_TRY(const std::optional<JsonValue> json, read_json(path));
   if (!json) return false;
   Result<void> done = read(*json);
-  if (!done) return at(std::move(done).error(), path.string());
+  if (!done) return in_file(std::move(done).error(), path.string());
   return true;
 }
 

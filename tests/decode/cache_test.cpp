@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/memory_account.h"
+#include "decode/cache_tree.h"
 
 namespace pt2::decode {
 namespace {
@@ -22,6 +23,18 @@ std::vector<float> elements_of(const Tensor& tensor) {
   std::vector<float> out;
   for (const float each : tensor.elements<float>()) out.push_back(each);
   return out;
+}
+
+// Each of many leaves would have a copy of the key.
+TEST(CacheLeaves, HaveNoPathBelowALongKey) {
+  const std::string leaf = R"(": {"_t": "tensor", "i": )";
+  const std::vector<CacheLeaf> leaves =
+      cache_leaves({.kind = TreeKind::registered,
+                    .context = "{\"keys" + leaf + "0}, \"" + std::string(5000, 'k') + leaf + "1}}",
+                    .children = {TreeSpec(), TreeSpec()}});
+  ASSERT_EQ(leaves.size(), 2u);
+  EXPECT_EQ(leaves[0].path, "keys");
+  EXPECT_EQ(leaves[1].path, "");
 }
 
 TEST(Cache, MovesAValueIntoARoomOnce) {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "decode/exported_folder.h"
+#include "pt2/decoder.h"
 #include "temporary_folder.h"
 
 namespace pt2::decode {
@@ -38,6 +39,17 @@ TEST_F(Folder, HasTheProgramsOfItsManifest) {
   EXPECT_EQ(found.programs[0].path, path("prefill.pt2"));
   EXPECT_EQ(found.programs[0].architecture, "LlamaForCausalLM");
   EXPECT_EQ(found.programs[1].architecture, "");
+}
+
+// A manifest may name one file thousands of times.
+TEST_F(Folder, OfManyProgramsIsRefusedBeforeTheyAreOpened) {
+  write("export.json", R"({"export_format": "dynamo", "components": {"a": {"file": "x.pt2"},
+      "b": {"file": "x.pt2"}, "c": {"file": "x.pt2"}, "d": {"file": "x.pt2"}}})");
+  const Result<Decoder> decoder = Decoder::open(folder_.path());
+  ASSERT_FALSE(decoder);
+  EXPECT_EQ(decoder.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(decoder.error().where, folder_.path());
+  EXPECT_NE(decoder.error().message.find("found a, b, c, d"), std::string::npos);
 }
 
 TEST_F(Folder, HasItsFilesWithoutAManifest) {
