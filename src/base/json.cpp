@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json_keys.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 

@@ -1,23 +1,20 @@
 #include "base/json_keys.h"
 
+#include <algorithm>
+
 namespace pt2 {
 namespace {
-
-// Returns the index of the quote that ends the string whose first quote is at `at`; npos if there
-// is none.
-size_t end_of_string(std::string_view json, size_t at) {
-  for (size_t i = at + 1; i < json.size(); ++i) {
-    if (json[i] == '\\')
-      ++i;
-    else if (json[i] == '"')
-      return i;
-  }
-  return json.npos;
-}
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace
+
+size_t json_string_end(std::string_view text, size_t begin) {
+  size_t i = begin + 1;
+  for (; i < text.size() && text[i] != '"'; ++i)
+    if (text[i] == '\\') ++i;
+  return std::min(i, text.size());
+}
 
 void for_each_outermost_key(std::string_view json,
                             const std::function<bool(std::string_view)>& visit) {
@@ -26,8 +23,8 @@ void for_each_outermost_key(std::string_view json,
   for (size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
     if (c == '"') {
-      const size_t end = end_of_string(json, i);
-      if (end == json.npos) return;
+      const size_t end = json_string_end(json, i);
+      if (end == json.size()) return;
       if (expects_key && !visit(json.substr(i + 1, end - i - 1))) return;
       expects_key = false;
       i = end;

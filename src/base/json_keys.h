@@ -13,6 +13,9 @@ namespace pt2 {
 void for_each_outermost_key(std::string_view json,
                             const std::function<bool(std::string_view)>& visit);
 bool has_outermost_key(std::string_view json, std::string_view key);
+// Returns the position of the last quote of the string whose first quote is at `begin`, or the
+// text's end.
+size_t json_string_end(std::string_view text, size_t begin);
 
 enum class DocumentKind : uint8_t {
   program,    // schema::ExportedProgram

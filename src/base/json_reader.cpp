@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash/text_hash.h"
+#include "base/json_keys.h"
 #include "base/text.h"
 
 namespace pt2 {
@@ -105,13 +106,6 @@ Result<void> JsonText::check_end() {
   const size_t offset = static_cast<size_t>(where - text_.data());
   return malformed(fmt::format("found {} after the end of the JSON text,{}",
                                excerpt(std::string_view(text_).substr(offset)), place(offset)));
-}
-
-size_t json_string_end(std::string_view text, size_t begin) {
-  size_t i = begin + 1;
-  for (; i < text.size() && text[i] != '"'; ++i)
-    if (text[i] == '\\') ++i;
-  return std::min(i, text.size());
 }
 
 Error malformed(std::string message) { return {ErrorCode::malformed, std::move(message), ""}; }

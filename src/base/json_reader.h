@@ -52,9 +52,6 @@ class JsonText {
 };
 
 Error malformed(std::string message);
-// Returns the position of the last quote of the string whose first quote is at `begin`, or the
-// text's end.
-size_t json_string_end(std::string_view text, size_t begin);
 // "expected an int, found "abc"".
 Error mismatch(std::string_view expected, std::string_view found_token);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/json_reader.h"
+#include "base/json_keys.h"
 #include "pt2/format/schema_json.h"
 
 namespace pt2::schema {
