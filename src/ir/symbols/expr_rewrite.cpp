@@ -68,11 +68,7 @@ class Simplifier {
   using Seen = std::unordered_set<const ExprNode*>;
 
   Result<Expr> literal(const Number& number) {
-    const ExprOp op = std::holds_alternative<double>(number)     ? ExprOp::floating
-                      : std::holds_alternative<bool>(number)     ? ExprOp::boolean
-                      : std::holds_alternative<Rational>(number) ? ExprOp::rational
-                                                                 : ExprOp::integer;
-    return pool_.intern({.op = op, .number = number});
+    return pool_.intern({.op = literal_op(number), .number = number});
   }
   Result<Expr> build(ExprOp op, std::vector<Expr> args) {
     return make(pool_, {.op = op, .args = std::move(args)});

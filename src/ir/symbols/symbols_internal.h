@@ -3,6 +3,8 @@
 #define PT2_IR_SYMBOLS_SYMBOLS_INTERNAL_H
 
 #include <functional>
+#include <iterator>
+#include <variant>
 
 #include "pt2/ir/symbols.h"
 
@@ -34,6 +36,14 @@ std::string print_expr(Expr expr, const SymbolText& symbol_text);
 // True if `expr` is the integer literal `value`.
 inline bool is_integer(Expr expr, int64_t value) {
   return expr->op == ExprOp::integer && expr->number == Number(value);
+}
+
+// Returns the operator of the literal that holds the number.
+inline ExprOp literal_op(const Number& number) {
+  constexpr ExprOp kLiterals[] = {ExprOp::boolean, ExprOp::integer, ExprOp::rational,
+                                  ExprOp::floating};
+  static_assert(std::size(kLiterals) == std::variant_size_v<Number>);
+  return kLiterals[number.index()];
 }
 
 Result<Expr> parse_expr(std::string_view text, ExprPool& pool);

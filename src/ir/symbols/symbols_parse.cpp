@@ -111,11 +111,7 @@ class Parser {
   }
 
   Result<Expr> literal(const Number& number) {
-    const ExprOp op = std::holds_alternative<double>(number)     ? ExprOp::floating
-                      : std::holds_alternative<bool>(number)     ? ExprOp::boolean
-                      : std::holds_alternative<Rational>(number) ? ExprOp::rational
-                                                                 : ExprOp::integer;
-    return make({.op = op, .number = number});
+    return make({.op = literal_op(number), .number = number});
   }
 
   static const Number* literal_of(Expr expr) {
@@ -639,8 +635,6 @@ class Parser {
     }
     return call(name);
   }
-
-  // Bounded because messages repeat an input's name for each use of the source.
 
   Lexer lexer_;
   ExprPool& pool_;
