@@ -43,10 +43,9 @@ std::optional<int64_t> value_of(const NumberForm& form, int64_t product) {
 }  // namespace
 
 bool KnownNumbers::add(const SymInt& number, Samples samples, bool is_computable) {
-  const bool is_known = std::ranges::any_of(
-      known_, [&](const Known& each) { return each.number.expr() == number.expr(); });
-  if (!is_known) known_.push_back({number, std::move(samples), is_computable});
-  return !is_known;
+  const bool is_new = expressions_.insert(number.expr().operator->()).second;
+  if (is_new) known_.push_back({number, std::move(samples), is_computable});
+  return is_new;
 }
 
 // Tries a multiple, a quotient, and a sum with a constant. A form with two unknowns (`times` and
@@ -120,24 +119,25 @@ std::optional<NumberForm> KnownNumbers::find(const Samples& samples, Among among
     }
     return std::nullopt;
   };
-  const auto find_product_of = [&](size_t count) {
-    return find_product(find_product, count, usable.size(), nullptr);
+  // Numbers beyond these are not combined: a node may take thousands of tensors.
+  constexpr size_t kMostInPairs = 256, kMostInTriples = 64, kMostInFours = 12;
+  const auto find_product_of = [&](size_t count, size_t most) {
+    return find_product(find_product, count, std::min(usable.size(), most), nullptr);
   };
-  for (const size_t count : {1u, 2u})
-    if (auto form = find_product_of(count)) return form;
-  for (size_t a = 0; a < usable.size(); ++a)
+  if (auto form = find_product_of(1, usable.size())) return form;
+  if (auto form = find_product_of(2, kMostInPairs)) return form;
+  for (size_t a = 0; a < std::min(usable.size(), kMostInPairs); ++a)
     for (size_t b = 0; b < a; ++b)
       if (is_sum(samples_of(a), samples_of(b), samples))
         return NumberForm{.factors = {usable[b]}, .added = usable[a]};
-  if (auto form = find_product_of(3)) return form;
+  if (auto form = find_product_of(3, kMostInTriples)) return form;
   // The rows of a batch of volumes have four factors.
-  constexpr size_t kFew = 12;
-  return usable.size() <= kFew ? find_product_of(4) : std::nullopt;
+  return usable.size() <= kMostInFours ? find_product_of(4, kMostInFours) : std::nullopt;
 }
 
 bool NumberWriter::depends_on_elements(const SymInt& number) const {
   return number.is_symbolic() && number.expr().is_symbol() &&
-         pool_.symbol_name(number.expr()->symbol).starts_with('u');
+         is_unbacked(pool_.symbol_name(number.expr()->symbol));
 }
 
 Result<SymInt> NumberWriter::binary(ExprOp op, const SymInt& a, const SymInt& b) const {

@@ -4,6 +4,7 @@
 #define PT2_LOWER_DECOMPOSE_NUMBERS_H
 
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "pt2/ir/symbols.h"
@@ -39,7 +40,7 @@ class KnownNumbers {
   const SymInt& number(size_t index) const { return known_[index].number; }
 
   // Returns a form that gives the samples and needs the fewest known numbers; nothing if there is
-  // none. Cubic in the known numbers: four factors are only tried among few.
+  // none. Linear in the known numbers: only some of them are combined.
   std::optional<NumberForm> find(const Samples& samples, Among among) const;
 
  private:
@@ -51,6 +52,7 @@ class KnownNumbers {
   std::optional<NumberForm> of_product(const Samples& product, std::vector<size_t> factors,
                                        const Samples& samples) const;
   std::vector<Known> known_;
+  std::unordered_set<const ExprNode*> expressions_;  // of the known numbers
 };
 
 // Writes forms as expressions.
