@@ -12,6 +12,7 @@
 #include "lower/arguments.h"
 #include "lower/forms.h"
 #include "lower/functional/views.h"
+#include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "lower/written_memory.h"
 
@@ -113,7 +114,7 @@ std::optional<Idle> find_idle(const Graph& graph, NodeId id) {
   if (const auto assertion = find_assertion(graph, id)) return assertion;
   const Node& node = graph.node(id);
   const ops::Operator op = ops::find_operator(node.target);
-  const auto* result = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+  const ValueId* result = find_only_output(node);
   if (!op || result == nullptr) return std::nullopt;
   for (const Use& use : graph.uses(*result))
     if (!use.node) return std::nullopt;

@@ -11,8 +11,12 @@
 
 namespace pt2 {
 
-// The result of a node with one result.
-inline ValueId only_output(const Node& node) { return *node.outputs[0].get_if<ValueId>(); }
+// Returns the result of a node with one result; null for other nodes, such as one that gives a
+// list.
+inline const ValueId* find_only_output(const Node& node) {
+  return node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+}
+inline ValueId only_output(const Node& node) { return *find_only_output(node); }
 
 // Returns the metadata of `count` such tensors that are stacked in row-major order along a new
 // first dimension. Its stride is 0 if sizes are symbolic.

@@ -141,7 +141,7 @@ class Joiner {
     const auto take = [&](const Use& use) {
       const Node* node = use.node ? &graph().node(*use.node) : nullptr;
       if (node == nullptr || node->target != "torch.ops.aten.cat.default" ||
-          node->outputs.size() != 1 || literal(*node, "dim", 0) != 0)
+          find_only_output(*node) == nullptr || literal(*node, "dim", 0) != 0)
         return;
       const Argument* tensors = node->find_input("tensors");
       const auto* list = tensors != nullptr ? tensors->get_if<ArgumentList>() : nullptr;

@@ -24,7 +24,7 @@ class Matcher {
   // Returns the time step whose state is the first result of the node.
   std::optional<TimeStep> step(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.outputs.size() != 1 || !node.outputs[0].is<ValueId>()) return std::nullopt;
+    if (find_only_output(node) == nullptr) return std::nullopt;
     const ValueId state = only_output(node);
     const std::vector<SymInt>* sizes = sizes_of(state);
     if (sizes == nullptr || sizes->size() < 2 || sizes->size() > 3 ||

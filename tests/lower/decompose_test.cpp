@@ -174,6 +174,45 @@ TEST(Decompose, ComputesTheRowsOfABatchOfVolumes) {
       "");
 }
 
+// The file records a wrong size, so no expression of the inputs' sizes is it.
+TEST(Decompose, CombinesFewOfThousandsOfSizes) {
+  constexpr int kInputs = 3000;
+  std::string symbols, inputs, tensors;
+  for (int i = 0; i < kInputs; ++i) {
+    const std::string number = std::to_string(i), separator = i == 0 ? "" : ", ";
+    symbols += "symbol s" + number + " = " + std::to_string(5 + i) +
+               " (positive, integer)\nrange s" + number + " [2, 10000]\n";
+    inputs += separator + "%x" + number + ": f32[s" + number + "]";
+    tensors += separator + "%x" + number;
+  }
+  const auto program =
+      parsed(symbols + "graph(" + inputs + ") {\n%y: f32[5] = aten.hstack.default(tensors=[" +
+             tensors + "])\nreturn %y\n}\n");
+  ASSERT_TRUE(program) << program.error().text();
+  const auto done = decompose(*program);
+  ASSERT_TRUE(done) << done.error().text();
+  ASSERT_EQ(done->left.size(), 1u);
+  EXPECT_TRUE(done->left[0].text.ends_with("not a simple expression of its inputs' sizes"));
+}
+
+TEST(Decompose, LeavesNoValuesOfAnOperatorThatStays) {
+  const auto program = parsed(R"(graph(%x: f32[2, 3, 8], %w: f32[4, 8]) {
+    %l: f32[2, 3, 4] = aten.linear.default(input=%x, weight=%w, bias=none)
+    return %l
+  }
+)");
+  ASSERT_TRUE(program) << program.error().text();
+  for (const uint64_t most : {0u, 1u, 2u}) {
+    DecomposeOptions options;
+    options.limits.max_new_nodes = most;
+    const auto done = decompose(*program, options);
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_EQ(done->left.size(), 1u);
+    for (const ValueId id : done->program.graph.values())
+      EXPECT_NE(done->program.graph.value(id).definition.by, Definition::By::nothing);
+  }
+}
+
 // PyTorch makes a node of each input, constants included, and two nodes cannot have one name.
 TEST(Decompose, LeavesConstantsAmongTheInputsTheirNames) {
   const auto program =

@@ -190,6 +190,21 @@ TEST(Reinplace, CopiesAreInPlace) {
             2u);
 }
 
+// A file may record a list where the operator gives one tensor.
+TEST(Reinplace, ListsStay) {
+  const auto package =
+      package_of(R"(    [%new: f32[2, 2048, 32]] = aten.copy.default(self=%b_k, src=%x)
+    %y: f32[2, 1, 32] = aten.neg.default(self=%x)
+)",
+                 R"(%new -> buffer_mutation "k", %y)");
+  const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value();
+  Session session(planned);
+  std::vector<Value> given = inputs_of(3, 0);
+  const auto found = session.run(given);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::invalid);
+}
+
 // As PyTorch writes self.k[:, 3:4] += x and self.v[0][4:5].copy_(x[0]): it makes the views again.
 TEST(Reinplace, ViewsMayBeMadeAgain) {
   EXPECT_EQ(

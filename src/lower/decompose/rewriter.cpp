@@ -583,7 +583,7 @@ Result<void> NodeRewriter::insert_node(Node node) {
   node.metadata = node_.metadata;
   // A node with one result is named after it; other nodes get names of their own.
   if (node_.name) {
-    const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    const ValueId* id = find_only_output(node);
     const ops::Operator op = ops::find_operator(node.target);
     if (!state_.node_names) state_.node_names.emplace(graph_);
     node.name = id != nullptr ? graph_.value(*id).name : state_.node_names->unused(short_name(op));
@@ -667,6 +667,10 @@ void NodeRewriter::replace_result(ValueId result, TermNumber term) {
 void NodeRewriter::undo() {
   for (const ExprNode* key : new_numbers_) state_.numbers.erase(key);
   for (size_t i = inserted_.size(); i-- > 0;) graph_.erase_node(inserted_[i]).value();
+  // The results of a node are added before it, and it may be what failed.
+  for (size_t i = first_new_value_; i < graph_.value_count(); ++i)
+    if (const ValueId id{static_cast<uint32_t>(i)}; graph_.contains(id))
+      graph_.erase_value(id).value();
 }
 
 }  // namespace pt2

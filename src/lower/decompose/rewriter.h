@@ -53,7 +53,8 @@ class NodeRewriter {
         budget_(budget),
         writer_(writer),
         state_(state),
-        region_(region) {}
+        region_(region),
+        first_new_value_(graph.value_count()) {}
 
   // On failure the graph is unchanged.
   Result<void> run(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
@@ -116,6 +117,7 @@ class NodeRewriter {
   const NumberWriter& writer_;
   GraphState& state_;
   const std::optional<Dtype> region_;
+  const size_t first_new_value_;
 
   Lying lying_ = Lying::as_recorded;
   bool strides_vary_ = false;  // see Emitter::strides_vary

@@ -283,7 +283,7 @@ class Functionalizer {
 
   void visit_in_place(const Write& write) {
     const auto* written = node().inputs[write.input].arg.get_if<ValueId>();
-    const auto* result = node().outputs.size() == 1 ? node().outputs[0].get_if<ValueId>() : nullptr;
+    const ValueId* result = find_only_output(node());
     if (written == nullptr || result == nullptr || graph_.value(*written).tensor() == nullptr)
       return fail(fmt::format("{} writes to something that is not a tensor", node().target));
     if (!may_write(*written)) return;

@@ -58,7 +58,7 @@ const Node* made_by(const Graph& graph, const Argument* argument, std::string_vi
   const Definition& definition = graph.value(*id).definition;
   if (definition.by != Definition::By::node) return nullptr;
   const Node& node = graph.node(definition.node);
-  return node.target == target && node.outputs.size() == 1 ? &node : nullptr;
+  return node.target == target && find_only_output(node) != nullptr ? &node : nullptr;
 }
 
 // True if both are the same integer, the same value or omitted.
@@ -75,7 +75,8 @@ bool same_number(const Argument* one, const Argument* other) {
 bool is_view(const Node& node) {
   const ops::Operator op = ops::find_operator(node.target);
   return op && op.custom == nullptr && op.form == ops::Operator::Form::as_written &&
-         !op.def->facts.scatter.empty() && node.outputs.size() == 1 && !node.inputs.empty();
+         !op.def->facts.scatter.empty() && find_only_output(node) != nullptr &&
+         !node.inputs.empty();
 }
 
 // True if the node shows the same part of its argument as a call with the arguments of `region`.
@@ -119,7 +120,7 @@ const ops::OpDef* view_of_scatter(std::string_view scatter) {
 // (torch/_refs/__init__.py, select_scatter).
 std::optional<Update> selected_update(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.outputs.size() != 1) return std::nullopt;
+  if (find_only_output(node) == nullptr) return std::nullopt;
   const Argument* self = node.find_input("other");
   const TensorMeta* whole = self != nullptr ? tensor_meta(graph, *self) : nullptr;
   const Node* equal = made_by(graph, node.find_input("condition"), "torch.ops.aten.eq.Scalar");
@@ -172,7 +173,7 @@ std::optional<Update> update_of(const Graph& graph, NodeId id) {
   if (node.target == "torch.ops.aten.where.self") return selected_update(graph, id);
   const ops::Operator op = ops::find_operator(node.target);
   if (!op || op.custom != nullptr || op.form != ops::Operator::Form::as_written || op.mutates() ||
-      op.def->is_view() || node.outputs.size() != 1 || node.inputs.size() < 2 ||
+      op.def->is_view() || find_only_output(node) == nullptr || node.inputs.size() < 2 ||
       !node.target.starts_with(kAten) || !node.inputs[0].arg.is<ValueId>() ||
       node.inputs[0].name != op.signature().begin()->name)
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/symbols/sym_int.h"
+#include "lower/new_nodes.h"
 #include "ops/table.h"
 
 namespace pt2 {
@@ -74,8 +75,10 @@ bool may_draw(const Graph& graph, const Node& node) {
 // one number per element of a tensor in row-major order.
 bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& region) {
   const ops::Operator op = ops::find_operator(node.target);
-  const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
-  if (!op || op.form != ops::Operator::Form::as_written || output == nullptr) return false;
+  const ValueId* output = find_only_output(node);
+  if (!op || op.form != ops::Operator::Form::as_written || output == nullptr ||
+      graph.value(*output).tensor() == nullptr)
+    return false;
   const auto batched = std::ranges::count_if(
       node.inputs, [&](const NamedArgument& input) { return region.is_batched(input.arg); });
   using Draws = ops::Facts::Draws;
@@ -160,7 +163,7 @@ class RegionReader {
     if (row.step == VmapStep::begin || row.step == VmapStep::end)
       return "around another vmap region that cannot be rewritten";
     const bool adds = row.step == VmapStep::add;
-    const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    const ValueId* output = find_only_output(node);
     if (node.inputs.size() != row.argument_count || output == nullptr ||
         graph_.value(*output).tensor() == nullptr || !node.inputs[0].arg.is<ValueId>() ||
         !is_literal(node, adds ? 1 : 3) || !is_literal(node, adds ? 2 : 1))
