@@ -13,6 +13,7 @@
 #include "lower/decompose/decompose.h"
 #include "lower/derivative_rules.h"
 #include "lower/forms.h"
+#include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "lower/signature.h"
 #include "ops/table.h"
@@ -23,8 +24,8 @@ namespace {
 constexpr std::string_view kFunctorch = "torch._functorch.predispatch.";
 // The maximum depth of nested jvp: each level doubles the work.
 constexpr int kMaxLevels = 8;
-// The maximum number of calls. Dual numbers of dual numbers also double the work, without entering
-// a level. In real programs each operator grows to about ten.
+// The maximum number of calls: those of a formula are formulas again at the levels below. In real
+// programs each operator grows to about ten.
 constexpr size_t kMaxCalls = 50'000;
 constexpr size_t kMaxGrowth = 256;
 
@@ -328,16 +329,20 @@ class Lowering : public DerivativeBuilder {
     const int level = std::max(nesting_, 1);
     if (operation == "_make_dual") {
       const auto* tangent = node.inputs.size() > 1 ? node.inputs[1].arg.get_if<ValueId>() : nullptr;
-      const auto* result = first_result(node);
+      const auto* result = find_only_output(node);
       if (tangent == nullptr || result == nullptr) return malformed();
-      const Term dual = add_term({.level = level, .primal = operand, .tangent = term_of(*tangent)});
-      of_value_[*result] = dual;
+      const Term change = term_of(*tangent);
+      // PyTorch refuses this too (_set_fw_grad). The levels bound how deep terms are.
+      if (std::max(term(operand).level, term(change).level) >= level)
+        return Error{ErrorCode::invalid, "a dual number is made of dual numbers of its own level",
+                     place()};
+      of_value_[*result] = add_term({.level = level, .primal = operand, .tangent = change});
       return {};
     }
     if (operation == "_unwrap_for_grad") {
-      const auto* result = first_result(node);
+      const auto* result = find_only_output(node);
       if (result == nullptr) return malformed();
-      of_value_[*result] = operand;
+      of_value_[*result] = part(operand, level).primal;  // also the `aux` of jvp
       return {};
     }
     return unpack(node, operand, level);
@@ -373,9 +378,6 @@ class Lowering : public DerivativeBuilder {
   Term first_operand(const Node& node) {
     const auto* id = node.inputs.empty() ? nullptr : node.inputs[0].arg.get_if<ValueId>();
     return id == nullptr ? kNoTerm : term_of(*id);
-  }
-  static const ValueId* first_result(const Node& node) {
-    return node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
   }
 
   // True if a result can have a tangent. Assertions, comparisons and sizes only read values.
@@ -485,7 +487,8 @@ void collect_without_rule(const Graph& graph, Targets& targets) {
         collect_without_rule(graph.subgraph(nested), targets);
       });
     }
-    if (!takes_dual || (operation == "_unpack_dual" && nesting <= 1)) continue;
+    const bool unpacks = operation == "_unpack_dual" || operation == "_unwrap_for_grad";
+    if (!takes_dual || (unpacks && nesting <= 1)) continue;
     bool varies = false;
     for (const Argument& output : node.outputs) {
       varies |= may_vary(graph, output);

@@ -181,11 +181,44 @@ TEST(ForwardDerivative, MissingOperandsAreNamed) {
     }
 }
 
-// Each dual number of dual numbers doubles the work after it, although it opens no new level.
-TEST(ForwardDerivative, DualNumbersOfDualNumbersAreBounded) {
+// PyTorch refuses them, and a long chain of them would exhaust the stack.
+TEST(ForwardDerivative, DualNumbersOfTheirOwnLevelAreRefused) {
+  for (const bool in_tangent : {false, true}) {
+    Maker maker;
+    const ValueId x = maker.input("x"), dx = maker.input("dx"), dual = maker.dual(x, dx, "dual");
+    const ValueId again = in_tangent ? maker.dual(x, dual, "again") : maker.dual(dual, dx, "again");
+    const ValueId y =
+        maker.node("torch.ops.aten.sin.default", "y", {{.name = "self", .arg = Argument(again)}});
+    maker.graph.add_output(Argument(maker.tangent(y, "dy")));
+    const auto found = lowered(maker.graph);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::invalid);
+  }
+}
+
+// Each level multiplies the calls of the formulas.
+TEST(ForwardDerivative, CallsAreBounded) {
   Maker maker;
   ValueId x = maker.input("x");
-  for (int i = 0; i < 30; ++i) x = maker.dual(x, x, "dual" + std::to_string(i));
+  for (int level = 0; level < 8; ++level) {
+    maker.functorch("_jvp_increment_nesting");
+    x = maker.dual(x, x, "dual" + std::to_string(level));
+  }
+  for (const char* name : {"a", "b", "c", "d"})
+    x = maker.node("torch.ops.aten.sin.default", name, {{.name = "self", .arg = Argument(x)}});
+  maker.graph.add_output(Argument(maker.tangent(x, "dd")));
+  const auto found = lowered(maker.graph, UINT64_MAX);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::limit);
+  EXPECT_NE(found.error().message.find("operators"), std::string::npos) << found.error().message;
+}
+
+// torch.func.jvp with has_aux=True unwraps a dual number without unpacking it.
+TEST(ForwardDerivative, WhatIsUnwrappedHasNoTangent) {
+  Maker maker;
+  const ValueId x = maker.input("x"), dx = maker.input("dx");
+  maker.functorch("_jvp_increment_nesting");
+  const ValueId dual = maker.dual(x, dx, "dual");
   const ValueId y =
       maker.node("torch.ops.aten.sin.default", "y", {{.name = "self", .arg = Argument(x)}});
   maker.graph.add_output(Argument(maker.tangent(y, "dy")));
