@@ -525,16 +525,17 @@ Result<Term> relu(DerivativeBuilder& builder, const DerivativeRule&, const Diffe
   return f.result(f.where(f.compare("le", d.result, Argument(0.0)), zeros, dx));
 }
 
-// Functions with two branches. Above 0 the tangent is dx * scale; at and below 0 it is
-// kSlope(formula, differential, x, dx).
-template <auto kSlope>
+// Functions with two branches. Above 0 the tangent is dx * scale; at and below 0, and for NaN if
+// kBendsNaN, it is kSlope(formula, differential, x, dx).
+template <bool kBendsNaN, auto kSlope>
 Result<Term> bent(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   PT2_TRY_VOID(expect_tensors(d, {"self"}));
   Formula f(builder, d.primal.like, d.result);
   const Term x = operand(d, "self");
   const Term dx = tangent(d, "self");
-  const Term above = f.mul(dx, number_or(d, "scale", 1));
-  return f.result(f.where(f.compare("gt", x, Argument(0.0)), above, kSlope(f, d, x, dx)));
+  const Term above = f.mul(dx, number_or(d, "scale", 1)), below = kSlope(f, d, x, dx);
+  return f.result(kBendsNaN ? f.where(f.compare("gt", x, Argument(0.0)), above, below)
+                            : f.where(f.compare("le", x, Argument(0.0)), below, above));
 }
 
 // Elementwise functions of one operand: kSlope(formula, x, y) is the derivative.
@@ -620,13 +621,13 @@ void add_pointwise(Rules& rules) {
   add("mish.default",       pointwise<[](Formula& f, Term x, Term) {
     const Term t = f.unary("tanh.default", f.unary("softplus.default", x));
     return f.add(t, f.mul(f.mul(x, f.one_minus(f.square(t))), f.unary("sigmoid.default", x))); }>);
-  add("leaky_relu.default", bent<[](Formula& f, const Differential& d, Term, Term dx) { return f.mul(dx, number_or(d, "negative_slope", 0.01)); }>);
-  add("celu.default",       bent<[](Formula& f, const Differential& d, Term x, Term dx) {
+  add("leaky_relu.default", bent<true, [](Formula& f, const Differential& d, Term, Term dx) { return f.mul(dx, number_or(d, "negative_slope", 0.01)); }>);
+  add("celu.default",       bent<false, [](Formula& f, const Differential& d, Term x, Term dx) {
     return f.mul(f.unary("exp.default", f.mul(x, 1 / number_or(d, "alpha", 1))), dx); }>);
-  add("elu.default",        bent<[](Formula& f, const Differential& d, Term x, Term dx) {
+  add("elu.default",        bent<false, [](Formula& f, const Differential& d, Term x, Term dx) {
     const double by = number_or(d, "input_scale", 1);
     return f.mul(f.mul(f.unary("exp.default", f.mul(x, by)), dx), by * number_or(d, "alpha", 1) * number_or(d, "scale", 1)); }>);
-  add("clamp.default",      clipped<true>);
+  for (const char* clamp : {"clamp.default", "clamp_max.default", "clamp_min.default"}) add(clamp, clipped<true>);
   add("hardtanh.default",   clipped<false>);
   add("gelu.default",       gelu);
   add("softplus.default",   pointwise_by_default<[](Formula& f, Term x, Term) { return f.unary("sigmoid.default", x); }>);

@@ -54,12 +54,13 @@ std::vector<std::string> targets(const Graph& graph) {
   return out;
 }
 
-Result<std::optional<Graph>> lower_unary(const std::string& target) {
+Result<std::optional<Graph>> lower_unary(const std::string& target,
+                                         std::vector<NamedArgument> others = {}) {
   Maker maker;
   const ValueId x = maker.input("x"), dx = maker.input("dx");
   maker.functorch("_jvp_increment_nesting");
-  const ValueId dual = maker.dual(x, dx, "dual");
-  const ValueId y = maker.node(target, "y", {{.name = "self", .arg = Argument(dual)}});
+  others.insert(others.begin(), {.name = "self", .arg = Argument(maker.dual(x, dx, "dual"))});
+  const ValueId y = maker.node(target, "y", std::move(others));
   const ValueId dy = maker.tangent(y, "dy");
   maker.functorch("_jvp_decrement_nesting");
   maker.graph.add_output(Argument(dy));
@@ -83,6 +84,15 @@ TEST(ForwardDerivative, BoundsChooseTangents) {
   EXPECT_TRUE(has(lower_unary("torch.ops.aten.relu.default"), "torch.ops.aten.le.Scalar"));
   EXPECT_TRUE(has(lower_unary("torch.ops.aten.hardtanh.default"), "torch.ops.aten.le.Scalar"));
   EXPECT_TRUE(has(lower_unary("torch.ops.aten.hardtanh.default"), "torch.ops.aten.ge.Scalar"));
+  EXPECT_TRUE(
+      has(lower_unary("torch.ops.aten.clamp_min.default", {{.name = "min", .arg = Argument(0.5)}}),
+          "torch.ops.aten.gt.Scalar"));
+  EXPECT_TRUE(
+      has(lower_unary("torch.ops.aten.clamp_max.default", {{.name = "max", .arg = Argument(0.5)}}),
+          "torch.ops.aten.lt.Scalar"));
+  // NaN is above 0 for elu, but below it for leaky_relu (ATen/native/cpu/Activation.cpp).
+  EXPECT_TRUE(has(lower_unary("torch.ops.aten.elu.default"), "torch.ops.aten.le.Scalar"));
+  EXPECT_TRUE(has(lower_unary("torch.ops.aten.leaky_relu.default"), "torch.ops.aten.gt.Scalar"));
 }
 
 TEST(ForwardDerivative, RulesNameTheNode) {
@@ -220,12 +230,26 @@ TEST(ForwardDerivative, WhatIsUnwrappedHasNoTangent) {
   maker.functorch("_jvp_increment_nesting");
   const ValueId dual = maker.dual(x, dx, "dual");
   const ValueId y =
-      maker.node("torch.ops.aten.sin.default", "y", {{.name = "self", .arg = Argument(x)}});
-  maker.graph.add_output(Argument(maker.tangent(y, "dy")));
-  NodeBudget budget;
-  const auto lowered = lower_forward_derivatives(maker.graph, budget);
-  ASSERT_FALSE(lowered);
-  EXPECT_EQ(lowered.error().code, ErrorCode::limit);
+      maker.node("torch.ops.aten.cos.default", "y", {{.name = "self", .arg = Argument(dual)}});
+  const ValueId aux = maker.node(std::string(kFunctorch) + "_unwrap_for_grad", "aux",
+                                 {{.arg = Argument(y)}, {.arg = Argument(int64_t{1})}});
+  maker.functorch("_jvp_decrement_nesting");
+  const ValueId z =
+      maker.node("torch.ops.aten.neg.default", "z", {{.name = "self", .arg = Argument(aux)}});
+  maker.graph.add_output(Argument(aux));
+  maker.graph.add_output(Argument(z));
+  const auto found = lowered(maker.graph);
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_TRUE(*found);
+  EXPECT_EQ((*found)->outputs().size(), 2u);
+  // The tangent of y is computed, though nobody asks for it; that of z would be another node.
+  EXPECT_EQ(targets(**found), (std::vector<std::string>{
+                                  "torch.ops.aten.cos.default",
+                                  "torch.ops.aten.sin.default",
+                                  "torch.ops.aten.neg.default",
+                                  "torch.ops.aten.mul.Tensor",
+                                  "torch.ops.aten.neg.default",
+                              }));
 }
 
 }  // namespace
