@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "ir/values/record.h"
 #include "ops/table.h"
 
 namespace pt2 {
@@ -60,15 +61,6 @@ std::vector<ValueId> written_values(const Graph& graph, const Node& node) {
   return values;
 }
 
-namespace {
-
-bool has_no_memory(const GraphValue& value) {
-  const ValueKind kind = value.kind();
-  return kind == ValueKind::sym_int || kind == ValueKind::sym_float || kind == ValueKind::sym_bool;
-}
-
-}  // namespace
-
 std::vector<uint32_t> memory_classes(const Graph& graph) {
   std::vector<uint32_t> classes(graph.value_count());
   std::iota(classes.begin(), classes.end(), 0u);
@@ -81,7 +73,7 @@ std::vector<uint32_t> memory_classes(const Graph& graph) {
     if (!may_share_memory(node)) continue;
     std::optional<uint32_t> first;
     const auto join = [&](ValueId value) {
-      if (has_no_memory(graph.value(value))) return;
+      if (is_number(graph.value(value))) return;
       const uint32_t each = root(static_cast<uint32_t>(value));
       if (!first) first = each;
       classes[each] = root(*first);

@@ -10,6 +10,7 @@
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "ir/version_facts.h"
 #include "lower/decompose/rewriter.h"
 #include "lower/forms.h"
 #include "lower/functional/functionalize.h"
@@ -246,13 +247,9 @@ void functionalize_where_possible(Decomposition& out, const DecomposeOptions& op
 }  // namespace
 
 Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options) {
-  constexpr SchemaVersion kFirstWithSrepr{8, 2};
-  const SchemaVersion& version = program.schema_version;
-  const bool has_srepr = std::pair(version.major, version.minor) >=
-                         std::pair(kFirstWithSrepr.major, kFirstWithSrepr.minor);
   PT2_TRY(const OperatorSet set, operator_set(options.to));
   Pipeline pipeline{.budget = NodeBudget(options.limits.max_new_nodes),
-                    .spelling = has_srepr ? ExprSpelling::srepr : ExprSpelling::str};
+                    .spelling = expression_spelling(version_number(program.schema_version))};
   Decomposition out{.program = program};
   const auto take = [&](PassResult result) {
     out.changed = out.changed || result.changed;

@@ -8,9 +8,9 @@
 
 #include "base/hash/text_hash.h"
 #include "ir/graph_place.h"
+#include "ir/version_facts.h"
 #include "lower/functional/functionalize.h"
 #include "lower/signature.h"
-#include "pt2/format/schema_json.h"
 #include "schema/type.h"
 
 namespace pt2 {
@@ -29,9 +29,7 @@ bool can_return(OutputKind kind, int version) {
 std::string refusal(InputKind kind, const SchemaVersion& version) {
   const std::optional<OutputKind> mutation = mutation_of(kind);
   if (!mutation) return kind == InputKind::constant_tensor ? "a constant" : "what is not a tensor";
-  if (can_return(*mutation,
-                 schema::version_number({.major = version.major, .minor = version.minor})))
-    return "";
+  if (can_return(*mutation, version_number(version))) return "";
   return fmt::format("a {}: schema {}.{} has no {}", input_kind_name(kind), version.major,
                      version.minor, output_kind_name(*mutation));
 }
