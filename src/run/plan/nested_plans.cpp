@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/result_memory.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -72,6 +73,9 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   }
   if (calls == nullptr || calls->refused || calls->calls < 2)
     return plan.run(std::move(inputs), {}, executor, workspace_);
+  // The caller's memory for the result of the node belongs to this call alone: none is offered to
+  // what the recording keeps.
+  const ops::ResultMemory none{Tensor()};
   auto recording = std::make_unique<Recording>(*plan.graph->graph, 0, true);
   const uint64_t work = executor.work();
   PT2_TRY(std::vector<Value> results,

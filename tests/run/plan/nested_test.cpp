@@ -144,6 +144,47 @@ TEST(PlanNested, RoundsOfRepeatedCallsAreLimited) {
   }
 }
 
+// A repeated round computes where the recorded one did. That must not be memory that a caller gave
+// for the results of one call.
+TEST(PlanNested, RecordingsKeepNoMemoryOfTheCaller) {
+  GraphMaker branch;
+  const ValueId y = branch.input("y");
+  branch.graph.set_outputs({Argument(
+      branch.call("torch.ops.aten.cumsum.default", {named("self", y), named("dim", int64_t{0})}))});
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  const SubgraphId sums = maker.graph.add_subgraph(branch.graph),
+                   unused = maker.graph.add_subgraph(std::move(branch.graph));
+  const ValueId result =
+      maker.call("torch.ops.higher_order.cond",
+                 {named("", true), named("", sums), named("", unused), named("", tensors({x}))});
+  TensorMeta record;
+  record.dtype = ScalarType{dtype_info(Dtype::float32).schema_number};
+  record.sizes.emplace_back(2);
+  maker.graph.set_value_meta(result, std::move(record));
+  maker.graph.set_outputs({Argument(result)});
+  const auto bound = bind_graph(maker.graph).value();
+  const auto plan = make_plan(*bound, std::vector<Value>(1), {true});
+  Workspace workspace(1);
+  const std::vector<ModelValue> outputs(1);
+  std::vector<GraphOutput> graph_outputs(1);
+  graph_outputs[0].role = GraphOutput::Role::result;
+  std::vector<std::pair<Tensor, std::vector<float>>> given;  // and what a call left there
+  for (const float number : {1.0f, 2.0f, 3.0f, 4.0f}) {
+    const Tensor memory = Tensor::zeros(Dtype::float32, {2});
+    const OutputAllocator allocate = [&](size_t, Dtype, const Sizes&) { return memory; };
+    OutputMemory places(allocate, outputs, graph_outputs);
+    ops::Context context;
+    Executor executor(context);
+    const auto results = plan->run({Value(floats({2}, {number, number}))}, {.outputs = &places},
+                                   executor, workspace);
+    ASSERT_TRUE(results) << results.error().text();
+    EXPECT_EQ(elements((*results)[0]), (std::vector<float>{number, 2 * number}));
+    for (const auto& [earlier, left] : given) EXPECT_EQ(elements(Value(earlier)), left);
+    given.emplace_back(memory, elements(Value(memory)));
+  }
+}
+
 // Elements of all rounds share a storage, of which as_strided sees any part.
 TEST(PlanNested, RoundsThatSeeTheWholeStorageAreNotRecorded) {
   GraphMaker body;
