@@ -99,6 +99,31 @@ TEST(WorkLimit, LoopsCountThatSizesDoNotShow) {
       }
 }
 
+// The step of a cell takes weights that have memory for their elements.
+TEST(WorkLimit, ProductsOfRecurrentCellsCount) {
+  const Sizes sizes[] = {{1000, 128}, {1000, 128}, {384, 128}, {384, 128}};
+  GraphMaker maker;
+  std::vector<NamedArgument> arguments;
+  std::vector<Value> inputs, weights;
+  for (const Sizes& each : sizes) {
+    arguments.push_back(named("", maker.input("x" + std::to_string(inputs.size()))));
+    inputs.emplace_back(Tensor::zeros(Dtype::float32, each));
+    weights.push_back(inputs.size() > 2 ? inputs.back() : Value());
+  }
+  maker.graph.set_outputs(
+      {Argument(maker.call("torch.ops.aten.gru_cell.default", std::move(arguments)))});
+  const auto bound = bind_graph(maker.graph).value();
+  const auto plan = make_plan(*bound, weights, std::vector<bool>(weights.size(), true));
+  ASSERT_EQ(plan->steps[0]->name(), "recurrent");
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 30, kMostWork));
+  ops::Context context;
+  Executor executor(context, {.max_work = kMostWork});
+  Workspace workspace(1);
+  const auto results = plan->run(std::move(inputs), {}, executor, workspace);
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code, ErrorCode::limit) << results.error().text();
+}
+
 TEST(WorkLimit, ElementsOfOperandsCount) {
   const Call calls[] = {
       {"sum.default", {{2'000'000}}, {}},

@@ -1,5 +1,6 @@
 // One step of a recurrent network: a product of the input, then a product of the state joined with
 // the gates.
+#include "base/memory_account.h"
 #include "run/plan/layout.h"
 #include "run/plan/recurrent_weights.h"
 
@@ -33,6 +34,7 @@ class CellStep final : public Step {
     const Tensor lying = to_row_major(frame, *input);
     const int64_t gates = weights_->input.size(0);
     Tensor sums = frame.make({batch, gates});
+    MemoryAccount::count_products({sums.numel(), input->size(1) + hidden});
     launch_input(frame, *weights_, lying, batch, sums.data<float>());
     // The last state is the output of the only step; the kernel writes both.
     Tensor out = frame.make({batch, hidden}), last = frame.make({batch, hidden});
