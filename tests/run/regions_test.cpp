@@ -155,6 +155,32 @@ TEST(Regions, ScanOfNoElementsReturnsWhatItCarries) {
   EXPECT_EQ((*outputs)[1].get_if<Tensor>()->sizes(), (Sizes{0, 2}));
 }
 
+TEST(Regions, ScanCountsANegativeDimensionFromTheEndOfEachTensor) {
+  GraphMaker step;
+  const ValueId carried = step.input("carried"), x = step.input("x"), y = step.input("y");
+  const auto sum_with_x = [&](ValueId a) {
+    return Argument(step.call("torch.ops.aten.add.Tensor", {named("self", a), named("other", x)}));
+  };
+  step.graph.set_outputs({sum_with_x(carried), sum_with_x(y)});
+  GraphMaker maker;
+  const ValueId init = maker.input("init"), xs = maker.input("xs"), ys = maker.input("ys");
+  const SubgraphId body = maker.graph.add_subgraph(std::move(step.graph));
+  const auto results =
+      maker.calls("torch.ops.higher_order.scan",
+                  {named("", body), named("", tensors({Argument(init)})),
+                   named("", tensors({Argument(xs), Argument(ys)})), named("", int64_t{-1}),
+                   named("", false), named("", tensors({}))},
+                  2);
+  maker.graph.set_outputs({Argument(results[0]), Argument(results[1])});
+  const auto outputs =
+      execute(maker.graph, {Value(floats({2}, {0, 10})), Value(floats({2, 3}, {1, 2, 3, 4, 5, 6})),
+                            Value(floats({1, 2, 3}, {10, 20, 30, 40, 50, 60}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{6, 25}));
+  EXPECT_EQ((*outputs)[1].get_if<Tensor>()->sizes(), (Sizes{3, 1, 2}));
+  EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{11, 44, 22, 55, 33, 66}));
+}
+
 // Stacked results of loops take memory even if bodies make no tensor, but return their operand.
 TEST(Regions, WhatLoopsGatherIsCounted) {
   constexpr int64_t kRounds = 10'000;
@@ -243,6 +269,50 @@ TEST(Regions, VmapRunsOperatorsOncePerElement) {
   EXPECT_EQ((*empty)[0].get_if<Tensor>()->sizes(), (Sizes{0}));
 }
 
+// Each of many values would have a list of all levels.
+TEST(Regions, VmapHasNoMoreLevelsThanTensorsHaveDimensions) {
+  GraphMaker maker;
+  ValueId x = maker.input("x");
+  maker.open_vmap();
+  for (int64_t level = 1; level <= 200; ++level)
+    x = maker.call("torch._functorch.predispatch._add_batch_dim",
+                   {named("", x), named("", int64_t{0}), named("", level)});
+  maker.graph.set_outputs({Argument(x)});
+  const auto bound = bind_graph(maker.graph);
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, ErrorCode::limit) << bound.error().text();
+}
+
+// The least processor time of three runs.
+double seconds_of(const Graph& graph, const std::vector<Value>& inputs) {
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const std::clock_t start = std::clock();
+    const auto outputs = execute(graph, inputs);
+    EXPECT_TRUE(outputs) << outputs.error().text();
+    least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  return least;
+}
+
+TEST(Regions, CallsTakeTimeInProportionToTheirArguments) {
+  const auto seconds = [](int64_t count) {
+    GraphMaker maker;
+    const ValueId x = maker.input("x");
+    std::vector<NamedArgument> arguments{
+        named("", OperatorName{"torch.ops.aten._foreach_neg_.default"})};
+    for (int64_t i = 0; i < count; ++i)
+      arguments.push_back(named("_self_" + std::to_string(i) + "_base_index", int64_t{0}));
+    arguments.push_back(named("_self_length", count));
+    arguments.push_back(named("_all_bases", tensors({Argument(x)})));
+    const auto results =
+        maker.calls("torch.ops.higher_order.auto_functionalized_v2", std::move(arguments), 2);
+    maker.graph.set_outputs({Argument(results[1])});
+    return seconds_of(maker.graph, {Value(floats({2}, {1, 2}))});
+  };
+  EXPECT_LT(seconds(16'000), 24 * seconds(2'000) + 0.05);
+}
+
 // Eight times the nodes take about eight times as long, not 64 times: a node of a region must not
 // visit the values of the other nodes.
 TEST(Regions, VmapTakesTimeInProportionToItsNodes) {
@@ -253,14 +323,7 @@ TEST(Regions, VmapTakesTimeInProportionToItsNodes) {
         row = inner.call("torch.ops.aten.neg.default", {named("self", row)});
       return row;
     });
-    double least = 1e9;
-    for (int i = 0; i < 3; ++i) {
-      const std::clock_t start = std::clock();
-      const auto outputs = execute(graph, {Value(floats({4, 1}, {1, 2, 3, 4}))});
-      EXPECT_TRUE(outputs) << outputs.error().text();
-      least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-    }
-    return least;
+    return seconds_of(graph, {Value(floats({4, 1}, {1, 2, 3, 4}))});
   };
   EXPECT_LT(seconds(4000), 24 * seconds(500));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <map>
 
 #include "base/strided_copy.h"
 #include "ops/bind.h"
@@ -13,37 +14,50 @@
 namespace pt2::run {
 namespace {
 
-// The gathered arguments of a call: by name, or by position where the name is empty.
-using CallArguments = std::vector<std::pair<std::string, Value>>;
+Error given_twice(const std::string& name) {
+  return ops::operator_error("argument '" + name + "' is given twice");
+}
+
+// The gathered arguments of a call.
+struct CallArguments {
+  std::vector<Value> by_position;
+  std::map<std::string, Value> by_name;
+};
 
 // The name of a method is part of its target and no argument of its kernel.
-CallArguments arguments_from(const BoundNode& node, std::vector<Value> arguments, size_t first) {
+Result<CallArguments> arguments_from(const BoundNode& node, std::vector<Value> arguments,
+                                     size_t first) {
   const std::optional<size_t> object = called_object(*node.node);
   CallArguments out;
-  for (size_t i = first; i < arguments.size(); ++i)
-    if (!object || i != *object + 1)
-      out.emplace_back(node.node->inputs[i].name, std::move(arguments[i]));
+  for (size_t i = first; i < arguments.size(); ++i) {
+    const std::string& name = node.node->inputs[i].name;
+    if (object && i == *object + 1) continue;
+    if (name.empty())
+      out.by_position.push_back(std::move(arguments[i]));
+    else if (!out.by_name.emplace(name, std::move(arguments[i])).second)
+      return given_twice(name);
+  }
   return out;
 }
 
 // Removes and returns the argument `name`; nothing when there is none.
 std::optional<Value> take(CallArguments& arguments, const std::string& name) {
-  const auto found = std::ranges::find(arguments, name, &CallArguments::value_type::first);
-  if (found == arguments.end()) return std::nullopt;
-  Value value = std::move(found->second);
-  arguments.erase(found);
-  return value;
+  auto taken = arguments.by_name.extract(name);
+  return taken.empty() ? std::nullopt : std::optional(std::move(taken.mapped()));
 }
 
 // Binds the arguments to the signature and fills in defaults.
 Result<std::vector<Value>> bind_call(const ops::Signature& signature, CallArguments arguments) {
   std::vector<std::optional<Value>> given(signature.parameter_count);
-  size_t position = 0;
-  for (auto& [name, value] : arguments) {
-    PT2_TRY(const size_t index, ops::parameter_index(signature, name, position++));
-    if (given[index]) return ops::operator_error("argument '" + name + "' is given twice");
+  const auto bind = [&](const std::string& name, size_t position, Value value) -> Result<void> {
+    PT2_TRY(const size_t index, ops::parameter_index(signature, name, position));
+    if (given[index]) return given_twice(name);
     PT2_TRY(given[index], ops::coerce(signature.parameter_array[index], std::move(value)));
-  }
+    return {};
+  };
+  size_t position = 0;
+  for (Value& value : arguments.by_position) PT2_TRY_VOID(bind("", position++, std::move(value)));
+  for (auto& [name, value] : arguments.by_name) PT2_TRY_VOID(bind(name, 0, std::move(value)));
   std::vector<Value> out;
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i]) {
@@ -160,8 +174,8 @@ Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& nod
     return std::vector<Value>(2);
   }
   PT2_TRY_VOID(check_callee(node));
-  PT2_TRY(std::vector<Value> results,
-          call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 2), {}));
+  PT2_TRY(CallArguments call, arguments_from(node, std::move(arguments), 2));
+  PT2_TRY(std::vector<Value> results, call_and_append(executor, node.op, std::move(call), {}));
   results.insert(results.begin(), Value());
   return results;
 }
@@ -170,22 +184,21 @@ Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& nod
 Result<std::vector<Value>> call_torchbind(Executor& executor, const BoundNode& node,
                                           std::vector<Value> arguments) {
   PT2_TRY_VOID(check_callee(node));
-  return call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 0), {});
+  PT2_TRY(CallArguments call, arguments_from(node, std::move(arguments), 0));
+  return call_and_append(executor, node.op, std::move(call), {});
 }
 
 // auto_functionalized(operator, **arguments): returns the results, then the written arguments.
 Result<std::vector<Value>> auto_functionalized(Executor& executor, const BoundNode& node,
                                                std::vector<Value> arguments) {
   PT2_TRY_VOID(check_callee(node));
-  CallArguments call = arguments_from(node, std::move(arguments), 1);
+  PT2_TRY(CallArguments call, arguments_from(node, std::move(arguments), 1));
   std::vector<Value> written;
   for (const ops::Parameter& parameter : node.op.signature()) {
     if (!parameter.mutated) continue;
-    const std::string name(parameter.name);
-    const std::optional<Value> given = take(call, name);
-    PT2_TRY(Value copy, clone_value(given.value_or(Value())));
-    written.push_back(copy);
-    call.emplace_back(name, std::move(copy));
+    Value& argument = call.by_name[std::string(parameter.name)];
+    PT2_TRY(argument, clone_value(argument));
+    written.push_back(argument);
   }
   return call_and_append(executor, node.op, std::move(call), std::move(written));
 }
@@ -195,14 +208,15 @@ Result<std::vector<Value>> auto_functionalized(Executor& executor, const BoundNo
 Result<std::vector<Value>> auto_functionalized_v2(Executor& executor, const BoundNode& node,
                                                   std::vector<Value> arguments) {
   PT2_TRY_VOID(check_callee(node));
-  CallArguments call = arguments_from(node, std::move(arguments), 1);
+  PT2_TRY(CallArguments call, arguments_from(node, std::move(arguments), 1));
   PT2_TRY(Value copies, clone_value(take(call, "_all_bases").value_or(Value(Value::List{}))));
   const auto* bases = copies.get_if<Value::List>();
   if (bases == nullptr) return ops::operator_error("'_all_bases' is not a list");
   for (const ops::Parameter& parameter : node.op.signature()) {
     if (!parameter.mutated) continue;
     PT2_TRY(Value view, ViewReader(call, *bases).read(parameter));
-    call.emplace_back(parameter.name, std::move(view));
+    if (!call.by_name.emplace(parameter.name, std::move(view)).second)
+      return given_twice(std::string(parameter.name));
   }
   return call_and_append(executor, node.op, std::move(call), *bases);
 }
@@ -224,8 +238,8 @@ Result<std::vector<Value>> out_dtype(Executor& executor, const BoundNode& node,
     PT2_TRY(Tensor converted, ops::copy_as(*tensor, common, std::nullopt));
     argument = Value(std::move(converted));
   }
-  PT2_TRY(std::vector<Value> results,
-          call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 2), {}));
+  PT2_TRY(CallArguments call, arguments_from(node, std::move(arguments), 2));
+  PT2_TRY(std::vector<Value> results, call_and_append(executor, node.op, std::move(call), {}));
   const auto* tensor = results[0].get_if<Tensor>();
   if (tensor == nullptr) return ops::operator_error("out_dtype calls operators with one result");
   PT2_TRY(Tensor converted, ops::copy_as(*tensor, dtype, std::nullopt));

@@ -5,6 +5,7 @@
 #include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
+#include "run/copy_of.h"
 #include "run/reference/executor.h"
 
 namespace pt2::run {
@@ -44,12 +45,16 @@ class Elements {
         return ops::operator_error("found " + x.type_text() + ", expected a tensor to go over");
       PT2_TRY(const int64_t at, ops::wrap_dim(dim, tensor->dim()));
       if (tensor->dim() == 0) return ops::operator_error("a tensor to go over has no dimension");
-      if (!out.tensors_.empty() && tensor->size(at) != out.count_)
+      if (!out.slices_.empty() && tensor->size(at) != out.count_)
         return ops::operator_error("tensors to go over have " + std::to_string(out.count_) +
                                    " and " + std::to_string(tensor->size(at)) + " elements");
       out.count_ = tensor->size(at);
-      out.tensors_.push_back(*tensor);
-      out.dim_ = at;
+      Sizes sizes = tensor->sizes(), strides = tensor->strides();
+      sizes.erase(sizes.begin() + at);
+      strides.erase(strides.begin() + at);
+      out.slices_.push_back(
+          {tensor->with_view(std::move(sizes), std::move(strides), tensor->storage_offset()),
+           tensor->stride(at)});
     }
     return out;
   }
@@ -61,40 +66,31 @@ class Elements {
   }
 
   int64_t count() const { return count_; }
-  uint64_t tensor_count() const { return tensors_.size(); }
+  uint64_t tensor_count() const { return slices_.size(); }
   // An element of zeros.
   std::vector<Value> zero() const {
     std::vector<Value> out;
-    for (const Tensor& tensor : tensors_)
-      out.emplace_back(Tensor::zeros(tensor.dtype(), sizes_of_element(tensor)));
+    for (const auto& [first, step] : slices_)
+      out.emplace_back(Tensor::zeros(first.dtype(), first.sizes()));
     return out;
   }
   std::vector<Value> at(int64_t index) const {
     std::vector<Value> out;
-    for (const Tensor& tensor : tensors_) {
-      Sizes sizes = sizes_of_element(tensor);
-      Sizes strides = tensor.strides();
-      strides.erase(strides.begin() + dim_);
-      out.emplace_back(tensor.with_view(std::move(sizes), std::move(strides),
-                                        tensor.storage_offset() + index * tensor.stride(dim_)));
-    }
+    for (const auto& [first, step] : slices_)
+      out.emplace_back(
+          first.with_view(first.sizes(), first.strides(), first.storage_offset() + index * step));
     return out;
   }
 
  private:
-  Sizes sizes_of_element(const Tensor& tensor) const {
-    Sizes sizes = tensor.sizes();
-    sizes.erase(sizes.begin() + dim_);
-    return sizes;
-  }
-
-  std::vector<Tensor> tensors_;
+  // The slices of one tensor. A negative dimension counts from the end of each tensor.
+  struct Slices {
+    Tensor first;
+    int64_t step;  // from one slice to the next, in elements
+  };
+  std::vector<Slices> slices_;
   int64_t count_ = 0;
-  int64_t dim_ = 0;
 };
-
-// The memory charged for each value kept per round; storages are charged separately.
-constexpr uint64_t kValueBytes = 256;
 
 // Collects the results of all rounds and stacks them, one tensor per place in a round's list.
 class Rounds {
@@ -106,7 +102,7 @@ class Rounds {
       return ops::operator_error("found " + std::to_string(results.size()) +
                                  " results of a round, expected " +
                                  std::to_string(columns_.size()));
-    held_.add(kValueBytes * results.size());
+    held_.add(Executor::kKeptBytes * results.size());
     for (size_t i = 0; i < results.size(); ++i) columns_[i].push_back(std::move(results[i]));
     return {};
   }
@@ -129,11 +125,6 @@ class Rounds {
   MemoryCharge held_;
   std::vector<Value::List> columns_;
 };
-
-Value copy_of(const Value& value) {
-  const auto* tensor = value.get_if<Tensor>();
-  return tensor == nullptr ? value : Value(tensor->clone());
-}
 
 // while_loop(condition, body, carried, additional); up to 2.3 (condition, body, carried). `rounds`,
 // unless null, collects the carried values of every round.
@@ -312,7 +303,7 @@ Result<std::vector<Value>> scan(Executor& executor, const BoundNode& node,
                          joined(joined(std::move(carried), elements.at(index)), additional)));
     if (results.size() < count) return too_few_results(results.size(), count);
     const auto first_emitted = results.begin() + static_cast<ptrdiff_t>(count);
-    held.add(kValueBytes * (results.size() - count));
+    held.add(Executor::kKeptBytes * (results.size() - count));
     emitted[static_cast<size_t>(index)].assign(std::make_move_iterator(first_emitted),
                                                std::make_move_iterator(results.end()));
     results.erase(first_emitted, results.end());
@@ -333,7 +324,8 @@ Result<std::vector<Value>> associative_scan(Executor& executor, const BoundNode&
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
   // Both halves of the tree of pairs are held at the same time.
   MemoryCharge held;
-  held.add(2 * kValueBytes * elements.tensor_count() * static_cast<uint64_t>(elements.count()));
+  held.add(2 * Executor::kKeptBytes * elements.tensor_count() *
+           static_cast<uint64_t>(elements.count()));
   std::vector<std::vector<Value>> rounds;
   for (int64_t i = 0; i < elements.count(); ++i) rounds.push_back(elements.at(i));
   const Combine combine(executor, node, list_at(arguments, dim == nullptr ? 2 : 3));

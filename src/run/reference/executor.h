@@ -78,6 +78,8 @@ class Executor {
   static constexpr uint64_t kHandedWork = 128;
   // The cost of room for a value of a graph, used or not, in elements.
   static constexpr uint64_t kValueWork = 4;
+  // The memory of a value that a loop keeps for each round, without its storage, in bytes.
+  static constexpr uint64_t kKeptBytes = 256;
   // Must be called before a node runs, and for the elements of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);

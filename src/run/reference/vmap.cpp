@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_set>
 
 #include "base/memory_account.h"
 #include "base/platform.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "ops/checks.h"
 #include "ops/loops.h"
 #include "run/reference/executor.h"
 
@@ -60,18 +62,20 @@ class LevelFinder {
     if (changes_levels(node) && randomness_.empty())
       return ops::operator_error("no region of torch.vmap is open here");
     std::vector<BatchedValue> batched;
+    std::unordered_set<ValueId> seen;
     for (const NamedArgument& input : node.node->inputs)
       for_each_value(input.arg, [&](ValueId id) {
         const Levels& levels = levels_[static_cast<size_t>(id)];
+        if (levels.empty() || !seen.insert(id).second) return;
         node.levels = united(node.levels, levels);
-        if (!levels.empty() &&
-            std::ranges::find(batched, id, &BatchedValue::value) == batched.end())
-          batched.push_back({id, levels});
+        batched.push_back({id, levels});
       });
     if (calls(node, add_batch_dim)) {
       PT2_TRY(const int64_t level, level_at(node, 2));
       if (std::ranges::find(node.levels, level) != node.levels.end())
         return ops::operator_error("there is a batch dimension of this level already");
+      // Each value of the graph has a list of its levels, which are dimensions of a tensor.
+      PT2_TRY_VOID(ops::check_real_rank(std::ssize(node.levels) + 1));
       return united(node.levels, {level});
     }
     if (calls(node, remove_batch_dim)) {
@@ -307,7 +311,6 @@ Result<void> find_batched_values(BoundGraph& graph) { return LevelFinder(graph).
 
 Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& node,
                                            std::vector<Value>& values) {
-  constexpr uint64_t kValueBytes = 256;  // per gathered value; storages are charged separately
   PT2_TRY(const Sizes batch, batch_sizes(node, values));
   const auto total = checked_numel(batch);
   if (!total) return ops::operator_error("a batch is too large");
@@ -338,7 +341,7 @@ Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& 
     if (round == 0) columns.resize(results.size());
     if (results.size() != columns.size())
       return ops::operator_error("results of vmap differ in number");
-    held.add(kValueBytes * results.size());
+    held.add(Executor::kKeptBytes * results.size());
     for (size_t i = 0; i < results.size(); ++i) columns[i].push_back(std::move(results[i]));
   }
   for (size_t i = 0; i < node.batched.size(); ++i)

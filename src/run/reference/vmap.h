@@ -10,7 +10,8 @@
 namespace pt2::run {
 
 // Sets `batched` and `levels` of the nodes. Error `invalid`, at the node, if a level is not a
-// number, or if a value without batch dimension is written to for each element.
+// number, or if a value without batch dimension is written to for each element; `limit` if a value
+// has more levels than a tensor may have dimensions.
 Result<void> find_batched_values(BoundGraph& graph);
 
 // Executor::compute for a node with batched inputs: computes it once per element of the batch.
