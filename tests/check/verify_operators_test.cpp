@@ -6,6 +6,7 @@
 #include <ctime>
 #include <set>
 
+#include "check/shapes/recorded_sizes.h"
 #include "package/broken_programs.h"
 #include "package/corpus.h"
 #include "pt2/ir/builder.h"
@@ -203,6 +204,34 @@ TEST(VerifyOperators, LongSizesAreComputedOnceForAllNodes) {
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
   EXPECT_LT(seconds(400), 4 * seconds(50));
+}
+
+TEST(RecordedSizes, TakeTimeInProportionToTheLengthsOfLists) {
+  const auto seconds = [](int count) {
+    std::string inputs, taken, made;
+    for (int i = 0; i < count; ++i) {
+      const std::string number = std::to_string(i), separator = i == 0 ? "" : ", ";
+      inputs += separator + "%x" + number + ": f32[2]";
+      taken += separator + "%x" + number;
+      made += separator + "%y" + number + ": f32[2]";
+    }
+    const Program program = program_of(R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+
+  graph()" + inputs + R"() {
+    [)" + made + "] = aten._foreach_neg.default(self=[" +
+                                       taken + R"(])
+    return %y0
+  }
+}
+)");
+    const std::clock_t start = std::clock();
+    EXPECT_TRUE(check::recorded_sizes_hold(program));
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(32'000), 24 * seconds(4'000) + 0.05);
 }
 
 // The findings of verify about one node in a graph with these inputs. The node must compute %a.

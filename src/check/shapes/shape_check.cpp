@@ -229,7 +229,8 @@ std::optional<bool> same_number(const Value& recorded, const Value& computed) {
 // float there gets a call on constants and reads its result as a symbolic integer (see convert,
 // rewrite_constant_results).
 bool is_stand_in(const Node& node, const Value& recorded, const Value& computed) {
-  bool constant = recorded.is<int64_t>() && computed.is<double>();
+  if (!recorded.is<int64_t>() || !computed.is<double>()) return false;
+  bool constant = true;
   for (const NamedArgument& input : node.inputs)
     for_each_value(input.arg, [&](ValueId) { constant = false; });
   return constant;
