@@ -272,6 +272,20 @@ bool is_reshape(const BoundNode& node) {
   return row != nullptr && row->is_view() && row->facts.inverse == ops::Inverse::reshape;
 }
 
+std::vector<ValueId> items_of(const BoundArgument& argument) {
+  std::vector<ValueId> out;
+  if (const auto id = Frame::value_id(argument)) return {*id};
+  const auto* list =
+      argument.dynamic == nullptr ? nullptr : argument.dynamic->get_if<ArgumentList>();
+  if (list == nullptr) return out;
+  for (const Argument& item : list->items) {
+    const auto* id = item.get_if<ValueId>();
+    if (id == nullptr) return {};
+    out.push_back(*id);
+  }
+  return out;
+}
+
 std::optional<double> number_of(const Value& value) {
   if (const auto* real = value.get_if<double>()) return *real;
   if (const auto* integer = value.get_if<int64_t>()) return static_cast<double>(*integer);
@@ -288,8 +302,13 @@ Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
                  const std::vector<StorageWrites>& writes, std::shared_ptr<WeightCopies> copies)
     : graph_(graph), constants_(constants), writes_(writes), copies_(std::move(copies)) {
   size_t position = 0;
-  for (const NodeId id : graph.graph->nodes())
-    nodes_.emplace(static_cast<uint32_t>(id), &graph.nodes[position++]);
+  for (const NodeId id : graph.graph->nodes()) {
+    const BoundNode& node = graph.nodes[position++];
+    nodes_.emplace(static_cast<uint32_t>(id), &node);
+    if (is_operator(node, "aten::cat"))
+      for (const NamedArgument& input : node.node->inputs)
+        for_each_value(input.arg, [&](ValueId value) { ++concatenations_[value]; });
+  }
 }
 
 namespace {
@@ -408,27 +427,22 @@ std::optional<double> Planner::number(const BoundNode& node, std::string_view na
 }
 
 std::optional<int64_t> Planner::integer(const BoundNode& node, std::string_view name) const {
-  const Value* value = constant(node, name);
-  const auto* integer = value == nullptr ? nullptr : value->get_if<int64_t>();
+  const auto* integer = constant_of<int64_t>(node, name);
   return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
 
 std::optional<Dtype> Planner::dtype(const BoundNode& node, std::string_view name) const {
-  const Value* value = constant(node, name);
-  const auto* dtype = value == nullptr ? nullptr : value->get_if<Dtype>();
+  const auto* dtype = constant_of<Dtype>(node, name);
   return dtype == nullptr ? std::nullopt : std::optional(*dtype);
 }
 
 std::optional<bool> Planner::flag(const BoundNode& node, std::string_view name) const {
-  const Value* value = constant(node, name);
-  const auto* flag = value == nullptr ? nullptr : value->get_if<bool>();
+  const auto* flag = constant_of<bool>(node, name);
   return flag == nullptr ? std::nullopt : std::optional(*flag);
 }
 
-std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view name,
-                                       size_t count) const {
-  const Value* value = constant(node, name);
-  const auto* list = value == nullptr ? nullptr : value->get_if<Value::List>();
+std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view name) const {
+  const auto* list = constant_of<Value::List>(node, name);
   if (list == nullptr) return std::nullopt;
   Sizes out;
   for (const Value& item : *list) {
@@ -436,8 +450,14 @@ std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view n
     if (integer == nullptr) return std::nullopt;
     out.push_back(*integer);
   }
-  if (out.size() == 1) out.resize(count, out[0]);
-  return out.size() == count ? std::optional(std::move(out)) : std::nullopt;
+  return out;
+}
+
+std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view name,
+                                       size_t count) const {
+  std::optional<Sizes> out = integers(node, name);
+  if (out && out->size() == 1) out->resize(count, out->front());
+  return out && out->size() == count ? std::move(out) : std::nullopt;
 }
 
 bool Planner::may_join(ValueId value) const {
@@ -606,11 +626,7 @@ bool Planner::may_grow(ValueId value, const BoundNode& concatenation) const {
   if (graph_.graph->value(value).definition.by != Definition::By::graph_input || !may_join(value) ||
       !may_join(result))
     return false;
-  size_t concatenations = 0;
-  for (const Use& use : graph_.graph->uses(value))
-    if (use.node && is_operator(*nodes_.at(static_cast<uint32_t>(*use.node)), "aten::cat"))
-      ++concatenations;
-  return concatenations == 1;
+  return concatenations_.at(value) == 1;
 }
 
 bool Planner::only_first_result_used(const BoundNode& node) const {

@@ -3,7 +3,6 @@
 #define PT2_RUN_PLAN_PLANNER_H
 
 #include <functional>
-#include <list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,7 +26,8 @@ class WidenedWeights {
 
  private:
   std::shared_ptr<WeightCopies> budget_;
-  std::list<std::pair<Tensor, Tensor>> weights_;
+  // Weights and their copies, by the address of the elements.
+  std::unordered_multimap<const std::byte*, std::pair<Tensor, Tensor>> weights_;
 };
 
 // The first and last node that may write to a value's storage; null if none does. Bound nodes lie
@@ -70,6 +70,12 @@ class Planner {
   const Value* constant(const BoundNode& node, std::string_view name) const {
     return constant(argument(node, name));
   }
+  // The same for a value of type T.
+  template <class T>
+  const T* constant_of(const BoundNode& node, std::string_view name) const {
+    const Value* value = constant(node, name);
+    return value == nullptr ? nullptr : value->get_if<T>();
+  }
   // The same for arguments of one type. Integers, reals and tensors that stand for one number are
   // numbers. An omitted argument is none. Returned tensors are no larger than their storage.
   bool is_none(const BoundNode& node, std::string_view name) const;
@@ -94,6 +100,7 @@ class Planner {
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
   std::optional<Dtype> dtype(const BoundNode& node, std::string_view name) const;
+  std::optional<Sizes> integers(const BoundNode& node, std::string_view name) const;
   // A list of one number stands for `count` equal numbers.
   std::optional<Sizes> integers(const BoundNode& node, std::string_view name, size_t count) const;
 
@@ -155,6 +162,7 @@ class Planner {
   std::shared_ptr<Room> room_ = std::make_shared<Room>(int64_t{16} << 20);
   bool widens_ = false;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
+  std::unordered_map<ValueId, size_t> concatenations_;    // how often aten::cat takes a value
   mutable std::unordered_map<const BoundNode*, bool> has_lasting_operands_;
   NodeSet taken_;
 };
@@ -166,6 +174,8 @@ bool is_operator(const BoundNode& node, std::string_view name, std::string_view 
 
 // True if the node is a view that keeps the order of the elements.
 bool is_reshape(const BoundNode& node);
+// Returns the values that the argument lists, or its single value; empty for others.
+std::vector<ValueId> items_of(const BoundArgument& argument);
 // Returns the number that the value is, or that it stands for as a tensor; nullopt for others.
 std::optional<double> number_of(const Value& value);
 
@@ -191,6 +201,8 @@ struct ActivationNodes {
   Step::Nodes nodes;
 };
 std::optional<ActivationNodes> match_activation(const Planner& planner, const BoundNode& node);
+// Matches an activation of the first result of nodes.back() and appends its nodes.
+kernels::Activation take_activation(const Planner& planner, Step::Nodes& nodes);
 // Returns the activation that the node computes; nullopt for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
 

@@ -96,6 +96,13 @@ std::optional<ActivationNodes> match_activation(const Planner& planner, const Bo
   return ActivationNodes{Activation::hardswish, std::move(nodes)};
 }
 
+Activation take_activation(const Planner& planner, Step::Nodes& nodes) {
+  const auto found = match_activation(planner, *nodes.back());
+  if (!found) return Activation::none;
+  nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
+  return found->activation;
+}
+
 namespace {
 
 // Matches attention: from a softmax back to query and key, and forward to the result.

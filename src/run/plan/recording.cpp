@@ -80,13 +80,16 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
       if (const auto* tensor = value_of(id).get_if<Tensor>())
         storages.push_back(tensor->storage().get());
     });
+  std::ranges::sort(storages);
+  const auto shows_argument = [&](const Tensor& tensor) {
+    return std::ranges::binary_search(storages, tensor.storage().get());
+  };
   if (fixed || looks_at_sizes(node)) {
     for_each_output([&](ValueId id) {
       fix(id);
       const auto* tensor = value_of(id).get_if<Tensor>();
       // A view holds no memory of its own.
-      if (tensor != nullptr && tensor->defined() &&
-          std::ranges::find(storages, tensor->storage().get()) == storages.end())
+      if (tensor != nullptr && tensor->defined() && !shows_argument(*tensor))
         note_kept(tensor->storage()->size());
       if (usable_) kept_.push_back(value_of(id));
     });
@@ -95,8 +98,7 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
   bool views = may_view(node);
   for_each_output([&](ValueId id) {
     const auto* tensor = value_of(id).get_if<Tensor>();
-    views = views && tensor != nullptr && tensor->defined() &&
-            std::ranges::find(storages, tensor->storage().get()) != storages.end();
+    views = views && tensor != nullptr && tensor->defined() && shows_argument(*tensor);
   });
   if (!views && !note_copy(node, values)) repeat(node, values, executor, work);
 }

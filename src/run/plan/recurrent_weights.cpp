@@ -175,18 +175,4 @@ Tensor result_as(Frame& frame, Tensor floats, Dtype dtype) {
   return is_half(dtype) ? narrowed(frame, floats, dtype) : floats;
 }
 
-std::vector<ValueId> items_of(const BoundArgument& argument) {
-  std::vector<ValueId> out;
-  if (const auto id = Frame::value_id(argument)) return {*id};
-  const auto* list =
-      argument.dynamic == nullptr ? nullptr : argument.dynamic->get_if<ArgumentList>();
-  if (list == nullptr) return out;
-  for (const Argument& item : list->items) {
-    const auto* id = item.get_if<ValueId>();
-    if (id == nullptr) return {};
-    out.push_back(*id);
-  }
-  return out;
-}
-
 }  // namespace pt2::run

@@ -45,9 +45,6 @@ Tensor result_as(Frame& frame, Tensor floats, Dtype dtype);
 // Returns the cell of a node of the planner's table: a recurrent network, or one step of it.
 kernels::Cell cell_of(const BoundNode& node);
 
-// Returns the values that the argument lists, or its single value; empty for others.
-std::vector<ValueId> items_of(const BoundArgument& argument);
-
 }  // namespace pt2::run
 
 #endif  // PT2_RUN_PLAN_RECURRENT_WEIGHTS_H

@@ -24,7 +24,9 @@ bool are_apart(const std::vector<Value>& arguments, const std::vector<Value>& re
   for (const Value& result : results) add_storages(result, made);
   std::ranges::sort(made);
   return std::ranges::adjacent_find(made) == made.end() &&
-         std::ranges::find_first_of(made, taken) == made.end();
+         std::ranges::none_of(taken, [&](const Storage* storage) {
+           return std::ranges::binary_search(made, storage);
+         });
 }
 
 bool keeps(const Value& result) {

@@ -1,4 +1,6 @@
 // Plans in float16 and bfloat16: steps compute in float32 and round where each node rounds.
+#include <ctime>
+
 #include "run/plan/plan_case.h"
 
 namespace pt2::run {
@@ -345,6 +347,41 @@ TEST_P(PlanHalf, OtherDtypesThanTheProgramSaysAreTheReferenceExecutors) {
     halves.output(halves.call("mul.Tensor", {self(value), other(y)}, {2, 4, 6}));
   }
   halves.check();
+}
+
+TEST(PlanHalves, WeightsAreWidenedInLinearTime) {
+  const auto seconds = [](int count) {
+    GraphMaker maker;
+    const auto record = [&](ValueId id, const Sizes& sizes) {
+      TensorMeta meta;
+      meta.dtype = ScalarType{dtype_info(Dtype::float16).schema_number};
+      for (const int64_t size : sizes) meta.sizes.emplace_back(size);
+      maker.graph.set_value_meta(id, std::move(meta));
+      return id;
+    };
+    const ValueId x = record(maker.input("x"), {2, 2});
+    std::vector<Value> weights(1);
+    for (int i = 0; i < count; ++i) {
+      const ValueId weight = record(maker.input("w" + std::to_string(i)), {2});
+      weights.emplace_back(Tensor::zeros(Dtype::float16, {2}));
+      record(maker.call("torch.ops.aten.layer_norm.default",
+                        {named("input", x), named("normalized_shape", ints({2})),
+                         named("weight", weight)}),
+             {2, 2});
+    }
+    maker.graph.set_outputs({Argument(x)});
+    const auto bound = bind_graph(maker.graph).value();
+    const std::vector<bool> known(weights.size(), true);
+    double least = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const std::clock_t start = std::clock();
+      const auto plan = make_plan(*bound, weights, known);
+      least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+      EXPECT_EQ(plan->steps[0]->name(), "layer_norm");
+    }
+    return least;
+  };
+  EXPECT_LT(seconds(16'000), 24 * seconds(2'000) + 0.05);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Plans: which nodes become one step, and that steps compute what the single nodes compute.
 #include <algorithm>
+#include <ctime>
 
 #include "ops/loops.h"
 #include "run/plan/plan_case.h"
@@ -45,6 +46,28 @@ TEST(Plan, AResultThatOthersNeedIsNotJoined) {
   graph.output(a);
   graph.output(graph.call("relu.default", {self(a)}));
   EXPECT_EQ(graph.check(), (Names{"convolution", "pointwise"}));
+}
+
+// Each asks how often the input is concatenated: it may grow if it is once.
+TEST(Plan, ConcatenationsOfOneInputArePlannedInLinearTime) {
+  const auto seconds = [](int count) {
+    GraphMaker maker;
+    const ValueId x = maker.input("x");
+    for (int i = 0; i < count; ++i)
+      maker.call("torch.ops.aten.cat.default",
+                 {named("tensors", Argument(ArgumentList{.kind = ListKind::tensors,
+                                                         .items = {Argument(x), Argument(x)}}))});
+    maker.graph.set_outputs({Argument(x)});
+    const auto bound = bind_graph(maker.graph).value();
+    double least = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const std::clock_t start = std::clock();
+      make_plan(*bound, std::vector<Value>(1), {true});
+      least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    return least;
+  };
+  EXPECT_LT(seconds(16'000), 24 * seconds(2'000) + 0.05);
 }
 
 TEST(Plan, NodesWithoutAResultOfTheirOwnAreTheReferenceExecutors) {

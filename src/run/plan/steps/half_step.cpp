@@ -88,15 +88,18 @@ StepPointer make_half(const Planner& planner, const BoundNode& node, const StepM
 
 const Tensor* WidenedWeights::find(const Tensor& weight) {
   if (!is_half(weight.dtype())) return nullptr;
-  for (const auto& [known, wide] : weights_)
-    if (known.raw_data() == weight.raw_data() && known.sizes() == weight.sizes() &&
-        known.strides() == weight.strides() && known.dtype() == weight.dtype())
+  const auto [begin, end] = weights_.equal_range(weight.raw_data());
+  for (auto each = begin; each != end; ++each) {
+    const auto& [known, wide] = each->second;
+    if (known.sizes() == weight.sizes() && known.strides() == weight.strides() &&
+        known.dtype() == weight.dtype())
       return &wide;
+  }
   if (!budget_->take(weight.numel() * static_cast<int64_t>(sizeof(float)))) return nullptr;
   const Tensor lying = weight.contiguous();
   Tensor wide = Tensor::zeros(Dtype::float32, weight.sizes());
   widen_halves(weight.dtype(), lying.raw_data(), lying.numel(), wide.data<float>());
-  return &weights_.emplace_back(weight, std::move(wide)).second;
+  return &weights_.emplace(weight.raw_data(), std::pair(weight, std::move(wide)))->second.second;
 }
 
 }  // namespace pt2::run
