@@ -21,8 +21,7 @@ std::optional<Activation> activation_of(const Planner& planner, const BoundNode&
   for (const auto& row : kActivations)
     if (is_operator(node, row.name)) return row.activation;
   if (is_operator(node, "aten::gelu")) {
-    const Value* approximate = planner.constant(node, "approximate");
-    const auto* text = approximate == nullptr ? nullptr : approximate->get_if<std::string>();
+    const auto* text = planner.constant_of<std::string>(node, "approximate");
     if (text == nullptr) return std::nullopt;
     return *text == "tanh" ? Activation::gelu_tanh : Activation::gelu;
   }

@@ -164,11 +164,7 @@ StepPointer make_batch_norm(const Planner& planner, const BoundNode& node) {
   const auto norm = scale_and_shift(planner, node);
   if (!norm) return nullptr;
   Step::Nodes nodes{&node};
-  auto activation = kernels::Activation::none;
-  if (const auto found = match_activation(planner, node)) {
-    activation = found->activation;
-    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
-  }
+  const kernels::Activation activation = take_activation(planner, nodes);
   return std::make_unique<BatchNormStep>(std::move(nodes), *norm, activation);
 }
 

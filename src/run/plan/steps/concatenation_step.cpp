@@ -149,17 +149,8 @@ class ConcatenationStep final : public Step {
 
 StepPointer make_concatenation(const Planner& planner, const BoundNode& node) {
   const auto dim = planner.integer(node, "dim");
-  const BoundArgument* tensors = Planner::argument(node, "tensors");
-  const auto* list =
-      tensors->dynamic == nullptr ? nullptr : tensors->dynamic->get_if<ArgumentList>();
-  if (!dim || list == nullptr) return nullptr;
-  std::vector<ValueId> parts;
-  for (const Argument& item : list->items) {
-    const auto* id = item.get_if<ValueId>();
-    if (id == nullptr) return nullptr;
-    parts.push_back(*id);
-  }
-  if (parts.empty()) return nullptr;
+  std::vector<ValueId> parts = items_of(*Planner::argument(node, "tensors"));
+  if (!dim || parts.empty()) return nullptr;
   const bool stacks = is_operator(node, "aten::stack");
   const bool may_grow = !stacks && planner.may_grow(parts[0], node);
   return std::make_unique<ConcatenationStep>(node, std::move(parts), *dim, stacks, may_grow);

@@ -14,8 +14,7 @@ struct Padding {
 // With "same", the odd zero goes to the end (ATen/native/Convolution.cpp convolution_same).
 std::optional<Padding> padding_of(const Planner& planner, const BoundNode& node,
                                   const Tensor& weight, const Sizes& dilation) {
-  const Value* given = planner.constant(node, "padding");
-  const auto* word = given == nullptr ? nullptr : given->get_if<std::string>();
+  const auto* word = planner.constant_of<std::string>(node, "padding");
   const size_t spatial = weight.sizes().size() - 2;
   if (word == nullptr) {
     const auto around = planner.integers(node, "padding", spatial);
@@ -40,16 +39,12 @@ std::optional<Padding> zeros_of(const Planner& planner, const BoundNode& node, s
   const bool is_pad = is_operator(node, "aten::pad");
   if (!is_pad && !is_operator(node, "aten::constant_pad_nd")) return std::nullopt;
   if (is_pad) {
-    const Value* mode = planner.constant(node, "mode");
-    const auto* word = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    const auto* word = planner.constant_of<std::string>(node, "mode");
     if (word == nullptr || *word != "constant") return std::nullopt;
   }
   if (!planner.is_none(node, "value") && planner.number(node, "value") != 0) return std::nullopt;
-  const Value* given = planner.constant(node, "pad");
-  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
-  if (list == nullptr || list->size() % 2 != 0 || list->size() > 2 * spatial) return std::nullopt;
-  const auto pads = planner.integers(node, "pad", list->size());
-  if (!pads) return std::nullopt;
+  const auto pads = planner.integers(node, "pad");
+  if (!pads || pads->size() % 2 != 0 || pads->size() > 2 * spatial) return std::nullopt;
   Padding out{Sizes(spatial, 0), Sizes(spatial, 0)};
   // `pads` begins with the last dimension.
   for (size_t i = 0; i < pads->size() / 2; ++i) {

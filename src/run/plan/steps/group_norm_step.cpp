@@ -109,11 +109,7 @@ StepPointer make_group_norm(const Planner& planner, const BoundNode& node) {
   const auto epsilon = planner.number(node, "eps");
   if (!weight || !bias || !epsilon) return nullptr;
   Step::Nodes nodes{&node};
-  auto activation = kernels::Activation::none;
-  if (const auto found = match_activation(planner, node)) {
-    activation = found->activation;
-    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
-  }
+  const kernels::Activation activation = take_activation(planner, nodes);
   return std::make_unique<GroupNormStep>(std::move(nodes), per_channel ? 0 : *groups,
                                          *std::move(weight), *std::move(bias), *epsilon,
                                          activation);

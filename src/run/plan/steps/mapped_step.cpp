@@ -331,12 +331,10 @@ class MappedStep final : public Step {
   std::shared_ptr<Room> room_;
 };
 
-// Returns all integers of a list; nullopt if calls decide them.
+// Returns all integers of a list; nullopt if calls decide them or there are none.
 std::optional<Sizes> list_of(const Planner& planner, const BoundNode& node, std::string_view name) {
-  const Value* value = planner.constant(node, name);
-  const auto* list = value == nullptr ? nullptr : value->get_if<Value::List>();
-  return list == nullptr || list->empty() ? std::nullopt
-                                          : planner.integers(node, name, list->size());
+  std::optional<Sizes> all = planner.integers(node, name);
+  return all && !all->empty() ? std::move(all) : std::nullopt;
 }
 
 struct Found {
@@ -375,8 +373,7 @@ std::optional<Found> find_padding(const Planner& planner, const BoundNode& node)
     if (row.spatial != 0 && pads && pads->size() != 2 * row.spatial) return std::nullopt;
   }
   if (is_operator(node, "aten::pad")) {
-    const Value* mode = planner.constant(node, "mode");
-    const auto* word = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    const auto* word = planner.constant_of<std::string>(node, "mode");
     for (const auto& row : kModes)
       if (word != nullptr && *word == row.name) edge = row.edge;
     pads = list_of(planner, node, "pad");
@@ -411,8 +408,7 @@ std::optional<Found> find_nearest(const Planner& planner, const BoundNode& node)
       if (!sizes) return std::nullopt;
       how.sizes = *sizes;
     } else {
-      const Value* given = planner.constant(node, "scale_factors");
-      const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
+      const auto* list = planner.constant_of<Value::List>(node, "scale_factors");
       if (list == nullptr || list->size() != row.spatial) return std::nullopt;
       for (size_t i = 0; i < row.spatial; ++i) how.scales[i] = number_of((*list)[i]);
       if (!std::ranges::all_of(how.scales, [](const auto& scale) { return scale.has_value(); }))

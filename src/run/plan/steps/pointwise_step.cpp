@@ -159,18 +159,14 @@ struct Loop {
   std::vector<Dim> dims;
 };
 
-int64_t stride_of(const Tensor& tensor, int64_t dim, int64_t rank) {
-  const int64_t own = dim - (rank - tensor.dim());
-  return own < 0 || tensor.size(own) == 1 ? 0 : tensor.stride(own);
-}
-
 // Orders the dimensions by the result's strides and merges adjacent ones.
 Loop make_loop(const Tensor& out, const Tensor& a, const Tensor& b) {
   std::vector<Loop::Dim> dims;
-  for (int64_t dim = 0; dim < out.dim(); ++dim)
-    if (out.size(dim) != 1)
-      dims.push_back({out.size(dim), out.stride(dim), stride_of(a, dim, out.dim()),
-                      stride_of(b, dim, out.dim())});
+  const size_t rank = out.sizes().size();
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (out.sizes()[dim] != 1)
+      dims.push_back({out.sizes()[dim], out.strides()[dim], stride_along(a, dim, rank),
+                      stride_along(b, dim, rank)});
   std::ranges::stable_sort(dims, [](const auto& x, const auto& y) { return x.out > y.out; });
   Loop loop;
   for (const Loop::Dim& dim : dims) {
@@ -308,8 +304,7 @@ std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& nod
     return BinaryNode{.function = Binary::power};
   if (is_operator(node, "aten::div", "Tensor_mode") ||
       is_operator(node, "aten::div", "Scalar_mode")) {
-    const Value* mode = planner.constant(node, "rounding_mode");
-    const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    const auto* text = planner.constant_of<std::string>(node, "rounding_mode");
     return text != nullptr && *text == "floor"
                ? std::optional(BinaryNode{.function = Binary::floor_quotient})
                : std::nullopt;

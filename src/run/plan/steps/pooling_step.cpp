@@ -162,10 +162,8 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
   const auto kernel = planner.integers(node, "kernel_size", spatial);
   const auto padding = planner.integers(node, "padding", spatial);
   const auto rounds_up = planner.flag(node, "ceil_mode");
-  const Value* given = planner.constant(node, "stride");
-  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
-  const auto stride =
-      list != nullptr && list->empty() ? kernel : planner.integers(node, "stride", spatial);
+  const auto given = planner.integers(node, "stride");
+  const auto stride = given && given->empty() ? kernel : planner.integers(node, "stride", spatial);
   if (!kernel || !padding || !stride || !rounds_up) return nullptr;
   Sizes dilation(spatial, 1);
   if (name.starts_with("aten::avg_pool")) {
@@ -181,17 +179,14 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
       if (dilation[i] > 1 && (*padding)[i] > 0) return nullptr;
     plane.kind = depth.kind = Pooling::Kind::maximum;
   }
-  constexpr int64_t kMost = 1 << 20;
+  if (!are_window_sizes(*kernel, 1) || !are_window_sizes(*stride, 1) ||
+      !are_window_sizes(dilation, 1))
+    return nullptr;
+  for (size_t i = 0; i < spatial; ++i)
+    if ((*padding)[i] < 0 || (*padding)[i] > (*kernel)[i] / 2) return nullptr;
   const auto along = [&](size_t i) {
     return WindowsAlong{(*kernel)[i], (*stride)[i], dilation[i], (*padding)[i]};
   };
-  for (size_t i = 0; i < spatial; ++i) {
-    const WindowsAlong windows = along(i);
-    if (windows.kernel < 1 || windows.kernel > kMost || windows.stride < 1 ||
-        windows.stride > kMost || windows.dilation < 1 || windows.dilation > kMost ||
-        windows.padding < 0 || windows.padding > windows.kernel / 2)
-      return nullptr;
-  }
   set_width(plane, along(spatial - 1));
   if (spatial >= 2) set_height(plane, along(spatial - 2));
   set_height(depth, along(0));

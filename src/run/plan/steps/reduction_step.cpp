@@ -178,18 +178,12 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
   for (const auto& row : kReductions) {
     if (!is_operator(node, row.name, row.overload)) continue;
     Sizes dims;
-    const Value* given = planner.constant(node, "dim");
-    if (given == nullptr) {
-      if (over_dims) return nullptr;
-    } else if (const auto* list = given->get_if<Value::List>()) {
-      const auto all = planner.integers(node, "dim", list->size());
-      if (!all) return nullptr;
+    if (const auto all = planner.integers(node, "dim"))
       dims = *all;
-    } else if (const auto* dim = given->get_if<int64_t>()) {
+    else if (const auto dim = planner.integer(node, "dim"))
       dims = {*dim};
-    } else if (!given->is_none()) {
+    else if (over_dims && !planner.is_none(node, "dim"))
       return nullptr;
-    }
     // With an empty list of dimensions PyTorch's logsumexp sums over all of them but keeps them in
     // the result.
     if (!row.reduction && dims.empty()) return nullptr;

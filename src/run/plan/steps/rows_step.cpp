@@ -140,10 +140,8 @@ StepPointer make_softmax(const Planner& planner, const BoundNode& node) {
 }
 
 StepPointer make_norm(const Planner& planner, const BoundNode& node) {
-  const Value* shape = planner.constant(node, "normalized_shape");
-  const auto* list = shape == nullptr ? nullptr : shape->get_if<Value::List>();
-  if (list == nullptr || list->empty() || !planner.only_first_result_used(node)) return nullptr;
-  const auto normalized = planner.integers(node, "normalized_shape", list->size());
+  const auto normalized = planner.integers(node, "normalized_shape");
+  if (!normalized || normalized->empty() || !planner.only_first_result_used(node)) return nullptr;
   const bool is_rms = is_operator(node, "aten::rms_norm");
   // Without `eps` PyTorch takes the smallest number that changes 1 (ATen/native/layer_norm.cpp
   // rms_norm), in float32 or, for halves, in their own dtype.
@@ -151,7 +149,7 @@ StepPointer make_norm(const Planner& planner, const BoundNode& node) {
   const auto epsilon = is_rms && planner.is_none(node, "eps")
                            ? std::optional<double>(std::numeric_limits<float>::epsilon())
                            : planner.number(node, "eps");
-  if (!normalized || !epsilon) return nullptr;
+  if (!epsilon) return nullptr;
   auto weight = row_of(planner, node, "weight", *normalized);
   auto bias = row_of(planner, node, "bias", *normalized);
   if (!weight || !bias) return nullptr;

@@ -316,8 +316,7 @@ bool TileBuilder::add_rare(const BoundNode& node) {
   };
   const auto operand = [&](size_t i) { return source(node.arguments[i]); };
   if (is("aten::div", "Tensor_mode") || is("aten::div", "Scalar_mode")) {
-    const Value* mode = planner_.constant(node, "rounding_mode");
-    const auto* text = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    const auto* text = planner_.constant_of<std::string>(node, "rounding_mode");
     if (text == nullptr || *text != "trunc") return false;
     // The quotient by a number or by a divisor of one element stays a float, unrounded.
     const TensorMeta* divisor = planner_.record(node.arguments[1]);
@@ -499,7 +498,7 @@ TileSource TileBuilder::source(const BoundArgument& argument, bool is_channels) 
     }
   if (const Value* constant = planner_.constant(&argument))
     if (const auto found = number_of(*constant)) {
-      takes_operands_ &= node_.takes != Takes::mask || constant->get_if<bool>() != nullptr;
+      takes_operands_ &= node_.takes != Takes::mask;
       return number(*found);
     }
   const TensorMeta* record = planner_.record(argument);

@@ -81,8 +81,7 @@ std::optional<TileSource> TileBuilder::mish_gradient(const BoundNode& node) {
 }
 
 std::optional<TileSource> TileBuilder::gelu_gradient(const BoundNode& node) {
-  const Value* form = planner_.constant(node, "approximate");
-  const auto* text = form == nullptr ? nullptr : form->get_if<std::string>();
+  const auto* text = planner_.constant_of<std::string>(node, "approximate");
   if (text == nullptr || (*text != "none" && *text != "tanh")) return std::nullopt;
   const TileSource gradient = source(node.arguments[0]), x = source(node.arguments[1]);
   const TileSource square = emit(Unary::square, x);

@@ -134,11 +134,7 @@ StepPointer make_transposed_convolution(const Planner& planner, const BoundNode&
   if (!dense) return nullptr;
   Step::Nodes nodes{&node};
   fold_changes(planner, spatial, shape.out_channels, nodes, changes);
-  auto activation = kernels::Activation::none;
-  if (const auto found = match_activation(planner, *nodes.back())) {
-    activation = found->activation;
-    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
-  }
+  const kernels::Activation activation = take_activation(planner, nodes);
   return std::make_unique<TransposedConvolutionStep>(std::move(nodes), *std::move(dense), shape,
                                                      std::move(more), std::move(changes),
                                                      activation, planner.copies());

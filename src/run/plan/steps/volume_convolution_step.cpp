@@ -239,11 +239,7 @@ StepPointer make_volume_convolution(const Planner& planner, const BoundNode& nod
   if (!dense) return nullptr;
   Step::Nodes nodes{&node};
   fold_changes(planner, 3, weight->size(0), nodes, changes);
-  auto activation = kernels::Activation::none;
-  if (const auto found = match_activation(planner, *nodes.back())) {
-    activation = found->activation;
-    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
-  }
+  const kernels::Activation activation = take_activation(planner, nodes);
   return std::make_unique<VolumeConvolutionStep>(std::move(nodes), *dense, std::move(changes),
                                                  Windows{*stride, *padding, *dilation}, *groups,
                                                  activation, planner.copies());

@@ -68,13 +68,9 @@ LevelTail match_level_tail(const Planner& planner, const BoundNode& node) {
     add_way_back(*from->numbers.fixed(), *levels);
     nodes.push_back(back);
     kernels::Requantization::Rounding rounding{*levels};
-    last = back;
-    if (const auto activation = match_activation(planner, *back)) {
-      rounding.activation = activation->activation;
-      nodes.insert(nodes.end(), activation->nodes.begin(), activation->nodes.end());
-      last = nodes.back();
-    }
+    rounding.activation = take_activation(planner, nodes);
     roundings.push_back(rounding);
+    last = nodes.back();
   }
   nodes.resize(end);
   roundings.resize(rounded);
