@@ -114,7 +114,9 @@ Result<void> check_ranks(const Program& program) {
 
 // PyTorch also loads a weight that differs from the program's record, and computes whatever the
 // operators give for it: another result than the exported one, or an error far from the cause.
-Result<void> check_is_recorded(const Program& program, size_t input, const Value& weight) {
+// `listed` is true for weights that 'pt2 verify' compares, too.
+Result<void> check_is_recorded(const Program& program, size_t input, const Value& weight,
+                               bool listed) {
   const Graph& graph = program.graph;
   const auto* found = weight.get_if<Tensor>();
   const auto* id =
@@ -125,7 +127,7 @@ Result<void> check_is_recorded(const Program& program, size_t input, const Value
   return Error{ErrorCode::invalid,
                "the weight '" + spec.target.value_or(spec.arg.name) + "' is " + found->type_text() +
                    ", the program records " + type_text(program, *record) +
-                   ": 'pt2 verify' lists all that differ",
+                   (listed ? ": 'pt2 verify' lists all that differ" : ""),
                ""};
 }
 
@@ -153,17 +155,19 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
   const auto account = run::open_account(options.limits, shared.file_bytes);
   const Program& program = *shared.program;
   for (const InputSpec& spec : program.signature.input_specs) {
-    if (const Tensor* inner = find_inner(shared.unwrapped.get(), spec)) {
+    const Tensor* inner = find_inner(shared.unwrapped.get(), spec);
+    if (inner != nullptr) {
       shared.weights.emplace_back(*inner);
-      continue;
+    } else {
+      PT2_TRY(Tensor payload,
+              load_payload(*payloads, spec, program.graph, options.limits, account, source));
+      PT2_TRY(Object object, find_object(*payloads, spec));
+      shared.weights.push_back(payload.defined()   ? Value(std::move(payload))
+                               : object != nullptr ? Value(std::move(object))
+                                                   : Value());
     }
-    PT2_TRY(Tensor payload,
-            load_payload(*payloads, spec, program.graph, options.limits, account, source));
-    PT2_TRY(Object object, find_object(*payloads, spec));
-    shared.weights.push_back(payload.defined()   ? Value(std::move(payload))
-                             : object != nullptr ? Value(std::move(object))
-                                                 : Value());
-    PT2_TRY_VOID(check_is_recorded(program, shared.weights.size() - 1, shared.weights.back()));
+    PT2_TRY_VOID(check_is_recorded(program, shared.weights.size() - 1, shared.weights.back(),
+                                   inner == nullptr));
   }
   return forbid_writing(shared.weights);
 }
