@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/memory_account.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -99,6 +101,9 @@ std::vector<std::pair<size_t, Tensor>> OutputMemory::get_all(const Graph& graph,
   for (const Value& input : inputs)
     if (const auto* tensor = input.get_if<Tensor>(); tensor != nullptr && tensor->defined())
       read.add(*tensor->storage());
+  // A record may be wrong: callers are not asked for more memory than results may take.
+  const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  uint64_t bytes = 0;
   size_t output = 0;
   for (size_t i = 0; i < graph_outputs_.size(); ++i) {
     if (!graph_outputs_[i].is_callers()) continue;
@@ -109,6 +114,11 @@ std::vector<std::pair<size_t, Tensor>> OutputMemory::get_all(const Graph& graph,
     if (!dtype || std::ranges::any_of(record->sizes, &SymInt::is_symbolic)) return {};
     Sizes sizes;
     for (const SymInt& size : record->sizes) sizes.push_back(size.literal());
+    const auto numel = checked_numel(sizes);
+    if (!numel) return {};
+    bytes = saturating_sum(bytes, saturating_product(static_cast<uint64_t>(*numel),
+                                                     static_cast<uint64_t>(dtype_size(*dtype))));
+    if (account != nullptr && bytes > account->limit()) return {};
     Result<Tensor> memory = get(position, *dtype, sizes);
     if (!memory) return {};
     if (!memory->defined()) continue;

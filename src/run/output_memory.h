@@ -61,8 +61,8 @@ class OutputMemory {
   Result<Tensor> get(size_t output, Dtype dtype, const Sizes& sizes);
 
   // Returns the caller's memory for the outputs of the graph, with their positions. Empty if the
-  // program records no dtype or no static shape of an output, or if memory does not fit the record,
-  // is not row-major, or overlaps `inputs` or other memory.
+  // program records no dtype or no static shape of an output, or more bytes than a call may hold,
+  // or if memory does not fit the record, is not row-major, or overlaps `inputs` or other memory.
   std::vector<std::pair<size_t, Tensor>> get_all(const Graph& graph, std::span<const Value> inputs);
 
   // Asks for the memory of all results, as fill() does, but writes nothing.

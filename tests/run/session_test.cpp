@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/memory_account.h"
 #include "pt2/ir/builder.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
@@ -541,6 +542,28 @@ TEST(OutputMemory, HoldsResultsThatAreViewsOfIt) {
   std::vector<Value> results = {Value(memory.with_view({2, 2}, {1, 2}, 0))};
   ASSERT_TRUE(places.fill(results));
   EXPECT_EQ(elements(Value(memory)), (std::vector<float>{1, 3, 2, 4}));
+}
+
+TEST(OutputMemory, IsNotLargerThanResultsMayBe) {
+  GraphMaker maker;
+  const ValueId y = maker.input("y");
+  TensorMeta record;
+  record.dtype = ScalarType{dtype_info(Dtype::float32).schema_number};
+  record.sizes.emplace_back(int64_t{1} << 40);
+  maker.graph.set_value_meta(y, std::move(record));
+  maker.graph.set_outputs({Argument(y)});
+  const std::vector<ModelValue> outputs(1);
+  std::vector<GraphOutput> graph_outputs(1);
+  graph_outputs[0].role = GraphOutput::Role::result;
+  bool asked = false;
+  const OutputAllocator allocate = [&](size_t, Dtype, const Sizes&) {
+    asked = true;
+    return Tensor();
+  };
+  OutputMemory places(allocate, outputs, graph_outputs);
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 20));
+  EXPECT_TRUE(places.get_all(maker.graph, {}).empty());
+  EXPECT_FALSE(asked);
 }
 
 TEST(OutputMemory, AsksNoMoreAfterAnError) {
