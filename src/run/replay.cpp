@@ -212,7 +212,7 @@ Result<RecordedCall> record_answers(Session& session, const RecordedCall& call) 
       out.buffers.emplace_back(*spec.target, RecordedValue{copy_of(*state), {}});
   }
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (!compare(inputs[i], call.inputs[i]).equal())
+    if (!compare(inputs[i], call.inputs[i], {.relative = 0.0, .absolute = 0.0}).equal())
       out.mutated_inputs.emplace_back(i, RecordedValue{inputs[i], {}});
   return out;
 }

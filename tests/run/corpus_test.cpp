@@ -72,5 +72,17 @@ TEST_P(Corpus, RecordedCallsGivePyTorchsResults) {
   EXPECT_GT(passed, 0u);
 }
 
+// The program sets y[0] to 7.
+TEST(RecordAnswers, HoldInputsThatChangeALittle) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/input_mutation.pt2";
+  const Model model = Model::load(path).value();
+  Session session(model);
+  RecordedCall call;
+  call.inputs = {Value(Tensor::of({0.0f, 0.0f, 0.0f})), Value(Tensor::of({7.000005f, 1.0f, 2.0f}))};
+  const RecordedCall answers = record_answers(session, call).value();
+  ASSERT_EQ(answers.mutated_inputs.size(), 1u);
+  EXPECT_EQ(answers.mutated_inputs[0].first, 1u);
+}
+
 }  // namespace
 }  // namespace pt2
