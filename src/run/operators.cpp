@@ -11,11 +11,7 @@
 namespace pt2 {
 namespace {
 
-constexpr int kMaxGraphDepth = 64;
-
-void collect(const Graph& graph, int depth,
-             std::map<std::string, std::vector<OperatorCall>>& calls) {
-  if (depth > kMaxGraphDepth) return;
+void collect(const Graph& graph, std::map<std::string, std::vector<OperatorCall>>& calls) {
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     const OperatorCall call{node_name(graph, node), source_line(node), module_path(node)};
@@ -25,26 +21,23 @@ void collect(const Graph& graph, int depth,
     else if (const std::string* callee = called_operator(node))
       calls[*callee].push_back(call);
   }
-  for (const Graph& subgraph : graph.subgraphs()) collect(subgraph, depth + 1, calls);
-}
-
-void name_arguments(Graph& graph, int depth) {
-  if (depth > kMaxGraphDepth) return;
-  for (NodeId id : graph.nodes()) {
-    const ops::Operator op = ops::find_operator(graph.node(id).target);
-    if (!op) continue;
-    std::vector<NamedArgument> inputs = graph.node(id).inputs;
-    for (size_t i = 0; i < inputs.size() && i < op.signature().parameter_count; ++i)
-      if (inputs[i].name.empty()) inputs[i].name = op.signature().parameter_array[i].name;
-    graph.set_node_inputs(id, std::move(inputs));
-  }
-  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-    name_arguments(graph.subgraph(static_cast<SubgraphId>(i)), depth + 1);
+  for (const Graph& subgraph : graph.subgraphs()) collect(subgraph, calls);
 }
 
 }  // namespace
 
-void name_positional_arguments(Program& program) { name_arguments(program.graph, 0); }
+void name_positional_arguments(Program& program) {
+  for_each_graph(program.graph, [](Graph& graph) {
+    for (NodeId id : graph.nodes()) {
+      const ops::Operator op = ops::find_operator(graph.node(id).target);
+      if (!op) continue;
+      std::vector<NamedArgument> inputs = graph.node(id).inputs;
+      for (size_t i = 0; i < inputs.size() && i < op.signature().parameter_count; ++i)
+        if (inputs[i].name.empty()) inputs[i].name = op.signature().parameter_array[i].name;
+      graph.set_node_inputs(id, std::move(inputs));
+    }
+  });
+}
 
 bool has_kernel(std::string_view target, const CustomOperators& operators) {
   return target == run::kAccessInnerTensor || run::find_higher_order(target) != nullptr ||
@@ -72,7 +65,7 @@ std::vector<OperatorInfo> available_operators(const CustomOperators& operators) 
 
 std::vector<OperatorUse> operators_used(const Program& program, const CustomOperators& operators) {
   std::map<std::string, std::vector<OperatorCall>> calls;
-  collect(program.graph, 0, calls);
+  collect(program.graph, calls);
   std::vector<OperatorUse> out;
   for (auto& [target, places] : calls)
     out.push_back({target, has_kernel(target, operators), std::move(places)});

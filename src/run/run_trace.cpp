@@ -1,12 +1,12 @@
 #include "pt2/tools/run_trace.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/hash/text_hash.h"
 #include "base/printable.h"
 #include "ir/graph_place.h"
 #include "ir/values/constant_value.h"
+#include "ops/loops.h"
 
 namespace pt2 {
 namespace {
@@ -51,19 +51,7 @@ Result<Value> input_of(const ArgumentSpec& spec, const TensorIndex& index) {
 // Overwrites `value`, and every tensor that shares its memory, with the recorded elements, so that
 // small differences do not grow over later nodes.
 void adopt(Tensor value, const Tensor& recorded) {
-  if (value.storage()->is_read_only() || value.numel() == 0) return;
-  const Tensor source = recorded.contiguous();
-  const auto width = static_cast<size_t>(dtype_size(value.dtype()));
-  for (int64_t i = 0; i < value.numel(); ++i) {
-    int64_t rest = i;
-    int64_t place = 0;
-    for (int64_t dim = value.dim(); dim-- > 0;) {
-      place += rest % value.size(dim) * value.stride(dim);
-      rest /= value.size(dim);
-    }
-    std::memcpy(value.raw_data() + static_cast<size_t>(place) * width,
-                source.raw_data() + static_cast<size_t>(i) * width, width);
-  }
+  if (!value.storage()->is_read_only()) ops::copy_elements(value, recorded);
 }
 
 // Ends the run early; does not stand for an actual error.

@@ -252,7 +252,6 @@ bool Session::may_repeat(std::span<const Value> inputs, const CallOptions& optio
   if (run::account_of_calls() != nullptr) return false;
   return !has_other_weights_ && !observer_ && !options.on_step && options.growing.empty() &&
          inputs.size() == convention.inputs.size() && std::ranges::all_of(inputs, has_memory) &&
-         std::ranges::is_sorted(convention.input_positions) &&
          std::ranges::all_of(convention.graph_outputs, &GraphOutput::is_callers);
 }
 
