@@ -34,6 +34,10 @@ Error taken(std::string_view name, std::string_view what) {
   return {ErrorCode::argument, fmt::format("the name '{}' is taken: {}", name, what), ""};
 }
 
+Error misfit() {
+  return {ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+}
+
 Result<void> check_name(const Program& program, std::string_view name) {
   if (!is_identifier(name))
     return Error{ErrorCode::argument,
@@ -78,6 +82,7 @@ class Extractor {
   explicit Extractor(Program& program) : program_(program), graph_(program.graph) {}
 
   Result<void> run(std::span<const std::string> from, std::span<const std::string> to) {
+    if (program_.signature.input_specs.size() != graph_.inputs().size()) return misfit();
     std::vector<ValueId> starts, ends;
     const UserInputs inputs(program_);
     for (const std::string& name : from) {
@@ -190,7 +195,7 @@ class Extractor {
     std::vector<std::string> names;
     const auto& old_specs = program_.signature.input_specs;
     const std::set<ValueId> given(starts.begin(), starts.end());
-    for (size_t i = 0; i < graph_.inputs().size() && i < old_specs.size(); ++i) {
+    for (size_t i = 0; i < old_specs.size(); ++i) {
       const auto* id = graph_.inputs()[i].get_if<ValueId>();
       const bool is_user = old_specs[i].kind == InputKind::user_input;
       if (id == nullptr || !reached_.contains(*id) || given.contains(*id)) continue;
@@ -205,7 +210,7 @@ class Extractor {
       names.push_back(graph_.value(id).name);
     };
     for (const ValueId start : starts) add_user(start);
-    for (size_t i = 0; i < graph_.inputs().size() && i < old_specs.size(); ++i) {
+    for (size_t i = 0; i < old_specs.size(); ++i) {
       const auto* id = graph_.inputs()[i].get_if<ValueId>();
       if (id != nullptr && old_specs[i].kind == InputKind::user_input && reached_.contains(*id) &&
           !given.contains(*id))
@@ -369,6 +374,7 @@ struct Cut {
 // values that other nodes take from them.
 Result<Cut> cut_of(const Program& program, std::string_view module) {
   const Graph& graph = program.graph;
+  if (program.signature.input_specs.size() != graph.inputs().size()) return misfit();
   PT2_TRY(const std::vector<bool> is_inside, nodes_of_call(program, module));
   std::set<ValueId> weights;
   for (size_t i = 0; i < graph.inputs().size(); ++i)
@@ -591,8 +597,7 @@ Result<void> add_outputs(Program& program, std::span<const std::string> values) 
       specs.rbegin(), specs.rend(), [](const OutputSpec& each) { return !is_gradient(each.kind); });
   const auto place = specs.rend() - last;
   std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
-  if (static_cast<size_t>(place) > outputs.size())
-    return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  if (static_cast<size_t>(place) > outputs.size()) return misfit();
   std::vector<Argument> new_outputs;
   std::vector<OutputSpec> new_specs;
   for (const ValueId id : ids) {

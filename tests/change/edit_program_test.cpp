@@ -167,6 +167,15 @@ TEST(EditProgram, TriesOnlySoManyPlacesForAFreedSize) {
   EXPECT_EQ(freed(65).error().code, ErrorCode::unsupported);
 }
 
+// A file may have fewer input specs than inputs.
+TEST(EditProgram, CutsNothingOutOfAProgramWithoutSpecs) {
+  Program program = program_of(corpus("2.15.0/mlp.pt2"));
+  program.signature.input_specs.pop_back();
+  const std::string relu = "relu";
+  EXPECT_EQ(extract(program, {}, {&relu, 1}).error().code, ErrorCode::invalid);
+  EXPECT_EQ(extract_module(program, "fc1").error().code, ErrorCode::invalid);
+}
+
 // The freed size of 0 must not be used as a divisor.
 TEST(EditProgram, FreesASizeOfZero) {
   ProgramBuilder builder;
@@ -200,6 +209,27 @@ TEST(EditProgram, BoundsTheStridesOfAFreedSize) {
   EXPECT_EQ(refused.error().code, ErrorCode::limit);
 }
 
+// The time that a node takes grows with the expressions of its sizes, and any number of nodes may
+// read one long size.
+TEST(EditProgram, BoundsTheTimeOfLongSizes) {
+  const auto freed = [](size_t nodes) {
+    ProgramBuilder builder;
+    const SymInt wide = builder.dim(std::string(20'000, 's'), {2, 64}, 3);
+    const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {1, wide}));
+    ValueId sum = x;
+    for (size_t i = 0; i < nodes; ++i)
+      sum = builder.call("torch.ops.aten.sum.dim_IntList", {arg("self", x), arg("dim", ints({1}))},
+                         builder.tensor(Dtype::float32, {1}));
+    builder.output(sum);
+    Program program = std::move(builder).finish().value();
+    return free_dim(program, "x", 0, "n", {1, 64});
+  };
+  EXPECT_TRUE(freed(100));
+  const auto refused = freed(2000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::limit);
+}
+
 // Dim.AUTO makes a constant of a size that the program does not let vary, and guards it.
 TEST(EditProgram, FreesASizeOfItsOwnGuard) {
   Program program = program_of(corpus("2.15.0/mlp.pt2"));
@@ -219,7 +249,12 @@ TEST(EditProgram, FreesSizesOfSeveralInputsTogether) {
   builder.output(
       builder.call("torch.ops.aten.mul.Tensor", {arg("self", x), arg("other", y)}, meta));
   Program program = std::move(builder).finish().value();
-  EXPECT_EQ(free_dim(program, "x", 0, "batch", {1, 64}).error().code, ErrorCode::unsupported);
+  const Error alone = free_dim(program, "x", 0, "batch", {1, 64}).error();
+  EXPECT_EQ(alone.code, ErrorCode::unsupported);
+  EXPECT_TRUE(
+      alone.message.ends_with("; other inputs have the size 2, too: "
+                              "x.0,y.0=batch:LOW..HIGH makes one symbol of all"))
+      << alone.message;
   const InputDim unequal[] = {{"x", 0}, {"y", 1}}, batches[] = {{"x", 0}, {"y", 0}};
   EXPECT_EQ(free_dims(program, unequal, "batch", {1, 64}).error().message,
             "size 1 of y is 3, expected 2, as the other sizes");
