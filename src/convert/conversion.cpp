@@ -98,7 +98,9 @@ class PackageConverter {
   Result<void> run() {
     PT2_TRY(out_.contents, package_contents(package_));
     for (SavedProgram& saved : out_.contents.programs) PT2_TRY_VOID(convert_program(saved));
-    const auto add = [this](Blocker blocker) { block(std::move(blocker)); };
+    const auto add = [this](Blocker blocker) {
+      (is_accepted(blocker, options_) ? out_.lost : out_.blockers).push_back(std::move(blocker));
+    };
     return convert_payloads(out_.contents, out_.target.release->era, add);
   }
 
@@ -152,12 +154,6 @@ class PackageConverter {
     };
     move(converter.blockers, out_.blockers);
     move(converter.lost, out_.lost);
-  }
-
-  void block(Blocker blocker) {
-    const std::string_view loss = blocker.info().loss;
-    const bool accepted = !loss.empty() && options_.losses.contains(loss);
-    (accepted ? out_.lost : out_.blockers).push_back(std::move(blocker));
   }
 
   const Package& package_;

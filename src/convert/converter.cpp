@@ -4,14 +4,6 @@
 #include "pt2/format/schema_json.h"
 
 namespace pt2 {
-namespace {
-
-ExprSpelling spelling_of(int schema) {
-  constexpr int kFirstWithSrepr = 802;
-  return schema >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
-}
-
-}  // namespace
 
 Converter::Converter(Program converted, ConversionTarget wanted, const ConvertOptions& options,
                      LoadPayloads load)
@@ -20,13 +12,18 @@ Converter::Converter(Program converted, ConversionTarget wanted, const ConvertOp
       from(version_number(program.schema_version)),
       target(wanted),
       to(wanted.schema),
-      pipeline{.budget = NodeBudget(options.limits.max_new_nodes), .spelling = spelling_of(to)},
-      losses_(options.losses),
+      pipeline{.budget = NodeBudget(options.limits.max_new_nodes),
+               .spelling = expression_spelling(to)},
+      options_(options),
       load_payloads_(std::move(load)) {}
 
-bool Converter::block(Blocker blocker) {
+bool is_accepted(const Blocker& blocker, const ConvertOptions& options) {
   const std::string_view loss = blocker.info().loss;
-  const bool accepted = !loss.empty() && losses_.contains(loss);
+  return !loss.empty() && options.losses.contains(loss);
+}
+
+bool Converter::block(Blocker blocker) {
+  const bool accepted = is_accepted(blocker, options_);
   (accepted ? lost : blockers).push_back(std::move(blocker));
   return accepted;
 }

@@ -15,6 +15,9 @@ namespace pt2 {
 
 using AddBlocker = std::function<void(Blocker)>;
 
+// True if what the blocker loses may be lost.
+bool is_accepted(const Blocker& blocker, const ConvertOptions& options);
+
 // The state that the rewritings and checks of one program share.
 class Converter {
  public:
@@ -47,7 +50,7 @@ class Converter {
   std::vector<Blocker> lost{};
 
  private:
-  const std::set<std::string, std::less<>>& losses_;
+  const ConvertOptions& options_;
   LoadPayloads load_payloads_;
 };
 

@@ -181,14 +181,11 @@ class GuardAsserter {
   // Spells the expression as the target release does. False if the spelling exceeds the limits of
   // expressions.
   bool spell(PartKey part, Expr in_program, std::optional<Number> hint) {
-    constexpr int kFirstWithSrepr = 802;
     const auto simple = simplify(pool_, in_program);
     const Expr expr = simple ? *simple : in_program;
     // The constant exceeds 64 bits, which no value of a graph may.
     if (free_symbols(expr).empty() && !evaluate(expr, {})) return false;
-    const auto spelling =
-        converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
-    const std::string text = print_expr(expr, spelling);
+    const std::string text = print_expr(expr, expression_spelling(converter_.to));
     // Each partial sum spells all terms so far, so a long sum takes quadratic space without this
     // bound.
     constexpr size_t kMaxSpelledGrowth = 64;

@@ -83,8 +83,7 @@ void check_tree_classes(const Program& program, const Release& release, const Ad
 
 // Up to 2.6 the reader looks up every input by name, but symbolic numbers have no name there; up to
 // 2.2 constants have none either.
-void check_inputs(const PlacedGraph& placed, const Release& release,
-                  const std::function<void(Blocker)>& add) {
+void check_inputs(const PlacedGraph& placed, const Release& release, const AddBlocker& add) {
   constexpr int kFirstWithSymbols = 207;
   if (release.number >= kFirstWithSymbols) return;
   const Graph& graph = *placed.graph;
@@ -104,8 +103,7 @@ void check_inputs(const PlacedGraph& placed, const Release& release,
   }
 }
 
-void check_outputs(const Program& program, const Release& release,
-                   const std::function<void(Blocker)>& add) {
+void check_outputs(const Program& program, const Release& release, const AddBlocker& add) {
   const auto outputs = program.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto constant = constant_result(outputs[i]);

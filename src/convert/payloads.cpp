@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "base/printable.h"
 #include "package/payload_writers.h"
@@ -128,9 +129,8 @@ Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor
     std::ranges::move(unpacked.objects, std::back_inserter(program.objects));
   }
   auto& constants = std::get<std::vector<SavedTensor>>(program.constants);
-  std::erase_if(constants, [&](const SavedTensor& saved) {
-    return std::ranges::find(removed, saved.name) != removed.end();
-  });
+  const std::set<std::string_view> gone(removed.begin(), removed.end());
+  std::erase_if(constants, [&](const SavedTensor& saved) { return gone.contains(saved.name); });
   constants.insert(constants.end(), added.begin(), added.end());
   return {};
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "convert/converter.h"
+#include "ir/version_facts.h"
 #include "pt2/ir/expr_rewrite.h"
 #include "pt2/ir/guards.h"
 
@@ -112,7 +113,7 @@ Result<void> rewrite_symbol_names(Converter& converter) {
     return pool.parse(print_expr(renamed, spelling));
   };
   ExpressionEditor editor([&](const SpelledExpr& spelled) {
-    return rename(spelled, converter.from >= 802 ? ExprSpelling::srepr : ExprSpelling::str);
+    return rename(spelled, expression_spelling(converter.from));
   });
   PT2_TRY_VOID(editor.edit(converter.program.graph));
   converter.changed = editor.changed();
@@ -126,15 +127,15 @@ Result<void> rewrite_symbol_names(Converter& converter) {
 }
 
 Result<void> rewrite_expressions(Converter& converter) {
-  const bool up = converter.rises_to(802);
-  if (!up && !converter.falls_below(802)) return {};
+  const ExprSpelling spelling = expression_spelling(converter.to);
+  if (spelling == expression_spelling(converter.from)) return {};
   ExprPool& pool = *converter.program.expressions;
   ExpressionEditor editor([&](const SpelledExpr& spelled) {
     for (const SymbolId id : free_symbols(spelled.expr)) {
       const std::string name = pool.symbol_name(id);
-      if (up) pool.symbol(name, assumptions_of(name));
+      if (spelling == ExprSpelling::srepr) pool.symbol(name, assumptions_of(name));
     }
-    return pool.parse(print_expr(spelled.expr, up ? ExprSpelling::srepr : ExprSpelling::str));
+    return pool.parse(print_expr(spelled.expr, spelling));
   });
   PT2_TRY_VOID(editor.edit(converter.program.graph));
   converter.changed = editor.changed();

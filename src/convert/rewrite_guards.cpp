@@ -1,6 +1,7 @@
 // Rewrites guards to a form that the release that loads the program can check.
 #include <algorithm>
 
+#include "base/hash/text_hash.h"
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
@@ -24,16 +25,47 @@ std::string_view input_text(const GuardSource& source) {
                                                                          : ".storage_offset()"));
 }
 
-void replace_input(std::string& text, std::string_view from, std::string_view to) {
-  const auto continues = [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) {
-    const size_t end = at + from.size();
-    const bool is_whole = end == text.size() || !continues(text[end]);
-    if (is_whole) text.replace(at, from.size(), to);
-    at += is_whole ? to.size() : from.size();
+// Returns where the name of an input ends that begins at `at`: L['x'][0].bias of
+// L['x'][0].bias.size()[1].
+size_t end_of_input(std::string_view text, size_t at) {
+  constexpr std::string_view kWord =
+      "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  size_t end = at + 1;  // behind the L
+  while (end < text.size()) {
+    if (text[end] == '[') {
+      size_t key = end + 1;
+      if (key < text.size() && (text[key] == '\'' || text[key] == '"'))
+        key = text.find(text[key], key + 1);
+      const size_t close = text.find(']', key);
+      if (close == text.npos) return text.size();
+      end = close + 1;
+    } else if (text[end] == '.') {
+      const size_t word = std::min(text.find_first_not_of(kWord, end + 1), text.size());
+      if (word < text.size() && text[word] == '(') return end;
+      end = word;
+    } else {
+      return end;
+    }
   }
+  return end;
+}
+
+// Replaces names of inputs. Linear: a guard may name all inputs of a program.
+std::string with_inputs(std::string_view text,
+                        const TextMap<std::string_view, std::string_view>& new_names) {
+  std::string out;
+  size_t copied = 0;
+  for (size_t at = text.find("L["); at != text.npos;) {
+    const size_t end = end_of_input(text, at);
+    if (const auto found = new_names.find(text.substr(at, end - at)); found != new_names.end()) {
+      out += text.substr(copied, at - copied);
+      out += found->second;
+      copied = end;
+    }
+    at = text.find("L[", end);
+  }
+  out += text.substr(copied);
+  return out;
 }
 
 class GuardReader {
@@ -86,15 +118,15 @@ class GuardReader {
   // flat positions and elements of *args, and none understands elements of **kwargs. Nothing if an
   // input has no path that every reader is sure to understand.
   std::optional<std::string> with_paths(const Guard& guard) const {
-    std::string text = guard.text;
+    TextMap<std::string_view, std::string_view> paths;
     for (const GuardSource& source : guard.sources) {
       const auto found = names_.find(source);
       if (!found || found->input >= paths_.size()) continue;
       const std::string& path = paths_[found->input];
       if (path.empty()) return std::nullopt;
-      if (const std::string from(input_text(source)); from != path) replace_input(text, from, path);
+      paths.emplace(input_text(source), path);
     }
-    return text;
+    return with_inputs(guard.text, paths);
   }
 
  private:

@@ -128,15 +128,18 @@ std::optional<std::string> name_for_fx(std::string_view name) {
   return out + "_1";
 }
 
-// True if a value has the name with a number, such as sum_1 of sum.
-bool has_numbered(const Graph& graph, std::string_view name) {
-  return std::ranges::any_of(graph.values(), [&](ValueId id) {
-    std::string_view other = graph.value(id).name;
-    if (!other.starts_with(name)) return false;
-    other.remove_prefix(name.size());
-    return other.size() > 1 && other[0] == '_' &&
-           other.find_first_not_of("0123456789", 1) == std::string_view::npos;
-  });
+// Returns the name without its number, sum of sum_1; an empty text if it has none.
+std::string_view without_number(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool has_number = end != name.npos && end + 1 < name.size() && name[end] == '_';
+  return has_number ? name.substr(0, end) : std::string_view();
+}
+
+// Returns the names that values have with a number.
+TextSet<std::string> numbered_names(const Graph& graph) {
+  TextSet<std::string> names;
+  for (const ValueId id : graph.values()) names.emplace(without_number(graph.value(id).name));
+  return names;
 }
 
 bool is_pair_of_args(const TreeSpec& spec) {
@@ -304,12 +307,12 @@ Result<void> rewrite_embedded_constants(Converter& converter) {
 Result<void> rewrite_buffers(Converter& converter) {
   if (converter.to >= 300) return {};
   GraphSignature& signature = converter.program.signature;
-  const NameMap mutated = signature.buffers_to_mutate();
+  TextSet<std::string> mutated;
+  for (auto& [output, buffer] : signature.buffers_to_mutate()) mutated.insert(std::move(buffer));
   for (InputSpec& spec : signature.input_specs) {
     if (spec.kind != InputKind::buffer || spec.persistent.value_or(true)) continue;
     const std::string name = spec.target.value_or("");
-    if (std::ranges::find(mutated, name, &std::pair<std::string, std::string>::second) !=
-        mutated.end()) {
+    if (mutated.contains(name)) {
       converter.block({.kind = BlockerKind::non_persistent_buffer,
                        .text = "every buffer is in the state dict",
                        .where = name,
@@ -332,10 +335,14 @@ Result<void> rewrite_input_names(Converter& converter) {
   const int release = converter.target.release->number;
   if (release < kFirstThatCompares) return {};
   Program& program = converter.program;
-  const auto new_name = [&](std::string_view name) {
-    const auto found = name_for_fx(name);
-    const bool stays = release > kLastWithOwnNames && !(found && has_numbered(program.graph, name));
-    return stays ? std::nullopt : found;
+  std::optional<TextSet<std::string>> numbered;
+  const auto new_name = [&](std::string_view name) -> std::optional<std::string> {
+    auto found = name_for_fx(name);
+    if (!found || release <= kLastWithOwnNames) return found;
+    if (!numbered) numbered = numbered_names(program.graph);
+    if (!numbered->contains(std::string(name))) return std::nullopt;
+    numbered->emplace(without_number(*found));
+    return found;
   };
   if (release <= kLastOfValues) converter.changed = rename_inputs(program, new_name);
   if (release <= kLastWithOwnNames) return {};

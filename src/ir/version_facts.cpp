@@ -9,7 +9,7 @@ int version_number(const SchemaVersion& version) {
 }
 
 ExprSpelling expression_spelling(int version) {
-  return version < 800 ? ExprSpelling::str : ExprSpelling::srepr;
+  return version < 802 ? ExprSpelling::str : ExprSpelling::srepr;
 }
 std::optional<ArgumentKind> usual_argument_kind(int version) {
   return version < 804 ? std::nullopt : std::optional(ArgumentKind::positional);

@@ -420,6 +420,20 @@ TEST(Convert, AddsNoMoreAssertionsThanAllowed) {
   EXPECT_NE(most(300).error().text().find("max_new_nodes 300"), std::string::npos);
 }
 
+TEST(Convert, NamesTheInputsOfGuardsAsCallsDo) {
+  const Package package = edited("2.15.0/dim_auto", [](Program& program) {
+    program.guards_code = {
+        "L['flat_args'][0].size()[0] + 2*L['flat_args'][1].size()[0] <= "
+        "20*L['flat_args'][0].size()[0] + 20*L['y'].size()[0]"};
+  });
+  const auto done = convert(package, {.target = conversion_target("2.15").value()});
+  ASSERT_TRUE(done) << done.error().text();
+  const Package written = saved(done->contents);
+  EXPECT_EQ((*written.program())->guards_code,
+            (std::vector<std::string>{"L['x'].size()[0] + 2*L['y'].size()[0] <= "
+                                      "20*L['x'].size()[0] + 20*L['y'].size()[0]"}));
+}
+
 // The recorded expression of each partial sum extends the previous one. Printing each from all its
 // terms would take 16 GB.
 TEST(Convert, AssertsASumOfManyTerms) {
