@@ -51,9 +51,11 @@ constexpr size_t kNone = SIZE_MAX;
 // of sizes has one integer for each dim, and PyTorch's operators keep dims in 64 bits.
 constexpr int kMostTries = 64;
 
-// The most nodes that are followed: each a few times, and more in small programs.
+// The most nodes that are followed: each a few times, and more in small programs. A node whose
+// sizes are long expressions counts as several.
 constexpr size_t kMostFollowed = 100'000;
 constexpr size_t kMostRounds = 8;
+constexpr size_t kLong = 4;  // a weight of ShapeCheck that counts as one more node
 
 constexpr std::string_view kView = "torch.ops.aten.view.default";
 
@@ -82,10 +84,7 @@ class DimFreer {
         finder_(program.graph, old_size, [this](ValueId value) { return depends(value); }),
         uses_(program.graph, symbol, old_size, [this](ValueId value) { return depends(value); }),
         asked_(sizes_to_ask(range)),
-        others_(check::hint_bindings(placed_graphs(program))) {
-    if (!program.range_constraints.empty()) choices_ = symbol_choices(program);
-    if (!choices_.empty()) choices_.erase(choices_.begin());  // the hints
-    choices_.resize(std::min(choices_.size(), kMostOthers));
+        bindings_(check::hint_bindings(placed_graphs(program))) {
     const int64_t low = std::max<int64_t>(range.min.value_or(2), 2);
     const int64_t high = range.max.value_or(INT64_MAX);
     const auto above = [](int64_t size, int64_t by) {
@@ -103,6 +102,7 @@ class DimFreer {
       return Error{ErrorCode::argument,
                    "found a range of fewer than three sizes, expected LOW..HIGH with three or more",
                    ""};
+    bind_trials();
     depends_.assign(graph_.value_count(), false);
     place_ = places.front();
     for (const auto& [input, dim] : places) {
@@ -118,16 +118,32 @@ class DimFreer {
       order_.push_back(id);
     }
     marks_.assign(order_.size(), 0);
-    PT2_TRY_VOID(search());
-    erase_unused();
-    return {};
+    // Every number is a multiple of an old size of 1, which is little reason to take it for one.
+    with_multiples_ = old_size_ != 1;
+    auto done = search();
+    if (!done && done.error().code == ErrorCode::unsupported && !with_multiples_) {
+      undo(0);
+      made_choices_.clear();
+      followed_ = 0;
+      with_multiples_ = true;
+      done = search();
+    }
+    if (done) erase_unused();
+    return done;
   }
 
  private:
-  SymbolBindings binding(int64_t size) const {
-    SymbolBindings bindings = others_;
-    bindings.bind(symbol_->symbol, size);
-    return bindings;
+  void bind_trials() {
+    for (const int64_t size : trials_) {
+      bindings_.bind(symbol_->symbol, size);
+      tried_.push_back(bindings_);
+    }
+    if (program_.range_constraints.empty()) return;
+    std::vector<SymbolBindings> choices = symbol_choices(program_);
+    for (size_t i = 1; i < std::min(choices.size(), kMostOthers + 1); ++i) {  // 0: the hints
+      choices[i].bind(symbol_->symbol, trials_[1]);
+      tried_.push_back(std::move(choices[i]));
+    }
   }
 
   Error refused(const Node& node, std::string text) const {
@@ -144,10 +160,10 @@ class DimFreer {
 
   // What a node gives for one size and one assignment of the other symbols.
   struct Trial {
-    SymbolBindings bindings;
+    const SymbolBindings* bindings;
     std::vector<Value> values;
   };
-  // First kTrials sizes with the hints of the other symbols, then one size with other assignments.
+  // In the order of tried_; without those of the other assignments that the node refuses.
   using Trials = std::vector<Trial>;
 
   // Where one number or place may be the freed size or not, the operators tell which, at once or
@@ -177,6 +193,11 @@ class DimFreer {
     std::optional<Error> last;
     size_t reached = 0;
     for (size_t at = 0; at <= order_.size();) {
+      if (followed_ > kMostFollowed + kMostRounds * order_.size())
+        return last
+                   ? *last
+                   : Error{ErrorCode::limit,
+                           "there are too many choices, or the sizes are too long expressions", ""};
       size_t failed = at;
       const auto done = at < order_.size() ? follow(at) : ask_all(failed);
       if (done && !again_) {
@@ -190,8 +211,7 @@ class DimFreer {
       }
       const auto next = done ? again_ : choose_anew(failed);
       again_.reset();
-      if (!next || followed_ > kMostFollowed + kMostRounds * order_.size())
-        return last ? *last : Error{ErrorCode::limit, "there are too many choices", ""};
+      if (!next) return *last;
       at = *next;
       undo(at);
     }
@@ -210,7 +230,7 @@ class DimFreer {
         open += choice.among == Choice::Among::numbers && choice.node != id ? 1 : 2;
     bool is_new = open < 2;
     if (is_new) {
-      std::vector<FreedNumbers> numbers = finder_.of_refusal(id);
+      std::vector<FreedNumbers> numbers = finder_.of_refusal(id, with_multiples_);
       const size_t count = numbers.size();
       made_choices_.push_back({.among = Choice::Among::numbers,
                                .node = id,
@@ -380,8 +400,8 @@ class DimFreer {
     for (size_t i = 0; i < kTrials; ++i) {
       Sizes sizes, strides;
       for (size_t dim = 0; dim < from->sizes.size(); ++dim) {
-        const auto size = evaluate(from->sizes[dim], trials[i].bindings);
-        const auto stride = evaluate(from->strides[dim], trials[i].bindings);
+        const auto size = evaluate(from->sizes[dim], *trials[i].bindings);
+        const auto stride = evaluate(from->strides[dim], *trials[i].bindings);
         if (!size || !stride) return {};
         sizes.push_back(*size);
         strides.push_back(*stride);
@@ -423,19 +443,32 @@ class DimFreer {
   // Checks, also for sizes between the trials, that the records are right and nothing is refused.
   // Sets `failed` to the position of the first node with a fault.
   Result<void> ask_all(size_t& failed) {
-    for (failed = 0; failed < order_.size(); ++failed)
-      if (depends(graph_.node(order_[failed]))) PT2_TRY_VOID(ask_again(order_[failed]));
-    return {};
-  }
-
-  Result<void> ask_again(NodeId id) {
-    const Node& node = graph_.node(id);
-    const ops::Operator op = ops::find_operator(node.target);
-    check::ShapeCheck shape(graph_, node, op);
-    for (const int64_t size : asked_)
-      if (const auto fault = shape.judge(binding(size)).fault)
-        return refused(node, fmt::format("with {} = {}: {}", symbol_->name, size, fault->text));
-    return {};
+    struct Asked {
+      size_t position;
+      ops::Operator op;
+      std::optional<check::ShapeCheck> shape{};
+    };
+    std::vector<Asked> nodes;
+    for (size_t at = 0; at < order_.size(); ++at)
+      if (const Node& node = graph_.node(order_[at]); depends(node))
+        nodes.push_back({at, ops::find_operator(node.target)});
+    for (Asked& each : nodes)
+      each.shape.emplace(graph_, graph_.node(order_[each.position]), each.op);
+    Result<void> done;
+    // All nodes are asked about one size under one record, which computes long sizes once.
+    for (const int64_t size : asked_) {
+      bindings_.bind(symbol_->symbol, size);
+      const check::Abstraction record = check::by_record(bindings_);
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        const auto fault = nodes[i].shape->judge(record).fault;
+        if (!fault) continue;
+        failed = nodes[i].position;
+        done = refused(graph_.node(order_[failed]),
+                       fmt::format("with {} = {}: {}", symbol_->name, size, fault->text));
+        nodes.resize(i);
+      }
+    }
+    return done;
   }
 
   // One of the results of a trial.
@@ -456,15 +489,13 @@ class DimFreer {
     if (!op) return Error{ErrorCode::unsupported, "the operator is not known to this version", ""};
     check::ShapeCheck shape(graph_, node, op);
     Trials trials;
-    for (const int64_t size : trials_) {
-      SymbolBindings bindings = binding(size);
-      PT2_TRY(std::vector<Value> values, shape.infer(check::by_record(bindings)));
-      trials.push_back({std::move(bindings), std::move(values)});
-    }
-    for (SymbolBindings bindings : choices_) {
-      bindings.bind(symbol_->symbol, trials_[1]);
-      auto values = shape.infer(check::by_record(bindings));
-      if (values) trials.push_back({std::move(bindings), *std::move(values)});
+    followed_ += shape.weight() / kLong;
+    for (size_t i = 0; i < tried_.size(); ++i) {
+      auto values = shape.infer(check::by_record(tried_[i]));
+      if (values)
+        trials.push_back({&tried_[i], *std::move(values)});
+      else if (i < kTrials)
+        return std::move(values).error();
     }
     return trials;
   }
@@ -595,7 +626,7 @@ class DimFreer {
       std::vector<Tried> tried;
       for (const Trial& trial : trials) {
         if (i >= trial.values.size()) return refused(graph_.node(id), "it gives fewer results");
-        tried.push_back({&trial.bindings, &trial.values[i]});
+        tried.push_back({trial.bindings, &trial.values[i]});
       }
       PT2_TRY_VOID(record_output(id, outputs[i], tried));
     }
@@ -669,9 +700,10 @@ class DimFreer {
   const NumberFinder finder_;
   const FreedUses uses_;
   const std::vector<int64_t> asked_;
-  const SymbolBindings others_;          // hints of the other symbols, from the export
-  std::vector<SymbolBindings> choices_;  // other assignments of them
+  SymbolBindings bindings_;  // hints of the other symbols, from the export, and a size
   std::vector<int64_t> trials_;
+  // The trials with these hints, then one of them with other assignments of the other symbols.
+  std::vector<SymbolBindings> tried_;
   std::vector<bool> depends_;  // by value id: true if a size of it depends on the symbol
   InputPlace place_{};         // one that has the size
   std::map<int64_t, ValueId> size_values_;  // multiples of the size, once nodes take them
@@ -681,6 +713,7 @@ class DimFreer {
   std::vector<Choice> made_choices_;
   std::optional<size_t> again_;  // where to follow again, after a choice was added
   size_t followed_ = 0;
+  bool with_multiples_ = true;  // of the old size, among the numbers that may stand for it
   struct ChangedValue {
     ValueId value{};
     decltype(GraphValue::meta) meta{};

@@ -1,13 +1,17 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "base/text.h"
 #include "change/dim_freer.h"
 #include "change/sizes.h"
+#include "lower/pass.h"
+#include "pt2/ir/edit.h"
 #include "pt2/ir/edit_program.h"
 
 namespace pt2 {
@@ -15,9 +19,7 @@ namespace {
 
 // True if a size of the graph has the symbol. The pool also keeps symbols of edits that failed.
 bool has_symbol(const Graph& graph, SymbolId symbol) {
-  const auto is_in = [&](const auto& number) {
-    return number.is_symbolic() && std::ranges::count(free_symbols(number.expr()), symbol) > 0;
-  };
+  const auto is_in = [&](const auto& number) { return has_symbol(number.expr(), symbol); };
   const auto any_in = [&](const std::vector<SymInt>& sizes) {
     return std::ranges::any_of(sizes, is_in);
   };
@@ -46,10 +48,42 @@ bool has_symbol(const Graph& graph, SymbolId symbol) {
 bool is_taken(const Program& program, std::string_view name) {
   const auto symbol = program.expressions->find_symbol(name);
   const auto has_it = [&](const RangeConstraint& range) {
-    return range.key != nullptr && std::ranges::count(free_symbols(range.key->expr), *symbol) > 0;
+    return range.key != nullptr && has_symbol(range.key->expr, *symbol);
   };
   return symbol && (has_symbol(program.graph, *symbol) ||
                     std::ranges::any_of(program.range_constraints, has_it));
+}
+
+// Sizes are not followed into nested graphs. Those of other gradient modes and of switched-off
+// autocast can be the nodes that they call. False if there are none.
+bool inline_regions_of(Program& program) {
+  Pipeline pipeline;
+  if (!run_pass(Pass::inline_regions, program, pipeline).changed) return false;
+  leave_names_to_constants(program);
+  return true;
+}
+
+// Says how to free the same dim of other inputs together with `places`, the dims `dims`: where all
+// have the batch, none can be freed alone. Empty if no other input has the size there.
+std::string advice_of_others(const Program& program, std::span<const InputDim> dims,
+                             std::span<const InputPlace> places, int64_t size,
+                             std::string_view symbol) {
+  constexpr size_t kMostNamed = 16;
+  std::vector<std::string> all;
+  for (const auto& [input, dim] : dims) all.push_back(fmt::format("{}.{}", input, dim));
+  const size_t dim = dims.front().dim;
+  const UserInputs inputs(program);
+  const std::set<InputPlace> known(places.begin(), places.end());
+  for (const std::string& name : user_input_names(program)) {
+    const auto id = inputs.find(name);
+    const auto other = id ? input_size(program, *id, dim) : Result<SymInt>(id.error());
+    if (other && *other == size && !known.contains({*id, dim}))
+      all.push_back(fmt::format("{}.{}", name, dim));
+  }
+  if (all.size() == dims.size() || all.size() > kMostNamed) return "";
+  return fmt::format(
+      "; other inputs have the size {}, too: {}={}:LOW..HIGH makes one symbol of all", size,
+      fmt::join(all, ","), symbol);
 }
 
 }  // namespace
@@ -93,12 +127,23 @@ Result<void> free_dims(Program& program, std::span<const InputDim> dims, std::st
                              "with this size",
                              print(range), *old_size),
                  ""};
-  Program changed = program;
   // PyTorch creates the symbols of sizes with these assumptions, also if they may be 0.
-  const Expr made = changed.expressions->symbol(symbol, "positive=True, integer=True");
-  PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol));
+  const Expr made = program.expressions->symbol(symbol, "positive=True, integer=True");
+  PT2_TRY(const SpelledExpr* key, program.expressions->parse(symbol));
   if (free_symbols(key->expr).empty()) return wrong_name;  // E, I, pi and oo are numbers
-  PT2_TRY_VOID(follow_freed_dim(changed, made, *old_size, range, places));
+  const auto follow = [&](Program& followed) {
+    return follow_freed_dim(followed, made, *old_size, range, places);
+  };
+  Program changed = program;
+  if (auto done = follow(changed); !done) {
+    if (done.error().code != ErrorCode::unsupported) return done;
+    changed = program;
+    if (!inline_regions_of(changed) || !follow(changed)) {
+      Error error = std::move(done).error();
+      error.message += advice_of_others(program, dims, places, *old_size, symbol);
+      return error;
+    }
+  }
   changed.range_constraints.push_back({.key = key, .range = range});
   drop_guards_of_one_size(changed, made, *old_size, range);
   program = std::move(changed);

@@ -16,21 +16,18 @@ constexpr size_t kMostMakers = 32;
 constexpr size_t kMostNumbers = 64;
 
 // True if torch.export can write a symbolic size for this parameter: SymInt, or Scalar. The parsed
-// signature does not tell SymInt from int, which counts dims and the like.
-bool takes_size(const ops::Signature& signature, std::string_view parameter) {
-  for (size_t at = signature.text.find(parameter); at != std::string_view::npos;
-       at = signature.text.find(parameter, at + 1)) {
-    const std::string_view before = signature.text.substr(0, at);
-    const std::string_view after = signature.text.substr(at + parameter.size());
-    if (!before.ends_with(' ') || after.empty() ||
-        std::string_view(",)=").find(after[0]) == std::string_view::npos)
-      continue;
-    const size_t comma = before.find_last_of(",(");
-    std::string_view type = before.substr(comma + 1);
-    while (type.starts_with(' ')) type.remove_prefix(1);
-    return type.starts_with("SymInt") || type.starts_with("Scalar ");
-  }
-  return false;
+// type does not tell SymInt from int, which counts dims and the like; the text before the name
+// does.
+bool takes_size(const ops::Signature& signature, std::string_view name) {
+  const ops::Parameter* parameter = signature.find(name);
+  if (parameter == nullptr) return false;
+  if (parameter->type.base == ops::BaseType::scalar)
+    return !parameter->type.list && !parameter->type.optional;
+  if (parameter->type.base != ops::BaseType::integer) return false;
+  // The name is a view of the text.
+  const auto before =
+      signature.text.substr(0, static_cast<size_t>(parameter->name.data() - signature.text.data()));
+  return before.substr(before.find_last_of(",(")).find("SymInt") != std::string_view::npos;
 }
 
 bool is_list(const FreedNumber& number) { return number.item.has_value(); }
@@ -83,7 +80,7 @@ FreedNumbers NumberFinder::numbers_of(NodeId id) const {
   return out;
 }
 
-std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id) const {
+std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, bool with_multiples) const {
   std::vector<FreedNumbers> out;
   const auto add = [&](FreedNumbers numbers) {
     if (!numbers.empty() && out.size() < kMostNumbers &&
@@ -96,6 +93,7 @@ std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id) const {
   for (const NodeId maker : makers) made.push_back(numbers_of(maker));
   // A number that equals the old size is more likely to stand for it than a multiple is.
   for (const bool is_equal : {true, false}) {
+    if (!is_equal && !with_multiples) break;
     const auto fits = [&](const FreedNumber& number) { return (number.factor == 1) == is_equal; };
     for (const FreedNumber& number : own)
       if (fits(number)) add({number});

@@ -36,8 +36,9 @@ class NumberFinder {
   // of the node itself, then those of the nodes that make operands that do not depend on the size:
   // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2. Several such nodes may need it
   // together: cat([token, x, other_token]). Then all take it at their first number that equals the
-  // old size, or all at their second, or third.
-  std::vector<FreedNumbers> of_refusal(NodeId id) const;
+  // old size, or all at their second, or third. Numbers that are multiples of the old size come
+  // last, if they are wanted.
+  std::vector<FreedNumbers> of_refusal(NodeId id, bool with_multiples) const;
 
   // Returns what may stand for the freed size although a node does not refuse the old one: the
   // lengths of what counts elements, such as arange(1) beside a batch of 1, which has only a first

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "change/sizes.h"
 #include "ir/symbols/sym_int.h"
 #include "lower/arguments.h"
 #include "ops/table.h"
@@ -49,7 +50,7 @@ bool is_reshape(const Node& node) {
 // Returns the dim whose size the freed size is part of; nothing if there is none, or several.
 std::optional<size_t> FreedParts::freed_dim(const TensorMeta& meta) const {
   const auto is_freed = [&](const SymInt& size) {
-    return size.is_symbolic() && std::ranges::count(free_symbols(size.expr()), symbol_->symbol) > 0;
+    return has_symbol(size.expr(), symbol_->symbol);
   };
   if (std::ranges::count_if(meta.sizes, is_freed) != 1) return std::nullopt;
   return static_cast<size_t>(std::ranges::find_if(meta.sizes, is_freed) - meta.sizes.begin());

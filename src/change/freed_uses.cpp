@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "change/sizes.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "ops/table.h"
@@ -15,11 +16,20 @@ namespace {
 // Statistics over the batch. At a batch of 1 that is what instance norm decomposes to, with the
 // channels of all images as the channels of one.
 constexpr std::string_view kNormOfBatch = "torch.ops.aten._native_batch_norm_legit.no_stats";
-// Products of matrices, which sum over a size that both have.
-constexpr std::string_view kProducts[] = {
-    "torch.ops.aten.bmm.default", "torch.ops.aten.mm.default", "torch.ops.aten.matmul.default",
-    "torch.ops.aten.addmm.default", "torch.ops.aten.baddbmm.default"};
+
+// True for products of matrices, convolutions and the like, which sum over a size that both
+// operands have. Autocast computes them alone in lower precision, and losses in float32.
+bool is_product(const ops::Operator& op) {
+  return op && op.def->facts.autocast == ops::AutocastRule::lower_precision;
+}
+
 }  // namespace
+
+FreedUses::FreedUses(const Graph& graph, Expr symbol, int64_t old_size, Depends depends)
+    : graph_(graph), symbol_(symbol), old_size_(old_size), depends_(std::move(depends)) {
+  none_.bind(symbol->symbol, int64_t{0});
+  one_.bind(symbol->symbol, int64_t{1});
+}
 
 std::optional<std::string> FreedUses::unlikely(const Node& node) const {
   const auto* result = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
@@ -43,9 +53,8 @@ std::optional<std::string> FreedUses::unlikely(const Node& node) const {
       operands += sizes > 0 ? 1 : 0;
       broadcasts = broadcasts && broadcasts_to(value, *result, rank);
     });
-  const bool is_product = std::ranges::find(kProducts, node.target) != std::end(kProducts);
-  if (is_product && found == 0 && operands > 1) return "it sums over the size";
-  if (!is_product && found > 1 && most < 2 && (broadcasts || rank > 2))
+  if (is_product(op) && found == 0 && operands > 1) return "it sums over the size";
+  if (!is_product(op) && found > 1 && most < 2 && (broadcasts || rank > 2))
     return "two sizes of its result depend on the size";
   return {};
 }
@@ -86,17 +95,8 @@ bool FreedUses::counts_only(ValueId value) const {
 // True if a size is 3*n + 1: rows of several batches that are one behind the other, and one more.
 bool FreedUses::is_merged_and_more(ValueId value) const {
   return std::ranges::any_of(graph_.value(value).tensor()->sizes, [&](const SymInt& size) {
-    if (!size.is_symbolic()) return false;
-    const std::vector<SymbolId> symbols = free_symbols(size.expr());
-    if (symbols.size() != 1 || symbols[0] != symbol_->symbol) return false;
-    int64_t at[2] = {0, 0};
-    for (int64_t n = 0; n < 2; ++n) {
-      SymbolBindings bindings;
-      bindings.bind(symbols[0], n);
-      const auto number = evaluate(size, bindings);
-      at[n] = number ? *number : 0;
-    }
-    return at[0] != 0 && at[1] - at[0] > 1;
+    const auto none = evaluate(size, none_), one = evaluate(size, one_);
+    return none && one && *none != 0 && *one - *none > 1;
   });
 }
 
@@ -112,12 +112,9 @@ bool FreedUses::broadcasts_to(ValueId value, ValueId result, size_t rank) const 
 
 size_t FreedUses::freed_sizes(ValueId value) const {
   const TensorMeta* meta = graph_.value(value).tensor();
-  return meta == nullptr
-             ? 0
-             : static_cast<size_t>(std::ranges::count_if(meta->sizes, [&](const SymInt& size) {
-                 return size.is_symbolic() &&
-                        std::ranges::count(free_symbols(size.expr()), symbol_->symbol) > 0;
-               }));
+  if (meta == nullptr) return 0;
+  return static_cast<size_t>(std::ranges::count_if(
+      meta->sizes, [&](const SymInt& size) { return has_symbol(size.expr(), symbol_->symbol); }));
 }
 
 }  // namespace pt2

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "pt2/ir/graph.h"
 
@@ -17,8 +16,7 @@ class FreedUses {
   using Depends = std::function<bool(ValueId)>;
 
   // `depends` tells whether a value depends on the freed size. The graph must outlive the object.
-  FreedUses(const Graph& graph, Expr symbol, int64_t old_size, Depends depends)
-      : graph_(graph), symbol_(symbol), old_size_(old_size), depends_(std::move(depends)) {}
+  FreedUses(const Graph& graph, Expr symbol, int64_t old_size, Depends depends);
 
   // Returns what the node, which nothing refuses, does to the freed size that is rarely meant, so
   // that a choice made before is the wrong one. At an old size of 1, the size meets itself: as two
@@ -36,6 +34,7 @@ class FreedUses {
   const Expr symbol_;
   const int64_t old_size_;
   const Depends depends_;
+  SymbolBindings none_, one_;  // of the symbol: 0 and 1
 };
 
 }  // namespace pt2

@@ -88,8 +88,7 @@ class DimFixer {
   }
   template <class T>
   bool depends(const Symbolic<T>& value) const {
-    return value.is_symbolic() &&
-           std::ranges::count(free_symbols(value.expr()), replacements_[0].first) > 0;
+    return has_symbol(value.expr(), replacements_[0].first);
   }
   ExprSpelling spelling() const {
     return expression_spelling(version_number(program_.schema_version));
@@ -191,6 +190,10 @@ Result<void> check_not_empty(const SymRange& range) {
   return {};
 }
 
+bool has_symbol(Expr expr, SymbolId symbol) {
+  return expr && std::ranges::count(free_symbols(expr), symbol) > 0;
+}
+
 Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint) {
   if (expr->op == ExprOp::integer) return SymInt(std::get<int64_t>(expr->number));
   const ExprSpelling spelling = expression_spelling(version_number(program.schema_version));
@@ -245,7 +248,7 @@ void drop_guards_of_one_size(Program& program, Expr symbol, int64_t size, const 
     if (!part.is_empty()) others.emplace_back(program.range_constraints).set(symbol->symbol, part);
   std::set<std::string> dropped;
   for (SizeGuard& each : size_guards(program))
-    if (std::ranges::count(free_symbols(each.condition), symbol->symbol) > 0 &&
+    if (has_symbol(each.condition, symbol->symbol) &&
         std::ranges::all_of(others, [&](const SymbolRanges& ranges) {
           return decide(*program.expressions, each.condition, ranges) == false;
         }))

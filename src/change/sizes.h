@@ -15,6 +15,8 @@ namespace pt2 {
 
 // Error `argument` if no number lies within the range.
 Result<void> check_not_empty(const SymRange& range);
+// True if the expression has the symbol. A literal number has a null expression, and no symbols.
+bool has_symbol(Expr expr, SymbolId symbol);
 // Returns the size for an expression; a literal if the expression is an integer.
 Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint);
 // Finds user inputs by name: all take the time of reading the tree of the inputs once.

@@ -179,6 +179,24 @@ TEST(FreeDim, ChoosesThePlaceOfTheBatchAnew) {
             "1 n 8 ");
 }
 
+// 3 rows of n times 2 may be viewed as 3*n of 2 or as 3 of 2*n. The product tells which, without a
+// table that has three rows for each batch.
+TEST(FreeDim, RatherMovesTheBatchThanCountsMultiples) {
+  constexpr std::string_view kRows = R"(
+  graph(%x: f32[1, 3, 2, 8], %w: f32[4, 8, 5]) {
+    %rows: f32[3, 1, 2, 8] strides=[16, 48, 8, 1] = aten.permute.default(self=%x, dims=[1, 0, 2, 3])
+    %clone: f32[3, 1, 2, 8] = aten.clone.default(self=%rows, *, memory_format=contiguous_format)
+    %view: f32[3, 2, 8] = aten.view.default(self=%clone, size=[3, 2, 8])
+    %arange: i64[3] = aten.arange.default(end=3, *, device=device cpu, pin_memory=false)
+    %table: f32[3, 8, 5] = aten.index.Tensor(self=%w, indices=[%arange])
+    %y: f32[3, 2, 5] = aten.bmm.default(self=%view, mat2=%table)
+    return %y
+  }
+)";
+  EXPECT_EQ(freed(kRows, "arange"), "3 ");
+  EXPECT_EQ(freed(kRows, "y"), "3 2*n 5 ");
+}
+
 // n copies of 5 rows cannot be viewed as 5 rows of n.
 TEST(FreeDim, KeepsTheOrderOfRepeatedRows) {
   EXPECT_EQ(freed(R"(
@@ -219,11 +237,35 @@ TEST(FreeDim, CopiesWhatHasNoView) {
   EXPECT_EQ(freed(kTurned, "clone", 1), "n 5 16 ");
 }
 
+// A part of a model under torch.no_grad is a nested graph.
+TEST(FreeDim, FollowsIntoRegions) {
+  constexpr std::string_view kRegion = R"(
+  graph(%x: f32[2, 6]) {
+    %y: f32[2, 6] = higher_order.wrap_with_set_grad_enabled(false, graph body(%a: f32[2, 6]) {
+      %s: f32[2, 6] = aten.sin.default(self=%a)
+      return %s
+    }, %x)
+    return %y
+  }
+)";
+  EXPECT_EQ(freed(kRegion, "s"), "n 6 ");
+  EXPECT_EQ(freed(kRegion, "y"), "n 6 ");
+}
+
 TEST(FreeDim, RefusesToMixBatches) {
   EXPECT_EQ(freed(R"(
   graph(%x: f32[1, 6]) {
     %permute: f32[6, 1] strides=[1, 6] = aten.permute.default(self=%x, dims=[1, 0])
     %y: f32[6, 6] = aten.mm.default(self=%permute, mat2=%x)
+    return %y
+  }
+)",
+                  "y"),
+            "it sums over the size");
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[1, 6]) {
+    %permute: f32[6, 1] strides=[1, 6] = aten.permute.default(self=%x, dims=[1, 0])
+    %y: f32[6, 6] = aten.linear.default(input=%permute, weight=%permute, bias=none)
     return %y
   }
 )",
