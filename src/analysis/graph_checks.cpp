@@ -5,6 +5,7 @@
 
 #include "analysis/program_checks.h"
 #include "base/hash/text_hash.h"
+#include "base/text.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "schema/path.h"
@@ -26,14 +27,6 @@ std::string_view table_name(ValueKind kind) {
       return "custom_obj_values";
   }
   return "";
-}
-
-// True for names that torch/fx/graph.py, _Namespace.create_name keeps unchanged.
-bool is_identifier(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  return std::ranges::all_of(name, [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  });
 }
 
 bool is_number(const Argument& argument) {
@@ -69,7 +62,8 @@ class GraphChecks {
       return text;
     };
     if (value.name.empty()) add(Rule::empty_name, where(), "found a value without a name");
-    if (!value.name.empty() && !is_identifier(value.name))
+    // torch/fx/graph.py, _Namespace.create_name, keeps such names.
+    if (!value.name.empty() && !is_word(value.name))
       add(Rule::value_name, where(), fmt::format("'{}' is not a Python identifier", value.name));
     if (value.definition.by == Definition::By::nothing && graph_.uses(id).empty())
       add(Rule::unused_value_entry, where(),
