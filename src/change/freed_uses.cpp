@@ -18,9 +18,11 @@ namespace {
 constexpr std::string_view kNormOfBatch = "torch.ops.aten._native_batch_norm_legit.no_stats";
 
 // True for products of matrices, convolutions and the like, which sum over a size that both
-// operands have. Autocast computes them alone in lower precision, and losses in float32.
+// operands have. Autocast computes them alone in lower precision, and losses in float32. The
+// equation of an einsum, its first argument, says over what it sums: there the size is meant.
 bool is_product(const ops::Operator& op) {
-  return op && op.def->facts.autocast == ops::AutocastRule::lower_precision;
+  return op && op.def->facts.autocast == ops::AutocastRule::lower_precision &&
+         op.signature().begin()->type.base == ops::BaseType::tensor;
 }
 
 }  // namespace

@@ -281,5 +281,17 @@ TEST(FreeDim, RefusesToMixBatches) {
             "it takes one of a size of 1");
 }
 
+// The equation of an einsum says that it sums over the batch.
+TEST(FreeDim, EinsumMaySumOverTheBatch) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[1, 6]) {
+    %y: f32[6, 6] = aten.einsum.default(equation="bn,bm->nm", tensors=[%x, %x])
+    return %y
+  }
+)",
+                  "y"),
+            "6 6 ");
+}
+
 }  // namespace
 }  // namespace pt2
