@@ -118,14 +118,15 @@ class DimFreer {
       order_.push_back(id);
     }
     marks_.assign(order_.size(), 0);
-    // Every number is a multiple of an old size of 1, which is little reason to take it for one.
-    with_multiples_ = old_size_ != 1;
+    // Every number is a multiple of an old size of 1, which is little reason to take it for one,
+    // and less for numbers that count, as arange's, than for sizes.
+    multiples_ = old_size_ == 1 ? Multiples::none : Multiples::all;
     auto done = search();
-    if (!done && done.error().code == ErrorCode::unsupported && !with_multiples_) {
+    while (!done && done.error().code == ErrorCode::unsupported && multiples_ != Multiples::all) {
       undo(0);
       made_choices_.clear();
       followed_ = 0;
-      with_multiples_ = true;
+      multiples_ = multiples_ == Multiples::none ? Multiples::of_lists : Multiples::all;
       done = search();
     }
     if (done) erase_unused();
@@ -230,7 +231,7 @@ class DimFreer {
         open += choice.among == Choice::Among::numbers && choice.node != id ? 1 : 2;
     bool is_new = open < 2;
     if (is_new) {
-      std::vector<FreedNumbers> numbers = finder_.of_refusal(id, with_multiples_);
+      std::vector<FreedNumbers> numbers = finder_.of_refusal(id, multiples_);
       const size_t count = numbers.size();
       made_choices_.push_back({.among = Choice::Among::numbers,
                                .node = id,
@@ -713,7 +714,7 @@ class DimFreer {
   std::vector<Choice> made_choices_;
   std::optional<size_t> again_;  // where to follow again, after a choice was added
   size_t followed_ = 0;
-  bool with_multiples_ = true;  // of the old size, among the numbers that may stand for it
+  Multiples multiples_ = Multiples::all;  // among the numbers that may stand for the size
   struct ChangedValue {
     ValueId value{};
     decltype(GraphValue::meta) meta{};

@@ -80,7 +80,7 @@ FreedNumbers NumberFinder::numbers_of(NodeId id) const {
   return out;
 }
 
-std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, bool with_multiples) const {
+std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, Multiples multiples) const {
   std::vector<FreedNumbers> out;
   const auto add = [&](FreedNumbers numbers) {
     if (!numbers.empty() && out.size() < kMostNumbers &&
@@ -93,8 +93,11 @@ std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, bool with_multiple
   for (const NodeId maker : makers) made.push_back(numbers_of(maker));
   // A number that equals the old size is more likely to stand for it than a multiple is.
   for (const bool is_equal : {true, false}) {
-    if (!is_equal && !with_multiples) break;
-    const auto fits = [&](const FreedNumber& number) { return (number.factor == 1) == is_equal; };
+    if (!is_equal && multiples == Multiples::none) break;
+    const auto fits = [&](const FreedNumber& number) {
+      return (number.factor == 1) == is_equal &&
+             (is_equal || multiples == Multiples::all || is_list(number));
+    };
     for (const FreedNumber& number : own)
       if (fits(number)) add({number});
     // The items of one list together, as in split(x, [2, 2]).

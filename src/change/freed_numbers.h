@@ -23,6 +23,9 @@ struct FreedNumber {
 // Numbers that may all stand for the freed size together.
 using FreedNumbers = std::vector<FreedNumber>;
 
+// Which numbers that are multiples of the old size may stand for multiples of the freed size.
+enum class Multiples : uint8_t { none, of_lists, all };  // of_lists: the sizes of expand and zeros
+
 class NumberFinder {
  public:
   using Depends = std::function<bool(ValueId)>;
@@ -36,9 +39,8 @@ class NumberFinder {
   // of the node itself, then those of the nodes that make operands that do not depend on the size:
   // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2. Several such nodes may need it
   // together: cat([token, x, other_token]). Then all take it at their first number that equals the
-  // old size, or all at their second, or third. Numbers that are multiples of the old size come
-  // last, if they are wanted.
-  std::vector<FreedNumbers> of_refusal(NodeId id, bool with_multiples) const;
+  // old size, or all at their second, or third. Multiples of the old size come last.
+  std::vector<FreedNumbers> of_refusal(NodeId id, Multiples multiples) const;
 
   // Returns what may stand for the freed size although a node does not refuse the old one: the
   // lengths of what counts elements, such as arange(1) beside a batch of 1, which has only a first
