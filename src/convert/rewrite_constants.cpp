@@ -54,7 +54,7 @@ class ComplexScalarRewriter {
   // aten/src/ATen/native/TypeProperties.cpp, result_type). A comparison's result is never complex,
   // so comparisons with complex numbers stay.
   std::optional<Dtype> result_dtype(const Node& node) const {
-    const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    const ValueId* id = find_only_output(node);
     const TensorMeta* meta = id ? graph_.value(*id).tensor() : nullptr;
     const auto dtype = meta ? meta->dtype.dtype() : std::nullopt;
     return dtype && dtype_category(*dtype) == DtypeCategory::complex ? dtype : std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/graph_place.h"
+#include "lower/new_nodes.h"
 #include "run/inner_tensor.h"
 
 namespace pt2::run {
@@ -51,7 +52,7 @@ class Unwrapper {
           index != 0)
         return wrong_use(payload, node);
       const auto* attribute = node->inputs[1].arg.get_if<std::string>();
-      const auto* result = node->outputs.size() == 1 ? node->outputs[0].get_if<ValueId>() : nullptr;
+      const ValueId* result = find_only_output(*node);
       if (attribute == nullptr || result == nullptr) return wrong_use(payload, node);
       const auto found = std::ranges::find(payload.part_names, *attribute);
       if (found == payload.part_names.end())

@@ -1,3 +1,4 @@
+#include "ir/number.h"
 #include "serde/stack_trace_table.h"
 #include "serde/to_schema_internal.h"
 
@@ -22,10 +23,11 @@ schema::SymExpr write_expr(const Symbolic<T>& value, int version) {
   if (!value.hint()) return out;
   if (version < 200) {
     // These versions have hints that are whole numbers alone.
-    const T hint = *value.hint();
-    if constexpr (std::is_same_v<T, double>)
-      if (!(hint >= -0x1p63 && hint < 0x1p63)) return out;
-    out.hint_int = static_cast<int64_t>(hint);
+    if constexpr (std::is_same_v<T, double>) {
+      if (const auto whole = float_to_integer(*value.hint())) out.hint_int = *whole;
+    } else {
+      out.hint_int = static_cast<int64_t>(*value.hint());
+    }
   } else {
     out.hint = hint_of<T>(*value.hint());
   }
