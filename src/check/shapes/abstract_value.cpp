@@ -104,6 +104,12 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
   return std::optional<Value>(Value(std::move(items)));
 }
 
+bool is_symbolic(const GraphValue& value) {
+  const TensorMeta* meta = value.tensor();
+  if (meta == nullptr) return true;
+  return std::ranges::any_of(meta->sizes, &SymInt::is_symbolic);
+}
+
 size_t expression_length(const GraphValue& value) {
   size_t length = 0;
   for_each_symbolic(value, [&](const auto& number) { length += number.spelled()->text.size(); });

@@ -38,6 +38,9 @@ void for_each_symbolic(const GraphValue& value, const Visit& visit) {
   if (const TensorMeta* meta = value.tensor())
     for (const SymInt& size : meta->sizes) see(size);
 }
+// True if another call may have other sizes than the file records: one is an expression. True for
+// values that are not tensors.
+bool is_symbolic(const GraphValue& value);
 // Returns the number of characters of these numbers in the file.
 size_t expression_length(const GraphValue& value);
 // Maps a value of the graph to an abstract value; nothing if it is unknown.

@@ -50,9 +50,7 @@ bool records_constant_sizes(const Graph& graph, const Node& node) {
   bool found = false;
   for (const Argument& output : node.outputs)
     for_each_value(output, [&](ValueId id) {
-      const TensorMeta* meta = graph.value(id).tensor();
-      found = found || (meta != nullptr && !graph.uses(id).empty() &&
-                        std::ranges::none_of(meta->sizes, &SymInt::is_symbolic));
+      found = found || (!graph.uses(id).empty() && !is_symbolic(graph.value(id)));
     });
   return found;
 }

@@ -153,12 +153,6 @@ bool is_on_cpu(const Graph& graph, const Node& node) {
   return on_cpu;
 }
 
-bool is_symbolic(const GraphValue& value) {
-  const TensorMeta* meta = value.tensor();
-  if (meta == nullptr) return true;
-  return std::ranges::any_of(meta->sizes, &SymInt::is_symbolic);
-}
-
 bool is_unknown(const SymInt& number) { return number.is_symbolic() && !number.hint(); }
 
 // True if the number is the same in every run: its expression has neither symbols nor functions
