@@ -18,6 +18,9 @@ inline constexpr uint32_t kEnd = 0x06054b50;
 inline constexpr uint32_t kEnd64 = 0x06064b50;
 inline constexpr uint32_t kEnd64Locator = 0x07064b50;
 
+// True if the bytes begin as most zip files do: with the header of an entry.
+inline bool begins_as_zip(std::string_view bytes) { return bytes.starts_with("PK\x03\x04"); }
+
 inline constexpr uint64_t kLocalHeaderBytes = 30;
 inline constexpr uint64_t kDirectoryRecordBytes = 46;
 inline constexpr uint64_t kEndBytes = 22;

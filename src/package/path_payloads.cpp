@@ -6,6 +6,7 @@
 #include <complex>
 #include <set>
 
+#include "archive/zip_format.h"
 #include "base/printable.h"
 #include "package/payload_readers.h"
 
@@ -122,7 +123,7 @@ class PathReader {
   // Raw bytes may begin like a zip file by chance, but then their size is the size that the graph
   // states.
   static Result<bool> is_torch_save(const Record& record, const TensorMeta& meta) {
-    if (!record.text().starts_with("PK\x03\x04")) return false;
+    if (!zip::begins_as_zip(record.text())) return false;
     PT2_TRY(Sizes sizes, literals(meta.sizes, "sizes"));
     const auto numel = checked_numel(sizes);
     const auto dtype = meta.dtype.dtype();

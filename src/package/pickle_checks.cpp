@@ -90,7 +90,7 @@ class PickleChecks {
     if (!record || record->bytes.size() < 2) return;  // V103
     const auto first = static_cast<uint8_t>(record->bytes[0]);
     const auto protocol = static_cast<uint8_t>(record->bytes[1]);
-    const bool zipped = record->text().starts_with("PK\x03\x04");
+    const bool zipped = zip::begins_as_zip(record->text());
     // torch.load and torch.jit.load read these.
     if (!zipped && (name == "data.pkl" || name == "constants.pkl")) return check(name, true);
     if (zipped && role != Role::unknown) return check(name, false);

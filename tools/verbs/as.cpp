@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "archive/zip_format.h"
 #include "base/mapped_file.h"
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
@@ -125,7 +126,7 @@ Result<int> assemble(const AsArguments& options, Environment& environment) {
   const std::string name = shown_place(input_path(options.text));
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                               file->bytes().size());
-  if (text.starts_with("PK\x03\x04"))
+  if (zip::begins_as_zip(text))
     return Error{ErrorCode::malformed,
                  "found a zip archive, as a .pt2 is, expected the text that 'pt2 dis' prints",
                  name};
