@@ -44,7 +44,7 @@ std::vector<int64_t> keep_best(const Input<C>& boxes, std::span<const int64_t> o
   for (size_t i = 0; i < order.size(); ++i) {
     if (dropped[i]) continue;
     kept.push_back(order[i]);
-    constexpr int64_t kOverlap = 4;  // the cost of one overlap, in elements
+    constexpr int64_t kOverlap = 8;  // the cost of one overlap, in elements
     MemoryAccount::count_loops({std::ssize(order) - static_cast<int64_t>(i), kOverlap}, 1);
     const C* best = boxes.data() + order[i] * 4;
     for (size_t j = i + 1; j < order.size(); ++j)

@@ -74,6 +74,12 @@ std::vector<int64_t> factors_of(int64_t n) {
   return n == 1 ? out : std::vector<int64_t>();
 }
 
+// Counts two transforms of a padded line, with the passes between them.
+void count_convolution(int64_t padded) {
+  const auto levels = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(padded)));
+  MemoryAccount::count_loops({padded, levels, 2}, 1);
+}
+
 // Complex numbers as pairs of numbers, the layout that kernels take.
 template <class T>
 const T* pairs(const std::complex<T>* numbers) {
@@ -133,6 +139,7 @@ DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward, int64_t count)
   if (n > 1 && factors_.empty()) {
     const auto size = static_cast<uint64_t>(n);
     const auto padded = static_cast<int64_t>(std::bit_ceil(2 * size - 1));
+    count_convolution(padded);
     convolution_.reset(new Convolution{padded,
                                        DiscreteFourier<double>(padded, true),
                                        DiscreteFourier<double>(padded, false),
@@ -254,6 +261,7 @@ void DiscreteFourier<T>::transform_split(ConstLines<T> from, Lines<T> to, double
 template <class T>
 void DiscreteFourier<T>::convolve(ConstLines<T> from, Lines<T> to, double scale) const {
   const auto& [padded, there, back, chirp, kernel] = *convolution_;
+  count_convolution(padded);
   Scratch<Complex> work(static_cast<size_t>(padded));
   for (size_t j = 0; j < chirp.size(); ++j)
     work[j] = product(Complex(from.data[static_cast<int64_t>(j) * from.stride]), chirp[j]);

@@ -61,10 +61,10 @@ Dtype part_dtype(Dtype dtype) {
   return dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32;
 }
 
-// Counts transforms of lines of n numbers, at the cost of lengths without small prime factors.
+// Counts transforms of lines of n numbers; DiscreteFourier counts what a large prime factor adds.
 void count_lines(int64_t numbers, int64_t n) {
   const auto levels = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(n)));
-  MemoryAccount::count_loops({numbers, levels, 2}, 1);
+  MemoryAccount::count_loops({numbers, levels}, 1);
 }
 
 // Transforms the lines that begin at the data of `from`, and at `across` from there.
