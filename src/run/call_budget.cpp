@@ -69,8 +69,7 @@ std::shared_ptr<MemoryAccount> open_account_of_calls(const Limits& limits, uint6
 }
 
 std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const Session*> sessions,
-                                                     std::span<const Value> inputs,
-                                                     uint64_t times) {
+                                                     std::span<const Value> inputs) {
   if (auto shared = account_of_calls()) return shared;
   uint64_t most = 0, max_work = 0;
   for (const Session* session : sessions) {
@@ -79,7 +78,7 @@ std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const
     most = std::max(most, allowed_bytes(limits, bytes));
     max_work = saturating_sum(max_work, scaled_limits(limits, bytes).max_work);
   }
-  return std::make_shared<MemoryAccount>(most, saturating_product(max_work, times), true);
+  return std::make_shared<MemoryAccount>(most, max_work, true);
 }
 
 }  // namespace pt2::run

@@ -36,11 +36,10 @@ std::shared_ptr<MemoryAccount> account_of_calls();
 
 // Returns one account for calls on the same inputs whose results are held together: every call that
 // runs while the account is current uses it. It allows the memory of one call of the most generous
-// session, and `times` the work of one call of each session. Returns the current account if that
-// spans calls.
+// session, and the work of one call of each session. Returns the current account if that spans
+// calls.
 std::shared_ptr<MemoryAccount> open_account_of_calls(std::initializer_list<const Session*> sessions,
-                                                     std::span<const Value> inputs,
-                                                     uint64_t times = 1);
+                                                     std::span<const Value> inputs);
 
 // Returns one account for many calls, which together may compute `times` as much as one call.
 std::shared_ptr<MemoryAccount> open_account_of_calls(const Limits& limits, uint64_t bytes,

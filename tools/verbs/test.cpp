@@ -169,15 +169,14 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& opti
   Session session(model, session_options);
   const CompareOptions settings = compare_options(options);
   // A small file of recorded calls may hold thousands. All together compute at most as much as a
-  // few calls, with each engine.
-  constexpr uint64_t kCallsAtMost = 2;
+  // one call with each engine.
   std::vector<Value> inputs;
   for (const RecordedCall& call : calls)
     inputs.insert(inputs.end(), call.inputs.begin(), call.inputs.end());
   const MemoryAccount::Scope scope(
       engines ? run::open_account_of_calls({&session, &engines->planned, &engines->reference},
-                                           inputs, kCallsAtMost)
-              : run::open_account_of_calls({&session}, inputs, kCallsAtMost));
+                                           inputs)
+              : run::open_account_of_calls({&session}, inputs));
   return within_memory([&]() -> Result<std::vector<TestedCall>> {
     std::vector<TestedCall> tested;
     for (const RecordedCall& call : calls) {
