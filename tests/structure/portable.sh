@@ -11,3 +11,8 @@ found+=$(grep -rnE '\bM_(PI|E|LN|LOG|SQRT|1|2)[A-Z0-9_]*\b|#include <(unistd|fcn
   src tools include --include='*.cpp' --include='*.h' |
   grep -vE '^src/base/platform[/.]|^src/kernels/threads\.cpp' || true)
 [ -z "$found" ] || { echo "belongs into src/base/platform.cpp or src/base/platform/:" >&2; echo "$found" >&2; exit 1; }
+
+# Clang up to 15 cannot compile the algorithms of libstdc++ that return a std::ranges::subrange.
+found=$(grep -rnE '\branges::(unique|rotate|remove|remove_if|partition|stable_partition|search|search_n|find_end|equal_range|subrange)\b' \
+  src tools include tests --include='*.cpp' --include='*.h' || true)
+[ -z "$found" ] || { echo "Clang cannot compile these, use the algorithm that takes iterators:" >&2; echo "$found" >&2; exit 1; }

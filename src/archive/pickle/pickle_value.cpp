@@ -50,7 +50,7 @@ std::vector<PickleId> find_equal_keys(const std::vector<PickleNode>& nodes) {
     for (size_t i = 0; i < items.size(); i += 2) keys.push_back(items[i]);
   }
   std::ranges::sort(keys);
-  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   const auto key_at = [&](PickleId id) { return key_of(nodes[id], id); };
   std::ranges::stable_sort(keys, {}, key_at);
   for (size_t i = 1; i < keys.size(); ++i)
