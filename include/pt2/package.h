@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "pt2/diagnostics.h"
@@ -30,6 +31,8 @@ namespace pt2 {
 namespace schema {
 struct ExportedProgram;
 struct Model;
+struct Program;
+using Container = std::variant<Model, Program>;  // pt2/format/container.h
 }  // namespace schema
 namespace draft {
 struct GraphModule;
@@ -142,7 +145,7 @@ class Package {
   bool is_member(std::string_view model = "") const;
   // Returns the container that holds the program; nothing if the program has its own record.
   // Decodes the file again at each call.
-  Result<std::optional<schema::Model>> container(std::string_view model = "") const;
+  Result<std::optional<schema::Container>> container(std::string_view model = "") const;
   // Returns the early draft of the file (draft.h), which the package owns; null for other files.
   const draft::GraphModule* draft(std::string_view model = "") const;
   // Returns the tensors and objects of the program. Reads them on first use, then shares them.

@@ -53,16 +53,19 @@ bool has_outermost_key(std::string_view json, std::string_view key) {
 
 DocumentKind document_kind(std::string_view json) {
   bool has_name = false, has_program = false, has_graph = false, has_graph_module = false;
+  bool has_methods = false;
   for_each_outermost_key(json, [&](std::string_view key) {
     has_name |= key == "name";
     has_program |= key == "program";
     has_graph |= key == "graph";
+    has_methods |= key == "methods";
     has_graph_module = key == "graph_module";
     return !has_graph_module;
   });
   if (has_graph_module) return DocumentKind::program;
   if (has_name && has_program) return DocumentKind::container;
   if (has_name && has_graph) return DocumentKind::draft;
+  if (has_methods) return DocumentKind::methods;
   return DocumentKind::unknown;
 }
 

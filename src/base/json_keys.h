@@ -20,6 +20,7 @@ size_t json_string_end(std::string_view text, size_t begin);
 enum class DocumentKind : uint8_t {
   program,    // schema::ExportedProgram
   container,  // schema::Model
+  methods,    // schema::Program
   draft,      // draft::GraphModule
   unknown,
 };

@@ -12,6 +12,7 @@
 #include "ir/node_origins.h"
 #include "package/pickle_checks.h"
 #include "package/read_package.h"
+#include "pt2/format/container.h"
 #include "pt2/format/schema_json.h"
 
 namespace pt2 {
@@ -191,15 +192,15 @@ bool Package::is_member(std::string_view model) const {
   return index && !state_->sources[*index].path.empty();
 }
 
-Result<std::optional<schema::Model>> Package::container(std::string_view model) const {
+Result<std::optional<schema::Container>> Package::container(std::string_view model) const {
   PT2_TRY(size_t index, state_->find_model(model));
   const ProgramSource& source = state_->sources[index];
-  if (source.path.empty()) return std::optional<schema::Model>();
+  if (source.path.empty()) return std::optional<schema::Container>();
   PT2_TRY(Record record, state_->archive.read(state_->archive.program_record(source.model)));
   Diagnostics already_reported;
-  PT2_TRY(schema::Model container,
-          schema::decode<schema::Model>(
-              record.text(), record.limits_inside(state_->archive.limits()), already_reported));
+  PT2_TRY(schema::Container container,
+          schema::decode_container(record.text(), record.limits_inside(state_->archive.limits()),
+                                   already_reported));
   return std::optional(std::move(container));
 }
 

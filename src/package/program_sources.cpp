@@ -51,6 +51,7 @@ class SourceReader {
   Result<std::vector<ProgramSource>> read() {
     switch (document_kind(json_)) {
       case DocumentKind::container:
+      case DocumentKind::methods:
         return read_container();
       case DocumentKind::draft:
         // A draft holds its own tensors and does not refer to an archive, so it is read only as a
@@ -98,8 +99,8 @@ class SourceReader {
 
   // A backend's name is the prefix of the name of each of its methods, so a long name would be
   // repeated without bound.
-  Result<void> check_backends(const schema::Model& container) const {
-    for (const auto& [backend, program] : container.delegates)
+  Result<void> check_backends(const schema::Model& model) const {
+    for (const auto& [backend, program] : model.delegates)
       if (backend.size() > limits_.max_name_bytes)
         return Error{ErrorCode::limit,
                      fmt::format("a backend's name has {} bytes, expected at most {} "
@@ -110,10 +111,13 @@ class SourceReader {
   }
 
   Result<std::vector<ProgramSource>> read_container() {
-    PT2_TRY(schema::Model container, schema::decode<schema::Model>(json_, limits_, warnings_));
-    PT2_TRY_VOID(check_backends(container));
-    const PayloadPaths shared[] = {make_paths(".tensorPaths", container.tensorPaths),
-                                   make_paths(".constantPaths", container.constantPaths)};
+    PT2_TRY(schema::Container container, schema::decode_container(json_, limits_, warnings_));
+    std::vector<PayloadPaths> shared;
+    if (const auto* model = std::get_if<schema::Model>(&container)) {
+      PT2_TRY_VOID(check_backends(*model));
+      shared = {make_paths(".tensorPaths", model->tensorPaths),
+                make_paths(".constantPaths", model->constantPaths)};
+    }
     std::vector<ProgramSource> sources;
     for (schema::ContainerMember& member : schema::container_members(container)) {
       ProgramSource source = make_source(std::move(member.name), std::move(member.path));
@@ -126,7 +130,7 @@ class SourceReader {
       source.is_main = member.is_main;
       source.program = std::move(*member.program);
       add_own_paths(source.program, source);
-      source.payload_paths.insert(source.payload_paths.end(), std::begin(shared), std::end(shared));
+      source.payload_paths.insert(source.payload_paths.end(), shared.begin(), shared.end());
       sources.push_back(std::move(source));
     }
     return sources;

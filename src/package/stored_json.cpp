@@ -1,6 +1,7 @@
 #include "pt2/format/stored_json.h"
 
 #include "package/read_package.h"
+#include "pt2/format/container.h"
 #include "pt2/format/draft.h"
 
 namespace pt2 {
@@ -15,7 +16,7 @@ Result<std::string> stored_json(const Package& package, std::string_view model,
   // programs.
   if (model.empty()) {
     PT2_TRY(const auto container, package.container());
-    if (container) return encoded(*container);
+    if (container) return std::visit(encoded, *container);
   }
   if (style == schema::Print::as_read) {
     PT2_TRY(const std::string name, package.model_name(model));

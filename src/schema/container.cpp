@@ -1,5 +1,7 @@
 #include "pt2/format/container.h"
 
+#include "base/json_keys.h"
+#include "pt2/format/schema_json.h"
 #include "schema/path.h"
 
 namespace pt2::schema {
@@ -22,9 +24,13 @@ void add_methods(Program& program, const std::string& prefix, const std::string&
                        .is_main = prefix.empty() && method == kMainMethod});
 }
 
-}  // namespace
+std::vector<ContainerMember> members_of(Program& program) {
+  std::vector<ContainerMember> members;
+  add_methods(program, "", "", members);
+  return members;
+}
 
-std::vector<ContainerMember> container_members(Model& model) {
+std::vector<ContainerMember> members_of(Model& model) {
   std::vector<ContainerMember> members;
   // The key `program` has two forms; only the form of 8.11 has its own version.
   if (model.program.schema_version.major != 0)
@@ -36,6 +42,22 @@ std::vector<ContainerMember> container_members(Model& model) {
   for (auto& [variant, exported] : model.variants)
     members.push_back({.name = variant, .path = below(".variants", variant), .program = &exported});
   return members;
+}
+
+}  // namespace
+
+Result<Container> decode_container(std::string_view json, const Limits& limits,
+                                   Diagnostics& warnings) {
+  if (document_kind(json) == DocumentKind::methods) {
+    PT2_TRY(Program program, decode<Program>(json, limits, warnings));
+    return Container(std::move(program));
+  }
+  PT2_TRY(Model model, decode<Model>(json, limits, warnings));
+  return Container(std::move(model));
+}
+
+std::vector<ContainerMember> container_members(Container& container) {
+  return std::visit([](auto& document) { return members_of(document); }, container);
 }
 
 }  // namespace pt2::schema

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "pt2/format/schema_json.h"
+#include "pt2/format/stored_json.h"
 #include "pt2/package.h"
 
 namespace pt2 {
@@ -23,6 +24,12 @@ std::string corpus(const std::string& file) {
 
 std::vector<std::string> models(const Package& package) {
   return {package.models().begin(), package.models().end()};
+}
+
+std::string error_of(const std::string& json) {
+  const Record record = make_record(json);
+  const auto package = Package::open_bytes(record.bytes, record.owner, "c.json");
+  return package ? "" : package.error().text();
 }
 
 TEST(Container, GivesItsProgramsByName) {
@@ -52,6 +59,20 @@ TEST(Container, BareDocumentIsReadToo) {
                 "'data/tensor/fc1.weight'");
 }
 
+TEST(Container, AProgramWithoutModelIsReadToo) {
+  Package whole = Package::open(container("methods.json")).value();
+  const std::string json =
+      schema::encode(std::get<schema::Model>(*whole.container("forward").value()).program_methods);
+  const Record record = make_record(json);
+  const Package package = Package::open_bytes(record.bytes, record.owner, "program.json").value();
+  EXPECT_EQ(models(package), (std::vector<std::string>{"forward", "lift", "ranges"}));
+  EXPECT_EQ(package.model_name().value(), "forward");
+  EXPECT_TRUE(schema::equal(package.schema("ranges").value(), whole.schema("ranges").value()));
+  EXPECT_EQ(stored_json(package, "", schema::Print::as_read).value(), json);
+  EXPECT_EQ(error_of(R"({"methods": {"forward": {}}})"),
+            "c.json!program.json:.methods.forward: ExportedProgram has no field \"graph_module\"");
+}
+
 TEST(Container, ComesBackByteForByte) {
   for (const char* file : {"methods.pt2", "variants.pt2", "methods.json"}) {
     const Package package = Package::open(container(file)).value();
@@ -60,7 +81,7 @@ TEST(Container, ComesBackByteForByte) {
     ASSERT_TRUE(found) << file;
     const Archive& archive = package.archive();
     const Record record = archive.read(archive.program_record(archive.models()[0])).value();
-    EXPECT_TRUE(schema::encode(*found) == record.text()) << file;
+    EXPECT_TRUE(schema::encode(std::get<schema::Model>(*found)) == record.text()) << file;
   }
   const Package plain = Package::open(corpus("2.15.0/mlp.pt2")).value();
   EXPECT_FALSE(plain.container().value());
@@ -120,12 +141,6 @@ std::string edited(const std::string& from, const std::string& to) {
   EXPECT_NE(at, std::string::npos) << from;
   if (at != std::string::npos) json.replace(at, from.size(), to);
   return json;
-}
-
-std::string error_of(const std::string& json) {
-  const Record record = make_record(json);
-  const auto package = Package::open_bytes(record.bytes, record.owner, "c.json");
-  return package ? "" : package.error().text();
 }
 
 TEST(Container, SaysWhatIsWrongAndWhere) {
