@@ -45,6 +45,12 @@ done <hostile/cases.txt
 
 # A buffer that grows by doubling would exceed the memory limit.
 expect "info /dev/zero --limit max_stream_bytes=800000000" 5 max_stream_bytes
+# Beyond that limit no allocation of the command ends the process.
+expect "info /dev/zero --limit max_stream_bytes=4000000000" 5 "needs more memory"
+
+# Without a limit on the command line: the work that is counted is what the processor does.
+expect "run hostile/run-prime-transforms.pt2 -i random" 5 max_work
+expect "test hostile/run-boxes-time.pt2 --engine both" 5 max_work
 
 # A program with more nodes than any real one, with a finding for each node.
 nodes=100000

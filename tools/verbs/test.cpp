@@ -168,14 +168,13 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& opti
   }
   Session session(model, session_options);
   const CompareOptions settings = compare_options(options);
-  // A small file of recorded calls may hold thousands. All together compute at most as much as a
-  // one call with each engine.
+  // A small file of recorded calls may hold thousands. All together compute at most as much as one
+  // call.
   std::vector<Value> inputs;
   for (const RecordedCall& call : calls)
     inputs.insert(inputs.end(), call.inputs.begin(), call.inputs.end());
   const MemoryAccount::Scope scope(
-      engines ? run::open_account_of_calls({&session, &engines->planned, &engines->reference},
-                                           inputs)
+      engines ? run::open_account_of_calls({&engines->planned, &engines->reference}, inputs)
               : run::open_account_of_calls({&session}, inputs));
   return within_memory([&]() -> Result<std::vector<TestedCall>> {
     std::vector<TestedCall> tested;
