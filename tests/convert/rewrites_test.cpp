@@ -434,6 +434,22 @@ TEST(Convert, NamesTheInputsOfGuardsAsCallsDo) {
                                       "20*L['x'].size()[0] + 20*L['y'].size()[0]"}));
 }
 
+// Strict exports guard the inner tensors of subclasses, which only a guard can name.
+TEST(Convert, KeepsGuardsOfInnerTensors) {
+  const std::vector<std::string> guards = {"L['x'].a.b.size()[0] == 4"};
+  const Package package =
+      edited("2.15.0/dynamic_batch", [&](Program& program) { program.guards_code = guards; });
+  const auto newer = convert(package, {.target = conversion_target("2.9").value()});
+  ASSERT_TRUE(newer) << newer.error().text();
+  ASSERT_TRUE(newer->blockers.empty());
+  const Package written = saved(newer->contents);
+  EXPECT_EQ((*written.program())->guards_code, guards);
+  const auto older = convert(package, {.target = conversion_target("2.6").value()});
+  ASSERT_TRUE(older) << older.error().text();
+  ASSERT_EQ(older->blockers.size(), 1u);
+  EXPECT_TRUE(older->blockers[0].line().starts_with("guard: .guards_code[0]"));
+}
+
 // The recorded expression of each partial sum extends the previous one. Printing each from all its
 // terms would take 16 GB.
 TEST(Convert, AssertsASumOfManyTerms) {

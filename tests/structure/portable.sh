@@ -16,3 +16,7 @@ found+=$(grep -rnE '\bM_(PI|E|LN|LOG|SQRT|1|2)[A-Z0-9_]*\b|#include <(unistd|fcn
 found=$(grep -rnE '\branges::(unique|rotate|remove|remove_if|partition|stable_partition|search|search_n|find_end|equal_range|subrange)\b' \
   src tools include tests --include='*.cpp' --include='*.h' || true)
 [ -z "$found" ] || { echo "Clang cannot compile these, use the algorithm that takes iterators:" >&2; echo "$found" >&2; exit 1; }
+
+# Installed libraries find each other beside themselves, which macOS calls @loader_path.
+[ "$(grep -c '@loader_path' CMakeLists.txt)" -ge "$(grep -c '\$ORIGIN' CMakeLists.txt)" ] ||
+  { echo 'CMakeLists.txt: $ORIGIN needs @loader_path beside it' >&2; exit 1; }
