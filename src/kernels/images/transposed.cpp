@@ -30,6 +30,11 @@ struct Band {
   Activation activation;
 };
 
+// The distance of two taps along the height that lie over pixels, or 1 if that depends on more.
+inline int64_t tap_step(const TransposedConvolution& shape) {
+  return shape.dilation[1] == 1 ? shape.stride[1] : 1;
+}
+
 }  // namespace
 }  // namespace pt2::kernels
 #endif
@@ -101,10 +106,16 @@ void gather_row(const Band& band, int64_t row) {
                ? -1
                : at / shape.stride[dim];
   };
+  // A long kernel of signals has few taps over each row: without dilation, every stride-th one.
+  const int64_t behind = place[1] + shape.pad[1], step = tap_step(shape);
+  const int64_t last_row = behind - (shape.in[1] - 1) * shape.stride[1];
+  const int64_t first_tap = std::max((last_row + shape.dilation[1] - 1) / shape.dilation[1],
+                                     step == 1 ? 0 : behind % step);
+  const int64_t end_tap = std::min(shape.kernel[1], behind / shape.dilation[1] + 1);
   for (int64_t kz = 0; kz < shape.kernel[0]; ++kz) {
     const int64_t z = source(0, kz);
     if (z < 0) continue;
-    for (int64_t ky = 0; ky < shape.kernel[1]; ++ky) {
+    for (int64_t ky = first_tap; ky < end_tap; ky += step) {
       const int64_t y = source(1, ky), from = z * shape.in[1] + y;
       if (y < 0 || from < band.first_row || from >= band.end_row) continue;
       add_row(band, band.windows + (from - band.first_row) * shape.in[2] * band.columns,
@@ -176,6 +187,19 @@ void add_band(const Band& band, ThreadPool* pool) {
 }
 
 }  // namespace
+
+int64_t gather_work(const TransposedConvolution& shape) {
+  const int64_t reach = shape.in[1] * shape.stride[1] / shape.dilation[1] + 1;
+  const int64_t taps = std::min(shape.kernel[1], reach) / tap_step(shape) + 1;
+  const bool is_volume = shape.in[0] != 1 || shape.out[0] != 1;
+  const bool channelwise = is_channelwise(shape);
+  const int64_t bands = is_volume && !channelwise ? image_rows(shape) / rows_at_once(shape) + 1 : 1;
+  double nanoseconds = 16;
+  for (const int64_t extent : {shape.batch, channelwise ? 1 : shape.groups, bands, shape.out[0],
+                               shape.out[1], shape.kernel[0], taps, shape.kernel[2], shape.in[2]})
+    nanoseconds *= static_cast<double>(extent);
+  return static_cast<int64_t>(std::min(nanoseconds, 0x1p62));
+}
 
 int64_t packed_transposed_size(const TransposedConvolution& shape) {
   if (is_channelwise(shape)) return volume(shape.kernel) * shape.groups;

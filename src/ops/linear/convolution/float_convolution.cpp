@@ -105,6 +105,7 @@ void convolve_transposed_images(Tensor& out, const Tensor& input, const Tensor& 
   const int64_t in_channels = input.size(1), channels = out.size(1);
   const int64_t in_area = product(convolution.in), area = product(convolution.out);
   MemoryAccount::count_products({input.numel(), weight.numel() / in_channels});
+  MemoryAccount::count_loops({input.size(0), kernels::gather_work(convolution)}, 1);
   const Input<float> x(input), w(weight);
   Output<float> y(out);
   std::optional<Input<float>> b;

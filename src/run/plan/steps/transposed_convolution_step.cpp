@@ -52,6 +52,7 @@ class TransposedConvolutionStep final : public Step {
     MemoryAccount::count_products(
         {input->numel(), shape.kernel[0] * shape.kernel[1] * shape.kernel[2] *
                              (shape.out_channels / shape.groups)});
+    MemoryAccount::count_loops({kernels::gather_work(shape)}, 1);
     Tensor scratch = frame.make({kernels::transposed_scratch_size(shape)});
     frame.launch([shape, packed, bias = changes_.bias_or_null(), activation = activation_,
                   from = images.data<float>(), to = out.data<float>(), room = scratch.data<float>(),
