@@ -354,8 +354,9 @@ uint64_t elements_of(std::span<const Value> values) {
 
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments) {
-  // A loop over operands of any strides and dtypes takes a few nanoseconds for each element.
-  constexpr uint64_t kElementWork = 4;
+  // A loop over operands of any strides and dtypes takes a few nanoseconds for each element, and
+  // more where rows are short.
+  constexpr uint64_t kElementWork = 8;
   constexpr uint64_t kDrawWork = 16;
   // A call within a run counts against the account of the run; any other call gets an account of
   // its own.

@@ -97,6 +97,26 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
   }
 }
 
+TEST(HostileCalls, WorkBesidesElementsIsCounted) {
+  constexpr uint64_t kMostWork = 1'000'000;
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kBudget, kMostWork));
+  // Each index is a line of the tensor, and one value stands for all elements.
+  const Tensor self = Tensor::zeros(Dtype::float32, {4, 3, 50});
+  const Value indices(Value::List{Value(), Tensor::zeros(Dtype::int64, {50'000})});
+  const Value number(Tensor::zeros(Dtype::float32, {}));
+  const auto put = apply(aten<"index_put.default">, {self, indices, number, true});
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::limit) << put.error().text();
+  // A network of one cell takes its time for each step.
+  const Tensor one = Tensor::zeros(Dtype::float32, {1, 1});
+  const auto network = apply_all(
+      aten<"rnn_tanh.input">,
+      {Tensor::zeros(Dtype::float32, {3000, 1, 1}), Tensor::zeros(Dtype::float32, {1, 1, 1}),
+       Value(Value::List{one, one}), false, int64_t{1}, 0.0, false, false, false});
+  ASSERT_FALSE(network);
+  EXPECT_EQ(network.error().code, ErrorCode::limit) << network.error().text();
+}
+
 TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
   // 64 TB from one element: no kernel may make a working copy of that size.
   const Tensor one = Tensor::zeros(Dtype::float32, {1}).with_view({int64_t{1} << 44}, {0}, 0);

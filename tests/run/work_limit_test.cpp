@@ -87,6 +87,17 @@ TEST(WorkLimit, LoopsCountThatSizesDoNotShow) {
       {"tan.default", {{150000}}, {}},
       {"mvlgamma.default", {{100}}, {Argument(int64_t{100'000})}},
       {"fft_fft.default", {{50'021}}, {}},
+      {"adaptive_avg_pool2d.default", {{1, 1, 4000, 1}}, {integers({1, 4000})}},
+      {"adaptive_avg_pool3d.default", {{1, 1, 4000, 1, 1}}, {integers({1, 1, 4000})}},
+      {"upsample_bilinear2d.default",
+       {{1, 1, 2000, 4}},
+       {integers({2, 2000}), Argument(false)},
+       Dtype::uint8},
+      {"upsample_bilinear2d.default", {{1, 1, 2000, 4}}, {integers({2, 2000}), Argument(false)}},
+      {"conv_transpose1d.default", {{1, 1, 3000}, {1, 1, 3000}}, {}},
+      {"conv_transpose1d.default", {{1, 1, 3000}, {1, 1, 3000}}, {}, Dtype::bfloat16},
+      {"cdist.default", {{100, 8}, {100, 8}}, {Argument(1.5)}},
+      {"pow.Tensor_Tensor", {{10'000}, {10'000}}, {}, Dtype::complex64},
   };
   for (const Call& call : calls)
     for (const bool planned : {false, true})

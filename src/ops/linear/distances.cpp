@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_account.h"
 #include "base/text.h"
 #include "kernels/pointwise.h"
 #include "ops/checks.h"
@@ -60,6 +61,13 @@ Result<void> check_order(double p) {
   if (!(p >= 0))
     return operator_error("p: found " + print_float(p) + ", expected no negative number");
   return {};
+}
+
+// Counts the coordinates of pairs of points. A power takes longer than everything else.
+void count_coordinates(int64_t pairs, int64_t width, double p) {
+  constexpr int64_t kWorkOfPower = 24;
+  const bool is_power = p != 0 && p != 1 && p != 2 && !std::isinf(p);
+  MemoryAccount::count_loops({pairs, width, is_power ? kWorkOfPower : 1}, 1);
 }
 
 // Values of `compute_mode` (ATen/native/Distance.cpp cdist_impl). In automatic mode, PyTorch uses
@@ -138,7 +146,7 @@ void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
            const std::optional<int64_t>& compute_mode) {
   if (out.numel() == 0) return;
   const int64_t width = x1.size(x1.dim() - 1);
-  MemoryAccount::count_loops({out.numel(), width}, MemoryAccount::kScalarSteps);
+  count_coordinates(out.numel(), width, p);
   const int64_t rows = out.size(out.dim() - 2);
   const int64_t columns = out.size(out.dim() - 1);
   const bool by_products = uses_products(p, compute_mode, rows, columns);
@@ -173,7 +181,7 @@ Result<Meta> pdist_meta(const Tensor& self, double p) {
 }
 
 void pdist(Tensor& out, const Tensor& self, double p) {
-  MemoryAccount::count_loops({out.numel(), self.size(1)}, MemoryAccount::kScalarSteps);
+  count_coordinates(out.numel(), self.size(1), p);
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const Input<C> x(self);
     Output<C> result(out);
@@ -224,7 +232,7 @@ void cdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& x1, co
   const int64_t width = x1.size(x1.dim() - 1);
   const int64_t rows = cdist.size(cdist.dim() - 2);
   const int64_t columns = cdist.size(cdist.dim() - 1);
-  MemoryAccount::count_loops({cdist.numel(), width}, MemoryAccount::kScalarSteps);
+  count_coordinates(2 * cdist.numel(), width, p);
   with_float_compute_type(x1.dtype(), [&]<class C>() {
     const Input<C> a(with_batch(x1, batch_of(cdist)));
     const Input<C> b(with_batch(x2, batch_of(cdist)));
@@ -249,7 +257,7 @@ Result<Meta> pdist_backward_meta(const Tensor& grad_output, const Tensor& self, 
 
 void pdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& self, double p,
                     const Tensor& pdist) {
-  MemoryAccount::count_loops({pdist.numel(), self.size(1)}, MemoryAccount::kScalarSteps);
+  count_coordinates(2 * pdist.numel(), self.size(1), p);
   const Input<double> grads(grad_output);
   const Input<double> distances(pdist);
   Output<double> result(out);

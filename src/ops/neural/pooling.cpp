@@ -125,8 +125,7 @@ Meta plain_pooled_meta(const Tensor& self, const Window& out, int64_t spatial, D
 
 int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
-// Counts the work of all windows; windows larger than their stride overlap. (Adaptive windows
-// hardly overlap.)
+// Counts the work of all windows; windows larger than their stride overlap.
 void count_windows(const Tensor& out, const Pool& pool) {
   Window inside = pool.kernel;
   for (size_t dim = 0; dim < 3; ++dim) inside[dim] = std::min(inside[dim], pool.in[dim]);
@@ -376,6 +375,14 @@ struct Adaptive {
   }
 };
 
+// Counts the work of all windows. Along one dim they overlap by an element at most, but a few long
+// windows along one dim and many short ones along another cover the input often.
+void count_windows(const Tensor& out, const Adaptive& pool) {
+  MemoryAccount::count_loops({out.numel() / product(pool.out), pool.in[0] + pool.out[0],
+                              pool.in[1] + pool.out[1], pool.in[2] + pool.out[2]},
+                             1);
+}
+
 // `full` as in check_pool_input().
 Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes& output_size,
                                int64_t full) {
@@ -412,6 +419,7 @@ template <int64_t Spatial>
 Result<void> adaptive_avg(Tensor& out, const Tensor& self, const Sizes& output_size) {
   PT2_TRY(const Adaptive pool, make_adaptive_avg<Spatial>(self, output_size));
   if (out.numel() == 0) return {};
+  count_windows(out, pool);
   with_float_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> x(self);
     Output<C> y(out);
@@ -443,6 +451,7 @@ Result<void> adaptive_max(Tensor& values, Tensor& indices, const Tensor& self,
                           const Sizes& output_size) {
   PT2_TRY(const Adaptive pool, make_adaptive_max<Spatial>(self, output_size));
   if (values.numel() == 0) return {};
+  count_windows(values, pool);
   with_float_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> x(self);
     Output<C> y(values);
@@ -557,6 +566,7 @@ template <int64_t Spatial>
 Result<void> adaptive_avg_backward(Tensor& out, const Tensor& grad_output, const Tensor& self) {
   PT2_TRY(const Adaptive pool,
           make_adaptive_avg<Spatial>(self, pooled_sizes<Spatial>(grad_output)));
+  if (grad_output.numel() > 0) count_windows(grad_output, pool);
   spread_gradients(
       out, grad_output, pool.in, pool.out,
       [&](const Window& position) { return pool.range(position); },

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/matmul.h"
@@ -67,9 +68,12 @@ struct State {
 
 // One time step for a batch. `from_input` holds the input's gates, [batch, gates * hidden].
 Result<void> step(Cell kind, const Tensor& from_input, const Weights& weights, State& state) {
+  constexpr int64_t kWorkOfStep = 512, kWorkOfGate = 12;
   PT2_TRY(const Tensor from_state, linear(state.hidden, weights.hidden, weights.hidden_bias));
   const int64_t batch = from_state.size(0);
   const int64_t hidden = from_state.size(1) / gate_count(kind);
+  MemoryAccount::count_loops({from_state.numel(), kWorkOfGate}, 1);
+  MemoryAccount::count_work(kWorkOfStep);
   Tensor next = Tensor::zeros(from_state.dtype(), {batch, hidden});
   with_float_compute_type(next.dtype(), [&]<class C>() {
     for (int64_t row = 0; row < batch; ++row)

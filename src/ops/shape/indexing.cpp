@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -133,7 +134,11 @@ Result<void> index_put(Tensor& out, const OptionalTensors& indices, Tensor value
   PT2_TRY_VOID(check_same_dtype(values, out, "values"));
   PT2_TRY(const IndexPlan plan, plan_index(out, indices));
   PT2_TRY_VOID(check_broadcasts(values.sizes(), plan.sizes, "values"));
-  const Tensor dense = broadcast_to(values, plan.sizes).contiguous();
+  // One value may stand for many, and indices for a line each.
+  constexpr int64_t kWorkOfElement = 4;
+  const Tensor spread = broadcast_to(values, plan.sizes);
+  MemoryAccount::count_loops({spread.numel(), kWorkOfElement}, 1);
+  const Tensor dense = spread.contiguous();
   if (accumulate)
     add_elements(out, dense, plan, std::nullopt);
   else

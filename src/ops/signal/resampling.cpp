@@ -138,6 +138,8 @@ class Axis {
     Taps taps;
     taps.first = std::max<int64_t>(whole_place(center - support + T(0.5)), 0);
     const int64_t end = std::min<int64_t>(whole_place(center + support + T(0.5)), in_);
+    constexpr int64_t kWorkOfWeight = 24;
+    MemoryAccount::count_loops({end - taps.first, kWorkOfWeight}, 1);
     double total = 0;
     for (int64_t i = taps.first; i < end; ++i) {
       const double weight =
@@ -168,6 +170,9 @@ struct Resize {
 std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, int64_t in,
                                 int64_t after, const std::vector<Taps>& taps) {
   const auto out = static_cast<int64_t>(taps.size());
+  int64_t count = 0;
+  for (const Taps& tap : taps) count += std::ssize(tap.weights);
+  MemoryAccount::count_loops({before, count, after}, 1);
   std::vector<double> y(static_cast<size_t>(before * out * after), 0.0);
   for (int64_t b = 0; b < before; ++b)
     for (int64_t o = 0; o < out; ++o) {
@@ -296,6 +301,7 @@ struct WholeTaps {
 void resize_byte_rows(const uint8_t* x, int64_t rows, int64_t in, const WholeTaps& taps,
                       uint8_t* y) {
   const auto out = static_cast<int64_t>(taps.first.size());
+  MemoryAccount::count_loops({rows, out, taps.taps}, kernels::kByteTaps / 2);
   Scratch<uint8_t> padded(static_cast<size_t>(taps.least > in ? taps.least : 0));
   for (int64_t row = 0; row < rows; ++row) {
     const uint8_t* from = x + row * in;
@@ -308,6 +314,8 @@ void resize_byte_rows(const uint8_t* x, int64_t rows, int64_t in, const WholeTap
 // Resizes x[in, length] to y[out, length].
 void resize_byte_lines(const uint8_t* x, int64_t in, int64_t length, const WholeTaps& taps,
                        uint8_t* y) {
+  MemoryAccount::count_loops({std::ssize(taps.first), taps.taps, length},
+                             MemoryAccount::kScalarSteps);
   std::vector<const uint8_t*> lines(static_cast<size_t>(taps.taps));
   for (size_t o = 0; o < taps.first.size(); ++o) {
     for (int64_t k = 0; k < taps.taps; ++k)
@@ -393,6 +401,7 @@ struct FlatTaps {
 // Resizes x[before, in, after] to y[before, out, after].
 void resize_floats(const float* x, int64_t before, int64_t in, int64_t after,
                    const FlatTaps<float>& taps, float* y) {
+  MemoryAccount::count_loops({before, taps.length, taps.taps, after}, MemoryAccount::kScalarSteps);
   if (after == 1) {
     for (int64_t b = 0; b < before; ++b)
       kernels::sum_taps({taps.index.data(), taps.weight.data(), taps.taps, taps.length}, x + b * in,
@@ -591,6 +600,7 @@ Answer<Use> smooth(const Tensor& self, const Sizes& output_size, bool align_corn
 template <class T>
 void resize_axis_backward(const T* y, int64_t before, int64_t in, int64_t after,
                           const FlatTaps<T>& taps, T* x) {
+  MemoryAccount::count_loops({before, taps.length, taps.taps, after}, 1);
   for (int64_t b = 0; b < before; ++b)
     for (int64_t k = 0; k < taps.taps; ++k) {
       const int32_t* index = taps.index.data() + k * taps.length;

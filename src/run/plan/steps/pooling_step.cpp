@@ -105,8 +105,12 @@ class PoolingStep final : public Step {
   }
 
   static void pool(Frame& frame, const Pooling& shape, const Tensor& from, const Tensor& to) {
-    // Adaptive windows hardly overlap, so their extra work is not counted.
-    if (!shape.adaptive)
+    if (shape.adaptive)
+      MemoryAccount::count_loops(
+          {to.numel() / std::max<int64_t>(shape.out_height * shape.out_width, 1),
+           shape.in_height + shape.out_height, shape.in_width + shape.out_width},
+          1);
+    else
       MemoryAccount::count_loops({to.numel(), std::min(shape.kernel_height, shape.in_height),
                                   std::min(shape.kernel_width, shape.in_width)},
                                  MemoryAccount::kScalarSteps);
