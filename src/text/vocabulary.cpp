@@ -55,10 +55,10 @@ constexpr Word<ListKind> kListKinds[] = {
     {ListKind::floats, "floats"},
     {ListKind::strings, "strings"},
     {ListKind::bools, "bools"},
-    {ListKind::tensors, "tensors"},
     {ListKind::sym_ints, "sym_ints"},
     {ListKind::sym_floats, "sym_floats"},
     {ListKind::sym_bools, "sym_bools"},
+    {ListKind::tensors, "tensors"},
     {ListKind::optional_tensors, "optional_tensors"},
     {ListKind::int_lists, "int_lists"},
     {ListKind::float_lists, "float_lists"},
@@ -104,7 +104,9 @@ bool fits_item(ListKind kind, const Argument& item, const Graph* graph) {
     case ListKind::float_lists:
       break;
   }
-  return is_value(item, graph, ValueKind::tensor);
+  // The tensors that a higher-order operator is given may have symbolic numbers among them.
+  const auto* id = item.get_if<ValueId>();
+  return id != nullptr && graph != nullptr && graph->value(*id).kind() != ValueKind::custom_obj;
 }
 
 }  // namespace
