@@ -174,6 +174,18 @@ TEST(Decompose, ComputesTheRowsOfABatchOfVolumes) {
       "");
 }
 
+// The strides of what is padded are products of sums: 3*s2*(s1 + 1).
+TEST(Decompose, PadsOneSideOfImages) {
+  EXPECT_EQ(
+      left_of(
+          R"(graph(%x: f32[s0, 3, s1, s2] strides=[3*s1*s2, s1*s2, s2, 1], %w: f32[4, 3, 2, 3]) {
+    %y: f32[s0, 4, s1, s2] strides=[4*s1*s2, s1*s2, s2, 1] = aten.conv2d.padding(input=%x, weight=%w, bias=none, stride=[1, 1], padding="same")
+    return %y
+  }
+)"),
+      "");
+}
+
 // The file records a wrong size, so no expression of the inputs' sizes is it.
 TEST(Decompose, CombinesFewOfThousandsOfSizes) {
   constexpr int kInputs = 3000;

@@ -409,11 +409,22 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
                                   : tensor.stride(dim);
   };
   for (int64_t dim = 0; dim < tensors[0]->dim(); ++dim) {
-    PT2_TRY(const SymInt size, size_of(samples([&](const Tensor& t) { return t.size(dim); })));
-    PT2_TRY(const SymInt stride,
-            size_of(samples([&](const Tensor& t) { return stride_of(t, dim); })));
-    meta.sizes.push_back(size);
-    meta.strides.push_back(stride);
+    PT2_TRY(SymInt size, size_of(samples([&](const Tensor& t) { return t.size(dim); })));
+    meta.sizes.push_back(std::move(size));
+  }
+  meta.strides.resize(meta.sizes.size());
+  for (int64_t dim = tensors[0]->dim(); dim-- > 0;) {
+    const auto at = static_cast<size_t>(dim);
+    auto stride = size_of(samples([&](const Tensor& t) { return stride_of(t, dim); }));
+    // Strides are products of more sizes than a NumberForm has factors.
+    const auto is_product = [&](const Tensor* tensor) {
+      int64_t whole = 0;
+      return !__builtin_mul_overflow(stride_of(*tensor, dim + 1), tensor->size(dim + 1), &whole) &&
+             whole == stride_of(*tensor, dim);
+    };
+    if (!stride && at + 1 < meta.sizes.size() && std::ranges::all_of(tensors, is_product))
+      stride = writer_.binary(ExprOp::multiply, meta.strides[at + 1], meta.sizes[at + 1]);
+    PT2_TRY(meta.strides[at], std::move(stride));
   }
   return meta;
 }
