@@ -151,6 +151,14 @@ TEST(Indexing, NoIndexIsReadWhereThereAreNoElements) {
   expect_equal(*found, fours);
 }
 
+TEST(Indexing, PlacesAlongADimAreTakenModuloItsSize) {
+  const Tensor places = Tensor::of<int64_t>({1, 4}, {-1, 0, 7, -6});
+  const auto found = apply(aten<"take_along_dim.default">, {counted({1, 5}), places, 1});
+  ASSERT_TRUE(found);
+  const Tensor expected = Tensor::of<float>({1, 4}, {5, 1, 3, 5});
+  expect_equal(*found, expected);
+}
+
 // Rows of several widths, with and without padding beside them.
 TEST(Indexing, RunsOfElementsAreCopiedAsAWhole) {
   for (const int64_t width : {1, 7, 8, 40})

@@ -318,12 +318,7 @@ Result<void> scatter_value_reduce(Tensor& out, int64_t dim, const Tensor& index,
   return scatter_reduce(out, dim, index, repeated(value, out.dtype(), index), reduce_text);
 }
 
-// Converts negative indices, which count from the end.
-Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
-  const auto moved = e(aten<"add.Scalar">, {indices, size});
-  return e(aten<"where.self">, {e(aten<"lt.Scalar">, {indices, 0}), moved, indices});
-}
-
+// PyTorch takes indices modulo the size if a dim is given.
 Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indices,
                               const std::optional<int64_t>& dim) {
   if (!dim)
@@ -336,8 +331,8 @@ Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indi
     one_sizes[static_cast<size_t>(wrapped)] = other_sizes[static_cast<size_t>(wrapped)] = 1;
   const std::array both{one_sizes, other_sizes};
   PT2_TRY(Sizes sizes, broadcast_sizes(both));
-  PT2_TRY(const Tensor places,
-          from_the_start(e, indices, self.dim() == 0 ? 1 : self.size(wrapped)));
+  const int64_t size = self.dim() == 0 ? 1 : self.size(wrapped);
+  PT2_TRY(const Tensor places, e(aten<"remainder.Scalar">, {indices, size}));
   const auto widened = [&](const Tensor& tensor) {
     Sizes wide = sizes;
     if (self.dim() > 0) wide[static_cast<size_t>(wrapped)] = tensor.size(wrapped);
