@@ -26,6 +26,7 @@
 #include "lower/new_nodes.h"
 #include "ops/shape/view.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 #include "pt2/ir/edit.h"
 #include "pt2/ir/edit_program.h"
 
@@ -432,8 +433,8 @@ class DimFreer {
     PT2_TRY_VOID(sizes_.follow_strides(meta, old));
     const ValueId copy = NewNodes(graph_, id)
                              .call("torch.ops.aten.clone.default", "clone", std::move(meta),
-                                   {positional("self", Argument(taken)),
-                                    keyword("memory_format", Argument(MemoryFormat::contiguous))});
+                                   {arg("self", Argument(taken)),
+                                    kwarg("memory_format", Argument(MemoryFormat::contiguous))});
     made_.push_back(graph_.value(copy).definition.node);
     depends_.resize(graph_.value_count(), false);
     depends_[static_cast<size_t>(copy)] = true;
@@ -567,11 +568,11 @@ class DimFreer {
     if (known != size_values_.end()) return Argument(known->second, Argument::Wrapper::symbolic);
     std::vector<NamedArgument> inputs;
     if (factor == 1) {
-      inputs = {positional("self", Argument(place_.first)),
-                positional("dim", Argument(static_cast<int64_t>(place_.second)))};
+      inputs = {arg("self", Argument(place_.first)),
+                arg("dim", Argument(static_cast<int64_t>(place_.second)))};
     } else {
       PT2_TRY(Argument one, freed_size(1));
-      inputs = {positional("a", std::move(one)), positional("b", Argument(factor))};
+      inputs = {arg("a", std::move(one)), arg("b", Argument(factor))};
     }
     PT2_TRY(const Expr expr, sizes_.line(factor, 0));
     PT2_TRY(const SymInt size, spelled_size(program_, expr, factor * old_size_));

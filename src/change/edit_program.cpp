@@ -18,6 +18,7 @@
 #include "lower/written_memory.h"
 #include "ops/bind.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 #include "pt2/ir/edit.h"
 #include "pt2/ir/modules.h"
 #include "pt2/ir/program_text.h"
@@ -446,8 +447,8 @@ std::optional<NamedArgument> omitted_argument(const Node& node, std::string_view
   Argument constant;
   if (parameter->type.base == ops::BaseType::string) constant = Argument(std::string());
   if (parameter->type.base == ops::BaseType::number) constant = Argument(0.0);
-  return parameter->keyword_only ? keyword(std::string(name), std::move(constant))
-                                 : positional(std::string(name), std::move(constant));
+  return parameter->keyword_only ? kwarg(std::string(name), std::move(constant))
+                                 : arg(std::string(name), std::move(constant));
 }
 
 // Guards use the caller's names of inputs, L['x'].

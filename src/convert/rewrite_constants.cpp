@@ -7,6 +7,7 @@
 #include "lower/new_nodes.h"
 #include "ops/convert.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -65,7 +66,7 @@ class ComplexScalarRewriter {
     const ValueId imaginary = make_part(number.imag(), real_dtype(dtype), before);
     return NewNodes(graph_, before)
         .call("torch.ops.aten.complex.default", "complex", meta_of(dtype),
-              {positional("real", real), positional("imag", imaginary)});
+              {arg("real", real), arg("imag", imaginary)});
   }
 
   // In a product PyTorch makes a number infinite that overflows the dtype; `scalar_tensor` refuses
@@ -77,7 +78,7 @@ class ComplexScalarRewriter {
     const ScalarType type{dtype_info(dtype).schema_number};
     return NewNodes(graph_, before)
         .call("torch.ops.aten.scalar_tensor.default", "scalar_tensor", meta_of(dtype),
-              {positional("s", number), keyword("dtype", type)});
+              {arg("s", number), kwarg("dtype", type)});
   }
 
   static TensorMeta meta_of(Dtype dtype) {

@@ -1,12 +1,9 @@
-// Reads, changes and creates arguments of nodes.
+// Reads and changes arguments of nodes; pt2/ir/builder.h creates them.
 #ifndef PT2_LOWER_ARGUMENTS_H
 #define PT2_LOWER_ARGUMENTS_H
 
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "ir/leaves.h"
 #include "pt2/ir/graph.h"
@@ -14,14 +11,10 @@
 
 namespace pt2 {
 
-NamedArgument positional(std::string name, Argument argument);
-NamedArgument keyword(std::string name, Argument argument);
 // Returns the integer that the node gives, or `otherwise` if the argument is omitted. Nothing if
 // the argument is not an integer literal.
 std::optional<int64_t> literal(const Node& node, std::string_view name,
                                std::optional<int64_t> otherwise);
-Argument int_list(std::span<const int64_t> numbers);
-Argument tensor_list(const std::vector<ValueId>& values);
 
 // Returns the device of an argument that is one, or its name as text, as
 // torch.export.passes.move_to_device_pass writes it. Nothing for other arguments.

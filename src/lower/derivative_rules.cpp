@@ -9,6 +9,7 @@
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -108,7 +109,7 @@ class Formula {
   Term reduce(std::string_view op, Term a, std::span<const int64_t> dims, bool keeps = true) {
     DerivativeCall made = wanted(op,
                                  {named("self", a),
-                                  {.name = "dim", .arg = int_list(dims)},
+                                  {.name = "dim", .arg = ints({dims.begin(), dims.end()})},
                                   {.name = "keepdim", .arg = Argument(keeps)}},
                                  typed_as_);
     if (keeps) made.kept_dims.assign(dims.begin(), dims.end());

@@ -19,6 +19,7 @@
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "ops/forms/autocast.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -234,7 +235,7 @@ class Caster {
       const std::string& name = graph.value(*leaf.get_if<ValueId>()).name;
       leaf = Argument(NewNodes(graph, id).call("torch.ops.aten._to_copy.default", name + "_cast",
                                                std::move(to),
-                                               {positional("self", leaf), keyword("dtype", type)}));
+                                               {arg("self", leaf), kwarg("dtype", type)}));
       is_changed = true;
     });
     if (budget_.is_spent()) {

@@ -14,6 +14,7 @@
 #include "lower/pass.h"
 #include "lower/time_steps.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 #include "pt2/ir/edit.h"
 
 namespace pt2 {
@@ -60,23 +61,21 @@ class Joiner {
         nodes.add_value("sequence", states_like(state, static_cast<int64_t>(network.steps.size())));
     const ValueId last_state = nodes.add_value("last_state", one);
     const auto lifted = [&](ValueId value) {
-      return !is_flat ? value
-                      : nodes.call("torch.ops.aten.unsqueeze.default", "lifted", one,
-                                   {positional("self", Argument(value)),
-                                    positional("dim", Argument(int64_t{0}))});
+      return !is_flat
+                 ? value
+                 : nodes.call("torch.ops.aten.unsqueeze.default", "lifted", one,
+                              {arg("self", Argument(value)), arg("dim", Argument(int64_t{0}))});
     };
     const Argument states =
-        is_lstm ? tensor_list({lifted(network.first_state), lifted(first.last_cell_state)})
+        is_lstm ? tensors({lifted(network.first_state), lifted(first.last_cell_state)})
                 : Argument(lifted(network.first_state));
-    Node node{.target = std::string(kNetworks[static_cast<size_t>(first.cell)]),
-              .inputs = {positional("input", Argument(input)), positional("hx", states),
-                         positional("params", tensor_list(params)),
-                         positional("has_biases", Argument(has_biases)),
-                         positional("num_layers", Argument(int64_t{1})),
-                         positional("dropout", Argument(0.0)), positional("train", Argument(false)),
-                         positional("bidirectional", Argument(false)),
-                         positional("batch_first", Argument(false))},
-              .outputs = {Argument(sequence), Argument(last_state)}};
+    Node node{
+        .target = std::string(kNetworks[static_cast<size_t>(first.cell)]),
+        .inputs = {arg("input", Argument(input)), arg("hx", states), arg("params", tensors(params)),
+                   arg("has_biases", Argument(has_biases)), arg("num_layers", Argument(int64_t{1})),
+                   arg("dropout", Argument(0.0)), arg("train", Argument(false)),
+                   arg("bidirectional", Argument(false)), arg("batch_first", Argument(false))},
+        .outputs = {Argument(sequence), Argument(last_state)}};
     const ValueId cell_state = is_lstm ? nodes.add_value("last_cell_state", one) : ValueId{};
     if (is_lstm) node.outputs.emplace_back(cell_state);
     nodes.insert(std::move(node));
@@ -96,23 +95,22 @@ class Joiner {
   // Returns the state at one place of a sequence.
   static ValueId at(NewNodes& nodes, ValueId sequence, int64_t place, const TensorMeta& state) {
     const auto number = [](std::string_view name, int64_t value) {
-      return positional(std::string(name), Argument(value));
+      return arg(std::string(name), Argument(value));
     };
     if (state.sizes.size() == 2)
       return nodes.call(
           "torch.ops.aten.select.int", "state", state,
-          {positional("self", Argument(sequence)), number("dim", 0), number("index", place)});
+          {arg("self", Argument(sequence)), number("dim", 0), number("index", place)});
     return nodes.call("torch.ops.aten.slice.Tensor", "state", state,
-                      {positional("self", Argument(sequence)), number("dim", 0),
-                       number("start", place), number("end", place + 1)});
+                      {arg("self", Argument(sequence)), number("dim", 0), number("start", place),
+                       number("end", place + 1)});
   }
 
   // Returns the value with its first dimension reversed.
   ValueId reversed(NewNodes& nodes, ValueId value) {
     const TensorMeta meta = *graph().value(value).tensor();
     return nodes.call("torch.ops.aten.flip.default", "reversed", meta,
-                      {positional("self", Argument(value)),
-                       positional("dims", int_list(std::array{int64_t{0}}))});
+                      {arg("self", Argument(value)), arg("dims", ints({0}))});
   }
 
   // Replaces uses of the states: of their concatenation by the sequence, of others by its slices.

@@ -13,6 +13,7 @@
 #include "ops/bind.h"
 #include "ops/compose.h"
 #include "ops/forms/autocast.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -334,9 +335,8 @@ Result<void> NodeRewriter::write_call(size_t index) {
     PT2_TRY(const Parallel values, parallel(&FormulaCall::arguments, i));
     PT2_TRY(Argument argument, argument_of(parameter.type, values));
     std::string parameter_name(parameter.name);
-    inputs.push_back(parameter.keyword_only
-                         ? keyword(std::move(parameter_name), std::move(argument))
-                         : positional(std::move(parameter_name), std::move(argument)));
+    inputs.push_back(parameter.keyword_only ? kwarg(std::move(parameter_name), std::move(argument))
+                                            : arg(std::move(parameter_name), std::move(argument)));
   }
   // torch.fx names multiple results after the getitem nodes that select them.
   const bool is_one = first.results.size() == 1 && first.results[0].is<Tensor>();
@@ -559,10 +559,9 @@ Result<ValueId> NodeRewriter::known_value(size_t index) {
   if (!source->dim) return source->value;
   PT2_TRY(const ValueId id,
           graph_.add_value({.name = graph_.unused_name("sym_size_int"), .meta = number}));
-  PT2_TRY_VOID(
-      insert_node({.target = std::string(kSymSize),
-                   .inputs = {positional("self", source->value), positional("dim", *source->dim)},
-                   .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
+  PT2_TRY_VOID(insert_node({.target = std::string(kSymSize),
+                            .inputs = {arg("self", source->value), arg("dim", *source->dim)},
+                            .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
   state_.numbers.emplace(key, id);
   new_numbers_.push_back(key);
   return id;
@@ -581,10 +580,10 @@ Result<ValueId> NodeRewriter::arithmetic(std::string_view name, ExprOp op, Value
   if (const auto found = state_.numbers.find(key); found != state_.numbers.end())
     return found->second;
   PT2_TRY(const ValueId id, graph_.add_value({.name = graph_.unused_name(name), .meta = number}));
-  PT2_TRY_VOID(insert_node({.target = fmt::format("_operator.{}", name),
-                            .inputs = {positional("a", Argument(left, Argument::Wrapper::symbolic)),
-                                       positional("b", right)},
-                            .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
+  PT2_TRY_VOID(insert_node(
+      {.target = fmt::format("_operator.{}", name),
+       .inputs = {arg("a", Argument(left, Argument::Wrapper::symbolic)), arg("b", right)},
+       .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
   state_.numbers.emplace(key, id);
   new_numbers_.push_back(key);
   return id;
@@ -649,7 +648,7 @@ void NodeRewriter::replace_result(ValueId result, TermNumber term) {
   const auto maker = makers_.find(term);
   if (maker == makers_.end()) {
     Node node{.target = std::string(kAten) + "alias.default",
-              .inputs = {positional("self", value)},
+              .inputs = {arg("self", value)},
               .outputs = {Argument(result)},
               .metadata = node_.metadata,
               .name = node_.name};

@@ -15,6 +15,7 @@
 #include "lower/new_nodes.h"
 #include "lower/written_memory.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -158,12 +159,11 @@ std::optional<Update> selected_update(const Graph& graph, NodeId id) {
         mask->sizes[i].literal() != (i == static_cast<size_t>(*dim) ? size.literal() : 1))
       return std::nullopt;
   const auto found = std::ranges::find(node.inputs, "other", &NamedArgument::name);
-  return Update{
-      .node = id,
-      .self = static_cast<size_t>(found - node.inputs.begin()),
-      .view = std::string(kSelect),
-      .region = {positional("dim", Argument(*dim)), positional("index", Argument(*index))},
-      .part = *part->get_if<ValueId>()};
+  return Update{.node = id,
+                .self = static_cast<size_t>(found - node.inputs.begin()),
+                .view = std::string(kSelect),
+                .region = {arg("dim", Argument(*dim)), arg("index", Argument(*index))},
+                .part = *part->get_if<ValueId>()};
 }
 
 // Returns the node as an update. Nothing if it is none, or if its result may have other sizes or
@@ -331,7 +331,7 @@ class Reinplacer {
     for (const Update& each : update.inner) rewrite(each);
     if (update.inner.empty()) copy_to_view(update);
     // A value of its own, made after the write: unlike the input, it does not change later.
-    become(graph_, update.node, kAlias, {positional("self", Argument(operand(graph_, update)))});
+    become(graph_, update.node, kAlias, {arg("self", Argument(operand(graph_, update)))});
   }
 
   void copy_to_view(const Update& update) {
@@ -339,12 +339,12 @@ class Reinplacer {
     TensorMeta meta = *graph_.value(update.part).tensor();
     meta.dtype = tensor_meta(graph_, node.inputs[update.self].arg)->dtype;
     meta.strides.clear();
-    std::vector<NamedArgument> region{positional("self", node.inputs[update.self].arg)};
+    std::vector<NamedArgument> region{arg("self", node.inputs[update.self].arg)};
     region.insert(region.end(), update.region.begin(), update.region.end());
     NewNodes nodes(graph_, update.node);
     const ValueId view = nodes.call(update.view, "written", meta, std::move(region));
     nodes.call(kCopyInPlace, "copied", std::move(meta),
-               {positional("self", Argument(view)), positional("src", Argument(update.part))});
+               {arg("self", Argument(view)), arg("src", Argument(update.part))});
     positions_.resize(graph_.node_count(), position(update.node));
   }
 

@@ -10,6 +10,7 @@
 #include "lower/arguments.h"
 #include "lower/written_memory.h"
 #include "ops/shape/view.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -233,10 +234,8 @@ Node reshape_to(const Graph& graph, ValueId whole, ValueId part) {
   if (!sizes)
     return aten("reshape_as.default",
                 {{.name = "self", .arg = part}, {.name = "other", .arg = whole}});
-  ArgumentList shape{.kind = ListKind::ints};
-  for (const int64_t size : *sizes) shape.items.emplace_back(size);
-  return aten("reshape.default", {{.name = "self", .arg = part},
-                                  {.name = "shape", .arg = Argument(std::move(shape))}});
+  return aten("reshape.default",
+              {{.name = "self", .arg = part}, {.name = "shape", .arg = ints(*sizes)}});
 }
 
 std::optional<Argument> inverse_permutation(const Argument& dims) {
@@ -249,12 +248,8 @@ std::optional<Argument> inverse_permutation(const Argument& dims) {
     if (dim == nullptr || *dim < -rank || *dim >= rank) return std::nullopt;
     inverse[static_cast<size_t>(*dim < 0 ? *dim + rank : *dim)] = i;
   }
-  ArgumentList out{.kind = ListKind::ints};
-  for (const int64_t dim : inverse) {
-    if (dim < 0) return std::nullopt;
-    out.items.emplace_back(dim);
-  }
-  return Argument(std::move(out));
+  if (std::ranges::any_of(inverse, [](int64_t dim) { return dim < 0; })) return std::nullopt;
+  return ints(inverse);
 }
 
 std::optional<Node> permute_back(const Node& node, const View& view, ValueId part) {

@@ -14,6 +14,7 @@
 #include "lower/vmap/region.h"
 #include "lower/vmap/results.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 #include "pt2/ir/edit.h"
 #include "pt2/ir/expr_rewrite.h"
 
@@ -237,12 +238,11 @@ class RegionMapper {
       stacked.push_back(before.add_value("getitem", stacked_meta(value, count)));
       outputs.emplace_back(stacked.back());
     }
-    before.insert(
-        {.target = std::string(kMap),
-         .inputs = {positional("", Argument(graph_.add_subgraph(std::move(body_)))),
-                    positional("", tensor_list(wholes)), positional("", tensor_list(operands_))},
-         .outputs = std::move(outputs),
-         .is_hop_single_tensor_return = false});
+    before.insert({.target = std::string(kMap),
+                   .inputs = {arg("", Argument(graph_.add_subgraph(std::move(body_)))),
+                              arg("", tensors(wholes)), arg("", tensors(operands_))},
+                   .outputs = std::move(outputs),
+                   .is_hop_single_tensor_return = false});
     for (size_t i = 0; i < results_.size(); ++i)
       stacked_[results_[i]] = pads ? add_slice(before, stacked[i], results_[i]) : stacked[i];
   }
@@ -273,15 +273,14 @@ class RegionMapper {
         moved.storage_offset = own->storage_offset;
       }
       whole = before.call("torch.ops.aten.movedim.int", "movedim", std::move(moved),
-                          {positional("self", whole), positional("source", dim),
-                           positional("destination", int64_t{0})});
+                          {arg("self", whole), arg("source", dim), arg("destination", int64_t{0})});
     }
     if (!pads) return whole;
     std::vector<int64_t> padding(2 * meta.sizes.size());
     padding.back() = 1;
     meta.sizes[0] = count;
     return before.call("torch.ops.aten.constant_pad_nd.default", "constant_pad_nd", std::move(meta),
-                       {positional("self", whole), positional("pad", int_list(padding))});
+                       {arg("self", whole), arg("pad", ints(padding))});
   }
 
   TensorMeta stacked_meta(ValueId value, const SymInt& count) {
@@ -294,8 +293,8 @@ class RegionMapper {
 
   ValueId add_slice(NewNodes& before, ValueId stacked, ValueId value) {
     return before.call("torch.ops.aten.slice.Tensor", "slice", stacked_meta(value, size_),
-                       {positional("self", stacked), positional("dim", int64_t{0}),
-                        positional("start", int64_t{0}), positional("end", int64_t{-1})});
+                       {arg("self", stacked), arg("dim", int64_t{0}), arg("start", int64_t{0}),
+                        arg("end", int64_t{-1})});
   }
 
   // Replaces _remove_batch_dim(value, level, size, dim).
@@ -309,8 +308,8 @@ class RegionMapper {
     if (const auto element = mapped_.find(value); element != mapped_.end()) {
       const Node& add = graph_.node(element->second);
       return become(graph_, id, "torch.ops.aten.movedim.int",
-                    {positional("self", add.inputs[0].arg), positional("source", add.inputs[1].arg),
-                     positional("destination", dim)});
+                    {arg("self", add.inputs[0].arg), arg("source", add.inputs[1].arg),
+                     arg("destination", dim)});
     }
     arrange_result(graph_, id, stacked_.at(value), dim);
   }

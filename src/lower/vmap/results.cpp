@@ -8,6 +8,7 @@
 #include "ir/symbols/sym_int.h"
 #include "lower/arguments.h"
 #include "lower/new_nodes.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -61,17 +62,14 @@ void arrange_result(Graph& graph, NodeId id, ValueId stacked, int64_t dim) {
     for (const int64_t each : order) to_memory.push_back(place[static_cast<size_t>(each)]);
     NewNodes before(graph, id);
     const TensorMeta in_memory = permuted(meta, order);
-    const ValueId moved =
-        before.call(kPermute, "permute", in_memory,
-                    {positional("self", stacked), positional("dims", int_list(to_memory))});
-    stacked = before.call(
-        "torch.ops.aten.clone.default", "clone", in_memory,
-        {positional("self", moved), keyword("memory_format", MemoryFormat::contiguous)});
+    const ValueId moved = before.call(kPermute, "permute", in_memory,
+                                      {arg("self", stacked), arg("dims", ints(to_memory))});
+    stacked = before.call("torch.ops.aten.clone.default", "clone", in_memory,
+                          {arg("self", moved), kwarg("memory_format", MemoryFormat::contiguous)});
   }
   if (std::ranges::is_sorted(order))
-    return become(graph, id, "torch.ops.aten.alias.default", {positional("self", stacked)});
-  become(graph, id, kPermute,
-         {positional("self", stacked), positional("dims", int_list(inverse(order)))});
+    return become(graph, id, "torch.ops.aten.alias.default", {arg("self", stacked)});
+  become(graph, id, kPermute, {arg("self", stacked), arg("dims", ints(inverse(order)))});
 }
 
 void expand_result(Graph& graph, NodeId id, ValueId value, const Argument& size, int64_t dim) {
@@ -81,11 +79,11 @@ void expand_result(Graph& graph, NodeId id, ValueId value, const Argument& size,
   ArgumentList sizes{.kind = is_symbolic ? ListKind::sym_ints : ListKind::ints};
   sizes.items.assign(unsqueezed.sizes.size(), Argument(int64_t{-1}));
   sizes.items[static_cast<size_t>(dim)] = size;
-  const ValueId whole = NewNodes(graph, id).call(
-      "torch.ops.aten.unsqueeze.default", "unsqueeze", std::move(unsqueezed),
-      {positional("self", value), positional("dim", dim)});
+  const ValueId whole =
+      NewNodes(graph, id).call("torch.ops.aten.unsqueeze.default", "unsqueeze",
+                               std::move(unsqueezed), {arg("self", value), arg("dim", dim)});
   become(graph, id, "torch.ops.aten.expand.default",
-         {positional("self", whole), positional("size", Argument(std::move(sizes)))});
+         {arg("self", whole), arg("size", Argument(std::move(sizes)))});
 }
 
 }  // namespace pt2

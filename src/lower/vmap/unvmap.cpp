@@ -15,6 +15,7 @@
 #include "lower/vmap/region.h"
 #include "lower/vmap/results.h"
 #include "ops/table.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2 {
 namespace {
@@ -118,8 +119,8 @@ class Unroller {
     graph_.set_node_target(id, "torch.ops.aten.select.int");
     for (size_t element = 0; element < size_; ++element) {
       const auto index = static_cast<int64_t>(element);
-      std::vector<NamedArgument> inputs = {positional("self", whole), positional("dim", dim),
-                                           positional("index", index)};
+      std::vector<NamedArgument> inputs = {arg("self", whole), arg("dim", dim),
+                                           arg("index", index)};
       if (element == 0) {
         graph_.set_node_inputs(id, std::move(inputs));
         continue;
@@ -233,8 +234,8 @@ class Unroller {
     std::vector<int64_t> sizes;
     for (const SymInt& size : meta.sizes) sizes.push_back(size.literal());
     become(graph_, id, "torch.ops.aten.empty.memory_format",
-           {positional("size", int_list(sizes)), keyword("dtype", meta.dtype),
-            keyword("device", meta.device), keyword("pin_memory", false)});
+           {arg("size", ints(sizes)), kwarg("dtype", meta.dtype), kwarg("device", meta.device),
+            kwarg("pin_memory", false)});
   }
 
   // Stacks the elements. The result keeps its strides, because later nodes may take views of it.
@@ -255,14 +256,14 @@ class Unroller {
             .call(kStack, "stack", permuted(meta, others), stack_inputs(elements, place));
     if (!lie_in_order) return arrange_result(graph_, id, stacked, dim);
     become(graph_, id, "torch.ops.aten.permute.default",
-           {positional("self", stacked), positional("dims", int_list(inverse(order)))});
+           {arg("self", stacked), arg("dims", ints(inverse(order)))});
   }
 
   static constexpr std::string_view kStack = "torch.ops.aten.stack.default";
 
   static std::vector<NamedArgument> stack_inputs(const std::vector<ValueId>& elements,
                                                  int64_t dim) {
-    return {positional("tensors", tensor_list(elements)), keyword("dim", dim)};
+    return {arg("tensors", tensors(elements)), kwarg("dim", dim)};
   }
 
   Graph& graph_;
