@@ -89,6 +89,45 @@ size_t writes_of(const std::string& nodes, const std::string& results) {
   return count_writes(planned);
 }
 
+// Writes %x to each of `rows` rows of zeros; returns the number of steps that write in place.
+size_t writes_to_rows(int64_t rows, int64_t width) {
+  const auto size = [&](std::string_view before, std::string_view after) {
+    return "f32[" + std::string(before) + std::to_string(width) + std::string(after);
+  };
+  const std::string row = size("2, ", "] strides=[") + std::to_string(rows * width) + ", 1]";
+  const std::string whole = "2, " + std::to_string(rows) + ", ";
+  std::string nodes = "    %y: " + size(whole, "]") + " = aten.zeros.default(size=[" + whole +
+                      std::to_string(width) + "], *, dtype=f32, device=device cpu)\n";
+  for (int64_t i = 0; i < rows; ++i) {
+    const std::string name = "%row" + std::to_string(i);
+    nodes += "    " + name + ": " + row +
+             " = aten.select.int(self=%y, dim=1, index=" + std::to_string(i) + ")\n    %copy" +
+             std::to_string(i) + ": " + row + " = aten.copy_.default(self=" + name + ", src=%x)\n";
+  }
+  const auto package =
+      package_with("graph(%x: " + size("2, ", "]") + ") {\n" + nodes + "    return %y\n  }\n", {});
+  const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
+              reference = Model::from_package(package, {.engine = EngineKind::reference}).value();
+  Session fast(planned), slow(reference);
+  std::vector<Value> first;
+  for (int call = 0; call < 3; ++call) {
+    std::vector<float> numbers(static_cast<size_t>(2 * width), static_cast<float>(call));
+    std::vector<Value> given{Value(floats({2, width}, numbers))};
+    std::vector<Value> same = given;
+    const std::vector<Value> found = fast.run(given).value(), expected = slow.run(same).value();
+    EXPECT_EQ(elements(found[0]), elements(expected[0])) << "call " << call;
+    if (call == 0) first = found;
+  }
+  EXPECT_EQ(elements(first[0]), std::vector<float>(static_cast<size_t>(2 * rows * width), 0));
+  return count_writes(planned);
+}
+
+// Without in-place writes, each row would cost a copy of all rows.
+TEST(Reinplace, ManyRowsOfOneValueAreWrittenInPlace) {
+  EXPECT_EQ(writes_to_rows(64, 256), 64u);
+  EXPECT_EQ(writes_to_rows(3, 4), 0u);
+}
+
 TEST(Reinplace, UpdatesOfItsPartsAreInPlace) {
   EXPECT_EQ(
       writes_of(

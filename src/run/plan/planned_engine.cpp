@@ -8,8 +8,10 @@
 #include <unordered_set>
 
 #include "base/memory_account.h"
+#include "base/platform.h"
 #include "check/shapes/recorded_sizes.h"
 #include "ir/graph_place.h"
+#include "ir/symbols/sym_int.h"
 #include "lower/decompose/decompose.h"
 #include "lower/functional/functionalize.h"
 #include "lower/functional/reinplace.h"
@@ -77,6 +79,55 @@ enum class Writes : uint8_t {
   small,  // state that costs little to copy
   large,  // or of unknown size
 };
+
+// Returns the number of elements, with the numbers that were recorded for symbols.
+uint64_t recorded_elements(const Graph& graph, ValueId id) {
+  const TensorMeta* meta = graph.value(id).tensor();
+  if (meta == nullptr) return 0;
+  uint64_t count = 1;
+  for (const SymInt& size : meta->sizes)
+    count = saturating_product(
+        count, static_cast<uint64_t>(std::max<int64_t>(known_number(size).value_or(1), 0)));
+  return count;
+}
+
+// Returns the node that makes the value if it is a view; else null.
+const Node* made_by_view(const Graph& graph, ValueId id) {
+  const Definition& definition = graph.value(id).definition;
+  if (definition.by != Definition::By::node) return nullptr;
+  const Node& node = graph.node(definition.node);
+  const ops::Operator op = ops::find_operator(node.target);
+  const bool is_view =
+      op && op.custom == nullptr && op.def->is_view() && op.form == ops::Operator::Form::as_written;
+  return is_view && !node.inputs.empty() ? &node : nullptr;
+}
+
+// True if the functional form would mainly copy. In it, a write to a view is a copy of each value
+// that the view shows a part of: a loop that writes its results row by row, y[:, t] = h, would take
+// the time of its rows squared.
+bool writes_mainly_parts(const Graph& graph) {
+  constexpr uint64_t kFew = uint64_t{1} << 20;
+  constexpr size_t kMostViews = 8;  // of views
+  uint64_t copied = 0, computed = 0;
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const std::vector<ValueId> written = written_values(graph, node);
+    for (ValueId value : written)
+      for (size_t i = 0; i < kMostViews; ++i) {
+        const Node* view = made_by_view(graph, value);
+        const auto* whole = view == nullptr ? nullptr : view->inputs[0].arg.get_if<ValueId>();
+        if (whole == nullptr) break;
+        value = *whole;
+        copied = saturating_sum(copied, recorded_elements(graph, value));
+      }
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId value) {
+        if (written.empty() && made_by_view(graph, value) == nullptr)
+          computed = saturating_sum(computed, recorded_elements(graph, value));
+      });
+  }
+  return copied > kFew && copied / 2 > computed;
+}
 
 // Adds to `targets` the operators that the plan leaves to the reference executor although they are
 // formulas of, or other names for, operators that may have steps. Returns the number of nodes that
@@ -200,12 +251,13 @@ class PlannedEngine final : public Engine {
     written_ = reference_->written_inputs();
     find_state();
     const Writes writes = writes_of_program();
-    may_record_ = writes != Writes::large;
     has_state_ = writes != Writes::none;
     std::optional<Program> in_place;
     if (writes == Writes::large) in_place = updating_in_place(source_);
     updates_in_place_ = in_place.has_value();
-    lowered_ = prepared(source_, writes, std::move(in_place));
+    const bool in_parts = !has_state_ && writes_mainly_parts(source_.program.graph);
+    may_record_ = writes != Writes::large && !in_parts;
+    lowered_ = prepared(source_, in_parts ? Writes::large : writes, std::move(in_place));
     PT2_TRY_VOID(bind_and_plan());
     // A formula may decompose into formulas again.
     constexpr int kMostRounds = 3;
