@@ -242,16 +242,22 @@ Operator find_operator(std::string_view target) {
 
 namespace {
 
-// Error `limit` for tensors that are too large. In an expanded view, one stored element can stand
-// for any number of elements, and kernels would spend memory and time on all of them.
+// Error `limit` for views that are too large. In an expanded view, one stored element can stand for
+// any number of elements, and kernels would spend memory and time on all of them. Where each
+// element is stored, the account has counted them.
 Result<void> check_extent(const Value& value) {
   constexpr uint64_t kWidest = 16;
   if (const auto* tensor = value.get_if<Tensor>()) {
-    if (static_cast<uint64_t>(tensor->numel()) > MemoryAccount::current()->limit() / kWidest)
-      return Error{ErrorCode::limit,
-                   "an argument of " + tensor->type_text() + " is larger than " +
-                       MemoryAccount::limit_text(),
-                   ""};
+    const auto numel = static_cast<uint64_t>(tensor->numel());
+    const auto width = static_cast<uint64_t>(dtype_size(tensor->dtype()));
+    const uint64_t stored = tensor->storage() == nullptr ? 0 : tensor->storage()->size() / width;
+    if (numel > stored && numel > MemoryAccount::current()->limit() / kWidest)
+      return Error{
+          ErrorCode::limit,
+          "an argument of " + tensor->type_text() + " shows " + std::to_string(stored) +
+              " stored elements; with 16 bytes for each that it shows, it is larger than " +
+              MemoryAccount::limit_text(),
+          ""};
   } else if (const auto* list = value.get_if<Value::List>()) {
     for (const Value& item : *list) PT2_TRY_VOID(check_extent(item));
   }

@@ -125,6 +125,17 @@ TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
   EXPECT_EQ(cloned.error().code, ErrorCode::limit);
 }
 
+// Each argument may take what the account has, for its elements were counted when it was made.
+TEST(HostileCalls, StoredElementsAreNotCountedAgain) {
+  const Tensor stored = Tensor::zeros(Dtype::float32, {100'000});
+  const auto done = apply_within(1 << 20, aten<"relu.default">, {stored});
+  ASSERT_TRUE(done) << done.error().text();
+  const Tensor view = Tensor::zeros(Dtype::float32, {1}).with_view({100'000}, {0}, 0);
+  const auto refused = apply_within(1 << 20, aten<"relu.default">, {view});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("shows 1 stored elements"), std::string::npos);
+}
+
 TEST(HostileCalls, MemoryIsGivenBack) {
   const auto account = std::make_shared<MemoryAccount>(1 << 20);
   {
