@@ -173,7 +173,12 @@ TEST(Torchaudio, FiltersEachChannel) {
   // The first row is 1, 2 - 0.5 * 1, 3 - 0.5 * 1.5; the second one holds sums.
   EXPECT_EQ(elements<float>(Value(waveform)), (Floats{0, 1, 1.5, 2.25, 0, 1, 2, 3}));
   EXPECT_EQ(elements<float>(done->at(0)), elements<float>(Value(waveform)));
-  EXPECT_FALSE(run(target, {windows, coefficients, Tensor::zeros(Dtype::float32, {1, 2, 3})}));
+  const Tensor other = Tensor::zeros(Dtype::float32, {1, 2, 3});
+  EXPECT_FALSE(run(target, {windows, coefficients, other}));
+  // The rule refuses it too: edits of sizes ask the rule alone.
+  const Operator op = find_operator(target);
+  EXPECT_TRUE(op.def->infer(std::vector<Value>{windows, coefficients, waveform}));
+  EXPECT_FALSE(op.def->infer(std::vector<Value>{windows, coefficients, other}));
 }
 
 TEST(Torchaudio, OverdriveKeepsTheLastOfEachRow) {
@@ -189,7 +194,10 @@ TEST(Torchaudio, OverdriveKeepsTheLastOfEachRow) {
   EXPECT_EQ(elements<float>(Value(last_out)), (Floats{2.995f, -2.995f}));
   EXPECT_EQ(elements<float>(Value(output)), (Floats{2.75, 6.24625f, -0.75, -2.24625f}));
   EXPECT_EQ(elements<float>(done->at(2)), elements<float>(Value(output)));
-  EXPECT_FALSE(run(target, {waveform, temp, last_in, Tensor::zeros(Dtype::float32, {3}), output}));
+  const std::vector<Value> wrong{waveform, temp, last_in, Tensor::zeros(Dtype::float32, {3}),
+                                 output};
+  EXPECT_FALSE(run(target, wrong));
+  EXPECT_FALSE(find_operator(target).def->infer(wrong));
 }
 
 const char* const kFourBits = "torch.ops.quantized_decomposed.embedding_4bit.default";

@@ -43,8 +43,8 @@ void filter(const Tensor& windows, const Tensor& coefficients, Tensor& waveform)
 
 // The arguments are [batch, channels, samples], [channels, order], and the results, which begin
 // with order - 1 zeros.
-Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
-                                 Tensor padded_output_waveform) {
+Result<Meta> lfilter_meta(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
+                          const Tensor& padded_output_waveform) {
   const Tensor& windows = input_signal_windows;
   PT2_TRY_VOID(check_rank(windows, 3, "input_signal_windows"));
   PT2_TRY_VOID(check_rank(a_coeff_flipped, 2, "a_coeff_flipped"));
@@ -57,17 +57,20 @@ Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tenso
                            "padded_output_waveform"));
   PT2_TRY_VOID(check_same_dtype(a_coeff_flipped, windows, "a_coeff_flipped"));
   PT2_TRY_VOID(check_same_dtype(padded_output_waveform, windows, "padded_output_waveform"));
+  PT2_TRY_VOID(check_float_or_double(windows, "input_signal_windows"));
+  return Meta(padded_output_waveform.dtype(), padded_output_waveform.sizes());
+}
+
+Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
+                                 Tensor padded_output_waveform) {
+  const Tensor& windows = input_signal_windows;
+  PT2_TRY_VOID(lfilter_meta(windows, a_coeff_flipped, padded_output_waveform));
   PT2_TRY_VOID(check_writable(padded_output_waveform, "padded_output_waveform"));
   PT2_TRY_VOID(check_blocks({&windows, &a_coeff_flipped, &padded_output_waveform}));
-  PT2_TRY_VOID(check_float_or_double(windows, "input_signal_windows"));
   with_float_compute_type(windows.dtype(), [&]<class T>() {
     filter<T>(windows, a_coeff_flipped, padded_output_waveform);
   });
   return padded_output_waveform;
-}
-
-Meta like_output(const Tensor&, const Tensor&, const Tensor& padded_output_waveform) {
-  return {padded_output_waveform.dtype(), padded_output_waveform.sizes()};
 }
 
 // For each row: 3/4 of the sum, with a leak, of the differences of `temp`, plus 1/2 of the
@@ -92,10 +95,9 @@ void overdrive(const Tensor& waveform, const Tensor& temp, Tensor& last_in, Tens
 }
 
 // The arguments are [rows, samples] or [rows].
-Result<std::tuple<Tensor, Tensor, Tensor>> overdrive_core_loop(const Tensor& waveform,
-                                                               const Tensor& temp, Tensor last_in,
-                                                               Tensor last_out,
-                                                               Tensor output_waveform) {
+Result<std::array<Meta, 3>> overdrive_meta(const Tensor& waveform, const Tensor& temp,
+                                           const Tensor& last_in, const Tensor& last_out,
+                                           const Tensor& output_waveform) {
   PT2_TRY_VOID(check_rank(waveform, 2, "waveform"));
   const auto check = [&](const Tensor& tensor, const Sizes& sizes,
                          std::string_view name) -> Result<void> {
@@ -106,30 +108,33 @@ Result<std::tuple<Tensor, Tensor, Tensor>> overdrive_core_loop(const Tensor& wav
   PT2_TRY_VOID(check(last_in, {waveform.size(0)}, "last_in"));
   PT2_TRY_VOID(check(last_out, {waveform.size(0)}, "last_out"));
   PT2_TRY_VOID(check(output_waveform, waveform.sizes(), "output_waveform"));
+  PT2_TRY_VOID(check_float_or_double(waveform, "waveform"));
+  const auto like = [](const Tensor& tensor) { return Meta(tensor.dtype(), tensor.sizes()); };
+  return std::array{like(last_in), like(last_out), like(output_waveform)};
+}
+
+Result<std::tuple<Tensor, Tensor, Tensor>> overdrive_core_loop(const Tensor& waveform,
+                                                               const Tensor& temp, Tensor last_in,
+                                                               Tensor last_out,
+                                                               Tensor output_waveform) {
+  PT2_TRY_VOID(overdrive_meta(waveform, temp, last_in, last_out, output_waveform));
   PT2_TRY_VOID(check_writable(last_in, "last_in"));
   PT2_TRY_VOID(check_writable(last_out, "last_out"));
   PT2_TRY_VOID(check_writable(output_waveform, "output_waveform"));
   PT2_TRY_VOID(check_blocks({&waveform, &temp, &last_in, &last_out, &output_waveform}));
-  PT2_TRY_VOID(check_float_or_double(waveform, "waveform"));
   with_float_compute_type(waveform.dtype(), [&]<class T>() {
     overdrive<T>(waveform, temp, last_in, last_out, output_waveform);
   });
   return std::tuple(last_in, last_out, output_waveform);
 }
 
-std::array<Meta, 3> like_states(const Tensor&, const Tensor&, const Tensor& last_in,
-                                const Tensor& last_out, const Tensor& output_waveform) {
-  const auto like = [](const Tensor& tensor) { return Meta(tensor.dtype(), tensor.sizes()); };
-  return {like(last_in), like(last_out), like(output_waveform)};
-}
-
 // clang-format off
 constexpr OpDef kTorchaudioOps[] = {
     // In torchaudio up to 2.10, this operator returns nothing.
     composed<"torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)",
-       like_output, lfilter_core_loop>,
+       lfilter_meta, lfilter_core_loop>,
     composed<"torchaudio::_overdrive_core_loop(Tensor waveform, Tensor temp, Tensor(a!) last_in, Tensor(b!) last_out, Tensor(c!) output_waveform) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-       like_states, overdrive_core_loop>,
+       overdrive_meta, overdrive_core_loop>,
 };
 // clang-format on
 
