@@ -71,6 +71,87 @@ TEST(FreeDim, FreesNumbersOfTheNodeThatRefuses) {
   EXPECT_EQ(freed(kSplit, "last"), "2*n 5 ");
 }
 
+// As many chunks as there are elements, however many were asked for.
+TEST(FreeDim, FollowsIntoChunks) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[2, 3]) {
+    [%a: f32[2, 1] strides=[3, 1], %b: f32[2, 1] strides=[3, 1] storage_offset=[1], %c: f32[2, 1] strides=[3, 1] storage_offset=[2]] = aten.chunk.default(self=%x, chunks=128, dim=1) name="chunk"
+    return %b
+  }
+)",
+                  "b"),
+            "n 1 ");
+}
+
+TEST(FreeDim, FreesTheGroupsOfARepeatedKernel) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[2, 4, 6], %w: f32[3]) {
+    %rows: f32[1, 8, 6] = aten.view.default(self=%x, size=[1, 8, 6])
+    %kernel: f32[8, 1, 3] = aten.repeat.default(self=%w, repeats=[8, 1, 1])
+    %conv: f32[1, 8, 4] = aten.conv1d.default(input=%rows, weight=%kernel, bias=none, stride=[1], padding=[0], dilation=[1], groups=8)
+    return %conv
+  }
+)",
+                  "conv"),
+            "1 4*n 4 ");
+}
+
+// Numbers further away, which make what is repeated, stay.
+TEST(FreeDim, FreesTheNearestNumberOfEachOperand) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[1, 3, 8], %w: f32[8]) {
+    %row: f32[1, 8] = aten.repeat.default(self=%w, repeats=[1, 1])
+    %rows: f32[1, 1, 8] = aten.unsqueeze.default(self=%row, dim=0)
+    %first: f32[1, 1, 8] = aten.repeat.default(self=%rows, repeats=[1, 1, 1])
+    %line: f32[1, 8] = aten.repeat.default(self=%w, repeats=[1, 1])
+    %lines: f32[1, 1, 8] = aten.unsqueeze.default(self=%line, dim=0)
+    %second: f32[1, 1, 8] = aten.repeat.default(self=%lines, repeats=[1, 1, 1])
+    %cat: f32[1, 5, 8] = aten.cat.default(tensors=[%x, %first, %second], dim=1)
+    return %cat
+  }
+)",
+                  "cat"),
+            "n 5 8 ");
+}
+
+// What one constant needs to become larger does not count against another one.
+TEST(FreeDim, FreesSeveralConstantsBeforeOneNode) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[2, 3], %w: f32[3]) {
+    %token: f32[2, 3] = aten.expand.default(self=%w, size=[2, 3])
+    %first: f32[2, 3] = aten.zeros.default(size=[2, 3], *, dtype=f32, device=device cpu, pin_memory=false)
+    %filled: f32[2, 3] = aten.copy_.default(self=%first, src=%token)
+    %second: f32[2, 3] = aten.zeros.default(size=[2, 3], *, dtype=f32, device=device cpu, pin_memory=false)
+    %written: f32[2, 3] = aten.copy_.default(self=%second, src=%x)
+    %y: f32[2, 3] = aten.add.Tensor(self=%first, other=%second)
+    return %y
+  }
+)",
+                  "token", 0, "TRAINING"),
+            "n 3 ");
+}
+
+TEST(FreeDim, FollowsIntoOuts) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[2, 3]) {
+    %neg: f32[2, 3] = aten.neg.default(self=%x)
+    %maximum: f32[2, 3] = aten.maximum.out(self=%neg, other=%x, *, out=%neg)
+    return %maximum
+  }
+)",
+                  "maximum", 0, "TRAINING"),
+            "n 3 ");
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[2, 3]) {
+    %empty: f32[2, 3] = aten.zeros.default(size=[2, 3], *, dtype=f32, device=device cpu, pin_memory=false)
+    %maximum: f32[2, 3] = aten.maximum.out(self=%x, other=%x, *, out=%empty)
+    return %maximum
+  }
+)",
+                  "empty", 0, "TRAINING"),
+            "n 3 ");
+}
+
 // Before the batch, no operator refuses the one row that arange(1) counts, or a mask of two.
 TEST(FreeDim, FreesWhatCountsTheBatch) {
   EXPECT_EQ(freed(R"(

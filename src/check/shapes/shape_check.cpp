@@ -7,6 +7,7 @@
 #include "base/memory_account.h"
 #include "base/printable.h"
 #include "ops/bind.h"
+#include "ops/forms/out_forms.h"
 #include "ops/meta.h"
 
 namespace pt2::check {
@@ -57,10 +58,12 @@ bool has_few_pieces(const ops::Signature& signature, const std::vector<Value>& a
   const bool is_unbind = signature.name == "aten::unbind";
   const auto* sizes = arguments.size() > 1 ? arguments[1].get_if<Value::List>() : nullptr;
   if (sizes != nullptr) return static_cast<int64_t>(sizes->size()) <= most;
-  if (signature.name == "aten::chunk" || signature.name == "aten::tensor_split")
-    return integer(1) <= most;
+  if (signature.name == "aten::tensor_split") return integer(1) <= most;
   const auto dim = ops::wrap_dim(integer(is_unbind ? 1 : 2), self.dim());
   if (!dim || self.dim() == 0) return true;
+  // There are no more chunks than elements, but of nothing as many as were asked for.
+  if (signature.name == "aten::chunk")
+    return integer(1) <= most || (self.size(*dim) > 0 && self.size(*dim) <= most);
   const int64_t step = is_unbind ? 1 : std::max<int64_t>(integer(1), 1);
   return self.size(*dim) / step <= most;
 }
@@ -262,14 +265,14 @@ ShapeVerdict ShapeCheck::judge(const Abstraction& record) {
     verdict.reason = reason;
     return verdict;
   };
-  if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
   if (!has_rule()) return unknown("the operator has no shape rule");
   if (!bind(record)) return unknown("an operand is not known");
   auto computed = results();
   if (!computed) {
     if (computed.error().code != ErrorCode::invalid) {
-      verdict.depends_on_data = true;
-      return unknown("it depends on data");
+      const bool has_outs = op_.form == ops::Operator::Form::with_outs;
+      verdict.depends_on_data = !has_outs;
+      return unknown(has_outs ? "results lie where `out` says" : "it depends on data");
     }
     verdict.fault = ShapeFault{Rule::operands, std::nullopt, std::move(computed).error().message};
     return verdict;
@@ -284,15 +287,22 @@ Result<std::vector<Value>> ShapeCheck::infer(const Abstraction& abstraction) {
   const auto unknown = [](std::string text) {
     return Error{ErrorCode::unsupported, std::move(text), ""};
   };
-  if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
   if (!has_rule()) return unknown("the operator has no shape rule");
-  if (!bind(abstraction)) return unknown("an operand is not known");
-  return results();
+  if (bind(abstraction)) return results();
+  std::string name;
+  for (const NamedArgument& input : node_.inputs)
+    for_each_value(input.arg, [&](ValueId id) {
+      if (name.empty() && !abstraction(graph_.value(id))) name = graph_.value(id).name;
+    });
+  return unknown(name.empty() ? "an operand is not known"
+                              : "the sizes of %" + name + " depend on elements");
 }
 
 bool ShapeCheck::has_rule() const {
-  return op_.def->has_rule() || (op_.form != ops::Operator::Form::in_place &&
-                                 (op_.def->looks_at_sizes_alone() || op_.def->is_predictable()));
+  if (op_.def->has_rule()) return true;
+  using enum ops::Operator::Form;
+  if (op_.form == with_outs) return op_.def->is_predictable();
+  return op_.form != in_place && (op_.def->looks_at_sizes_alone() || op_.def->is_predictable());
 }
 
 bool ShapeCheck::bind(const Abstraction& abstraction) {
@@ -314,6 +324,8 @@ Result<std::vector<Value>> ShapeCheck::compute() const {
     PT2_TRY(const std::vector<ops::Meta> metas, op_.def->infer(arguments_));
     return in_place_results(metas, arguments_[0]);
   }
+  if (op_.form == ops::Operator::Form::with_outs)
+    return ops::infer_with_outs(*op_.def, signature_, arguments_);
   if (op_.def->has_rule()) return ops::infer_values(*op_.def, arguments_);
   if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, recorded_values()))
     return Error{ErrorCode::limit, "too many pieces", ""};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/emitter.h"
 #include "ops/loops.h"
 #include "ops/pointwise/copying.h"
 
@@ -252,6 +253,22 @@ Result<std::vector<Value>> call_with_outs(const OpDef& def, const Signature& sig
     PT2_TRY(Tensor out, store(*def.signature, results[i], arguments[first + i]));
     outs.emplace_back(std::move(out));
   }
+  return outs;
+}
+
+Result<std::vector<Value>> infer_with_outs(const OpDef& def, const Signature& signature,
+                                           std::span<const Value> arguments) {
+  const size_t first = arguments.size() - def.signature->return_count;
+  PT2_TRY(const std::vector<Value> results,
+          infer_values(def, functional_arguments(def, signature, arguments)));
+  const auto has_sizes_of = [](const Value& out, const Value& result) {
+    const auto* given = out.get_if<Tensor>();
+    const auto* made = result.get_if<Tensor>();
+    return given != nullptr && made != nullptr && given->sizes() == made->sizes();
+  };
+  std::vector<Value> outs(arguments.begin() + static_cast<std::ptrdiff_t>(first), arguments.end());
+  if (!std::ranges::equal(outs, results, has_sizes_of))
+    return Error{ErrorCode::unsupported, "an `out` has other sizes than its result", ""};
   return outs;
 }
 

@@ -31,6 +31,11 @@ std::shared_ptr<const OwnedSignature> make_out_form(std::string_view target, con
 Result<std::vector<Value>> call_with_outs(const OpDef& def, const Signature& signature,
                                           Context& context, std::span<const Value> arguments);
 
+// Returns what call_with_outs returns, the out arguments, from sizes and dtypes alone. Error
+// `unsupported` if an out has other sizes than its result: it would be resized.
+Result<std::vector<Value>> infer_with_outs(const OpDef& def, const Signature& signature,
+                                           std::span<const Value> arguments);
+
 }  // namespace pt2::ops
 
 #endif  // PT2_OPS_FORMS_OUT_FORMS_H
