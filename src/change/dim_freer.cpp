@@ -114,9 +114,14 @@ class DimFreer {
       graph_.set_value_meta(input, meta);
       depends_[static_cast<size_t>(input)] = true;
     }
+    reached_ = depends_;
     for (const NodeId id : graph_.nodes()) {
       positions_.emplace(id, order_.size());
       order_.push_back(id);
+      if (const Node& node = graph_.node(id); is_reached(node))
+        for (const Argument& output : node.outputs)
+          for_each_value(output,
+                         [&](ValueId value) { reached_[static_cast<size_t>(value)] = true; });
     }
     marks_.assign(order_.size(), 0);
     // Every number is a multiple of an old size of 1, which is little reason to take it for one,
@@ -176,7 +181,8 @@ class DimFreer {
       places,   // of the freed size in the result of a reshape
       numbers,  // that stand for the freed size, since the node refuses the old one
       counts,   // the same, or none; the result must keep its sizes
-      losses    // the same, or none; the result must depend on the size
+      losses,   // the same, or none; the result must depend on the size
+      hidden    // the same, or none; the node has no freed size otherwise
     };
     Among among = Among::places;
     NodeId node{};
@@ -225,10 +231,12 @@ class DimFreer {
   std::optional<size_t> choose_anew(size_t failed) {
     const NodeId id = order_[failed];
     const std::vector<bool> before = nodes_before(id);
-    // What becomes of a number may need another one, but not more: the choices multiply.
+    // What becomes of a number may need another one, but not more: the choices multiply. Numbers
+    // that the node does not depend on are of other needs.
     size_t open = 0;
     for (const Choice& choice : made_choices_)
-      if (choice.among != Choice::Among::places && positions_.at(choice.node) >= failed)
+      if (choice.among != Choice::Among::places && positions_.at(choice.node) >= failed &&
+          matters(choice, before))
         open += choice.among == Choice::Among::numbers && choice.node != id ? 1 : 2;
     bool is_new = open < 2;
     if (is_new) {
@@ -298,7 +306,7 @@ class DimFreer {
     ++followed_;
     marks_[at] = changes_.size();
     PT2_TRY(const bool has_numbers, put_numbers(id));
-    if (!depends(graph_.node(id))) return {};
+    if (!depends(graph_.node(id))) return choose_hidden_numbers(id);
     bool nested = false;
     for (const NamedArgument& input : graph_.node(id).inputs)
       for_each_subgraph(input.arg, [&](SubgraphId) { nested = true; });
@@ -309,12 +317,13 @@ class DimFreer {
       return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
                                                   results.error().message));
     PT2_TRY_VOID(record(id, *results));
-    if (has_numbers && !has_freed_result(graph_.node(id)))
+    const bool is_hidden = find_choice(id, {Choice::Among::hidden}) != nullptr;
+    if (has_numbers && !is_hidden && !has_freed_result(graph_.node(id)))
       return refused(graph_.node(id), "the number is no size");
     parts_.note(id);
     PT2_TRY_VOID(keep_viewable(id, *results));
     if (const auto use = uses_.unlikely(graph_.node(id))) return refused(graph_.node(id), *use);
-    return choose_silent_numbers(id, *results);
+    return is_hidden ? Result<void>() : choose_silent_numbers(id, *results);
   }
 
   // Puts the freed size where the choices say that a number stands for it.
@@ -378,6 +387,35 @@ class DimFreer {
                              .expected = sizes});
     again_ = first_of(made_choices_.back());
     return {};
+  }
+
+  // Elements of the freed input may lie in a value without the freed size, and a number may stand
+  // for the size all the same.
+  Result<void> choose_hidden_numbers(NodeId id) {
+    using enum Choice::Among;
+    if (!is_reached(graph_.node(id))) return {};
+    if (const Choice* made = find_choice(id, {hidden}))
+      return made->chosen >= made->numbers.size()
+                 ? Result<void>()
+                 : refused(graph_.node(id), "a constant does not give the size");
+    std::vector<FreedNumbers> candidates = finder_.of_hidden_size(id);
+    if (candidates.empty()) return {};
+    const size_t count = candidates.size() + 1;  // the last: none of them
+    made_choices_.push_back(
+        {.among = hidden, .node = id, .count = count, .numbers = std::move(candidates)});
+    again_ = first_of(made_choices_.back());
+    return {};
+  }
+
+  // True if the node takes elements of the freed input.
+  bool is_reached(const Node& node) const {
+    bool found = false;
+    for (const NamedArgument& input : node.inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        found = found ||
+                (static_cast<size_t>(id) < reached_.size() && reached_[static_cast<size_t>(id)]);
+      });
+    return found;
   }
 
   static std::vector<Sizes> result_sizes(const Trials& trials) {
@@ -707,6 +745,7 @@ class DimFreer {
   // The trials with these hints, then one of them with other assignments of the other symbols.
   std::vector<SymbolBindings> tried_;
   std::vector<bool> depends_;  // by value id: true if a size of it depends on the symbol
+  std::vector<bool> reached_;  // by value id: true if it may hold elements of the freed input
   InputPlace place_{};         // one that has the size
   std::map<int64_t, ValueId> size_values_;  // multiples of the size, once nodes take them
   std::vector<NodeId> made_;                // nodes that were inserted

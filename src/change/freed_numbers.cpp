@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lower/arguments.h"
 #include "ops/table.h"
 
 namespace pt2 {
@@ -80,6 +81,29 @@ FreedNumbers NumberFinder::numbers_of(NodeId id) const {
   return out;
 }
 
+// Returns, for each operand that does not depend on the size, the number at `place` among those
+// that fit of the nearest node that has one.
+FreedNumbers NumberFinder::nearest(NodeId id, size_t place,
+                                   const std::function<bool(const FreedNumber&)>& fits) const {
+  FreedNumbers out;
+  for (const NamedArgument& input : graph_.node(id).inputs)
+    for_each_value(input.arg, [&](ValueId value) {
+      const Definition& made = graph_.value(value).definition;
+      if (made.by != Definition::By::node || depends_(value) || out.size() >= kMostNumbers) return;
+      std::vector<NodeId> makers = fixed_makers(made.node);
+      makers.insert(makers.begin(), made.node);
+      for (const NodeId maker : makers) {
+        size_t at = 0;
+        for (const FreedNumber& number : numbers_of(maker)) {
+          if (!fits(number) || at++ != place) continue;
+          if (std::ranges::find(out, number) == out.end()) out.push_back(number);
+          return;
+        }
+      }
+    });
+  return out;
+}
+
 std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, Multiples multiples) const {
   std::vector<FreedNumbers> out;
   const auto add = [&](FreedNumbers numbers) {
@@ -119,7 +143,15 @@ std::vector<FreedNumbers> NumberFinder::of_refusal(NodeId id, Multiples multiple
         for (const FreedNumber& number : numbers)
           if (fits(number) && at++ == place) all.push_back(number);
       }
-      add(std::move(all));
+      add(all);
+      // With one of the node's own, as in a convolution of so many groups.
+      for (const FreedNumber& number : own)
+        if (fits(number) && !is_list(number) && !all.empty()) {
+          FreedNumbers both = all;
+          both.push_back(number);
+          add(std::move(both));
+        }
+      add(nearest(id, place, fits));
     }
   }
   return out;
@@ -140,6 +172,26 @@ std::vector<FreedNumbers> NumberFinder::of_lost_size(NodeId id) const {
   for (const NodeId maker : fixed_makers(id))
     for (const FreedNumber& number : numbers_of(maker))
       if (out.size() < kMostNumbers) out.push_back({number});
+  return out;
+}
+
+std::vector<FreedNumbers> NumberFinder::of_hidden_size(NodeId id) const {
+  const Node& node = graph_.node(id);
+  const ops::Operator op = ops::find_operator(node.target);
+  if (!op || old_size_ == 2) return {};
+  if (op.def->signature->name == "aten::div")
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (const auto* number = node.inputs[i].arg.get_if<int64_t>();
+          number != nullptr && *number == old_size_ && node.inputs[i].name == "other")
+        return {{{.node = id, .position = i}}};
+  const TensorMeta* self = node.inputs.empty() ? nullptr : tensor_meta(graph_, node.inputs[0].arg);
+  if (op.def->change == nullptr || self == nullptr || old_size_ < 2 ||
+      std::ranges::count(self->sizes, SymInt(old_size_)) == 0)
+    return {};
+  std::vector<FreedNumbers> out = of_lost_size(id);
+  std::erase_if(out, [](const FreedNumbers& numbers) {
+    return numbers.size() != 1 || numbers[0].factor != 1 || !is_list(numbers[0]);
+  });
   return out;
 }
 

@@ -39,7 +39,9 @@ class NumberFinder {
   // of the node itself, then those of the nodes that make operands that do not depend on the size:
   // expand(token, [2, -1, -1]) or zeros([2, 8]) beside a batch of 2. Several such nodes may need it
   // together: cat([token, x, other_token]). Then all take it at their first number that equals the
-  // old size, or all at their second, or third. Multiples of the old size come last.
+  // old size, or all at their second, or third, maybe with a number of the node itself: the groups
+  // of a convolution whose kernel is repeated for each. Or only the nearest such node of each
+  // operand takes it. Multiples of the old size come last.
   std::vector<FreedNumbers> of_refusal(NodeId id, Multiples multiples) const;
 
   // Returns what may stand for the freed size although a node does not refuse the old one: the
@@ -51,8 +53,16 @@ class NumberFinder {
   // make its operands, and its own lists of sizes.
   std::vector<FreedNumbers> of_lost_size(NodeId id) const;
 
+  // Returns the same for a node that takes elements of the freed input but has no freed size: the
+  // old size of what it writes them to, as in scatter_add(zeros([8, 5]), 0, edges, x[edges]) of 8
+  // nodes, and what it divides them by, as in x.sum(0) / 8. Nothing for an old size of 2, which
+  // means too many other things.
+  std::vector<FreedNumbers> of_hidden_size(NodeId id) const;
+
  private:
   std::vector<NodeId> fixed_makers(NodeId id) const;
+  FreedNumbers nearest(NodeId id, size_t place,
+                       const std::function<bool(const FreedNumber&)>& fits) const;
   FreedNumbers numbers_of(NodeId id) const;
 
   const Graph& graph_;

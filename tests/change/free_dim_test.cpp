@@ -14,7 +14,7 @@
 namespace pt2 {
 namespace {
 
-Program program_of_graph(std::string_view graph) {
+Program program_of_graph(std::string_view graph, std::string_view dialect = "ATEN") {
   const auto inputs =
       std::ranges::count(graph.substr(0, graph.find(") {")), ':');  // each is "%name: type"
   const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
@@ -27,18 +27,18 @@ Program program_of_graph(std::string_view graph) {
   const std::string in =
       node("tuple", "null", node("tuple", "null", leaves) + ", " + node("dict", "[]", ""));
   std::vector<Error> errors;
-  return parse_program(
-             "program schema 8.20 {\n  torch \"2.15.0\"\n  dialect \"ATEN\"\n"
-             "  opset aten 10\n" +
-                 std::string(graph) + "  call \"\" {\n    in_spec '[1, " + in +
-                 "]'\n    out_spec '[1, " + leaf + "]'\n  }\n}\n",
-             "text", errors)
+  return parse_program("program schema 8.20 {\n  torch \"2.15.0\"\n  dialect \"" +
+                           std::string(dialect) + "\"\n  opset aten 10\n" + std::string(graph) +
+                           "  call \"\" {\n    in_spec '[1, " + in + "]'\n    out_spec '[1, " +
+                           leaf + "]'\n  }\n}\n",
+                       "text", errors)
       .value();
 }
 
 // Frees a size of %x, and returns the sizes of a value then, or why that is refused.
-std::string freed(std::string_view graph, std::string_view value, size_t dim = 0) {
-  Program program = program_of_graph(graph);
+std::string freed(std::string_view graph, std::string_view value, size_t dim = 0,
+                  std::string_view dialect = "ATEN") {
+  Program program = program_of_graph(graph, dialect);
   const auto done = free_dim(program, "x", dim, "n", {1, 64});
   if (!done) return done.error().message;
   const Diagnostics findings =
@@ -210,6 +210,42 @@ TEST(FreeDim, FreesWhatIsWrittenTo) {
 )",
                   "y"),
             "8*n ");
+}
+
+// The sums for the nodes of a graph: only the number of nodes tells the size of the result.
+TEST(FreeDim, FreesWhatElementsAreAddedTo) {
+  EXPECT_EQ(freed(R"(
+  graph(%x: f32[5, 3], %from: i64[7], %to: i64[7, 3]) {
+    %first: f32[7, 3] = aten.index_select.default(self=%x, dim=0, index=%from)
+    %nodes: f32[5, 3] = aten.zeros.default(size=[5, 3], *, dtype=f32, device=device cpu)
+    %sums: f32[5, 3] = aten.scatter_add.default(self=%nodes, dim=0, index=%to, src=%first)
+    %second: f32[7, 3] = aten.index_select.default(self=%sums, dim=0, index=%from)
+    %others: f32[5, 3] = aten.zeros.default(size=[5, 3], *, dtype=f32, device=device cpu)
+    %y: f32[5, 3] = aten.scatter_add.default(self=%others, dim=0, index=%to, src=%second)
+    return %y
+  }
+)",
+                  "y"),
+            "n 3 ");
+}
+
+// A mean over the batch stays one, although no size tells.
+TEST(FreeDim, FreesWhatSumsAreDividedBy) {
+  for (const int64_t divisor : {4, 3}) {
+    Program program = program_of_graph(R"(
+  graph(%x: f32[4, 6]) {
+    %t: f32[6, 4] strides=[1, 6] = aten.t.default(self=%x)
+    %sums: f32[6, 6] = aten.mm.default(self=%t, mat2=%x)
+    %y: f32[6, 6] = aten.div.Tensor(self=%sums, other=)" +
+                                       std::to_string(divisor) + R"()
+    return %y
+  }
+)");
+    ASSERT_TRUE(free_dim(program, "x", 0, "n", {1, 64}));
+    const Graph& graph = program.graph;
+    const Definition& made = graph.value(*graph.find_value("y")).definition;
+    EXPECT_EQ(graph.node(made.node).find_input("other")->is<ValueId>(), divisor == 4);
+  }
 }
 
 TEST(FreeDim, FreesTheMaskOfAttention) {
