@@ -83,6 +83,22 @@ TEST(FreeDim, FollowsIntoChunks) {
             "n 1 ");
 }
 
+// Ultralytics fills a tensor of the input's sizes with the stride, an element of a buffer.
+TEST(FreeDim, FollowsThroughNumbersThatAreElements) {
+  EXPECT_EQ(freed(R"(
+  symbol zuf0
+  range zuf0 [-oo, oo]
+  graph(%x: f32[2, 3], %stride: f32[]) {
+    %item: SymFloat[zuf0] = aten.item.default(self=%stride)
+    %full: f32[2, 1] = aten.new_full.default(self=%x, size=[2, 1], fill_value=%item)
+    %cat: f32[2, 4] = aten.cat.default(tensors=[%x, %full], dim=1)
+    return %cat
+  }
+)",
+                  "cat"),
+            "n 4 ");
+}
+
 TEST(FreeDim, FreesTheGroupsOfARepeatedKernel) {
   EXPECT_EQ(freed(R"(
   graph(%x: f32[2, 4, 6], %w: f32[3]) {

@@ -289,6 +289,22 @@ Result<std::vector<Value>> ShapeCheck::infer(const Abstraction& abstraction) {
   };
   if (!has_rule()) return unknown("the operator has no shape rule");
   if (bind(abstraction)) return results();
+  // A number that item() takes from a tensor is unknown. Any will do where two give the same sizes.
+  const auto with = [&](double number) -> Result<std::vector<Value>> {
+    const auto known_or_number = [&](const GraphValue& value) {
+      auto known = abstraction(value);
+      return !known && value.kind() == ValueKind::sym_float ? Value(number) : known;
+    };
+    if (!bind(known_or_number)) return unknown("");
+    return results();
+  };
+  const auto have_same_sizes = [](const Value& one, const Value& other) {
+    const auto *a = one.get_if<Tensor>(), *b = other.get_if<Tensor>();
+    return a != nullptr && b != nullptr && a->sizes() == b->sizes();
+  };
+  auto values = with(0.5);
+  const auto others = with(3.0);
+  if (values && others && std::ranges::equal(*values, *others, have_same_sizes)) return values;
   std::string name;
   for (const NamedArgument& input : node_.inputs)
     for_each_value(input.arg, [&](ValueId id) {
