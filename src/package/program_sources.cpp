@@ -133,6 +133,9 @@ class SourceReader {
       source.payload_paths.insert(source.payload_paths.end(), shared.begin(), shared.end());
       sources.push_back(std::move(source));
     }
+    if (sources.empty())
+      return Error{ErrorCode::invalid, "found no program in the container, expected one or more",
+                   ""};
     return sources;
   }
 

@@ -71,6 +71,8 @@ TEST(Container, AProgramWithoutModelIsReadToo) {
   EXPECT_EQ(stored_json(package, "", schema::Print::as_read).value(), json);
   EXPECT_EQ(error_of(R"({"methods": {"forward": {}}})"),
             "c.json!program.json:.methods.forward: ExportedProgram has no field \"graph_module\"");
+  EXPECT_EQ(error_of(R"({"methods": {}})"),
+            "c.json!program.json: found no program in the container, expected one or more");
 }
 
 TEST(Container, ComesBackByteForByte) {
