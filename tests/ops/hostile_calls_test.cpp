@@ -117,6 +117,16 @@ TEST(HostileCalls, WorkBesidesElementsIsCounted) {
   EXPECT_EQ(network.error().code, ErrorCode::limit) << network.error().text();
 }
 
+TEST(HostileCalls, StridesOfTransposedConvolutionsMayBeCropped) {
+  const auto ints = [](int64_t number) { return Value(Value::List{Value(number)}); };
+  const auto out =
+      apply_within(kBudget, aten<"conv_transpose1d.default">,
+                   {tensor_of<float>(Dtype::float32, {1, 2}).with_view({1, 1, 2}, {2, 2, 1}, 0),
+                    tensor_of<float>(Dtype::float32, {1, 2, 3}).with_view({1, 1, 3}, {3, 3, 1}, 0),
+                    Value(), ints(int64_t{1} << 62), ints(int64_t{1} << 61)});
+  EXPECT_EQ(elements<float>(out), (std::vector<float>{0, 0, 0}));
+}
+
 TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
   // 64 TB from one element: no kernel may make a working copy of that size.
   const Tensor one = Tensor::zeros(Dtype::float32, {1}).with_view({int64_t{1} << 44}, {0}, 0);

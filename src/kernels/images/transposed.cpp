@@ -189,7 +189,8 @@ void add_band(const Band& band, ThreadPool* pool) {
 }  // namespace
 
 int64_t gather_work(const TransposedConvolution& shape) {
-  const int64_t reach = shape.in[1] * shape.stride[1] / shape.dilation[1] + 1;
+  // The product is that of the result's size, which was checked; one more stride may overflow.
+  const int64_t reach = (shape.in[1] - 1) * shape.stride[1] / shape.dilation[1] + 1;
   const int64_t taps = std::min(shape.kernel[1], reach) / tap_step(shape) + 1;
   const bool is_volume = shape.in[0] != 1 || shape.out[0] != 1;
   const bool channelwise = is_channelwise(shape);
