@@ -78,10 +78,6 @@ uint64_t elements(const Lengths& lengths) {
   return count;
 }
 
-uint64_t known_length(const SymInt& size) {
-  return static_cast<uint64_t>(std::max<int64_t>(known_number(size).value_or(1), 0));
-}
-
 // The parts of a call that decide about its number of multiply-adds.
 struct ProductCall {
   virtual ~ProductCall() = default;
@@ -143,7 +139,7 @@ class NodeCall final : public ProductCall {
     const TensorMeta* meta = id == nullptr ? nullptr : graph_.value(*id).tensor();
     if (meta == nullptr) return std::nullopt;
     Lengths out(std::in_place);
-    for (const SymInt& size : meta->sizes) out->push_back(known_length(size));
+    for (const SymInt& size : meta->sizes) out->push_back(estimated_size(size));
     return out;
   }
 
@@ -231,8 +227,8 @@ uint64_t recurrent(const Graph& graph, const Node& node, const ProductRow& row) 
   for_each_value(*parameters, [&](ValueId id) {
     const TensorMeta* meta = graph.value(id).tensor();
     if (meta == nullptr || meta->sizes.size() != 2) return;
-    matrices = saturating_sum(
-        matrices, saturating_product(known_length(meta->sizes[0]), known_length(meta->sizes[1])));
+    matrices = saturating_sum(matrices, saturating_product(estimated_size(meta->sizes[0]),
+                                                           estimated_size(meta->sizes[1])));
   });
   return saturating_product(matrices, elements(input) / std::max<uint64_t>(input->back(), 1));
 }

@@ -40,7 +40,7 @@ class StatsReader {
  private:
   uint64_t number(const SymInt& size) {
     out_.assumed_sizes = out_.assumed_sizes || size.is_symbolic();
-    return static_cast<uint64_t>(std::max<int64_t>(known_number(size).value_or(1), 0));
+    return estimated_size(size);
   }
   void note_sizes(const TensorMeta* meta) {
     if (meta != nullptr)

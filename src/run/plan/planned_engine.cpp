@@ -85,9 +85,7 @@ uint64_t recorded_elements(const Graph& graph, ValueId id) {
   const TensorMeta* meta = graph.value(id).tensor();
   if (meta == nullptr) return 0;
   uint64_t count = 1;
-  for (const SymInt& size : meta->sizes)
-    count = saturating_product(
-        count, static_cast<uint64_t>(std::max<int64_t>(known_number(size).value_or(1), 0)));
+  for (const SymInt& size : meta->sizes) count = saturating_product(count, estimated_size(size));
   return count;
 }
 
