@@ -77,6 +77,12 @@ void MappedFile::release(std::span<const std::byte> part) const {
     files::drop_pages(part);
 }
 
+Result<void> check_is_file(const std::string& path) {
+  const std::optional<files::Status> status = files::status(path);
+  if (!status || status->is_regular) return {};
+  return Error{ErrorCode::invalid, "found a folder, pipe or device, expected a file", path};
+}
+
 void release_pages(std::span<const std::byte> bytes) { files::page_out(bytes); }
 
 Result<void> MappedFile::map(int descriptor, uint64_t size, uint64_t max_stream_bytes) {

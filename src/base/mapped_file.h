@@ -51,6 +51,11 @@ class MappedFile {
   bool mapped_ = false;
 };
 
+// For a name that comes from a folder or from another file, not from the user: error `invalid` for a
+// folder, a pipe or a device. A pipe would wait for a writer, and a device may never end. A name
+// that leads nowhere is left to what opens it.
+Result<void> check_is_file(const std::string& path);
+
 // Releases the pages of bytes that will not be read again soon; they return from the file when
 // touched. Does nothing for bytes outside of mapped files.
 void release_pages(std::span<const std::byte> bytes);

@@ -19,6 +19,7 @@ constexpr size_t kMostJsonBytes = 16 << 20;
 Result<std::optional<JsonValue>> read_json(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<JsonValue>();
+  PT2_TRY_VOID(check_is_file(path.string()));
   PT2_TRY(const auto file, MappedFile::open(path.string()));
   const std::span<const std::byte> bytes = file->bytes();
   if (bytes.size() > kMostJsonBytes)
@@ -70,6 +71,8 @@ Result<void> read_manifest(const JsonValue& manifest, const fs::path& folder, Ex
       return Error{ErrorCode::invalid, "found '" + *file + "', expected a file of the folder",
                    where + ".file"};
     FolderProgram program{.name = name, .path = (folder / *file).string()};
+    if (const Result<void> is_file = check_is_file(program.path); !is_file)
+      return Error{is_file.error().code, is_file.error().message, where + ".file"};
     if (const JsonValue* metadata = component.find("metadata")) {
       Result<std::string> architecture = text_member(*metadata, "architecture");
       if (!architecture) return at(std::move(architecture).error(), where + ".metadata");
@@ -83,7 +86,7 @@ Result<void> read_manifest(const JsonValue& manifest, const fs::path& folder, Ex
 Result<void> list_programs(const fs::path& folder, ExportedFolder& out) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".pt2")
+    if (std::error_code gone; it->path().extension() == ".pt2" && it->is_regular_file(gone))
       out.programs.push_back({.name = it->path().stem().string(), .path = it->path().string()});
   if (error) return Error{ErrorCode::io, error.message(), folder.string()};
   std::ranges::sort(out.programs, {}, &FolderProgram::name);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/mapped_file.h"
 #include "base/printable.h"
 #include "base/text.h"
 
@@ -75,11 +76,7 @@ Result<NamedTensors> read_weight_index(const Record& record, const std::string& 
   NamedTensors tensors;
   for (const auto& [name, tensors_there] : *shards) {
     const std::string shard = (fs::path(path).parent_path() / fs::path(name)).string();
-    // A pipe would wait for a writer, and a device may never end.
-    std::error_code unknown;
-    if (fs::exists(shard, unknown) && !fs::is_regular_file(shard, unknown))
-      return Error{ErrorCode::invalid, "found a folder, pipe or device, expected a file of weights",
-                   shard};
+    PT2_TRY_VOID(check_is_file(shard));
     PT2_TRY(const Record content, map_file(shard));
     Result<void> added = add_shard(content, tensors_there, limits, tensors);
     if (!added) return in_file(std::move(added).error(), shard);

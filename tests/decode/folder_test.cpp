@@ -1,6 +1,8 @@
 // Valid and invalid manifests and settings of exported folders.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "decode/exported_folder.h"
@@ -50,6 +52,19 @@ TEST_F(Folder, OfManyProgramsIsRefusedBeforeTheyAreOpened) {
   EXPECT_EQ(decoder.error().code, ErrorCode::unsupported);
   EXPECT_EQ(decoder.error().where, folder_.path());
   EXPECT_NE(decoder.error().message.find("found a, b, c, d"), std::string::npos);
+}
+
+// Nobody may ever write to a pipe.
+TEST_F(Folder, MayHoldPipes) {
+  ASSERT_EQ(mkfifo(path("a.pt2").c_str(), 0600), 0);
+  EXPECT_NE(error().find("found no program in the folder"), std::string::npos);
+  write("export.json", R"({"export_format": "dynamo", "components": {"a": {"file": "a.pt2"}}})");
+  EXPECT_NE(error().find(".components.a.file: found a folder, pipe or device"), std::string::npos);
+  ASSERT_EQ(mkfifo(path("config.json").c_str(), 0600), 0);
+  std::filesystem::remove(path("export.json"));
+  std::filesystem::remove(path("a.pt2"));
+  write("a.pt2", "");
+  EXPECT_NE(error().find("config.json: found a folder, pipe or device"), std::string::npos);
 }
 
 TEST_F(Folder, HasItsFilesWithoutAManifest) {
