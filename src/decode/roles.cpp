@@ -114,19 +114,25 @@ bool may_follow(const ModelValue& before, const ModelValue& after, const ModelVa
          before.tensor->sizes.end();
 }
 
-// Finds the caches of a program that has its own names for them: as many inputs as outputs beside
-// the scores, each of which may follow the input in its place.
+// Finds the caches that no name of an output tells: as many outputs beside the scores as the
+// program takes caches or, if it has its own names for these, inputs that each output in its place
+// may follow.
 void find_unnamed_caches(std::span<const ModelValue> inputs, std::span<const ModelValue> outputs,
-                         size_t ids, size_t logits, ProgramRoles& out) {
+                         ProgramRoles& out) {
+  const auto caches = static_cast<size_t>(std::ranges::count(out.inputs, Role::cache));
+  if (caches + 1 == outputs.size())
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (i != out.logits) out.outputs[i] = Role::cache;
+  if (caches > 0) return;
   std::vector<size_t> taken, returned;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (out.inputs[i] == Role::given && !known(kInputs, inputs[i].name)) taken.push_back(i);
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (i != logits && outputs[i].tensor != nullptr) returned.push_back(i);
+    if (i != out.logits && outputs[i].tensor != nullptr) returned.push_back(i);
   if (taken.size() != returned.size()) return;
   for (size_t i = 0; i < taken.size(); ++i)
     if (inputs[taken[i]].name.find("mask") != std::string::npos ||
-        !may_follow(inputs[taken[i]], outputs[returned[i]], inputs[ids]))
+        !may_follow(inputs[taken[i]], outputs[returned[i]], inputs[out.ids]))
       return;
   for (const size_t i : taken) out.inputs[i] = Role::cache;
   for (const size_t i : returned) out.outputs[i] = Role::cache;
@@ -166,6 +172,72 @@ std::vector<CacheLayer> layers_of(std::span<const CacheLeaf> leaves) {
   for (const CacheLeaf& leaf : leaves)
     if (leaf.layer && std::ranges::find(out, *leaf.layer) == out.end()) out.push_back(*leaf.layer);
   return out;
+}
+
+// "; the first input is 'x', f32[2, 3]", or nothing if there is none.
+std::string first_of(std::span<const ModelValue> values, std::string_view what) {
+  if (values.empty()) return "";
+  return "; the first " + std::string(what) + " is '" + values[0].name + "', " + values[0].type;
+}
+
+// Gives each input its role, and finds the token ids.
+Result<void> assign_inputs(const run::CallingConvention& convention, ProgramRoles& out) {
+  const std::vector<ModelValue>& inputs = convention.inputs;
+  const std::string_view ids_name = name_of_ids(inputs);
+  const auto integers = std::ranges::count_if(inputs, [](const ModelValue& each) {
+    return is_of(DtypeCategory::integer, each) && !known(kInputs, each.name);
+  });
+  std::optional<size_t> ids;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ModelValue& input = inputs[i];
+    Role role = input.tensor == nullptr ? Role::constant : input_role(input.name, ids_name);
+    // A number that differs from call to call: forward(tokens, start_pos).
+    if (role == Role::constant && !convention.constants[i] &&
+        known(kInputs, input.name) == Role::positions)
+      role = Role::positions;
+    // The only integers of a program that takes tokens and returns scores, under any name.
+    if (role == Role::given && integers == 1 && ids_name.empty() &&
+        is_of(DtypeCategory::integer, input))
+      role = Role::ids;
+    if (role == Role::ids) {
+      if (ids || !is_of(DtypeCategory::integer, input))
+        return Error{
+            ErrorCode::unsupported,
+            "found " + input.type +
+                (ids ? ", expected one input of token ids" : ", expected integers: token ids"),
+            "input '" + input.name + "'"};
+      ids = i;
+    }
+    out.inputs.push_back(role);
+  }
+  if (!ids)
+    return Error{ErrorCode::unsupported,
+                 "found no input of token ids, expected 'input_ids'" + first_of(inputs, "input"),
+                 ""};
+  out.ids = *ids;
+  return {};
+}
+
+// Gives each output its role, and finds the scores.
+Result<void> assign_outputs(std::span<const ModelValue> outputs, ProgramRoles& out) {
+  std::optional<size_t> logits;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Role role = known(kOutputs, outputs[i].name).value_or(Role::other);
+    out.outputs.push_back(outputs[i].tensor == nullptr ? Role::other : role);
+    if (out.outputs.back() == Role::logits && !logits) logits = i;
+  }
+  // In a program that returns a tuple, scores come first and caches follow.
+  if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0]) &&
+      !known(kOutputs, outputs[0].name)) {
+    logits = 0;
+    out.outputs[0] = Role::logits;
+  }
+  if (!logits || !is_of(DtypeCategory::floating, outputs[*logits]))
+    return Error{
+        ErrorCode::unsupported,
+        "found no output of scores of tokens, expected 'logits'" + first_of(outputs, "output"), ""};
+  out.logits = *logits;
+  return {};
 }
 
 }  // namespace
@@ -220,68 +292,10 @@ Result<std::vector<size_t>> match_caches(std::span<const CacheOutput> outputs,
 Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   const std::vector<ModelValue>&inputs = convention.inputs, &outputs = convention.outputs;
   ProgramRoles out;
-  const std::string_view ids_name = name_of_ids(inputs);
-  std::optional<size_t> ids, logits;
-  const auto integers = std::ranges::count_if(inputs, [](const ModelValue& each) {
-    return is_of(DtypeCategory::integer, each) && !known(kInputs, each.name);
-  });
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const ModelValue& input = inputs[i];
-    Role role = input.tensor == nullptr ? Role::constant : input_role(input.name, ids_name);
-    // A number that differs from call to call: forward(tokens, start_pos).
-    if (role == Role::constant && !convention.constants[i] &&
-        known(kInputs, input.name) == Role::positions)
-      role = Role::positions;
-    // The only integers of a program that takes tokens and returns scores, under any name.
-    if (role == Role::given && integers == 1 && ids_name.empty() &&
-        is_of(DtypeCategory::integer, input))
-      role = Role::ids;
-    if (role == Role::ids) {
-      if (ids || !is_of(DtypeCategory::integer, input))
-        return Error{
-            ErrorCode::unsupported,
-            "found " + input.type +
-                (ids ? ", expected one input of token ids" : ", expected integers: token ids"),
-            "input '" + input.name + "'"};
-      ids = i;
-    }
-    out.inputs.push_back(role);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Role role = known(kOutputs, outputs[i].name).value_or(Role::other);
-    out.outputs.push_back(outputs[i].tensor == nullptr ? Role::other : role);
-    if (out.outputs.back() == Role::logits && !logits) logits = i;
-  }
-  // In a program that returns a tuple, scores come first and caches follow.
-  if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0]) &&
-      !known(kOutputs, outputs[0].name)) {
-    logits = 0;
-    out.outputs[0] = Role::logits;
-  }
-  // Tensors under other names ("present"), as many as the program takes.
-  const auto caches = std::ranges::count(out.inputs, Role::cache);
+  PT2_TRY_VOID(assign_inputs(convention, out));
+  PT2_TRY_VOID(assign_outputs(outputs, out));
   const bool names_caches = std::ranges::count(out.outputs, Role::cache) > 0;
-  if (logits && !names_caches && static_cast<size_t>(caches) + 1 == outputs.size())
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (i != *logits) out.outputs[i] = Role::cache;
-  if (ids && logits && !names_caches && caches == 0)
-    find_unnamed_caches(inputs, outputs, *ids, *logits, out);
-  if (!ids)
-    return Error{
-        ErrorCode::unsupported,
-        "found no input of token ids, expected 'input_ids'" +
-            (inputs.empty() ? std::string()
-                            : "; the first input is '" + inputs[0].name + "', " + inputs[0].type),
-        ""};
-  if (!logits || !is_of(DtypeCategory::floating, outputs[*logits]))
-    return Error{ErrorCode::unsupported,
-                 "found no output of scores of tokens, expected 'logits'" +
-                     (outputs.empty()
-                          ? std::string()
-                          : "; the first output is '" + outputs[0].name + "', " + outputs[0].type),
-                 ""};
-  out.ids = *ids;
-  out.logits = *logits;
+  if (!names_caches) find_unnamed_caches(inputs, outputs, out);
   std::vector<CacheLeaf> taken = input_leaves(convention), given = output_leaves(convention);
   // A first step without an input cache returns one. Other programs return the cache after the
   // step, with the same layers.
