@@ -333,7 +333,7 @@ class DimFreer {
       for (const FreedNumber& number : choice.chosen_numbers()) {
         if (number.node != id) continue;
         Argument changed = graph_.node(id).inputs[number.position].arg;
-        PT2_TRY(Argument size, freed_size(number.factor));
+        PT2_TRY(Argument size, freed_size(number.factor, number.offset));
         if (auto* list = changed.get_if<ArgumentList>(); list != nullptr && number.item) {
           list->kind = ListKind::sym_ints;
           list->items[*number.item] = std::move(size);
@@ -600,30 +600,32 @@ class DimFreer {
     return first;
   }
 
-  // Returns `factor` times the freed size as an argument. Its nodes are the first of the graph.
-  Result<Argument> freed_size(int64_t factor) {
-    const auto known = size_values_.find(factor);
+  // Returns `factor` times the freed size plus `offset` as an argument. Its nodes are the first of
+  // the graph.
+  Result<Argument> freed_size(int64_t factor, int64_t offset = 0) {
+    const auto known = size_values_.find({factor, offset});
     if (known != size_values_.end()) return Argument(known->second, Argument::Wrapper::symbolic);
-    std::vector<NamedArgument> inputs;
-    if (factor == 1) {
-      inputs = {arg("self", Argument(place_.first)),
-                arg("dim", Argument(static_cast<int64_t>(place_.second)))};
-    } else {
-      PT2_TRY(Argument one, freed_size(1));
-      inputs = {arg("a", std::move(one)), arg("b", Argument(factor))};
+    std::string_view target = kSymSize, name = "sym_size_int";
+    std::vector<NamedArgument> inputs = {arg("self", Argument(place_.first)),
+                                         arg("dim", Argument(static_cast<int64_t>(place_.second)))};
+    if (factor != 1 || offset != 0) {
+      PT2_TRY(Argument less, freed_size(offset != 0 ? factor : 1));
+      name = offset != 0 ? "add" : "mul";
+      target = offset != 0 ? "_operator.add" : "_operator.mul";
+      inputs = {arg("a", std::move(less)), arg("b", Argument(offset != 0 ? offset : factor))};
     }
-    PT2_TRY(const Expr expr, sizes_.line(factor, 0));
-    PT2_TRY(const SymInt size, spelled_size(program_, expr, factor * old_size_));
-    const std::string name = graph_.unused_name(factor == 1 ? "sym_size_int" : "mul");
-    PT2_TRY(const ValueId value, graph_.add_value({.name = name, .meta = size}));
-    Node node{.target = std::string(factor == 1 ? kSymSize : "_operator.mul"),
+    PT2_TRY(const Expr expr, sizes_.line(factor, offset));
+    PT2_TRY(const SymInt size, spelled_size(program_, expr, factor * old_size_ + offset));
+    const std::string unused = graph_.unused_name(name);
+    PT2_TRY(const ValueId value, graph_.add_value({.name = unused, .meta = size}));
+    Node node{.target = std::string(target),
               .inputs = std::move(inputs),
               .outputs = {Argument(value, Argument::Wrapper::symbolic)}};
-    if (graph_.node(order_.front()).name) node.name = name;
+    if (graph_.node(order_.front()).name) node.name = unused;
     made_.push_back(graph_.insert_node(std::move(node), order_.front()));
     depends_.resize(graph_.value_count(), false);
     depends_[static_cast<size_t>(value)] = true;
-    size_values_.emplace(factor, value);
+    size_values_.emplace(std::pair(factor, offset), value);
     return Argument(value, Argument::Wrapper::symbolic);
   }
 
@@ -747,10 +749,10 @@ class DimFreer {
   std::vector<bool> depends_;  // by value id: true if a size of it depends on the symbol
   std::vector<bool> reached_;  // by value id: true if it may hold elements of the freed input
   InputPlace place_{};         // one that has the size
-  std::map<int64_t, ValueId> size_values_;  // multiples of the size, once nodes take them
-  std::vector<NodeId> made_;                // nodes that were inserted
-  std::vector<NodeId> order_;               // the other nodes
-  std::map<NodeId, size_t> positions_;      // in order_
+  std::map<std::pair<int64_t, int64_t>, ValueId> size_values_;  // by factor and offset
+  std::vector<NodeId> made_;                                    // nodes that were inserted
+  std::vector<NodeId> order_;                                   // the other nodes
+  std::map<NodeId, size_t> positions_;                          // in order_
   std::vector<Choice> made_choices_;
   std::optional<size_t> again_;  // where to follow again, after a choice was added
   size_t followed_ = 0;

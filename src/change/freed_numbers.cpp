@@ -182,8 +182,10 @@ std::vector<FreedNumbers> NumberFinder::of_hidden_size(NodeId id) const {
   if (op.def->signature->name == "aten::div")
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (const auto* number = node.inputs[i].arg.get_if<int64_t>();
-          number != nullptr && *number == old_size_ && node.inputs[i].name == "other")
-        return {{{.node = id, .position = i}}};
+          number != nullptr && *number != 2 && node.inputs[i].name == "other")
+        for (const int64_t offset : {0, -1})
+          if (*number == old_size_ + offset)
+            return {{{.node = id, .position = i, .offset = offset}}};
   const TensorMeta* self = node.inputs.empty() ? nullptr : tensor_meta(graph_, node.inputs[0].arg);
   if (op.def->change == nullptr || self == nullptr || old_size_ < 2 ||
       std::ranges::count(self->sizes, SymInt(old_size_)) == 0)

@@ -12,12 +12,13 @@
 namespace pt2 {
 
 // An integer argument of a node, or an item of a list of integers, that may be `factor` times the
-// freed size.
+// freed size plus `offset`.
 struct FreedNumber {
   NodeId node{};
   size_t position = 0;
   std::optional<size_t> item{};
   int64_t factor = 1;
+  int64_t offset = 0;
   bool operator==(const FreedNumber&) const = default;
 };
 // Numbers that may all stand for the freed size together.
@@ -55,8 +56,8 @@ class NumberFinder {
 
   // Returns the same for a node that takes elements of the freed input but has no freed size: the
   // old size of what it writes them to, as in scatter_add(zeros([8, 5]), 0, edges, x[edges]) of 8
-  // nodes, and what it divides them by, as in x.sum(0) / 8. Nothing for an old size of 2, which
-  // means too many other things.
+  // nodes, and what it divides them by, as in x.sum(0) / 8 and x.T @ x / 7. Nothing for a number of
+  // 2, which means too many other things.
   std::vector<FreedNumbers> of_hidden_size(NodeId id) const;
 
  private:

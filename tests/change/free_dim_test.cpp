@@ -245,9 +245,9 @@ TEST(FreeDim, FreesWhatElementsAreAddedTo) {
             "n 3 ");
 }
 
-// A mean over the batch stays one, although no size tells.
+// A mean over the batch stays one, and so does a covariance, although no size tells.
 TEST(FreeDim, FreesWhatSumsAreDividedBy) {
-  for (const int64_t divisor : {4, 3}) {
+  for (const int64_t divisor : {4, 3, 5, 2}) {
     Program program = program_of_graph(R"(
   graph(%x: f32[4, 6]) {
     %t: f32[6, 4] strides=[1, 6] = aten.t.default(self=%x)
@@ -260,7 +260,11 @@ TEST(FreeDim, FreesWhatSumsAreDividedBy) {
     ASSERT_TRUE(free_dim(program, "x", 0, "n", {1, 64}));
     const Graph& graph = program.graph;
     const Definition& made = graph.value(*graph.find_value("y")).definition;
-    EXPECT_EQ(graph.node(made.node).find_input("other")->is<ValueId>(), divisor == 4);
+    const Argument& other = *graph.node(made.node).find_input("other");
+    EXPECT_EQ(other.is<ValueId>(), divisor == 4 || divisor == 3);
+    if (const auto* size = other.get_if<ValueId>()) {
+      EXPECT_EQ(print(std::get<SymInt>(graph.value(*size).meta)), divisor == 4 ? "n" : "n - 1");
+    }
   }
 }
 
