@@ -89,43 +89,97 @@ size_t writes_of(const std::string& nodes, const std::string& results) {
   return count_writes(planned);
 }
 
-// Writes %x to each of `rows` rows of zeros; returns the number of steps that write in place.
-size_t writes_to_rows(int64_t rows, int64_t width) {
-  const auto size = [&](std::string_view before, std::string_view after) {
-    return "f32[" + std::string(before) + std::to_string(width) + std::string(after);
-  };
-  const std::string row = size("2, ", "] strides=[") + std::to_string(rows * width) + ", 1]";
-  const std::string whole = "2, " + std::to_string(rows) + ", ";
-  std::string nodes = "    %y: " + size(whole, "]") + " = aten.zeros.default(size=[" + whole +
-                      std::to_string(width) + "], *, dtype=f32, device=device cpu)\n";
-  for (int64_t i = 0; i < rows; ++i) {
-    const std::string name = "%row" + std::to_string(i);
-    nodes += "    " + name + ": " + row +
-             " = aten.select.int(self=%y, dim=1, index=" + std::to_string(i) + ")\n    %copy" +
-             std::to_string(i) + ": " + row + " = aten.copy_.default(self=" + name + ", src=%x)\n";
+// Rows of %x f32[2, width], and values made of them f32[2, rows, width].
+struct Rows {
+  int64_t rows, width;
+
+  std::string row(bool in_whole) const {
+    return "f32[2, " + std::to_string(width) + "]" +
+           (in_whole ? " strides=[" + std::to_string(rows * width) + ", 1]" : "");
   }
-  const auto package =
-      package_with("graph(%x: " + size("2, ", "]") + ") {\n" + nodes + "    return %y\n  }\n", {});
-  const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
-              reference = Model::from_package(package, {.engine = EngineKind::reference}).value();
-  Session fast(planned), slow(reference);
-  std::vector<Value> first;
-  for (int call = 0; call < 3; ++call) {
-    std::vector<float> numbers(static_cast<size_t>(2 * width), static_cast<float>(call));
-    std::vector<Value> given{Value(floats({2, width}, numbers))};
-    std::vector<Value> same = given;
-    const std::vector<Value> found = fast.run(given).value(), expected = slow.run(same).value();
-    EXPECT_EQ(elements(found[0]), elements(expected[0])) << "call " << call;
-    if (call == 0) first = found;
+  std::string sizes() const {
+    return "[2, " + std::to_string(rows) + ", " + std::to_string(width) + "]";
   }
-  EXPECT_EQ(elements(first[0]), std::vector<float>(static_cast<size_t>(2 * rows * width), 0));
-  return count_writes(planned);
-}
+  std::string zeros() const {
+    return "    %y0: f32" + sizes() + " = aten.zeros.default(size=" + sizes() +
+           ", *, dtype=f32, device=device cpu)\n";
+  }
+  // Writes %x to each row of %y0.
+  std::string copies() const {
+    std::string out;
+    for (int64_t i = 0; i < rows; ++i) {
+      const std::string number = std::to_string(i);
+      out += "    %row" + number + ": " + row(true) +
+             " = aten.select.int(self=%y0, dim=1, index=" + number + ")\n    %copy" + number +
+             ": " + row(true) + " = aten.copy_.default(self=%row" + number + ", src=%x)\n";
+    }
+    return out;
+  }
+  // Gives %y1, %y2, ...: %y0 with one, two, ... rows replaced by %x.
+  std::string scatters() const {
+    std::string out;
+    for (int64_t i = 0; i < rows; ++i)
+      out += "    %y" + std::to_string(i + 1) + ": f32" + sizes() +
+             " = aten.select_scatter.default(self=%y" + std::to_string(i) +
+             ", src=%x, dim=1, index=" + std::to_string(i) + ")\n";
+    return out;
+  }
+
+  // Calls of `nodes` give what the reference engine gives, and neither earlier results nor inputs
+  // change. Returns the number of steps that write in place.
+  size_t writes_of(const std::string& nodes, const std::string& results) const {
+    const auto package = package_with("graph(%x: " + row(false) + ", %z: f32" + sizes() + ") {\n" +
+                                          nodes + "    return " + results + "\n  }\n",
+                                      {});
+    const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
+                reference = Model::from_package(package, {.engine = EngineKind::reference}).value();
+    Session fast(planned), slow(reference);
+    const auto numbers = [&](int64_t count, int call) {
+      return std::vector<float>(static_cast<size_t>(2 * count * width), static_cast<float>(call));
+    };
+    std::vector<std::vector<Value>> found, expected;
+    for (int call = 0; call < 3; ++call) {
+      std::vector<Value> given{Value(floats({2, width}, numbers(1, call))),
+                               Value(floats({2, rows, width}, numbers(rows, 7)))};
+      std::vector<Value> same = given;
+      found.push_back(fast.run(given).value());
+      EXPECT_EQ(elements(given[1]), numbers(rows, 7));
+      expected.push_back(slow.run(same).value());
+    }
+    for (size_t call = 0; call < found.size(); ++call)
+      for (size_t i = 0; i < found[call].size(); ++i)
+        EXPECT_EQ(elements(found[call][i]), elements(expected[call][i])) << "call " << call;
+    return count_writes(planned);
+  }
+};
 
 // Without in-place writes, each row would cost a copy of all rows.
 TEST(Reinplace, ManyRowsOfOneValueAreWrittenInPlace) {
-  EXPECT_EQ(writes_to_rows(64, 256), 64u);
-  EXPECT_EQ(writes_to_rows(3, 4), 0u);
+  constexpr Rows many{64, 256}, few{3, 4};
+  EXPECT_EQ(many.writes_of(many.zeros() + many.copies(), "%y0"), 64u);
+  EXPECT_EQ(few.writes_of(few.zeros() + few.copies(), "%y0"), 0u);
+  EXPECT_EQ(many.writes_of(many.zeros() + many.scatters(), "%y64"), 64u);
+  EXPECT_EQ(few.writes_of(few.zeros() + few.scatters(), "%y3"), 0u);
+}
+
+TEST(Reinplace, RowsOfAnInputAreWrittenToACopy) {
+  constexpr Rows many{64, 256};
+  const std::string from_input =
+      "    %y0: f32" + many.sizes() + " = aten.alias.default(self=%z)\n" + many.scatters();
+  EXPECT_EQ(many.writes_of(from_input, "%y64"), 63u);
+}
+
+TEST(Reinplace, RowsOfValuesThatAreReadLaterAreCopied) {
+  constexpr Rows many{64, 256};
+  const std::string rows = many.zeros() + many.scatters();
+  EXPECT_EQ(many.writes_of(rows, "%y64, %y32"), 0u);
+  const auto row_of = [&](const std::string& value) {
+    return "    %row: " + many.row(true) + " = aten.select.int(self=" + value +
+           ", dim=1, index=40)\n    %twice: " + many.row(false) +
+           " = aten.add.Tensor(self=%row, other=%row)\n";
+  };
+  EXPECT_EQ(many.writes_of(rows + row_of("%y32"), "%y64, %twice"), 0u);
+  EXPECT_EQ(many.writes_of(rows + row_of("%y64"), "%y64, %twice"), 64u);
 }
 
 TEST(Reinplace, UpdatesOfItsPartsAreInPlace) {

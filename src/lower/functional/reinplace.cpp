@@ -209,19 +209,27 @@ class Reinplacer {
     for (const NewValue& each : new_values) is_new_value_[each.output] = true;
   }
 
-  bool write_in_place(const NewValue& each) {
+  bool write_to_input(const NewValue& each) {
     const auto* value = graph_.outputs()[each.output].get_if<ValueId>();
     if (value == nullptr) return false;
+    const auto is_input = [&](ValueId now) { return now == each.input; };
+    return write_in_place(updates_to(*value, visits_left_, is_input), false);
+  }
+
+  // Writes the parts that the node and those before it replace to the value that they begin with.
+  bool write_to_computed(NodeId last) {
+    if (!replaced_.insert(last).second || !replaces_part(graph_, last)) return false;
+    const auto is_start = [&](ValueId now) {
+      const Definition& made = graph_.value(now).definition;
+      return made.by != Definition::By::node || !replaces_part(graph_, made.node);
+    };
     std::vector<Update> updates =
-        updates_to(*value, visits_left_, [&](ValueId now) { return now == each.input; });
-    if (updates.empty()) return false;
-    for (Update& update : updates) find_inner(update, 0);
-    Writes writes;
-    if (!add_class(each.input, writes) || !collect(updates, writes) || !may_write(writes))
-      return false;
-    for (const auto& [memory, version] : writes.versions) taken_.insert(memory);
-    for (const Update& update : updates) rewrite(update);
-    return true;
+        updates_to(only_output(graph_.node(last)), visits_left_, is_start);
+    for (const Update& update : updates) replaced_.insert(update.node);
+    // The first node copies what others hold, and the copy may be written to.
+    if (!updates.empty() && !has_own_memory(operand(graph_, updates.front())))
+      updates.erase(updates.begin());
+    return write_in_place(std::move(updates), true);
   }
 
  private:
@@ -232,6 +240,29 @@ class Reinplacer {
     std::map<uint32_t, size_t> versions;
     std::unordered_set<NodeId> scatters;  // the nodes that become aliases and read nothing then
   };
+
+  // The caller may get the new value of a computed value, which has memory of its own.
+  bool write_in_place(std::vector<Update> updates, bool is_computed) {
+    if (updates.empty()) return false;
+    for (Update& update : updates) find_inner(update, 0);
+    Writes writes;
+    if (!add_class(operand(graph_, updates.front()), writes) || !collect(updates, writes) ||
+        !may_write(writes, is_computed))
+      return false;
+    for (const auto& [memory, version] : writes.versions) taken_.insert(memory);
+    for (const Update& update : updates) rewrite(update);
+    return true;
+  }
+
+  // True if a node makes the value and nothing before it may lie in its memory.
+  bool has_own_memory(ValueId value) const {
+    const Definition& made = graph_.value(value).definition;
+    if (made.by != Definition::By::node) return false;
+    return std::ranges::all_of(members_[class_of(value)], [&](ValueId each) {
+      const Definition& other = graph_.value(each).definition;
+      return other.by == Definition::By::node && position(other.node) >= position(made.node);
+    });
+  }
 
   // Returns the updates that lead from a value for which `is_start` holds to `value`, in their
   // order. Nothing (empty) if something else does, or if there are too many.
@@ -299,8 +330,8 @@ class Reinplacer {
   }
 
   // True if nobody reads a value that a write replaces, or a view of it, after the write, and no
-  // caller gets the memory. To make a view is not to read.
-  bool may_write(const Writes& writes) {
+  // caller gets the memory of an input. To make a view is not to read.
+  bool may_write(const Writes& writes, bool is_computed) {
     for (const auto& [memory, version] : writes.versions) {
       const Update* next = version < writes.order.size() ? writes.order[version] : nullptr;
       for (const ValueId id : members_[memory]) {
@@ -308,7 +339,7 @@ class Reinplacer {
         for (const Use& use : graph_.uses(id)) {
           if (!may_visit()) return false;
           if (!use.node) {
-            if (next != nullptr || !is_new_value_[use.index]) return false;
+            if (next != nullptr || !(is_computed || is_new_value_[use.index])) return false;
             continue;
           }
           if (next == nullptr) continue;
@@ -355,6 +386,7 @@ class Reinplacer {
   std::vector<size_t> positions_;
   std::vector<bool> is_new_value_;  // of the graph's outputs
   std::set<uint32_t> taken_;        // classes that are written to now
+  std::set<NodeId> replaced_;       // the nodes that were tried
   // Outputs of a hostile file may lead back through the same nodes many times.
   size_t visits_left_;
 };
@@ -364,7 +396,22 @@ class Reinplacer {
 bool reinplace(Graph& graph, std::span<const NewValue> new_values) {
   Reinplacer reinplacer(graph, new_values);
   bool changed = false;
-  for (const NewValue& each : new_values) changed |= reinplacer.write_in_place(each);
+  for (const NewValue& each : new_values) changed |= reinplacer.write_to_input(each);
+  return changed;
+}
+
+bool replaces_part(const Graph& graph, NodeId id) {
+  const std::optional<Update> update = update_of(graph, id);
+  return update && !update->view.empty();
+}
+
+bool reinplace_parts(Graph& graph) {
+  const auto in_order = graph.nodes();
+  std::vector<NodeId> nodes(in_order.begin(), in_order.end());
+  std::ranges::reverse(nodes);
+  Reinplacer reinplacer(graph, {});
+  bool changed = false;
+  for (const NodeId id : nodes) changed |= reinplacer.write_to_computed(id);
   return changed;
 }
 

@@ -1,6 +1,7 @@
-// Writes new values of inputs in place, the reverse of functionalize. A functional program gives
-// such a value as a result, which is then copied to the input, although an update of a cache
-// changes only a few of its elements (torch/_inductor/fx_passes/reinplace.py).
+// Writes new values in place, the reverse of functionalize. A functional program gives the new
+// value of an input as a result, which is then copied to the input, although an update of a cache
+// changes only a few of its elements; and it copies all rows that a loop has computed to add the
+// next (torch/_inductor/fx_passes/reinplace.py).
 #ifndef PT2_LOWER_FUNCTIONAL_REINPLACE_H
 #define PT2_LOWER_FUNCTIONAL_REINPLACE_H
 
@@ -24,6 +25,13 @@ struct NewValue {
 // changed. Inputs must be dense and share no memory, and no operator may look at strides; the
 // recorded sizes are trusted. Linear.
 bool reinplace(Graph& graph, std::span<const NewValue> new_values);
+
+// True if the node's result is a tensor with a part of it replaced: by a scatter, such as
+// select_scatter, or PyTorch's decomposition of one.
+bool replaces_part(const Graph& graph, NodeId id);
+// Does the same for values that the graph computes and then replaces part by part. Such a value has
+// memory of its own, which the caller may get.
+bool reinplace_parts(Graph& graph);
 
 }  // namespace pt2
 

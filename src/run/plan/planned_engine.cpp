@@ -100,9 +100,9 @@ const Node* made_by_view(const Graph& graph, ValueId id) {
   return is_view && !node.inputs.empty() ? &node : nullptr;
 }
 
-// True if the functional form would mainly copy. In it, a write to a view is a copy of each value
-// that the view shows a part of: a loop that writes its results row by row, y[:, t] = h, would take
-// the time of its rows squared.
+// True if the functional form mainly copies. In it, a write to a view is a copy of each value that
+// the view shows a part of, by a node such as select_scatter: a loop that writes its results row by
+// row, y[:, t] = h, takes the time of its rows squared.
 bool writes_mainly_parts(const Graph& graph) {
   constexpr uint64_t kFew = uint64_t{1} << 20;
   constexpr size_t kMostViews = 8;  // of views
@@ -118,10 +118,12 @@ bool writes_mainly_parts(const Graph& graph) {
         value = *whole;
         copied = saturating_sum(copied, recorded_elements(graph, value));
       }
+    const bool is_copy = replaces_part(graph, id);
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId value) {
-        if (written.empty() && made_by_view(graph, value) == nullptr)
-          computed = saturating_sum(computed, recorded_elements(graph, value));
+        if (!written.empty() || made_by_view(graph, value) != nullptr) return;
+        uint64_t& count = is_copy ? copied : computed;
+        count = saturating_sum(count, recorded_elements(graph, value));
       });
   }
   return copied > kFew && copied / 2 > computed;
@@ -184,18 +186,25 @@ std::vector<NewValue> separate_new_values(const EngineSource& source) {
   return out;
 }
 
-// Returns the program with the updates of its state in place; nullopt if there are none. State may
-// begin within a storage, where a new value does not.
-std::optional<Program> updating_in_place(const EngineSource& source) {
-  const std::vector<NewValue> new_values = separate_new_values(source);
-  if (new_values.empty() || looks_at_strides(source.program.graph)) return std::nullopt;
+// Returns the program as `change` writes its values in place; nullopt if there are none such.
+template <class Change>
+std::optional<Program> changed_in_place(const EngineSource& source, const Change& change) {
+  if (looks_at_strides(source.program.graph)) return std::nullopt;
   Program out = source.program;
   note_sources(out);
   // Afterwards as well: a part that a scatter refuses may fit the copy that it becomes.
-  if (!reinplace(out.graph, new_values) || !check::recorded_sizes_hold(source.program) ||
+  if (!change(out.graph) || !check::recorded_sizes_hold(source.program) ||
       !check::recorded_sizes_hold(out))
     return std::nullopt;
   return out;
+}
+
+// Returns the program with the updates of its state in place. State may begin within a storage,
+// where a new value does not.
+std::optional<Program> updating_in_place(const EngineSource& source) {
+  const std::vector<NewValue> new_values = separate_new_values(source);
+  if (new_values.empty()) return std::nullopt;
+  return changed_in_place(source, [&](Graph& graph) { return reinplace(graph, new_values); });
 }
 
 // Returns the program, or `out` if it is another form of it, in the form that suits plans best;
@@ -253,7 +262,11 @@ class PlannedEngine final : public Engine {
     std::optional<Program> in_place;
     if (writes == Writes::large) in_place = updating_in_place(source_);
     updates_in_place_ = in_place.has_value();
-    const bool in_parts = !has_state_ && writes_mainly_parts(source_.program.graph);
+    bool in_parts = !has_state_ && writes_mainly_parts(source_.program.graph);
+    if (in_parts) {
+      in_place = changed_in_place(source_, reinplace_parts);
+      in_parts = pt2::writes((in_place ? *in_place : source_.program).graph);
+    }
     may_record_ = writes != Writes::large && !in_parts;
     lowered_ = prepared(source_, in_parts ? Writes::large : writes, std::move(in_place));
     PT2_TRY_VOID(bind_and_plan());
