@@ -419,6 +419,11 @@ def limits(x):
     record(aten.slice_backward.default, torch.ones(1, 1), [3, 4], 0, 0, 2, 1)
     record(aten.slice_backward.default, torch.ones(1, 2, 4), [3, 4], 0, 0, 2, 1)
     record(aten.diagonal_backward.default, torch.tensor(2.), [3, 3], 0, 0, 1)
+    # Zero points beyond the levels, which only the operator that takes numbers refuses.
+    levels, scale = torch.tensor([-3., 0., 3.]), torch.tensor(0.5)
+    for zero_point in (torch.tensor(300, dtype=torch.int32), torch.tensor(-4), torch.tensor(3.7)):
+        record(aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default, levels, scale, zero_point,
+               torch.tensor([1]), 0, 255)
     # Dtypes.
     record(aten.kl_div.default, x, x.long())
     for func in (aten.cdist, aten._cdist_forward):

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/text.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -42,26 +44,138 @@ Result<TensorPair> unchanged(const Tensor& self) {
   return TensorPair(self.clone(), std::move(mask));
 }
 
-Result<TensorPair> fake_tensor_qparams(const Tensor& self, const Tensor& scale,
-                                       const Tensor& zero_point, const Tensor& enabled,
-                                       int64_t quant_min, int64_t quant_max) {
+// --- With the mask of the elements that were not clamped
+
+// std::nearbyint for the default rounding mode, by additions that every vector unit has. Floats
+// beyond 2^23 are integers, and additions there round to integers.
+float nearest(float x) {
+  const float magnitude = std::fabs(x);
+  const float rounded = std::copysign((magnitude + 0x1p23f) - 0x1p23f, x);
+  return magnitude < 0x1p23f ? rounded : x;
+}
+
+Result<void> check_levels(int64_t quant_min, int64_t quant_max) {
+  if (quant_min > quant_max)
+    return operator_error("quant_min: found " + std::to_string(quant_min) +
+                          ", expected at most quant_max, " + std::to_string(quant_max));
+  return {};
+}
+// ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
+void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
+                   const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
+  // A zero point of a float dtype is added before rounding.
+  const bool is_whole = dtype_category(zero_point.dtype()) < DtypeCategory::floating;
+  // If `wraps`, PyTorch converts levels to int64: levels out of range become the smallest int64.
+  auto level = [=](float x, float s, float z) {
+    const float steps = x * (1.0f / s);
+    const float rounded = nearest(z + (is_whole ? nearest(steps) : steps));
+    return wraps && !(std::fabs(rounded) < 0x1p63f) ? -0x1p63f : rounded;
+  };
+  const auto low = static_cast<float>(quant_min);
+  const auto high = static_cast<float>(quant_max);
+  const Dtype common = Dtype::float32;
+  elementwise<float>(
+      out, common,
+      [=](float x, float s, float z) {
+        const float q = level(x, s, z), raised = q > low ? q : low;  // NaN becomes low
+        return ((raised < high ? raised : high) - z) * s;
+      },
+      self, scale, zero_point);
+  elementwise<float>(
+      mask, common,
+      [=](float x, float s, float z) {
+        const float q = level(x, s, z);
+        return q >= low && q <= high ? 1.0f : 0.0f;
+      },
+      self, scale, zero_point);
+}
+Result<std::array<Meta, 2>> fake_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY(const Meta output, as_self(self));
+  Meta mask = output;
+  mask.dtype = Dtype::bool_;
+  return std::array<Meta, 2>{output, mask};
+}
+Result<std::array<Meta, 2>> fake_tensor_meta(const Tensor& self, double, int64_t zero_point,
+                                             int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_levels(quant_min, quant_max));
+  if (zero_point < quant_min || zero_point > quant_max)
+    return operator_error("zero_point: found " + std::to_string(zero_point) + ", expected " +
+                          std::to_string(quant_min) + " to " + std::to_string(quant_max));
+  return fake_meta(self);
+}
+void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, int64_t zero_point,
+                 int64_t quant_min, int64_t quant_max) {
+  fake_quantize(out, mask, self, scalar_tensor(scale, Dtype::float32),
+                scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max, false);
+}
+// Returns one value per position of `axis`, as a view that broadcasts with self.
+Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
+  PT2_TRY_VOID(check_rank(values, 1, "the values per channel"));
+  if (axis < 0 || axis >= self.dim() || values.numel() != self.size(axis))
+    return operator_error("axis: found " + std::to_string(axis) + " of sizes " +
+                          sizes_text(self.sizes()) + ", expected a dim with one of the " +
+                          std::to_string(values.numel()) + " channels for each element");
+  Sizes sizes(self.sizes().size(), 1);
+  sizes[static_cast<size_t>(axis)] = values.numel();
+  return view(values, sizes);
+}
+Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& scale,
+                                              const Tensor& zero_point, int64_t axis,
+                                              int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_levels(quant_min, quant_max));
+  PT2_TRY_VOID(along_axis(scale, self, axis));
+  PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
+  if (!zeros.defined() || dtype_category(zeros.dtype()) >= DtypeCategory::floating)
+    return fake_meta(self);
+  PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
+  for (double value : values.as<double>())
+    if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))
+      return operator_error("zero_point: found " + print_float(value) + ", expected " +
+                            std::to_string(quant_min) + " to " + std::to_string(quant_max));
+  return fake_meta(self);
+}
+Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
+                          const Tensor& zero_point, int64_t axis, int64_t quant_min,
+                          int64_t quant_max) {
+  PT2_TRY(const Tensor scales, along_axis(scale, self, axis));
+  PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
+  fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max, true);
+  return {};
+}
+Result<Tensor> fake_tensor_output(Emitter& e, const Tensor& self, double scale, int64_t zero_point,
+                                  int64_t quant_min, int64_t quant_max) {
+  return e(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
+           {self, scale, zero_point, quant_min, quant_max});
+}
+Result<Tensor> fake_channel_output(Emitter& e, const Tensor& self, const Tensor& scale,
+                                   const Tensor& zero_point, int64_t axis, int64_t quant_min,
+                                   int64_t quant_max) {
+  return e(aten<"fake_quantize_per_channel_affine_cachemask.default">,
+           {self, scale, zero_point, axis, quant_min, quant_max});
+}
+
+// Unlike the operator that takes numbers, it does not check that the zero point is in the range.
+Result<std::array<Meta, 2>> fake_tensor_qparams_meta(const Tensor& self, const Tensor&,
+                                                     const Tensor&, const Tensor&,
+                                                     int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_levels(quant_min, quant_max));
+  return fake_meta(self);
+}
+Result<void> fake_tensor_qparams(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
+                                 const Tensor& zero_point, const Tensor& enabled, int64_t quant_min,
+                                 int64_t quant_max) {
   PT2_TRY(const double on, first_number(enabled, "fake_quant_enabled"));
-  if (on == 0) return unchanged(self);
+  if (on == 0) {
+    copy_elements(out, self);
+    fill_elements(mask, Scalar(true));
+    return {};
+  }
   PT2_TRY(const double factor, first_number(scale, "scale"));
   PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
-  return pair_of(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
-                 {self, factor, Scalar(zero).to_int(), quant_min, quant_max});
-}
-Result<std::array<Meta, 2>> masked_meta(const Tensor& self) {
-  PT2_TRY_VOID(check_floating(self, "self"));
-  PT2_TRY(Meta output, meta_like(self, self.dtype(), std::nullopt));
-  PT2_TRY(Meta mask, meta_like(self, Dtype::bool_, std::nullopt));
-  return std::array{std::move(output), std::move(mask)};
-}
-Result<std::array<Meta, 2>> fake_tensor_qparams_meta(const Tensor& self, const Tensor&,
-                                                     const Tensor&, const Tensor&, int64_t,
-                                                     int64_t) {
-  return masked_meta(self);
+  fake_quantize(out, mask, self, scalar_tensor(factor, Dtype::float32),
+                scalar_tensor(Scalar(zero).to_int(), Dtype::int64), quant_min, quant_max, false);
+  return {};
 }
 Result<Tensor> fake_tensor_qparams_output(Emitter& e, const Tensor& self, const Tensor& scale,
                                           const Tensor& zero_point, int64_t quant_min,
@@ -81,9 +195,7 @@ Result<Tensor> masked_gradient(Emitter& e, const Tensor& grad, const Tensor& mas
 
 Result<Meta> learnable_tensor_meta(const Tensor& self, const Tensor&, const Tensor&,
                                    int64_t quant_min, int64_t quant_max, double) {
-  if (quant_min > quant_max)
-    return operator_error("quant_min: found " + std::to_string(quant_min) +
-                          ", expected at most quant_max, " + std::to_string(quant_max));
+  PT2_TRY_VOID(check_levels(quant_min, quant_max));
   PT2_TRY_VOID(check_floating(self, "self"));
   return meta_like(self, self.dtype(), std::nullopt);
 }
@@ -329,8 +441,8 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
     return pair_of(
         aten<"fake_quantize_per_channel_affine_cachemask.default">,
         {self, observer.scale, observer.zero_point, observer.axis, range.min, range.max});
-  return fake_tensor_qparams(self, observer.scale, observer.zero_point, fake_quant_on, range.min,
-                             range.max);
+  return pair_of(aten<"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default">,
+                 {self, observer.scale, observer.zero_point, fake_quant_on, range.min, range.max});
 }
 
 Result<TensorPair> follow_in_place(const Tensor& self, const Tensor& observer_on,
@@ -348,7 +460,7 @@ Result<TensorPair> follow_in_place(const Tensor& self, const Tensor& observer_on
 Result<std::array<Meta, 2>> follow_meta(const Tensor& self, const Tensor&, const Tensor&,
                                         const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                                         double, int64_t, int64_t, int64_t, bool, bool) {
-  return masked_meta(self);
+  return fake_meta(self);
 }
 Result<Tensor> follow_output(Emitter& e, const Tensor& self, const Tensor& observer_on,
                              const Tensor& fake_quant_on, const Tensor& running_min,
@@ -368,7 +480,7 @@ Result<std::array<Meta, 6>> follow_functional_meta(const Tensor& self, const Ten
                                                    int64_t, int64_t, bool per_row, bool) {
   if (per_row && running_min.numel() == 0)
     return Error{ErrorCode::unsupported, "an observer that was never used is resized", ""};
-  PT2_TRY(auto parts, masked_meta(self));
+  PT2_TRY(auto parts, fake_meta(self));
   return std::array{std::move(parts[0]),     std::move(parts[1]), Meta::like(running_min),
                     Meta::like(running_max), Meta::like(scale),   Meta::like(zero_point)};
 }
@@ -394,8 +506,12 @@ Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on
 
 // clang-format off
 constexpr OpDef kFakeQuantizationOps[] = {
+    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
+    op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
+    op<"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_channel_meta, fake_channel>,
     op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>,
-    composed<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams_meta, fake_tensor_qparams>,
+    op<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams_meta, fake_tensor_qparams>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.slope = Slope::linear, .linear_in = "grad"}),
     composed<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor_meta, learnable_tensor>,

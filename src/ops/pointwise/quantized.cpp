@@ -1,6 +1,6 @@
-// Explicit quantization in programs: quantized_decomposed.* of torch.ao, and the fake quantization
-// of training. Each operator is the composition that PyTorch uses
-// (torch/ao/quantization/fx/_decomposed.py), so that every rounding agrees.
+// Explicit quantization in programs: quantized_decomposed.* of torch.ao. Each operator is the
+// composition that PyTorch uses (torch/ao/quantization/fx/_decomposed.py), so that every rounding
+// agrees.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -375,117 +375,6 @@ Result<Tensor> convert_no_fuse(const Tensor& input, Dtype dtype) {
   return copy_as(input, dtype, std::nullopt);
 }
 
-// --- Fake quantization, with the mask of the elements that were not clamped
-
-// std::nearbyint for the default rounding mode, by additions that every vector unit has. Floats
-// beyond 2^23 are integers, and additions there round to integers.
-float nearest(float x) {
-  const float magnitude = std::fabs(x);
-  const float rounded = std::copysign((magnitude + 0x1p23f) - 0x1p23f, x);
-  return magnitude < 0x1p23f ? rounded : x;
-}
-
-Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t quant_max) {
-  PT2_TRY_VOID(check_floating(self, "self"));
-  if (quant_min > quant_max)
-    return operator_error("quant_min: found " + std::to_string(quant_min) +
-                          ", expected at most quant_max, " + std::to_string(quant_max));
-  return {};
-}
-// ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
-void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
-                   const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
-  // A zero point of a float dtype is added before rounding.
-  const bool is_whole = dtype_category(zero_point.dtype()) < DtypeCategory::floating;
-  // If `wraps`, PyTorch converts levels to int64: levels out of range become the smallest int64.
-  auto level = [=](float x, float s, float z) {
-    const float steps = x * (1.0f / s);
-    const float rounded = nearest(z + (is_whole ? nearest(steps) : steps));
-    return wraps && !(std::fabs(rounded) < 0x1p63f) ? -0x1p63f : rounded;
-  };
-  const auto low = static_cast<float>(quant_min);
-  const auto high = static_cast<float>(quant_max);
-  const Dtype common = Dtype::float32;
-  elementwise<float>(
-      out, common,
-      [=](float x, float s, float z) {
-        const float q = level(x, s, z), raised = q > low ? q : low;  // NaN becomes low
-        return ((raised < high ? raised : high) - z) * s;
-      },
-      self, scale, zero_point);
-  elementwise<float>(
-      mask, common,
-      [=](float x, float s, float z) {
-        const float q = level(x, s, z);
-        return q >= low && q <= high ? 1.0f : 0.0f;
-      },
-      self, scale, zero_point);
-}
-Result<std::array<Meta, 2>> fake_meta(const Tensor& self) {
-  PT2_TRY(const Meta output, as_self(self));
-  Meta mask = output;
-  mask.dtype = Dtype::bool_;
-  return std::array<Meta, 2>{output, mask};
-}
-Result<std::array<Meta, 2>> fake_tensor_meta(const Tensor& self, double, int64_t zero_point,
-                                             int64_t quant_min, int64_t quant_max) {
-  PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
-  if (zero_point < quant_min || zero_point > quant_max)
-    return operator_error("zero_point: found " + std::to_string(zero_point) + ", expected " +
-                          std::to_string(quant_min) + " to " + std::to_string(quant_max));
-  return fake_meta(self);
-}
-void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, int64_t zero_point,
-                 int64_t quant_min, int64_t quant_max) {
-  fake_quantize(out, mask, self, scalar_tensor(scale, Dtype::float32),
-                scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max, false);
-}
-// Returns one value per position of `axis`, as a view that broadcasts with self.
-Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
-  PT2_TRY_VOID(check_rank(values, 1, "the values per channel"));
-  if (axis < 0 || axis >= self.dim() || values.numel() != self.size(axis))
-    return operator_error("axis: found " + std::to_string(axis) + " of sizes " +
-                          sizes_text(self.sizes()) + ", expected a dim with one of the " +
-                          std::to_string(values.numel()) + " channels for each element");
-  Sizes sizes(self.sizes().size(), 1);
-  sizes[static_cast<size_t>(axis)] = values.numel();
-  return view(values, sizes);
-}
-Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& scale,
-                                              const Tensor& zero_point, int64_t axis,
-                                              int64_t quant_min, int64_t quant_max) {
-  PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
-  PT2_TRY_VOID(along_axis(scale, self, axis));
-  PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
-  if (!zeros.defined() || dtype_category(zeros.dtype()) >= DtypeCategory::floating)
-    return fake_meta(self);
-  PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
-  for (double value : values.as<double>())
-    if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))
-      return operator_error("zero_point: found " + print_float(value) + ", expected " +
-                            std::to_string(quant_min) + " to " + std::to_string(quant_max));
-  return fake_meta(self);
-}
-Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
-                          const Tensor& zero_point, int64_t axis, int64_t quant_min,
-                          int64_t quant_max) {
-  PT2_TRY(const Tensor scales, along_axis(scale, self, axis));
-  PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
-  fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max, true);
-  return {};
-}
-Result<Tensor> fake_tensor_output(Emitter& e, const Tensor& self, double scale, int64_t zero_point,
-                                  int64_t quant_min, int64_t quant_max) {
-  return e(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
-           {self, scale, zero_point, quant_min, quant_max});
-}
-Result<Tensor> fake_channel_output(Emitter& e, const Tensor& self, const Tensor& scale,
-                                   const Tensor& zero_point, int64_t axis, int64_t quant_min,
-                                   int64_t quant_max) {
-  return e(aten<"fake_quantize_per_channel_affine_cachemask.default">,
-           {self, scale, zero_point, axis, quant_min, quant_max});
-}
-
 // Result metadata: the sizes of the input, with the dtype given by an argument, if any.
 Result<std::vector<Meta>> quantized_meta(std::span<const Value> arguments) {
   Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
@@ -519,10 +408,6 @@ constexpr OpDef kQuantizedOps[] = {
     kept<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
     kept<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
     composed<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", quantized_meta, convert_no_fuse>,
-    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
-    op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
-    op<"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_channel_meta, fake_channel>,
 };
 // clang-format on
 
