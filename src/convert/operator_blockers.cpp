@@ -58,8 +58,6 @@ struct TreeClassRow {
   int to;
 };
 constexpr TreeClassRow kTreeClasses[] = {
-    // Operators like topk return such named tuples.
-    {"\"torch.return_types.", "a class of torch.return_types", 203, 214},
     {"\"collections.defaultdict\"", "collections.defaultdict", 201, 201},
     {"\"collections.deque\"", "collections.deque", 201, 201},
 };

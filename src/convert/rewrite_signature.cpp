@@ -247,6 +247,43 @@ bool rewrite_classes(TreeSpec& spec, Converter& converter, TupleClasses& classes
   return changed;
 }
 
+constexpr std::string_view kReturnTypes = "torch.return_types.";
+
+// Recursive: parse_tree_spec bounds the depth.
+bool make_tuples(TreeSpec& spec) {
+  bool changed = false;
+  for (TreeSpec& child : spec.children) changed |= make_tuples(child);
+  if (!spec.type.starts_with(kReturnTypes)) return changed;
+  spec = make_tuple_spec(std::move(spec.children));
+  return true;
+}
+
+// Blocks the named tuples that operators such as topk return, or makes tuples of them if that loss
+// is accepted. Their names are registered from 2.15 on, and up to 2.2 the reader asks for none.
+void drop_return_types(Converter& converter) {
+  constexpr int kFirstThatAsks = 203, kFirstWithNames = 215;
+  const int release = converter.target.release->number;
+  if (release < kFirstThatAsks || release >= kFirstWithNames || release == converter.source.number)
+    return;
+  std::vector<ModuleCallEntry>& calls = converter.program.module_call_graph;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (!calls[i].signature) continue;
+    for (std::string* text : {&calls[i].signature->in_spec, &calls[i].signature->out_spec}) {
+      if (text->find(kReturnTypes) == std::string::npos) continue;
+      auto spec = parse_tree_spec(*text, converter.program.namedtuple_fields);
+      if (!spec || !make_tuples(*spec)) continue;  // the verifier reports a bad tree spec
+      if (!converter.block(
+              {.kind = BlockerKind::result_class,
+               .text = "a class of torch.return_types",
+               .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
+               .first = release_from(kFirstWithNames)}))
+        continue;
+      *text = print_tree_spec(*spec);
+      converter.changed = true;
+    }
+  }
+}
+
 }  // namespace
 
 Result<void> rewrite_tree_specs(Converter& converter) {
@@ -270,6 +307,7 @@ Result<void> rewrite_tree_specs(Converter& converter) {
 }
 
 Result<void> rewrite_tree_classes(Converter& converter) {
+  drop_return_types(converter);
   if (converter.from >= 503 && converter.to >= 503) return {};
   Program& program = converter.program;
   TupleClasses classes(program.namedtuple_fields);

@@ -371,8 +371,16 @@ TEST(Convert, NamesClassesOfTheResultsOfModules) {
   });
   EXPECT_EQ(blockers(with_class, "2.15"), "");
   EXPECT_EQ(blockers(with_class, "2.13"),
-            "tree_class: .graph_module.module_call_graph[2].signature: a class of "
+            "result_class: .graph_module.module_call_graph[2].signature: a class of "
             "torch.return_types; needs PyTorch 2.15 or later\n");
+  const Conversion lossy =
+      convert(with_class, {.target = conversion_target("2.13").value(), .losses = {"return-types"}})
+          .value();
+  ASSERT_EQ(lossy.lost.size(), 1u);
+  EXPECT_EQ(lossy.lost[0].kind, BlockerKind::result_class);
+  EXPECT_NE(lossy.contents.programs[0].json.find(
+                R"({\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": []})"),
+            std::string::npos);
 }
 
 TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {

@@ -26,6 +26,22 @@ struct ConvertArguments {
   bool json = false;
 };
 
+// Returns the names of the losses, a few on each line.
+std::string loss_names() {
+  constexpr size_t kWidth = 56;
+  std::string out;
+  size_t start = 0;  // of the line
+  for (const BlockerInfo& kind : blocker_kinds()) {
+    if (kind.loss.empty()) continue;
+    if (!out.empty()) out += ',';
+    const bool fits = out.size() - start + 1 + kind.loss.size() < kWidth;
+    if (!out.empty()) out += fits ? ' ' : '\n';
+    if (!fits) start = out.size();
+    out += kind.loss;
+  }
+  return out;
+}
+
 std::string version_text(int schema) {
   return schema < 300 ? std::to_string(schema / 100)
                       : fmt::format("{}.{}", schema / 100, schema % 100);
@@ -142,9 +158,9 @@ Action setup_convert(CommandLine& line) {
   line.add_option("--schema", options->schema, "a schema version instead, such as 8.14")
       .type_name("VERSION")
       .excludes(release);
-  line.add_option("--lossy", options->losses,
-                  "what may be lost, with commas between; a refusal names what it is:\n"
-                  "guards, metadata, program-name, records, small-sizes,\nunknown-fields")
+  line.add_option(
+          "--lossy", options->losses,
+          "what may be lost, with commas between; a refusal names what it is:\n" + loss_names())
       .type_name("WHAT")
       .separated_by(',');
   add_json_option(line, options->json);
