@@ -53,6 +53,7 @@ bool is_nan(Complex value) { return std::isnan(value.real()) || std::isnan(value
 
 std::string element_text(double value) { return fmt::format("{}", value); }
 std::string element_text(int64_t value) { return fmt::format("{}", value); }
+std::string element_text(uint64_t value) { return fmt::format("{}", value); }
 std::string element_text(Complex value) {
   return fmt::format("{}{:+}i", value.real(), value.imag());
 }
@@ -250,15 +251,18 @@ void judge_noise(const Tensor& found, const Tensor& expected, const CompareOptio
   out.remark.clear();  // the remark is on a rule that did not decide
 }
 
+// T is uint64_t for that dtype, whose elements are loaded with their bits.
+template <class T>
 void compare_exact(const Tensor& found, const Tensor& expected, Comparison& out) {
   const auto size = static_cast<size_t>(dtype_size(found.dtype()));
-  Differences<int64_t> differences;
+  Differences<T> differences;
   for (int64_t i = 0; i < found.numel(); ++i) {
     const size_t offset = static_cast<size_t>(i) * size;
     if (std::memcmp(found.raw_data() + offset, expected.raw_data() + offset, size) == 0) continue;
-    int64_t a = 0, b = 0;
-    load(found, i, 1, &a);
-    load(expected, i, 1, &b);
+    int64_t loaded[2] = {};
+    load(found, i, 1, &loaded[0]);
+    load(expected, i, 1, &loaded[1]);
+    const auto a = static_cast<T>(loaded[0]), b = static_cast<T>(loaded[1]);
     const double error = std::abs(static_cast<double>(a) - static_cast<double>(b));
     add_error(error, std::abs(static_cast<double>(b)), out);
     differences.add(i, a, b, error);
@@ -358,7 +362,10 @@ Comparison compare_tensors(const Tensor& found, const Tensor& expected,
   switch (dtype_category(found.dtype())) {
     case DtypeCategory::boolean:
     case DtypeCategory::integer:
-      compare_exact(ours, theirs, out);
+      if (found.dtype() == Dtype::uint64)
+        compare_exact<uint64_t>(ours, theirs, out);
+      else
+        compare_exact<int64_t>(ours, theirs, out);
       break;
     case DtypeCategory::floating:
       compare_inexact<double>(ours, theirs, options, reference, out);

@@ -89,6 +89,14 @@ TEST(Compare, IntegersAreComparedExactly) {
             "4611686018427387904");
 }
 
+TEST(Compare, LargeUnsignedNumbersAreNamedAsTheyAre) {
+  const uint64_t largest[] = {UINT64_MAX}, half[] = {uint64_t{1} << 63};
+  EXPECT_EQ(difference(Tensor::from<uint64_t>(Dtype::uint64, {1}, largest),
+                       Tensor::from<uint64_t>(Dtype::uint64, {1}, half)),
+            "1 of 1 elements differ, the most at [0]: found 18446744073709551615, expected "
+            "9223372036854775808");
+}
+
 TEST(Compare, ComplexNumbersAreComparedByDistance) {
   using Complex = std::complex<double>;
   const Complex found[] = {{1, 1}}, near[] = {{1, 1 + 1e-8}}, far[] = {{1, 2}};
