@@ -1,5 +1,7 @@
 #include "pt2/format/container.h"
 
+#include <memory>
+
 #include "base/json_keys.h"
 #include "pt2/format/schema_json.h"
 #include "schema/path.h"
@@ -52,8 +54,10 @@ Result<Container> decode_container(std::string_view json, const Limits& limits,
     PT2_TRY(Program program, decode<Program>(json, limits, warnings));
     return Container(std::move(program));
   }
-  PT2_TRY(Model model, decode<Model>(json, limits, warnings));
-  return Container(std::move(model));
+  // GCC 12 warns that a Model on the stack may be uninitialized.
+  const auto model = std::make_unique<Model>();
+  PT2_TRY_VOID(decode_into(type_of<Model>(), model.get(), json, limits, warnings));
+  return Container(std::move(*model));
 }
 
 std::vector<ContainerMember> container_members(Container& container) {
