@@ -51,8 +51,8 @@ class MappedFile {
   bool mapped_ = false;
 };
 
-// For a name that comes from a folder or from another file, not from the user: error `invalid` for a
-// folder, a pipe or a device. A pipe would wait for a writer, and a device may never end. A name
+// For a name that comes from a folder or from another file, not from the user: error `invalid` for
+// a folder, a pipe or a device. A pipe would wait for a writer, and a device may never end. A name
 // that leads nowhere is left to what opens it.
 Result<void> check_is_file(const std::string& path);
 
