@@ -23,7 +23,7 @@ bool is_accepted(const Blocker& blocker, const ConvertOptions& options) {
 }
 
 bool Converter::block(Blocker blocker) {
-  const bool accepted = is_accepted(blocker, options_);
+  const bool accepted = accepts(blocker);
   (accepted ? lost : blockers).push_back(std::move(blocker));
   return accepted;
 }

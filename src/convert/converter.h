@@ -42,6 +42,7 @@ class Converter {
   bool rises_to(int version) const { return from < version && version <= to; }
   bool falls_below(int version) const { return to < version && version <= from; }
   Result<std::shared_ptr<const Payloads>> payloads() const { return load_payloads_(); }
+  bool accepts(const Blocker& blocker) const { return is_accepted(blocker, options_); }
   // Adds the blocker to `lost` if the options accept its loss, else to `blockers`. True if
   // accepted.
   bool block(Blocker blocker);

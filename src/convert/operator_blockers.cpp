@@ -52,32 +52,17 @@ bool belongs_to_vmap(std::string_view target) {
 
 // A class in the structure of inputs or results that the releases `from` to `to` cannot name.
 struct TreeClassRow {
-  std::string_view written;
+  std::string_view written;  // behind a quotation mark
   std::string_view text;
   int from;
   int to;
+  BlockerKind kind = BlockerKind::tree_class;
 };
 constexpr TreeClassRow kTreeClasses[] = {
-    {"\"collections.defaultdict\"", "collections.defaultdict", 201, 201},
-    {"\"collections.deque\"", "collections.deque", 201, 201},
+    {kReturnTypes, "a class of torch.return_types", 203, 214, BlockerKind::result_class},
+    {"collections.defaultdict\"", "collections.defaultdict", 201, 201},
+    {"collections.deque\"", "collections.deque", 201, 201},
 };
-
-// A reader reads the structure of every call, also of modules whose signatures were preserved.
-void check_tree_classes(const Program& program, const Release& release, const AddBlocker& add) {
-  for (const TreeClassRow& row : kTreeClasses) {
-    if (release.number < row.from || release.number > row.to) continue;
-    for (size_t i = 0; i < program.module_call_graph.size(); ++i) {
-      const auto& signature = program.module_call_graph[i].signature;
-      if (!signature) continue;
-      for (const std::string* spec : {&signature->in_spec, &signature->out_spec})
-        if (spec->find(row.written) != std::string::npos)
-          add({.kind = BlockerKind::tree_class,
-               .text = std::string(row.text),
-               .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
-               .first = release_from(row.to + 1)});
-    }
-  }
-}
 
 // Up to 2.6 the reader looks up every input by name, but symbolic numbers have no name there; up to
 // 2.2 constants have none either.
@@ -285,6 +270,23 @@ std::optional<ConstantResult> constant_result(const Argument& output) {
   if (output.is<bool>()) return ConstantResult{"a constant bool", 207};
   if (output.is<std::string>()) return ConstantResult{"a constant str", kNoRelease};
   return std::nullopt;
+}
+
+// A reader reads the structure of every call, also of modules whose signatures were preserved.
+void check_tree_classes(const Program& program, const Release& release, const AddBlocker& add) {
+  for (const TreeClassRow& row : kTreeClasses) {
+    if (release.number < row.from || release.number > row.to) continue;
+    for (size_t i = 0; i < program.module_call_graph.size(); ++i) {
+      const auto& signature = program.module_call_graph[i].signature;
+      if (!signature) continue;
+      for (const std::string* spec : {&signature->in_spec, &signature->out_spec})
+        if (spec->find('"' + std::string(row.written)) != std::string::npos)
+          add({.kind = row.kind,
+               .text = std::string(row.text),
+               .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
+               .first = release_from(row.to + 1)});
+    }
+  }
 }
 
 void check_operators(const Program& program, const Release& release, const AddBlocker& add) {

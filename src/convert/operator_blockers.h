@@ -18,6 +18,11 @@ struct ConstantResult {
 };
 std::optional<ConstantResult> constant_result(const Argument& output);
 
+// The named tuples that operators such as topk return.
+constexpr std::string_view kReturnTypes = "torch.return_types.";
+
+// The part of check_operators that is about the structure of inputs and results.
+void check_tree_classes(const Program& program, const Release& release, const AddBlocker& add);
 void check_operators(const Program& program, const Release& release, const AddBlocker& add);
 
 }  // namespace pt2

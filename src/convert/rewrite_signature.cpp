@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "convert/converter.h"
+#include "convert/operator_blockers.h"
 #include "package/payload_readers.h"
 #include "pt2/format/pickle_write.h"
 #include "pt2/ir/edit.h"
@@ -227,7 +228,8 @@ bool lacks_fields(const TreeSpec& spec) {
 }
 
 // Recursive: parse_tree_spec bounds the depth.
-bool rewrite_classes(TreeSpec& spec, Converter& converter, TupleClasses& classes) {
+bool rewrite_classes(TreeSpec& spec, Converter& converter, TupleClasses& classes,
+                     bool into_tuples) {
   bool changed = false;
   const bool up = converter.to > converter.from;
   const bool passes_tuples = converter.rises_to(503) || converter.falls_below(503);
@@ -243,45 +245,21 @@ bool rewrite_classes(TreeSpec& spec, Converter& converter, TupleClasses& classes
   }
   if (spec.kind == TreeKind::registered && passes_dataclasses)
     changed |= rewrite_dataclass(spec, up);
-  for (TreeSpec& child : spec.children) changed |= rewrite_classes(child, converter, classes);
-  return changed;
-}
-
-constexpr std::string_view kReturnTypes = "torch.return_types.";
-
-// Recursive: parse_tree_spec bounds the depth.
-bool make_tuples(TreeSpec& spec) {
-  bool changed = false;
-  for (TreeSpec& child : spec.children) changed |= make_tuples(child);
-  if (!spec.type.starts_with(kReturnTypes)) return changed;
+  for (TreeSpec& child : spec.children)
+    changed |= rewrite_classes(child, converter, classes, into_tuples);
+  if (!into_tuples || !spec.type.starts_with(kReturnTypes)) return changed;
   spec = make_tuple_spec(std::move(spec.children));
   return true;
 }
 
-// Blocks the named tuples that operators such as topk return, or makes tuples of them if that loss
-// is accepted. Their names are registered from 2.15 on, and up to 2.2 the reader asks for none.
-void drop_return_types(Converter& converter) {
-  constexpr int kFirstThatAsks = 203, kFirstWithNames = 215;
-  const int release = converter.target.release->number;
-  if (release < kFirstThatAsks || release >= kFirstWithNames || release == converter.source.number)
-    return;
-  std::vector<ModuleCallEntry>& calls = converter.program.module_call_graph;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (!calls[i].signature) continue;
-    for (std::string* text : {&calls[i].signature->in_spec, &calls[i].signature->out_spec}) {
-      if (text->find(kReturnTypes) == std::string::npos) continue;
-      auto spec = parse_tree_spec(*text, converter.program.namedtuple_fields);
-      if (!spec || !make_tuples(*spec)) continue;  // the verifier reports a bad tree spec
-      if (!converter.block(
-              {.kind = BlockerKind::result_class,
-               .text = "a class of torch.return_types",
-               .where = fmt::format(".graph_module.module_call_graph[{}].signature", i),
-               .first = release_from(kFirstWithNames)}))
-        continue;
-      *text = print_tree_spec(*spec);
-      converter.changed = true;
-    }
-  }
+// True if the release cannot name classes of torch.return_types and tuples are accepted instead.
+bool makes_tuples(Converter& converter) {
+  bool found = false;
+  const auto add = [&](Blocker blocker) {
+    if (converter.accepts(blocker)) found |= converter.block(std::move(blocker));
+  };
+  check_tree_classes(converter.program, *converter.target.release, add);
+  return found;
 }
 
 }  // namespace
@@ -307,8 +285,8 @@ Result<void> rewrite_tree_specs(Converter& converter) {
 }
 
 Result<void> rewrite_tree_classes(Converter& converter) {
-  drop_return_types(converter);
-  if (converter.from >= 503 && converter.to >= 503) return {};
+  const bool into_tuples = makes_tuples(converter);
+  if (converter.from >= 503 && converter.to >= 503 && !into_tuples) return {};
   Program& program = converter.program;
   TupleClasses classes(program.namedtuple_fields);
   for (ModuleCallEntry& entry : program.module_call_graph) {
@@ -316,7 +294,7 @@ Result<void> rewrite_tree_classes(Converter& converter) {
     for (std::string* text : {&entry.signature->in_spec, &entry.signature->out_spec}) {
       auto spec = parse_tree_spec(*text, program.namedtuple_fields);
       if (!spec) continue;  // the verifier reports a bad tree spec
-      if (!rewrite_classes(*spec, converter, classes)) continue;
+      if (!rewrite_classes(*spec, converter, classes, into_tuples)) continue;
       *text = print_tree_spec(*spec);
       converter.changed = true;
     }
