@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::string_view kAlias = "torch.ops.aten.alias.default";
 constexpr std::string_view kCopyInPlace = "torch.ops.aten.copy_.default";
+constexpr std::string_view kWhere = "torch.ops.aten.where.self";
 constexpr std::string_view kSelect = "torch.ops.aten.select.int";
 
 // Limits the views of views that are followed, and the updates of one part.
@@ -166,29 +167,44 @@ std::optional<Update> selected_update(const Graph& graph, NodeId id) {
                 .part = *part->get_if<ValueId>()};
 }
 
+// Returns the operator of a node that computes its only result from its first argument, a value;
+// none for other nodes.
+ops::Operator computing_operator(const Node& node) {
+  const ops::Operator op = ops::find_operator(node.target);
+  const bool computes = op && op.custom == nullptr && op.form == ops::Operator::Form::as_written &&
+                        !op.mutates() && !op.def->is_view() && find_only_output(node) != nullptr &&
+                        node.inputs.size() >= 2 && node.target.starts_with(kAten) &&
+                        node.inputs[0].arg.is<ValueId>() &&
+                        node.inputs[0].name == op.signature().begin()->name;
+  return computes ? op : ops::Operator();
+}
+
+// Returns the row of the view that the node writes back; null if it is no scatter.
+const ops::OpDef* view_written_back(const Node& node) {
+  std::string_view name = node.target;
+  if (!name.starts_with(kAten)) return nullptr;
+  name = name.substr(0, name.rfind('.')).substr(kAten.size());
+  const ops::OpDef* view = view_of_scatter(name);
+  return view != nullptr && computing_operator(node) ? view : nullptr;
+}
+
 // Returns the node as an update. Nothing if it is none, or if its result may have other sizes or
 // another dtype than the operand.
 std::optional<Update> update_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.target == "torch.ops.aten.where.self") return selected_update(graph, id);
-  const ops::Operator op = ops::find_operator(node.target);
-  if (!op || op.custom != nullptr || op.form != ops::Operator::Form::as_written || op.mutates() ||
-      op.def->is_view() || find_only_output(node) == nullptr || node.inputs.size() < 2 ||
-      !node.target.starts_with(kAten) || !node.inputs[0].arg.is<ValueId>() ||
-      node.inputs[0].name != op.signature().begin()->name)
-    return std::nullopt;
+  if (node.target == kWhere) return selected_update(graph, id);
   Update update{.node = id};
-  const size_t name_end = node.target.rfind('.');
-  const std::string_view name = std::string_view(node.target).substr(0, name_end);
-  if (const ops::OpDef* view = view_of_scatter(name.substr(kAten.size()))) {
+  if (const ops::OpDef* view = view_written_back(node)) {
     if (tensor_meta(graph, node.inputs[1].arg) == nullptr) return std::nullopt;
     update.view = ops::target_of(*view->signature);
     update.part = *node.inputs[1].arg.get_if<ValueId>();
     update.region.assign(node.inputs.begin() + 2, node.inputs.end());
     return update;
   }
-  if (op.def->change_boxed == nullptr) return std::nullopt;
-  update.in_place = std::string(name) + "_" + node.target.substr(name_end);
+  const ops::Operator op = computing_operator(node);
+  if (!op || op.def->change_boxed == nullptr) return std::nullopt;
+  const size_t name_end = node.target.rfind('.');
+  update.in_place = node.target.substr(0, name_end) + "_" + node.target.substr(name_end);
   const ops::Operator in_place = ops::find_operator(update.in_place);
   if (in_place.form != ops::Operator::Form::in_place || in_place.def != op.def) return std::nullopt;
   return update;
@@ -401,8 +417,9 @@ bool reinplace(Graph& graph, std::span<const NewValue> new_values) {
 }
 
 bool replaces_part(const Graph& graph, NodeId id) {
-  const std::optional<Update> update = update_of(graph, id);
-  return update && !update->view.empty();
+  const Node& node = graph.node(id);
+  if (node.target == kWhere) return selected_update(graph, id).has_value();
+  return view_written_back(node) != nullptr && tensor_meta(graph, node.inputs[1].arg) != nullptr;
 }
 
 bool reinplace_parts(Graph& graph) {

@@ -15,6 +15,7 @@
 #include "lower/decompose/decompose.h"
 #include "lower/functional/functionalize.h"
 #include "lower/functional/reinplace.h"
+#include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "lower/written_memory.h"
 #include "ops/table.h"
@@ -100,13 +101,23 @@ const Node* made_by_view(const Graph& graph, ValueId id) {
   return is_view && !node.inputs.empty() ? &node : nullptr;
 }
 
-// True if the functional form mainly copies. In it, a write to a view is a copy of each value that
-// the view shows a part of, by a node such as select_scatter: a loop that writes its results row by
-// row, y[:, t] = h, takes the time of its rows squared.
-bool writes_mainly_parts(const Graph& graph) {
-  constexpr uint64_t kFew = uint64_t{1} << 20;
+// The elements that the nodes of a program in functional form give. In it, a write to a view is a
+// copy of each value that the view shows a part of, by a node such as select_scatter: a loop that
+// writes its results row by row, y[:, t] = h, takes the time of its rows squared.
+struct NodeElements {
+  uint64_t written = 0;   // copies that the program does not have yet: it writes to views
+  uint64_t replaced = 0;  // copies that it has
+  uint64_t computed = 0;
+
+  static constexpr uint64_t kFew = uint64_t{1} << 20;
+  bool are_mainly_copies() const {
+    const uint64_t copied = saturating_sum(written, replaced);
+    return copied > kFew && copied / 2 > computed;
+  }
+};
+NodeElements node_elements(const Graph& graph) {
   constexpr size_t kMostViews = 8;  // of views
-  uint64_t copied = 0, computed = 0;
+  NodeElements out;
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     const std::vector<ValueId> written = written_values(graph, node);
@@ -116,17 +127,23 @@ bool writes_mainly_parts(const Graph& graph) {
         const auto* whole = view == nullptr ? nullptr : view->inputs[0].arg.get_if<ValueId>();
         if (whole == nullptr) break;
         value = *whole;
-        copied = saturating_sum(copied, recorded_elements(graph, value));
+        out.written = saturating_sum(out.written, recorded_elements(graph, value));
       }
-    const bool is_copy = replaces_part(graph, id);
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId value) {
-        if (!written.empty() || made_by_view(graph, value) != nullptr) return;
-        uint64_t& count = is_copy ? copied : computed;
-        count = saturating_sum(count, recorded_elements(graph, value));
+        if (written.empty() && made_by_view(graph, value) == nullptr)
+          out.computed = saturating_sum(out.computed, recorded_elements(graph, value));
       });
   }
-  return copied > kFew && copied / 2 > computed;
+  // A small program is not searched for the nodes that copy: that would delay its start.
+  if (out.computed <= NodeElements::kFew) return out;
+  for (const NodeId id : graph.nodes())
+    if (replaces_part(graph, id)) {
+      const uint64_t elements = recorded_elements(graph, only_output(graph.node(id)));
+      out.replaced = saturating_sum(out.replaced, elements);
+      out.computed -= std::min(out.computed, elements);
+    }
+  return out;
 }
 
 // Adds to `targets` the operators that the plan leaves to the reference executor although they are
@@ -262,8 +279,10 @@ class PlannedEngine final : public Engine {
     std::optional<Program> in_place;
     if (writes == Writes::large) in_place = updating_in_place(source_);
     updates_in_place_ = in_place.has_value();
-    bool in_parts = !has_state_ && writes_mainly_parts(source_.program.graph);
-    if (in_parts) {
+    const NodeElements elements =
+        has_state_ ? NodeElements() : node_elements(source_.program.graph);
+    bool in_parts = elements.are_mainly_copies();
+    if (in_parts && elements.replaced > 0) {
       in_place = changed_in_place(source_, reinplace_parts);
       in_parts = pt2::writes((in_place ? *in_place : source_.program).graph);
     }
