@@ -36,14 +36,6 @@ Result<TensorPair> pair_of(Handle handle, std::initializer_list<Operand> argumen
   return TensorPair(*results[0].get_if<Tensor>(), *results[1].get_if<Tensor>());
 }
 
-// The result without quantization: a copy, and a mask of ones.
-Result<TensorPair> unchanged(const Tensor& self) {
-  PT2_TRY(const Meta meta, meta_like(self, Dtype::bool_, std::nullopt));
-  PT2_TRY(Tensor mask, allocate(meta));
-  fill_elements(mask, Scalar(true));
-  return TensorPair(self.clone(), std::move(mask));
-}
-
 // --- With the mask of the elements that were not clamped
 
 // std::nearbyint for the default rounding mode, by additions that every vector unit has. Floats
@@ -173,8 +165,7 @@ Result<void> fake_tensor_qparams(Tensor& out, Tensor& mask, const Tensor& self, 
   }
   PT2_TRY(const double factor, first_number(scale, "scale"));
   PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
-  fake_quantize(out, mask, self, scalar_tensor(factor, Dtype::float32),
-                scalar_tensor(Scalar(zero).to_int(), Dtype::int64), quant_min, quant_max, false);
+  fake_tensor(out, mask, self, factor, Scalar(zero).to_int(), quant_min, quant_max);
   return {};
 }
 Result<Tensor> fake_tensor_qparams_output(Emitter& e, const Tensor& self, const Tensor& scale,
@@ -431,16 +422,17 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
     return operator_error("quant_min: found " + std::to_string(range.min) +
                           ", expected less than quant_max, " + std::to_string(range.max));
   if (observes != 0) PT2_TRY_VOID(observe(self, observer, weight));
-  if (quantises == 0) return unchanged(self);
-  // Every running extreme needs a scale and a zero point; the four tensors may have unrelated
-  // sizes.
-  const int64_t rows = observer.per_row ? observer.running_min.numel() : 1;
-  PT2_TRY_VOID(check_observer(observer, std::max<int64_t>(rows, 1)));
-  choose(observer, range);
-  if (observer.per_row)
-    return pair_of(
-        aten<"fake_quantize_per_channel_affine_cachemask.default">,
-        {self, observer.scale, observer.zero_point, observer.axis, range.min, range.max});
+  if (quantises != 0) {
+    // Every running extreme needs a scale and a zero point; the four tensors may have unrelated
+    // sizes.
+    const int64_t rows = observer.per_row ? observer.running_min.numel() : 1;
+    PT2_TRY_VOID(check_observer(observer, std::max<int64_t>(rows, 1)));
+    choose(observer, range);
+    if (observer.per_row)
+      return pair_of(
+          aten<"fake_quantize_per_channel_affine_cachemask.default">,
+          {self, observer.scale, observer.zero_point, observer.axis, range.min, range.max});
+  }
   return pair_of(aten<"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default">,
                  {self, observer.scale, observer.zero_point, fake_quant_on, range.min, range.max});
 }
