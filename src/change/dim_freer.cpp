@@ -605,14 +605,20 @@ class DimFreer {
   Result<Argument> freed_size(int64_t factor, int64_t offset = 0) {
     const auto known = size_values_.find({factor, offset});
     if (known != size_values_.end()) return Argument(known->second, Argument::Wrapper::symbolic);
-    std::string_view target = kSymSize, name = "sym_size_int";
-    std::vector<NamedArgument> inputs = {arg("self", Argument(place_.first)),
-                                         arg("dim", Argument(static_cast<int64_t>(place_.second)))};
-    if (factor != 1 || offset != 0) {
-      PT2_TRY(Argument less, freed_size(offset != 0 ? factor : 1));
-      name = offset != 0 ? "add" : "mul";
-      target = offset != 0 ? "_operator.add" : "_operator.mul";
-      inputs = {arg("a", std::move(less)), arg("b", Argument(offset != 0 ? offset : factor))};
+    std::string_view target, name;
+    std::vector<NamedArgument> inputs;
+    if (offset != 0) {
+      target = "_operator.add", name = "add";
+      PT2_TRY(Argument multiple, freed_size(factor));
+      inputs = {arg("a", std::move(multiple)), arg("b", Argument(offset))};
+    } else if (factor != 1) {
+      target = "_operator.mul", name = "mul";
+      PT2_TRY(Argument one, freed_size(1));
+      inputs = {arg("a", std::move(one)), arg("b", Argument(factor))};
+    } else {
+      target = kSymSize, name = "sym_size_int";
+      inputs = {arg("self", Argument(place_.first)),
+                arg("dim", Argument(static_cast<int64_t>(place_.second)))};
     }
     PT2_TRY(const Expr expr, sizes_.line(factor, offset));
     PT2_TRY(const SymInt size, spelled_size(program_, expr, factor * old_size_ + offset));

@@ -56,8 +56,8 @@ class NumberFinder {
 
   // Returns the same for a node that takes elements of the freed input but has no freed size: the
   // old size of what it writes them to, as in scatter_add(zeros([8, 5]), 0, edges, x[edges]) of 8
-  // nodes, and what it divides them by, as in x.sum(0) / 8 and x.T @ x / 7. Nothing for a number of
-  // 2, which means too many other things.
+  // nodes, and what it divides them by, as in x.sum(0) / 8 and x.T @ x / 7. Nothing for an old size
+  // of 2 or a division by 2, which means too many other things.
   std::vector<FreedNumbers> of_hidden_size(NodeId id) const;
 
  private:
