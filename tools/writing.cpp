@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "base/memory_account.h"
 #include "base/platform.h"
 #include "base/platform/files.h"
 #include "base/printable.h"
@@ -19,6 +20,7 @@
 #include "pt2/ops/verify_operators.h"
 #include "pt2/tools/compare.h"
 #include "pt2/verify.h"
+#include "run/call_budget.h"
 #include "serde/from_schema.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
@@ -87,15 +89,20 @@ Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Pack
   PT2_TRY(const Model before, Model::from_package(package, options));
   PT2_TRY(const Model after, Model::from_package(trial, options));
   PT2_TRY(const CallInputs inputs, sample_or_random_inputs(before, name, 0, environment));
-  const auto run = [&](const Model& model) {
-    std::vector<Value> values = inputs.values;
-    for (Value& value : values)  // the program may write to its inputs
-      if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
-        value = tensor->clone();
-    return Session(model, inputs.session()).run(values);
+  Session old_run(before, inputs.session()), new_run(after, inputs.session());
+  // The results of both runs are held together, so both may hold the memory of one call.
+  const MemoryAccount::Scope scope(run::open_account_of_calls({&old_run, &new_run}, inputs.values));
+  const auto run = [&](Session& session) {
+    return within_memory([&] {
+      std::vector<Value> values = inputs.values;
+      for (Value& value : values)  // the program may write to its inputs
+        if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+          value = tensor->clone();
+      return session.run(values);
+    });
   };
-  PT2_TRY(const std::vector<Value> expected, run(before));
-  PT2_TRY(const std::vector<Value> found, run(after));
+  PT2_TRY(const std::vector<Value> expected, run(old_run));
+  PT2_TRY(const std::vector<Value> found, run(new_run));
   bool alike = true;
   const auto differs = [&](size_t i, std::string_view how) {
     alike = false;
