@@ -21,6 +21,7 @@
 #include "pt2/tools/compare.h"
 #include "pt2/verify.h"
 #include "run/call_budget.h"
+#include "run/copy_of.h"
 #include "serde/from_schema.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
@@ -94,11 +95,9 @@ Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Pack
   const MemoryAccount::Scope scope(run::open_account_of_calls({&old_run, &new_run}, inputs.values));
   const auto run = [&](Session& session) {
     return within_memory([&] {
-      std::vector<Value> values = inputs.values;
-      for (Value& value : values)  // the program may write to its inputs
-        if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
-          value = tensor->clone();
-      return session.run(values);
+      std::vector<Value> own;  // the program may write to its inputs
+      for (const Value& input : inputs.values) own.push_back(copy_of(input));
+      return session.run(own);
     });
   };
   PT2_TRY(const std::vector<Value> expected, run(old_run));
