@@ -11,7 +11,11 @@ Error found_expected(std::string_view what, const std::string& found, const std:
   return operator_error(std::string(what) + ": found " + found + ", expected " + expected);
 }
 
-bool is_floating(Dtype dtype) { return dtype_category(dtype) == DtypeCategory::floating; }
+Result<void> expect_dtype(bool is_one, const Tensor& tensor, std::string_view what,
+                          std::string_view expected) {
+  if (is_one) return {};
+  return found_expected(what, std::string(dtype_name(tensor.dtype())), std::string(expected));
+}
 
 }  // namespace
 
@@ -28,10 +32,7 @@ Result<void> check_rank_at_least(const Tensor& tensor, int64_t rank, std::string
 }
 
 Result<void> check_dtype(const Tensor& tensor, Dtype expected, std::string_view what) {
-  if (tensor.dtype() != expected)
-    return found_expected(what, std::string(dtype_name(tensor.dtype())),
-                          std::string(dtype_name(expected)));
-  return {};
+  return expect_dtype(tensor.dtype() == expected, tensor, what, dtype_name(expected));
 }
 
 Result<void> check_same_dtype(const Tensor& tensor, const Tensor& other, std::string_view what) {
@@ -53,40 +54,32 @@ Result<void> check_broadcasts(const Sizes& sizes, const Sizes& whole, std::strin
 }
 
 Result<void> check_floating(const Tensor& tensor, std::string_view what) {
-  if (!is_floating(tensor.dtype()))
-    return found_expected(what, std::string(dtype_name(tensor.dtype())), "a floating dtype");
-  return {};
+  return expect_dtype(dtype_category(tensor.dtype()) == DtypeCategory::floating, tensor, what,
+                      "a floating dtype");
 }
 
 Result<void> check_float_or_double(const Tensor& tensor, std::string_view what) {
-  if (tensor.dtype() != Dtype::float32 && tensor.dtype() != Dtype::float64)
-    return found_expected(what, std::string(dtype_name(tensor.dtype())), "float32 or float64");
-  return {};
+  return expect_dtype(tensor.dtype() == Dtype::float32 || tensor.dtype() == Dtype::float64, tensor,
+                      what, "float32 or float64");
 }
 
 Result<void> check_floating_or_complex(const Tensor& tensor, std::string_view what) {
-  if (dtype_category(tensor.dtype()) < DtypeCategory::floating)
-    return found_expected(what, std::string(dtype_name(tensor.dtype())),
-                          "a floating or complex dtype");
-  return {};
+  return expect_dtype(dtype_category(tensor.dtype()) >= DtypeCategory::floating, tensor, what,
+                      "a floating or complex dtype");
 }
 
 Result<void> check_not_complex(const Tensor& tensor, std::string_view what) {
-  if (dtype_category(tensor.dtype()) == DtypeCategory::complex)
-    return found_expected(what, std::string(dtype_name(tensor.dtype())), "a real dtype");
-  return {};
+  return expect_dtype(dtype_category(tensor.dtype()) != DtypeCategory::complex, tensor, what,
+                      "a real dtype");
 }
 
 Result<void> check_not_bool(const Tensor& tensor, std::string_view what) {
-  if (tensor.dtype() == Dtype::bool_)
-    return operator_error(std::string(what) + ": found bool, expected numbers");
-  return {};
+  return expect_dtype(tensor.dtype() != Dtype::bool_, tensor, what, "numbers");
 }
 
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what) {
-  if (tensor.dtype() != Dtype::int64 && tensor.dtype() != Dtype::int32)
-    return found_expected(what, std::string(dtype_name(tensor.dtype())), "int64 or int32");
-  return {};
+  return expect_dtype(tensor.dtype() == Dtype::int64 || tensor.dtype() == Dtype::int32, tensor,
+                      what, "int64 or int32");
 }
 
 Result<void> check_writable(const Tensor& tensor, std::string_view what) {

@@ -139,15 +139,16 @@ struct Plain {
     return convert<T>(value);
   }
 };
-template <float (*Load)(uint16_t), uint16_t (*Store)(float)>
-struct Short {
-  using Stored = uint16_t;
-  static float load(uint16_t stored) { return Load(stored); }
+template <class Code, float (*Load)(Code), Code (*Store)(float)>
+struct Coded {
+  using Stored = Code;
+  static float load(Code stored) { return Load(stored); }
   template <class C>
-  static uint16_t store(C value) {
+  static Code store(C value) {
     return Store(convert<float>(value));
   }
 };
+using Float16 = Coded<uint16_t, half_to_float, float_to_half>;
 template <const Float8Format& F>
 struct Float8 {
   using Stored = uint8_t;
@@ -155,14 +156,6 @@ struct Float8 {
   template <class C>
   static uint8_t store(C value) {
     return float_to_float8(convert<float>(value), F);
-  }
-};
-struct E8m0 {
-  using Stored = uint8_t;
-  static float load(uint8_t stored) { return e8m0_to_float(stored); }
-  template <class C>
-  static uint8_t store(C value) {
-    return float_to_e8m0(convert<float>(value));
   }
 };
 struct Boolean {
@@ -174,36 +167,18 @@ struct Boolean {
     return convert<bool>(value);
   }
 };
-template <class T>
+template <class Part>
 struct ComplexOf {
   struct Stored {
-    T real, imag;
+    typename Part::Stored real, imag;
   };
-  static Complex load(Stored stored) {
-    return {static_cast<double>(stored.real), static_cast<double>(stored.imag)};
-  }
+  static Complex load(Stored stored) { return {Part::load(stored.real), Part::load(stored.imag)}; }
   template <class C>
   static Stored store(C value) {
     if constexpr (std::is_same_v<C, Complex>)
-      return {static_cast<T>(value.real()), static_cast<T>(value.imag())};
+      return {Part::store(value.real()), Part::store(value.imag())};
     else
-      return {static_cast<T>(value), T(0)};
-  }
-};
-struct ComplexHalf {
-  struct Stored {
-    uint16_t real, imag;
-  };
-  static Complex load(Stored stored) {
-    return {half_to_float(stored.real), half_to_float(stored.imag)};
-  }
-  template <class C>
-  static Stored store(C value) {
-    if constexpr (std::is_same_v<C, Complex>)
-      return {float_to_half(static_cast<float>(value.real())),
-              float_to_half(static_cast<float>(value.imag()))};
-    else
-      return {float_to_half(static_cast<float>(value)), 0};
+      return {Part::store(value), 0};
   }
 };
 
@@ -227,19 +202,19 @@ void with_format(Dtype dtype, F&& function) {
     case Dtype::uint64:
       return function(Plain<uint64_t>{});
     case Dtype::float16:
-      return function(Short<half_to_float, float_to_half>{});
+      return function(Float16{});
     case Dtype::bfloat16:
-      return function(Short<bfloat16_to_float, float_to_bfloat16>{});
+      return function(Coded<uint16_t, bfloat16_to_float, float_to_bfloat16>{});
     case Dtype::float32:
       return function(Plain<float>{});
     case Dtype::float64:
       return function(Plain<double>{});
     case Dtype::complex32:
-      return function(ComplexHalf{});
+      return function(ComplexOf<Float16>{});
     case Dtype::complex64:
-      return function(ComplexOf<float>{});
+      return function(ComplexOf<Plain<float>>{});
     case Dtype::complex128:
-      return function(ComplexOf<double>{});
+      return function(ComplexOf<Plain<double>>{});
     case Dtype::bool_:
       return function(Boolean{});
     case Dtype::float8_e4m3fn:
@@ -251,7 +226,7 @@ void with_format(Dtype dtype, F&& function) {
     case Dtype::float8_e5m2fnuz:
       return function(Float8<kE5m2fnuz>{});
     case Dtype::float8_e8m0fnu:
-      return function(E8m0{});
+      return function(Coded<uint8_t, e8m0_to_float, float_to_e8m0>{});
   }
 }
 

@@ -170,28 +170,14 @@ void copy_elements(Tensor& out, const Tensor& source) {
 void fill_elements(Tensor& out, const Scalar& value) {
   if (out.numel() == 0) return;
   std::byte element[16];
-  switch (compute_type(out.dtype())) {
-    case ComputeType::complex: {
-      const Complex number = value.to_complex();
-      store_elements<Complex>(&number, 1, out.dtype(), 1, element);
-      break;
-    }
-    case ComputeType::integer: {
-      const double number = value.to_double();
-      const int64_t integer = value.to_int();
-      if (value.is_integral())
-        store_elements<int64_t>(&integer, 1, out.dtype(), 1, element);
-      else
-        store_elements<double>(&number, 1, out.dtype(), 1, element);
-      break;
-    }
-    case ComputeType::single:
-    case ComputeType::twice: {
-      const double number = value.to_double();
-      store_elements<double>(&number, 1, out.dtype(), 1, element);
-      break;
-    }
-  }
+  const auto store = [&](auto number) { store_elements(&number, 1, out.dtype(), 1, element); };
+  const ComputeType type = compute_type(out.dtype());
+  if (type == ComputeType::complex)
+    store(value.to_complex());
+  else if (type == ComputeType::integer && value.is_integral())
+    store(value.to_int());
+  else
+    store(value.to_double());
   copy_strided(out.sizes(), static_cast<size_t>(dtype_size(out.dtype())), element,
                Sizes(out.sizes().size(), 0), out.raw_data(), out.strides());
 }

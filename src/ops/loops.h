@@ -22,49 +22,35 @@ constexpr int64_t kChunk = 512;
 enum class ComputeType : uint8_t { integer, single, twice, complex };
 ComputeType compute_type(Dtype dtype);
 
-// Calls function.template operator()<C>() with the compute type of `dtype`.
+// Calls function.template operator()<C>() with the compute type of `dtype`, but with Integer in
+// place of int64_t and with ComplexNumber in place of Complex.
+template <class Integer, class ComplexNumber, class F>
+auto with_types(Dtype dtype, F&& function) {
+  const ComputeType type = compute_type(dtype);
+  if constexpr (!std::is_same_v<Integer, double>)
+    if (type == ComputeType::integer) return function.template operator()<Integer>();
+  if constexpr (!std::is_same_v<ComplexNumber, double>)
+    if (type == ComputeType::complex) return function.template operator()<ComplexNumber>();
+  if (type == ComputeType::single) return function.template operator()<float>();
+  return function.template operator()<double>();
+}
 template <class F>
 auto with_compute_type(Dtype dtype, F&& function) {
-  switch (compute_type(dtype)) {
-    case ComputeType::integer:
-      return function.template operator()<int64_t>();
-    case ComputeType::single:
-      return function.template operator()<float>();
-    case ComputeType::twice:
-      return function.template operator()<double>();
-    case ComputeType::complex:
-      return function.template operator()<Complex>();
-  }
-  __builtin_unreachable();
+  return with_types<int64_t, Complex>(dtype, function);
 }
-// The same for functions without a complex definition; their rules refuse complex tensors first.
+// For functions without a complex definition; their rules refuse complex tensors first.
 template <class F>
 auto with_real_compute_type(Dtype dtype, F&& function) {
-  switch (compute_type(dtype)) {
-    case ComputeType::integer:
-      return function.template operator()<int64_t>();
-    case ComputeType::single:
-      return function.template operator()<float>();
-    default:
-      return function.template operator()<double>();
-  }
+  return with_types<int64_t, double>(dtype, function);
 }
-// The same for functions with fractional values: integers are computed as double.
+// For functions with fractional values: integers are computed as double.
 template <class F>
 auto with_fraction_compute_type(Dtype dtype, F&& function) {
-  switch (compute_type(dtype)) {
-    case ComputeType::single:
-      return function.template operator()<float>();
-    case ComputeType::complex:
-      return function.template operator()<Complex>();
-    default:
-      return function.template operator()<double>();
-  }
+  return with_types<double, Complex>(dtype, function);
 }
 template <class F>
 auto with_float_compute_type(Dtype dtype, F&& function) {
-  return compute_type(dtype) == ComputeType::single ? function.template operator()<float>()
-                                                    : function.template operator()<double>();
+  return with_types<double, double>(dtype, function);
 }
 
 // Walks tensors of equal sizes (see broadcast_to) together, in chunks along the innermost

@@ -13,38 +13,17 @@
 namespace pt2::ops {
 namespace {
 
-// The rank of a float dtype within its category. Promotion takes the higher rank; two different
-// dtypes of equal rank promote to float32.
-int float_rank(Dtype dtype) {
-  switch (dtype_size(dtype)) {
-    case 1:
-      return 0;
-    case 2:
-      return 1;
-    case 4:
-      return 2;
-    default:
-      return 3;
-  }
-}
-
 Dtype promote_integers(Dtype a, Dtype b) {
   if (is_unsigned(a) == is_unsigned(b)) return dtype_size(a) >= dtype_size(b) ? a : b;
   const Dtype signed_type = is_unsigned(a) ? b : a;
   const Dtype unsigned_type = is_unsigned(a) ? a : b;
   if (dtype_size(signed_type) > dtype_size(unsigned_type)) return signed_type;
-  switch (unsigned_type) {
-    case Dtype::uint8:
-      return Dtype::int16;
-    case Dtype::uint16:
-      return Dtype::int32;
-    default:
-      return Dtype::int64;
-  }
+  if (unsigned_type == Dtype::uint8) return Dtype::int16;
+  return unsigned_type == Dtype::uint16 ? Dtype::int32 : Dtype::int64;
 }
 
 Dtype promote_floats(Dtype a, Dtype b) {
-  if (float_rank(a) != float_rank(b)) return float_rank(a) > float_rank(b) ? a : b;
+  if (dtype_size(a) != dtype_size(b)) return dtype_size(a) > dtype_size(b) ? a : b;
   // float16 with bfloat16, or two different float8 kinds.
   return Dtype::float32;
 }
@@ -58,20 +37,6 @@ Dtype complex_of(Dtype real) {
     default:
       return Dtype::complex64;
   }
-}
-
-Dtype default_dtype(DtypeCategory category) {
-  switch (category) {
-    case DtypeCategory::boolean:
-      return Dtype::bool_;
-    case DtypeCategory::integer:
-      return Dtype::int64;
-    case DtypeCategory::floating:
-      return Dtype::float32;
-    case DtypeCategory::complex:
-      return Dtype::complex64;
-  }
-  return Dtype::float32;
 }
 
 constinit thread_local uint64_t allocation_limit = Limits{}.max_tensor_bytes;
@@ -173,6 +138,11 @@ Tensor broadcast_to(const Tensor& tensor, const Sizes& sizes) {
   for (size_t i = 0; i < tensor.sizes().size(); ++i)
     strides[lead + i] = tensor.sizes()[i] == sizes[lead + i] ? tensor.strides()[i] : 0;
   return tensor.with_view(sizes, std::move(strides), tensor.storage_offset());
+}
+
+Dtype default_dtype(DtypeCategory category) {
+  constexpr Dtype kDefaults[] = {Dtype::bool_, Dtype::int64, Dtype::float32, Dtype::complex64};
+  return kDefaults[static_cast<size_t>(category)];
 }
 
 Dtype promote_types(Dtype a, Dtype b) {

@@ -76,6 +76,8 @@ class Promotion {
   std::optional<Dtype> number_result_;
 };
 Dtype promote_types(Dtype a, Dtype b);
+// The dtype of a Python number of the category.
+Dtype default_dtype(DtypeCategory category);
 // The dtype itself if it is floating or complex, else torch.get_default_dtype(): for operators with
 // fractional results.
 inline Dtype float_or_default(Dtype dtype) {

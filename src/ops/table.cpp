@@ -294,10 +294,6 @@ Result<std::vector<Value>> dispatch(const Operator& op, Context& context,
   return std::vector<Value>{};
 }
 
-}  // namespace
-
-namespace {
-
 // The generator that the call itself names; null if it names none.
 const Object* find_generator(const Operator& op, std::span<const Value> arguments) {
   if (!op.may_draw()) return nullptr;
