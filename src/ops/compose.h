@@ -26,6 +26,17 @@ const Operator& aten() {
 Result<std::vector<Value>> apply_all(Handle handle, std::initializer_list<Operand> arguments);
 Result<Tensor> apply(Handle handle, std::initializer_list<Operand> arguments);
 
+// A formula that is another operator, and a function that runs it. `A` are the types of the
+// arguments.
+template <Handle Base, class... A>
+Result<Tensor> delegate(Emitter& e, const A&... argument) {
+  return e(Base, {argument...});
+}
+template <Handle Base, class... A>
+Result<Tensor> delegate_at_once(const A&... argument) {
+  return apply(Base, {argument...});
+}
+
 // A row whose formula gives the rule and the function, but no decomposition: PyTorch leaves the
 // operator in a program, as it leaves all outside of ATen.
 //

@@ -24,6 +24,8 @@
 //
 //   changed<"aten::put(Tensor self, …) -> Tensor", put>                  the change alone
 //
+// A function leaves out the parameters at the end of the signature that it does not need.
+//
 // Further properties of an operator follow the row in `.with({…})` (facts.h).
 #ifndef PT2_OPS_OP_DEF_H
 #define PT2_OPS_OP_DEF_H
@@ -173,21 +175,15 @@ template <class R, class... A>
 struct Callable<R (*)(A...)> {
   using Return = typename Unwrapped<R>::type;
   using Arguments = Pack<A...>;
+  static constexpr size_t kCount = sizeof...(A);
   static constexpr bool kContext = false;
 };
 template <class R, class... A>
-struct Callable<R (*)(Context&, A...)> {
-  using Return = typename Unwrapped<R>::type;
-  using Arguments = Pack<A...>;
+struct Callable<R (*)(Context&, A...)> : Callable<R (*)(A...)> {
   static constexpr bool kContext = true;
 };
-
 template <class R, class... A>
-struct Callable<R (*)(Emitter&, A...)> {
-  using Return = typename Unwrapped<R>::type;
-  using Arguments = Pack<A...>;
-  static constexpr bool kContext = false;
-};
+struct Callable<R (*)(Emitter&, A...)> : Callable<R (*)(A...)> {};
 template <class F>
 inline constexpr bool kIsFormula = false;
 template <class R, class... A>
@@ -247,23 +243,17 @@ inline Result<std::vector<Meta>> depends_on_data(std::span<const Value>) {
   return Error{ErrorCode::unsupported, "the result depends on elements", ""};
 }
 
-// Calls kernel(context?, out..., argument...), with `outs` first.
-template <class Kernel, size_t... O, class... A>
-Result<void> call_kernel(Kernel kernel, Context& context, std::vector<Tensor>& outs,
-                         std::index_sequence<O...>, const A&... argument) {
-  if constexpr (std::is_invocable_v<Kernel, Context&, decltype(outs[O])..., const A&...>) {
-    if constexpr (std::is_void_v<decltype(kernel(context, outs[O]..., argument...))>) {
-      kernel(context, outs[O]..., argument...);
-      return {};
-    } else {
-      return kernel(context, outs[O]..., argument...);
-    }
-  } else if constexpr (std::is_void_v<decltype(kernel(outs[O]..., argument...))>) {
-    kernel(outs[O]..., argument...);
-    return {};
-  } else {
-    return kernel(outs[O]..., argument...);
+// Calls function(context?, out..., argument...) with as many arguments as it has parameters.
+template <class F, size_t... O, class... A>
+auto call_leading(F function, Context& context, std::vector<Tensor>& outs,
+                  std::index_sequence<O...>, const std::tuple<A...>& arguments) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    if constexpr (Callable<F>::kContext)
+      return function(context, outs[O]..., std::get<I>(arguments)...);
+    else
+      return function(outs[O]..., std::get<I>(arguments)...);
   }
+  (std::make_index_sequence<Callable<F>::kCount - sizeof...(O)>{});
 }
 
 template <class T>
@@ -278,19 +268,25 @@ struct MetaCount<std::array<Meta, N>> {
 // Runs a rule and a kernel on typed arguments. Composed operators use it, too.
 template <class Rule, class Kernel, class... A>
 Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, uint64_t work, Context& context,
-                                        const A&... argument) {
-  constexpr size_t kResults =
-      MetaCount<typename Unwrapped<decltype(rule(argument...))>::type>::kValue;
-  PT2_TRY(auto metas, as_result(rule(argument...)));
-  PT2_TRY(std::vector<Tensor> outs, allocate_all(meta_list(std::move(metas)), work));
-  PT2_TRY_VOID(
-      call_kernel(kernel, context, outs, std::make_index_sequence<kResults>{}, argument...));
+                                        const std::tuple<A...>& arguments) {
+  constexpr size_t kResults = MetaCount<typename Callable<Rule>::Return>::kValue;
+  std::vector<Tensor> outs;
+  PT2_TRY(auto metas,
+          as_result(call_leading(rule, context, outs, std::index_sequence<>{}, arguments)));
+  PT2_TRY(outs, allocate_all(meta_list(std::move(metas)), work));
+  const auto run = [&] {
+    return call_leading(kernel, context, outs, std::make_index_sequence<kResults>{}, arguments);
+  };
+  if constexpr (std::is_void_v<decltype(run())>)
+    run();
+  else
+    PT2_TRY_VOID(run());
   return outs;
 }
 template <auto Rule, auto Kernel, class... A>
 Result<Tensor> compute(const A&... argument) {
   Context context;
-  PT2_TRY(std::vector<Tensor> outs, compute_all(Rule, Kernel, 0, context, argument...));
+  PT2_TRY(std::vector<Tensor> outs, compute_all(Rule, Kernel, 0, context, std::tie(argument...)));
   return std::move(outs[0]);
 }
 
@@ -308,16 +304,31 @@ inline Result<std::vector<Meta>> infer_untyped(const OpDef& def, std::span<const
   return function_at<UntypedRule>(def.rule)(arguments);
 }
 
+// The parameters of a kernel after its results.
+template <class Parameters>
+struct AfterResults {
+  using Arguments = Parameters;
+};
+template <class... A>
+struct AfterResults<Pack<Tensor&, A...>> : AfterResults<Pack<A...>> {};
+template <class Kernel>
+using KernelArguments = typename AfterResults<typename Callable<Kernel>::Arguments>::Arguments;
+
+// True if the kernel has more arguments than the rule.
+template <class Rule, class Kernel>
+inline constexpr bool kIsLonger =
+    Callable<Kernel>::kCount >
+    Callable<Rule>::kCount + MetaCount<typename Callable<Rule>::Return>::kValue;
+
 // Runs a rule and then a kernel (`compute_boxed`).
 template <class Rule, class Kernel>
 [[gnu::cold]] Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
                                                         std::span<const Value> arguments) {
-  auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
-  auto call = [&](const auto&... argument) {
-    return compute_all(function_at<Rule>(def.rule), function_at<Kernel>(def.function),
-                       def.facts.work, context, argument...);
-  };
-  PT2_TRY(std::vector<Tensor> outs, std::apply(call, unboxed));
+  using Arguments = std::conditional_t<kIsLonger<Rule, Kernel>, KernelArguments<Kernel>,
+                                       typename Callable<Rule>::Arguments>;
+  PT2_TRY(std::vector<Tensor> outs,
+          compute_all(function_at<Rule>(def.rule), function_at<Kernel>(def.function),
+                      def.facts.work, context, Arguments::unbox_all(arguments)));
   return values_of(std::move(outs));
 }
 
@@ -344,17 +355,27 @@ Result<std::vector<Value>> change_clone(const OpDef& def, Context& context,
 Result<std::vector<Value>> change_contiguous(const OpDef& def, Context& context,
                                              std::span<const Value> arguments);
 
+// True if the types are those of the signature's first parameters.
+template <const Signature& S, class... A>
+constexpr bool leads(Pack<A...>) {
+  constexpr auto kTypes = Pack<A...>::types();
+  if (kTypes.size() > S.parameter_count) return false;
+  for (size_t i = 0; i < kTypes.size(); ++i)
+    if (!kTypes[i].same_shape(S.parameter_array[i].type)) return false;
+  return true;
+}
+
 // Compile-time checks: their errors name the row.
 template <const Signature& S, class F>
 constexpr void check_function() {
-  static_assert(Callable<F>::Arguments::template matches<S>(),
+  static_assert(leads<S>(typename Callable<F>::Arguments()),
                 "the function's parameters differ from the signature");
   static_assert(ReturnCount<typename Callable<F>::Return>::kValue == S.return_count,
                 "the function's results differ from the signature");
 }
 template <const Signature& S, class Rule>
 constexpr void check_rule() {
-  static_assert(Callable<Rule>::Arguments::template matches<S>(),
+  static_assert(leads<S>(typename Callable<Rule>::Arguments()),
                 "the rule's parameters differ from the signature");
   static_assert(MetaCount<typename Callable<Rule>::Return>::kValue == S.return_count,
                 "the rule's results differ from the signature");
@@ -401,6 +422,9 @@ constexpr OpDef row() {
     using R = std::decay_t<decltype(Rule)>;
     using K = std::decay_t<decltype(Kernel)>;
     check_rule<kSignature<S>, R>();
+    if constexpr (kIsLonger<R, K>)
+      static_assert(leads<kSignature<S>>(KernelArguments<K>()),
+                    "the kernel's parameters differ from the signature");
     OpDef def{&kSignature<S>, &kAddress<Rule>, &kAddress<Kernel>, &compute_kernel<R, K>,
               &infer_by_rule<R>};
     def.may_draw = kTakesContext<K>;
@@ -431,6 +455,27 @@ constexpr OpDef composed_row() {
 template <SignatureText S, auto Rule, auto Function, auto... Formula>
 inline constexpr OpDef composed = composed_row<S, Rule, Function, Formula...>();
 
+// For rows whose functions would repeat a long list of parameters: gathered<Make, F> has the
+// parameters of Make, and passes what Make returns to F as the last argument.
+template <auto Make, auto F, class = decltype(Make), class = decltype(F)>
+struct Gathered;
+template <auto Make, auto F, class C, class... A, class R, class Made>
+struct Gathered<Make, F, C (*)(A...), R (*)(Made)> {
+  static Result<typename Unwrapped<R>::type> call(A... argument) {
+    PT2_TRY(const auto made, as_result(Make(argument...)));
+    return F(made);
+  }
+};
+template <auto Make, auto F, class C, class... A, class R, class First, class Made>
+struct Gathered<Make, F, C (*)(A...), R (*)(First, Made)> {
+  static Result<typename Unwrapped<R>::type> call(First first, A... argument) {
+    PT2_TRY(const auto made, as_result(Make(argument...)));
+    return F(first, made);
+  }
+};
+template <auto Make, auto F>
+inline constexpr auto gathered = &Gathered<Make, F>::call;
+
 template <auto F>
 constexpr OpDef OpDef::changing() const {
   OpDef out = *this;
@@ -440,7 +485,7 @@ constexpr OpDef OpDef::changing() const {
 }
 template <SignatureText S, auto F, auto Compute, UntypedRule Rule>
 constexpr OpDef changed_row() {
-  static_assert(Change<std::decay_t<decltype(F)>>::WithSelf::template matches<kSignature<S>>(),
+  static_assert(leads<kSignature<S>>(typename Change<std::decay_t<decltype(F)>>::WithSelf()),
                 "the parameters after self differ from the signature");
   OpDef def{&kSignature<S>, &kAddress<Rule>, nullptr, Compute, &infer_untyped};
   return def.changing<F>();

@@ -165,20 +165,11 @@ Value box(T value) {
   }
 }
 
-// The argument types of a callable that correspond to parameters of the signature. `matches` is
-// true if they agree in number and type with those of the signature S.
+// The argument types of a callable that correspond to parameters of the signature.
 template <class... A>
 struct Pack {
   static constexpr std::array<ArgumentType, sizeof...(A)> types() {
     return {TypeOf<std::remove_cvref_t<A>>::kType...};
-  }
-  template <const auto& S>
-  static constexpr bool matches() {
-    if (S.parameter_count != sizeof...(A)) return false;
-    return [&]<size_t... I>(std::index_sequence<I...>) {
-      return (TypeOf<std::remove_cvref_t<A>>::kType.same_shape(S.parameter_array[I].type) && ...);
-    }
-    (std::index_sequence_for<A...>{});
   }
   static std::tuple<std::remove_cvref_t<A>...> unbox_all(std::span<const Value> arguments) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
