@@ -171,24 +171,19 @@ Result<SgdLists> sgd(Emitter& e, const Tensors& self, const Tensors& grads, cons
 
 // The overload with a number as learning rate declares that it writes the steps; it does not.
 template <class Rate>
-struct AdagradResults;
-template <>
-struct AdagradResults<double> {
-  using Lists = std::tuple<Tensors, Tensors, Tensors, Tensors>;
-};
-template <>
-struct AdagradResults<Tensor> {
-  using Lists = std::tuple<Tensors, Tensors, Tensors>;
-};
+using AdagradLists =
+    std::conditional_t<std::is_same_v<Rate, double>, std::tuple<Tensors, Tensors, Tensors, Tensors>,
+                       std::tuple<Tensors, Tensors, Tensors>>;
 
 template <class Rate>
-Result<typename AdagradResults<Rate>::Lists> adagrad(
-    Emitter& e, const Tensors& self, const Tensors& grads, const Tensors& sums,
-    const Tensors& steps, const Rate& lr, double lr_decay, double weight_decay, double eps,
-    bool maximize, const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+Result<AdagradLists<Rate>> adagrad(Emitter& e, const Tensors& self, const Tensors& grads,
+                                   const Tensors& sums, const Tensors& steps, const Rate& lr,
+                                   double lr_decay, double weight_decay, double eps, bool maximize,
+                                   const OptionalTensor& grad_scale,
+                                   const OptionalTensor& found_inf) {
   PT2_TRY_VOID(check_lengths({&self, &grads, &sums, &steps}));
   const Scaling scaling{grad_scale, found_inf};
-  typename AdagradResults<Rate>::Lists out;
+  AdagradLists<Rate> out;
   for (size_t i = 0; i < self.size(); ++i) {
     const Gradient gradient = gradient_of(e, grads[i], scaling, maximize);
     const auto parameter = widened(e, self[i]);
@@ -269,46 +264,32 @@ Result<void> copy_back(Emitter& e, const Tensors& targets, const Tensors& source
     PT2_TRY_VOID(e(aten<"copy_.default">, {targets[i], sources[i]}));
   return {};
 }
-template <bool Apart, class Rate>
-Result<void> adam_in_place(Emitter& e, const Tensors& self, const Tensors& grads,
-                           const Tensors& averages, const Tensors& squares, const Tensors& maxima,
-                           const Tensors& steps, const Rate& lr, double beta1, double beta2,
-                           double weight_decay, double eps, bool amsgrad, bool maximize,
-                           const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
-  PT2_TRY(const AdamLists lists,
-          (adam<Apart, Rate>(e, self, grads, averages, squares, maxima, steps, lr, beta1, beta2,
-                             weight_decay, eps, amsgrad, maximize, grad_scale, found_inf)));
-  PT2_TRY_VOID(copy_back(e, self, std::get<0>(lists)));
-  if (grad_scale) PT2_TRY_VOID(copy_back(e, grads, std::get<1>(lists)));
-  PT2_TRY_VOID(copy_back(e, averages, std::get<2>(lists)));
-  PT2_TRY_VOID(copy_back(e, squares, std::get<3>(lists)));
-  return amsgrad ? copy_back(e, maxima, std::get<4>(lists)) : Result<void>();
-}
-template <class Rate>
-Result<void> sgd_in_place(Emitter& e, const Tensors& self, const Tensors& grads,
-                          const Tensors& buffers, double weight_decay, double momentum,
-                          const Rate& lr, double dampening, bool nesterov, bool maximize,
-                          bool is_first_step, const OptionalTensor& grad_scale,
-                          const OptionalTensor& found_inf) {
-  PT2_TRY(const SgdLists lists,
-          sgd<Rate>(e, self, grads, buffers, weight_decay, momentum, lr, dampening, nesterov,
-                    maximize, is_first_step, grad_scale, found_inf));
-  PT2_TRY_VOID(copy_back(e, self, std::get<0>(lists)));
-  if (grad_scale) PT2_TRY_VOID(copy_back(e, grads, std::get<1>(lists)));
-  return momentum != 0 ? copy_back(e, buffers, std::get<2>(lists)) : Result<void>();
-}
-
-template <class Rate>
-Result<void> adagrad_in_place(Emitter& e, const Tensors& self, const Tensors& grads,
-                              const Tensors& sums, const Tensors& steps, const Rate& lr,
-                              double lr_decay, double weight_decay, double eps, bool maximize,
-                              const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
-  PT2_TRY(const auto lists, adagrad<Rate>(e, self, grads, sums, steps, lr, lr_decay, weight_decay,
-                                          eps, maximize, grad_scale, found_inf));
-  PT2_TRY_VOID(copy_back(e, self, std::get<0>(lists)));
-  if (grad_scale) PT2_TRY_VOID(copy_back(e, grads, std::get<1>(lists)));
-  return copy_back(e, sums, std::get<2>(lists));
-}
+// The in-place form of an optimizer: its first `Count` results replace the arguments in the same
+// places. The second ones are the gradients, which change only if they are scaled.
+template <auto Optimizer, size_t Count, class = decltype(Optimizer)>
+struct InPlace;
+template <auto Optimizer, size_t Count, class Lists, class... A>
+struct InPlace<Optimizer, Count, Result<Lists> (*)(Emitter&, A...)> {
+  static Result<void> call(Emitter& e, A... argument) {
+    PT2_TRY(const Lists results, Optimizer(e, argument...));
+    const auto arguments = std::tie(argument...);
+    const OptionalTensor& grad_scale = std::get<sizeof...(A) - 2>(arguments);
+    return replace(e, arguments, results, grad_scale.has_value());
+  }
+  template <size_t I = 0>
+  static Result<void> replace(Emitter& e, const auto& arguments, const Lists& results,
+                              bool is_scaled) {
+    if constexpr (I == Count) {
+      return {};
+    } else {
+      if (I != 1 || is_scaled)
+        PT2_TRY_VOID(copy_back(e, std::get<I>(arguments), std::get<I>(results)));
+      return replace<I + 1>(e, arguments, results, is_scaled);
+    }
+  }
+};
+template <auto Optimizer, size_t Count>
+inline constexpr auto in_place = &InPlace<Optimizer, Count>::call;
 
 Result<void> unscale_in_place(Emitter& e, const Tensors& self, const Tensor& found_inf,
                               const Tensor& inv_scale) {
@@ -331,19 +312,19 @@ Result<Tensor> update_scale_in_place(Emitter& e, const Tensor& self, const Tenso
   op<"aten::_fused_" name overload "(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] max_exp_avg_sqs, Tensor[] state_steps, *, " rate " lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] exp_avgs_out, Tensor[] exp_avg_sqs_out, Tensor[] max_exp_avg_sqs_out)", \
      adam<apart, type>>, \
   op<"aten::_fused_" name "_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, " rate " lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
-     adam_in_place<apart, type>>.with({.functional_form = "_fused_" name named})
+     in_place<adam<apart, type>, 5>>.with({.functional_form = "_fused_" name named})
 #define PT2_ADAM(name, apart) \
   PT2_ADAM_RATE(name, apart, "", ".default", "float", double), PT2_ADAM_RATE(name, apart, ".tensor_lr", ".tensor_lr", "Tensor", Tensor)
 #define PT2_SGD_RATE(overload, named, rate, type) \
   op<"aten::_fused_sgd" overload "(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffer_list, *, float weight_decay, float momentum, " rate " lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] momentum_buffer_list_out)", \
      sgd<type>>, \
   op<"aten::_fused_sgd_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, " rate " lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
-     sgd_in_place<type>>.with({.functional_form = "_fused_sgd" named})
+     in_place<sgd<type>, 3>>.with({.functional_form = "_fused_sgd" named})
 #define PT2_ADAGRAD_RATE(overload, named, rate, type, written_steps, returned_steps) \
   op<"aten::_fused_adagrad" overload "(Tensor[] self, Tensor[] grads, Tensor[] state_sums, Tensor[] state_steps, *, " rate " lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] state_sums_out" returned_steps ")", \
      adagrad<type>>, \
   op<"aten::_fused_adagrad_" overload "(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, " written_steps " state_steps, *, " rate " lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()", \
-     adagrad_in_place<type>>.with({.functional_form = "_fused_adagrad" named})
+     in_place<adagrad<type>, 3>>.with({.functional_form = "_fused_adagrad" named})
 
 constexpr OpDef kOps[] = {
     PT2_ADAM("adam", false),

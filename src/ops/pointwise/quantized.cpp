@@ -49,11 +49,16 @@ Result<Tensor> as_float32(const Tensor& input) {
   PT2_TRY_VOID(check_dtype(input, Dtype::float32, "input"));
   return input;
 }
-Result<Tensor> to(const Tensor& tensor, Dtype dtype) {
-  return apply(aten<"to.dtype">, {tensor, dtype});
-}
 Result<Tensor> to(Emitter& e, const Tensor& tensor, Dtype dtype) {
   return e(aten<"to.dtype">, {tensor, dtype});
+}
+// Quantizes to levels that are still floats. The zero points are added after rounding.
+Result<Tensor> levels_of(Emitter& e, const Tensor& real, const Operand& inverse_scale,
+                         const Operand& zero_point, int64_t quant_min, int64_t quant_max) {
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {real, inverse_scale}));
+  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor shifted, e(aten<"add.Tensor">, {rounded, zero_point}));
+  return e(aten<"clamp.default">, {shifted, quant_min, quant_max});
 }
 
 Result<double> number_of(const Tensor& tensor) {
@@ -68,29 +73,18 @@ Result<int64_t> integer_of(const Tensor& tensor) {
   return Scalar(value).to_int();
 }
 
-// --- One scale for the whole tensor
+// --- One scale for the whole tensor: numbers, or tensors of one element
+
+Result<int64_t> integer_of(int64_t number) { return number; }
 
 Result<Tensor> quantize(const Tensor& input, double scale, int64_t zero_point, int64_t quant_min,
                         int64_t quant_max, Dtype dtype) {
   PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
   PT2_TRY(const Tensor real, as_float32(input));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {real, 1.0 / scale}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zero_point}));
-  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {shifted, quant_min, quant_max}));
-  return to(clamped, dtype);
-}
-Result<Tensor> quantize_tensor(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
-                               int64_t quant_min, int64_t quant_max, Dtype dtype) {
-  PT2_TRY(const double number, number_of(scale));
-  PT2_TRY(const int64_t zero, integer_of(zero_point));
-  return quantize(input, number, zero, quant_min, quant_max, dtype);
-}
-Result<Tensor> quantize_tensor2(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
-                                const Tensor& quant_min, const Tensor& quant_max, Dtype dtype) {
-  PT2_TRY(const int64_t low, integer_of(quant_min));
-  PT2_TRY(const int64_t high, integer_of(quant_max));
-  return quantize_tensor(input, scale, zero_point, low, high, dtype);
+  Context context;
+  Runner e(context);
+  PT2_TRY(const Tensor levels, levels_of(e, real, 1.0 / scale, zero_point, quant_min, quant_max));
+  return to(e, levels, dtype);
 }
 
 Result<void> check_quantized(const Tensor& input, Dtype dtype) {
@@ -100,23 +94,20 @@ Result<void> check_quantized(const Tensor& input, Dtype dtype) {
 Result<Tensor> dequantize(const Tensor& input, double scale, int64_t zero_point, int64_t, int64_t,
                           Dtype dtype, OptionalDtype out_dtype) {
   PT2_TRY_VOID(check_quantized(input, dtype));
-  PT2_TRY(const Tensor real, to(input, out_dtype.value_or(Dtype::float32)));
+  PT2_TRY(const Tensor real, apply(aten<"to.dtype">, {input, out_dtype.value_or(Dtype::float32)}));
   PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {real, zero_point}));
   return apply(aten<"mul.Tensor">, {shifted, scale});
 }
-Result<Tensor> dequantize_tensor(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
-                                 int64_t quant_min, int64_t quant_max, Dtype dtype,
-                                 OptionalDtype out_dtype) {
-  PT2_TRY(const double number, number_of(scale));
-  PT2_TRY(const int64_t zero, integer_of(zero_point));
-  return dequantize(input, number, zero, quant_min, quant_max, dtype, out_dtype);
-}
-Result<Tensor> dequantize_tensor2(const Tensor& input, const Tensor& scale,
-                                  const Tensor& zero_point, const Tensor& quant_min,
-                                  const Tensor& quant_max, Dtype dtype, OptionalDtype out_dtype) {
+
+// Reads the numbers that are tensors.
+template <auto F, class Bound, class... Dtypes>
+Result<Tensor> by_tensors(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
+                          const Bound& quant_min, const Bound& quant_max, Dtypes... dtypes) {
   PT2_TRY(const int64_t low, integer_of(quant_min));
   PT2_TRY(const int64_t high, integer_of(quant_max));
-  return dequantize_tensor(input, scale, zero_point, low, high, dtype, out_dtype);
+  PT2_TRY(const double number, number_of(scale));
+  PT2_TRY(const int64_t zero, integer_of(zero_point));
+  return F(input, number, zero, low, high, dtypes...);
 }
 
 // --- A scale per channel. The channel axis is moved first for the computation; the result keeps
@@ -143,13 +134,12 @@ Result<Tensor> quantize_channels(const Tensor& input, const Tensor& scales,
   PT2_TRY(const Tensor turned, axis_first(real, axis));
   PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
   PT2_TRY(const Tensor zeros, along_first(zero_points, input.dim()));
-  PT2_TRY(const Tensor inverse, apply(aten<"reciprocal.default">, {factors}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, inverse}));
-  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zeros}));
-  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {shifted, quant_min, quant_max}));
-  PT2_TRY(const Tensor back, axis_first(clamped, axis));
-  return to(back, dtype);
+  Context context;
+  Runner e(context);
+  PT2_TRY(const Tensor inverse, e(aten<"reciprocal.default">, {factors}));
+  PT2_TRY(const Tensor levels, levels_of(e, turned, inverse, zeros, quant_min, quant_max));
+  PT2_TRY(const Tensor back, axis_first(levels, axis));
+  return to(e, back, dtype);
 }
 Result<Tensor> dequantize_channels(const Tensor& input, const Tensor& scales,
                                    const OptionalTensor& zero_points, int64_t axis, int64_t,
@@ -162,7 +152,7 @@ Result<Tensor> dequantize_channels(const Tensor& input, const Tensor& scales,
   }
   PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
   PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, factors}));
-  PT2_TRY(const Tensor real, to(scaled, out_dtype.value_or(Dtype::float32)));
+  PT2_TRY(const Tensor real, apply(aten<"to.dtype">, {scaled, out_dtype.value_or(Dtype::float32)}));
   return axis_first(real, axis);
 }
 Result<Tensor> fake_quantize_channels(Emitter& e, const Tensor& input, const Tensor& scales,
@@ -174,11 +164,8 @@ Result<Tensor> fake_quantize_channels(Emitter& e, const Tensor& input, const Ten
   PT2_TRY(const Tensor factors, along_first(float_scales, input.dim()));
   PT2_TRY(const Tensor zeros, along_first(int_zeros, input.dim()));
   PT2_TRY(const Tensor inverse, e(aten<"reciprocal.default">, {factors}));
-  PT2_TRY(const Tensor scaled, e(aten<"mul.Tensor">, {turned, inverse}));
-  PT2_TRY(const Tensor rounded, e(aten<"round.default">, {scaled}));
-  PT2_TRY(const Tensor shifted, e(aten<"add.Tensor">, {rounded, zeros}));
-  PT2_TRY(const Tensor clamped, e(aten<"clamp.default">, {shifted, quant_min, quant_max}));
-  PT2_TRY(const Tensor unshifted, e(aten<"sub.Tensor">, {clamped, zeros}));
+  PT2_TRY(const Tensor levels, levels_of(e, turned, inverse, zeros, quant_min, quant_max));
+  PT2_TRY(const Tensor unshifted, e(aten<"sub.Tensor">, {levels, zeros}));
   PT2_TRY(const Tensor real, e(aten<"mul.Tensor">, {unshifted, factors}));
   return axis_first(real, axis);
 }
@@ -296,8 +283,7 @@ float rounded_as(Dtype dtype, float value) {
   if (is_half(dtype)) round_elements(dtype, 1, &value);
   return value;
 }
-Result<std::array<Meta, 2>> qparams_meta(const Tensor&, int64_t quant_min, int64_t quant_max,
-                                         double, Dtype) {
+Result<std::array<Meta, 2>> qparams_meta(const Tensor&, int64_t quant_min, int64_t quant_max) {
   if (quant_min >= quant_max)
     return operator_error("quant_min: found " + std::to_string(quant_min) +
                           ", expected less than quant_max, " + std::to_string(quant_max));
@@ -305,8 +291,8 @@ Result<std::array<Meta, 2>> qparams_meta(const Tensor&, int64_t quant_min, int64
 }
 // Source: torch/ao/quantization/utils.py determine_qparams.
 Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
-                                  double eps, Dtype dtype) {
-  PT2_TRY_VOID(qparams_meta(input, quant_min, quant_max, eps, dtype));
+                                  double eps) {
+  PT2_TRY_VOID(qparams_meta(input, quant_min, quant_max));
   PT2_TRY(const Extremes range, range_with_zero(input));
   const auto steps = step_count(quant_min, quant_max);
   const float width = rounded_as(input.dtype(), range.high - range.low);
@@ -319,7 +305,7 @@ Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_
 }
 Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_min,
                                             int64_t quant_max, double eps, Dtype dtype) {
-  PT2_TRY_VOID(qparams_meta(input, quant_min, quant_max, eps, dtype));
+  PT2_TRY_VOID(qparams_meta(input, quant_min, quant_max));
   PT2_TRY(const Extremes range, range_with_zero(input));
   const float reach = std::max(-range.low, range.high);
   const float steps = step_count(quant_min, quant_max) / 2;
@@ -345,7 +331,7 @@ Result<TensorPair> choose_qparams_per_token(Emitter& e, const Tensor& input, Dty
   PT2_TRY(Tensor zeros, e(aten<"zeros_like.default">, {divided}));
   return TensorPair(std::move(divided), std::move(zeros));
 }
-Result<TensorPair> choose_qparams_per_token_asymmetric(Emitter& e, const Tensor& input, Dtype) {
+Result<TensorPair> choose_qparams_per_token_asymmetric(Emitter& e, const Tensor& input) {
   PT2_TRY(const Tensor lowest, row_extreme(e, aten<"amin.default">, input));
   PT2_TRY(const Tensor highest, row_extreme(e, aten<"amax.default">, input));
   PT2_TRY(const Tensor low, e(aten<"clamp_max.default">, {lowest, int64_t{0}}));
@@ -391,11 +377,11 @@ Result<std::vector<Meta>> dequantized_meta(std::span<const Value> arguments) {
 // clang-format off
 constexpr OpDef kQuantizedOps[] = {
     composed<"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize>,
-    composed<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_tensor>,
-    composed<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_tensor2>,
+    composed<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, by_tensors<quantize, int64_t, Dtype>>,
+    composed<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantized_meta, by_tensors<quantize, Tensor, Dtype>>,
     composed<"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize>,
-    composed<"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_tensor>,
-    composed<"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_tensor2>,
+    composed<"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, by_tensors<dequantize, int64_t, Dtype, OptionalDtype>>,
+    composed<"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, by_tensors<dequantize, Tensor, Dtype, OptionalDtype>>,
     composed<"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_channels>,
     composed<"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_channels>,
     kept<"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", fake_quantize_channels>,

@@ -1,5 +1,6 @@
 // Python numbers: the items of one-element tensors, Python's arithmetic, and assertions.
 #include <cmath>
+#include <functional>
 
 #include "base/text.h"
 #include "ops/loops.h"
@@ -130,32 +131,26 @@ bool ge(const Scalar& a, const Scalar& b) { return compare(a, b) == 0 || compare
 
 // As in Python, bool & bool stays bool.
 template <class F>
-Result<Scalar> bits(const Scalar& a, const Scalar& b, F&& function) {
+Result<Scalar> bits(const Scalar& a, const Scalar& b) {
   if (!both_integral(a, b)) return operator_error("found a float, expected integers");
-  const int64_t result = function(a.to_int(), b.to_int());
+  const int64_t result = F()(a.to_int(), b.to_int());
   const bool boolean =
       a.category() == DtypeCategory::boolean && b.category() == DtypeCategory::boolean;
   return boolean ? Scalar(result != 0) : Scalar(result);
 }
-Result<Scalar> bit_and(const Scalar& a, const Scalar& b) {
-  return bits(a, b, [](int64_t x, int64_t y) { return x & y; });
-}
-Result<Scalar> bit_or(const Scalar& a, const Scalar& b) {
-  return bits(a, b, [](int64_t x, int64_t y) { return x | y; });
-}
-Result<Scalar> bit_xor(const Scalar& a, const Scalar& b) {
-  return bits(a, b, [](int64_t x, int64_t y) { return x ^ y; });
-}
-Result<Scalar> lshift(const Scalar& a, const Scalar& b) {
+Result<void> check_shift(const Scalar& a, const Scalar& b) {
   if (!both_integral(a, b) || b.to_int() < 0)
     return operator_error("found a bad shift, expected integers and a count of 0 or more");
+  return {};
+}
+Result<Scalar> lshift(const Scalar& a, const Scalar& b) {
+  PT2_TRY_VOID(check_shift(a, b));
   if (a.to_int() == 0) return Scalar(int64_t{0});
   if (b.to_int() > 62) return overflow();
   return mul(a, Scalar(int64_t{1} << b.to_int()));
 }
 Result<Scalar> rshift(const Scalar& a, const Scalar& b) {
-  if (!both_integral(a, b) || b.to_int() < 0)
-    return operator_error("found a bad shift, expected integers and a count of 0 or more");
+  PT2_TRY_VOID(check_shift(a, b));
   return Scalar(a.to_int() >> std::min<int64_t>(b.to_int(), 63));
 }
 bool logical_not(const Scalar& a) { return !a.to_bool(); }
@@ -167,17 +162,9 @@ Result<Scalar> to_integer(double value) {
     return operator_error("found " + std::to_string(value) + ", expected a number of 64 bits");
   return Scalar(static_cast<int64_t>(value));
 }
-Result<Scalar> ceil(const Scalar& a) {
-  return a.is_integral() ? pos(a) : to_integer(std::ceil(a.to_double()));
-}
-Result<Scalar> floor(const Scalar& a) {
-  return a.is_integral() ? pos(a) : to_integer(std::floor(a.to_double()));
-}
-Result<Scalar> trunc(const Scalar& a) {
-  return a.is_integral() ? pos(a) : to_integer(std::trunc(a.to_double()));
-}
-Result<Scalar> round(const Scalar& a) {
-  return a.is_integral() ? pos(a) : to_integer(std::nearbyint(a.to_double()));
+template <double (*Round)(double)>
+Result<Scalar> rounded(const Scalar& a) {
+  return a.is_integral() ? pos(a) : to_integer(Round(a.to_double()));
 }
 double sym_float(const Scalar& a) { return a.to_double(); }
 
@@ -228,14 +215,10 @@ Result<void> assert_async(const Tensor& self) {
 Result<std::vector<Meta>> like_token(std::span<const Value> arguments) {
   return meta_list(Meta::like(*arguments.back().get_if<Tensor>()));
 }
-Result<Tensor> functional_assert_async(const Tensor& self, const std::string& assert_msg,
-                                       const Tensor& dep_token) {
-  PT2_TRY_VOID(assert_async_msg(self, assert_msg));
-  return dep_token.clone();
-}
-Result<Tensor> functional_assert_scalar(const Scalar& self, const std::string& assert_msg,
-                                        const Tensor& dep_token) {
-  PT2_TRY_VOID(assert_scalar(self, assert_msg));
+// A check that gives a copy of the token, after the arguments of the check.
+template <auto Check, class... A>
+Result<Tensor> with_token(const A&... argument, const Tensor& dep_token) {
+  PT2_TRY_VOID(Check(argument...));
   return dep_token.clone();
 }
 
@@ -259,17 +242,6 @@ Result<void> constrain_range_for_size(const Scalar& size, OptionalInt min, Optio
     return operator_error("found max " + std::to_string(*max) + ", expected more than 2");
   return constrain_range(size, std::max<int64_t>(min.value_or(0), 0), max);
 }
-Result<Tensor> functional_constrain_range(const Scalar& size, OptionalInt min, OptionalInt max,
-                                          const Tensor& dep_token) {
-  PT2_TRY_VOID(constrain_range(size, min, max));
-  return dep_token.clone();
-}
-Result<Tensor> functional_constrain_range_for_size(const Scalar& size, OptionalInt min,
-                                                   OptionalInt max, const Tensor& dep_token) {
-  PT2_TRY_VOID(constrain_range_for_size(size, min, max));
-  return dep_token.clone();
-}
-
 // Does not compare the device: programs exported on other devices run on the CPU here.
 Result<void> assert_tensor_metadata(const Tensor& a, const std::optional<Sizes>& size,
                                     const std::optional<Sizes>& stride, std::optional<Dtype> dtype,
@@ -295,13 +267,13 @@ constexpr OpDef kSymbolicOps[] = {
     op<"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_scalar>,
     op<"aten::_assert_async(Tensor self) -> ()", assert_async>,
     op<"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_async_msg>,
-    composed<"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", like_token, functional_assert_async>,
-    composed<"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", like_token, functional_assert_scalar>,
+    composed<"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", like_token, with_token<assert_async_msg, Tensor, std::string>>,
+    composed<"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", like_token, with_token<assert_scalar, Scalar, std::string>>,
     op<"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", assert_tensor_metadata>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", constrain_range>,
     op<"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", constrain_range_for_size>,
-    composed<"aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", like_token, functional_constrain_range>,
-    composed<"aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", like_token, functional_constrain_range_for_size>,
+    composed<"aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", like_token, with_token<constrain_range, Scalar, OptionalInt, OptionalInt>>,
+    composed<"aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", like_token, with_token<constrain_range_for_size, Scalar, OptionalInt, OptionalInt>>,
     op<"_operator.add(Scalar a, Scalar b) -> Scalar", add>,
     op<"_operator.sub(Scalar a, Scalar b) -> Scalar", sub>,
     op<"_operator.mul(Scalar a, Scalar b) -> Scalar", mul>,
@@ -318,16 +290,16 @@ constexpr OpDef kSymbolicOps[] = {
     op<"_operator.le(Scalar a, Scalar b) -> bool", le>,
     op<"_operator.gt(Scalar a, Scalar b) -> bool", gt>,
     op<"_operator.ge(Scalar a, Scalar b) -> bool", ge>,
-    op<"_operator.and_(Scalar a, Scalar b) -> Scalar", bit_and>,
-    op<"_operator.or_(Scalar a, Scalar b) -> Scalar", bit_or>,
-    op<"_operator.xor(Scalar a, Scalar b) -> Scalar", bit_xor>,
+    op<"_operator.and_(Scalar a, Scalar b) -> Scalar", bits<std::bit_and<int64_t>>>,
+    op<"_operator.or_(Scalar a, Scalar b) -> Scalar", bits<std::bit_or<int64_t>>>,
+    op<"_operator.xor(Scalar a, Scalar b) -> Scalar", bits<std::bit_xor<int64_t>>>,
     op<"_operator.lshift(Scalar a, Scalar b) -> Scalar", lshift>,
     op<"_operator.rshift(Scalar a, Scalar b) -> Scalar", rshift>,
     op<"_operator.not_(Scalar a) -> bool", logical_not>,
-    op<"math.ceil(Scalar x) -> Scalar", ceil>,
-    op<"math.floor(Scalar x) -> Scalar", floor>,
-    op<"math.trunc(Scalar x) -> Scalar", trunc>,
-    op<"builtins.round(Scalar a) -> Scalar", round>,
+    op<"math.ceil(Scalar x) -> Scalar", rounded<std::ceil>>,
+    op<"math.floor(Scalar x) -> Scalar", rounded<std::floor>>,
+    op<"math.trunc(Scalar x) -> Scalar", rounded<std::trunc>>,
+    op<"builtins.round(Scalar a) -> Scalar", rounded<std::nearbyint>>,
     op<"builtins.abs(Scalar a) -> Scalar", absolute>,
     op<"math.sqrt(Scalar x) -> float", real_function<std::sqrt>>,
     op<"math.exp(Scalar x) -> float", real_function<std::exp>>,
@@ -343,7 +315,7 @@ constexpr OpDef kSymbolicOps[] = {
     op<"math.acos(Scalar x) -> float", real_function<std::acos>>,
     op<"math.atan(Scalar x) -> float", real_function<std::atan>>,
     op<"torch.sym_float(Scalar a) -> float", sym_float>,
-    op<"torch.sym_int(Scalar a) -> Scalar", trunc>,
+    op<"torch.sym_int(Scalar a) -> Scalar", rounded<std::trunc>>,
     op<"torch.sym_max(Scalar a, Scalar b) -> Scalar", sym_max>,
     op<"torch.sym_min(Scalar a, Scalar b) -> Scalar", sym_min>,
     op<"torch.sym_not(Scalar a) -> bool", logical_not>,
