@@ -51,15 +51,19 @@ Sizes row_strides(const Sizes& sizes, MemoryFormat format) {
   return strides;
 }
 
+bool is_contiguous_in(const Tensor& tensor, MemoryFormat format) {
+  if (format == MemoryFormat::contiguous || format == MemoryFormat::preserve)
+    return tensor.is_contiguous();
+  const Sizes strides = format_strides(tensor.sizes(), format);
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (tensor.sizes()[i] != 1 && tensor.strides()[i] != strides[i]) return false;
+  return !strides.empty();
+}
+
 MemoryFormat dense_memory_format(const Tensor& tensor) {
   const MemoryFormat format =
       tensor.dim() == 5 ? MemoryFormat::channels_last_3d : MemoryFormat::channels_last;
-  const Sizes dense = format_strides(tensor.sizes(), format);
-  if (dense.empty()) return MemoryFormat::contiguous;
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
-    if (tensor.size(dim) != 1 && tensor.stride(dim) != dense[static_cast<size_t>(dim)])
-      return MemoryFormat::contiguous;
-  return format;
+  return is_contiguous_in(tensor, format) ? format : MemoryFormat::contiguous;
 }
 
 Sizes format_strides(const Sizes& sizes, MemoryFormat format) {

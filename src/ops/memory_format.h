@@ -10,6 +10,7 @@ namespace pt2::ops {
 // channels_last for rank 4, channels_last_3d for rank 5, else contiguous
 // (c10/core/TensorImpl.h suggest_memory_format, c10/core/MemoryFormat.h is_channels_last_strides).
 MemoryFormat suggest_memory_format(const Tensor& tensor);
+bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
 // channels_last or channels_last_3d if the elements are in that order without gaps, ignoring the
 // strides of dims of size 1; else contiguous.
 MemoryFormat dense_memory_format(const Tensor& tensor);

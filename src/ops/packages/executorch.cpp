@@ -18,6 +18,15 @@ struct QuantizedRows {
   int64_t columns = 0;
   int64_t groups = 0;
 };
+// A checked call, and the number of bits of a level.
+struct EmbeddingCall {
+  Tensor weight, scales;
+  OptionalTensor zeros;
+  Tensor indices;
+  QuantizedRows rows;
+  Dtype dtype;
+  int bits;
+};
 
 Result<void> check_levels_dtype(const Tensor& weight) {
   if (weight.dtype() == Dtype::int8 || weight.dtype() == Dtype::uint8) return {};
@@ -52,25 +61,22 @@ Result<void> check_zero_points(const Tensor& weight, const Tensor& scales, const
 }
 
 // Only levels smaller than a byte have a range to check.
-template <int Bits>
-Result<void> check_range(int64_t quant_min, int64_t quant_max) {
-  constexpr int64_t kHalf = int64_t{1} << (Bits - 1);
-  if (Bits == 8 || (quant_min == -kHalf && quant_max == kHalf - 1)) return {};
+Result<void> check_range(int bits, int64_t quant_min, int64_t quant_max) {
+  const int64_t half = int64_t{1} << (bits - 1);
+  if (bits == 8 || (quant_min == -half && quant_max == half - 1)) return {};
   return operator_error("found the range [" + std::to_string(quant_min) + ", " +
-                        std::to_string(quant_max) + "], expected [" + std::to_string(-kHalf) +
-                        ", " + std::to_string(kHalf - 1) + "]");
+                        std::to_string(quant_max) + "], expected [" + std::to_string(-half) + ", " +
+                        std::to_string(half - 1) + "]");
 }
 
-template <int Bits>
-Result<QuantizedRows> rows_of(const Tensor& weight, const Tensor& scales,
-                              const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max) {
-  PT2_TRY_VOID(check_range<Bits>(quant_min, quant_max));
+Result<QuantizedRows> rows_of(int bits, const Tensor& weight, const Tensor& scales,
+                              const OptionalTensor& zeros) {
   PT2_TRY_VOID(check_levels_dtype(weight));
   PT2_TRY_VOID(check_rank(weight, 2, "weight"));
   PT2_TRY_VOID(check_scales(weight, scales));
   if (zeros) PT2_TRY_VOID(check_zero_points(weight, scales, *zeros));
   QuantizedRows out;
-  PT2_TRY(out.columns, multiply_add(weight.size(1), 8 / Bits));
+  PT2_TRY(out.columns, multiply_add(weight.size(1), 8 / bits));
   out.groups = scales.dim() == 2 ? scales.size(1) : 1;
   if (out.groups < 1 || out.columns % out.groups != 0 || out.columns / out.groups < 2)
     return operator_error("weight_scales: found " + std::to_string(out.groups) +
@@ -80,30 +86,37 @@ Result<QuantizedRows> rows_of(const Tensor& weight, const Tensor& scales,
 }
 
 template <int Bits>
-Result<Meta> embedding_rule(const Tensor& weight, const Tensor& scales, const OptionalTensor& zeros,
-                            int64_t quant_min, int64_t quant_max, const Tensor& indices) {
-  PT2_TRY(const QuantizedRows rows, rows_of<Bits>(weight, scales, zeros, quant_min, quant_max));
+Result<EmbeddingCall> embedding_of(const Tensor& weight, const Tensor& scales,
+                                   const OptionalTensor& zeros, int64_t quant_min,
+                                   int64_t quant_max, const Tensor& indices) {
+  PT2_TRY_VOID(check_range(Bits, quant_min, quant_max));
+  PT2_TRY(const QuantizedRows rows, rows_of(Bits, weight, scales, zeros));
   PT2_TRY_VOID(check_index_dtype(indices, "indices"));
-  Sizes sizes = indices.sizes();
-  sizes.push_back(rows.columns);
-  return Meta(scales.dtype(), std::move(sizes));
+  return EmbeddingCall{weight, scales, zeros, indices, rows, scales.dtype(), Bits};
 }
 template <int Bits>
-Result<Meta> embedding_dtype_rule(const Tensor& weight, const Tensor& scales,
-                                  const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max,
-                                  const Tensor& indices, OptionalDtype dtype) {
-  PT2_TRY(Meta meta, embedding_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices));
+Result<EmbeddingCall> embedding_in(const Tensor& weight, const Tensor& scales,
+                                   const OptionalTensor& zeros, int64_t quant_min,
+                                   int64_t quant_max, const Tensor& indices, OptionalDtype dtype) {
+  PT2_TRY(EmbeddingCall call,
+          embedding_of<Bits>(weight, scales, zeros, quant_min, quant_max, indices));
   // The default is none, but PyTorch has no kernel for it.
   if (!dtype) return operator_error("dtype: found none, expected one");
-  return Meta(*dtype, meta.sizes);
+  call.dtype = *dtype;
+  return call;
+}
+
+Meta embedding_meta(const EmbeddingCall& call) {
+  Sizes sizes = call.indices.sizes();
+  sizes.push_back(call.rows.columns);
+  return {call.dtype, std::move(sizes)};
 }
 
 // Unpacks the levels of a byte. The first of two 4-bit levels is in the high half of the byte, the
 // first of four 2-bit levels in the lowest quarter. The highest level of an int8 keeps the sign, as
 // in PyTorch.
-template <int Bits>
-void unpack_levels(int byte, int8_t* levels) {
-  if constexpr (Bits == 4) {
+void unpack_levels(int bits, int byte, int8_t* levels) {
+  if (bits == 4) {
     levels[0] = static_cast<int8_t>(byte / 16 - 8);
     levels[1] = static_cast<int8_t>((byte & 15) - 8);
   } else {
@@ -112,17 +125,16 @@ void unpack_levels(int byte, int8_t* levels) {
   }
 }
 
-template <int Bits>
-Result<Tensor> unpacked(const Tensor& packed, const QuantizedRows& rows) {
-  if constexpr (Bits == 8) return packed;
+Result<Tensor> unpacked(int bits, const Tensor& packed, int64_t columns) {
+  if (bits == 8) return packed;
   Sizes sizes = packed.sizes();
-  sizes.back() = rows.columns;
+  sizes.back() = columns;
   PT2_TRY(Tensor out, allocate(Meta(Dtype::int8, std::move(sizes))));
   const auto* bytes = reinterpret_cast<const uint8_t*>(packed.raw_data());
   const bool is_signed = packed.dtype() == Dtype::int8;
   for (int64_t i = 0; i < packed.numel(); ++i) {
     const int byte = is_signed ? static_cast<int8_t>(bytes[i]) : bytes[i];
-    unpack_levels<Bits>(byte, out.data<int8_t>() + i * (8 / Bits));
+    unpack_levels(bits, byte, out.data<int8_t>() + i * (8 / bits));
   }
   return out;
 }
@@ -136,54 +148,29 @@ Result<Tensor> looked_up(const Tensor& parameters, const Tensor& indices) {
   return reshape(found, {found.numel(), 1});
 }
 
-template <int Bits>
-Result<Tensor> dequantized_rows(const Tensor& weight, const Tensor& scales,
-                                const OptionalTensor& zeros, const Tensor& indices,
-                                const QuantizedRows& rows, const Meta& meta) {
+Result<Tensor> dequantized_rows(const EmbeddingCall& call) {
+  const auto& [weight, scales, zeros, indices, rows, dtype, bits] = call;
   PT2_TRY(const Tensor packed, apply(aten<"embedding.default">, {weight, indices}));
-  PT2_TRY(const Tensor levels, unpacked<Bits>(packed, rows));
+  PT2_TRY(const Tensor levels, unpacked(bits, packed, rows.columns));
   PT2_TRY(const Tensor factors, looked_up(scales, indices));
   PT2_TRY(Tensor values, reshape(levels, {factors.numel(), rows.columns / rows.groups}));
-  if (zeros && zeros->numel() == 1) {
-    PT2_TRY(const Tensor zero, reshape(*zeros, {1, 1}));
-    PT2_TRY(values, apply(aten<"sub.Tensor">, {values, zero}));
-  } else if (zeros) {
-    PT2_TRY(const Tensor moved, looked_up(*zeros, indices));
+  if (zeros) {
+    const auto moved = zeros->numel() == 1 ? reshape(*zeros, {1, 1}) : looked_up(*zeros, indices);
     PT2_TRY(values, apply(aten<"sub.Tensor">, {values, moved}));
   }
   PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {values, factors}));
-  PT2_TRY(const Tensor whole, reshape(scaled, meta.sizes));
-  return apply(aten<"to.dtype">, {whole, meta.dtype});
-}
-
-template <int Bits>
-Result<Tensor> embedding_levels(const Tensor& weight, const Tensor& scales,
-                                const OptionalTensor& zeros, int64_t quant_min, int64_t quant_max,
-                                const Tensor& indices) {
-  PT2_TRY(const Meta meta,
-          embedding_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices));
-  PT2_TRY(const QuantizedRows rows, rows_of<Bits>(weight, scales, zeros, quant_min, quant_max));
-  return dequantized_rows<Bits>(weight, scales, zeros, indices, rows, meta);
-}
-template <int Bits>
-Result<Tensor> embedding_levels_dtype(const Tensor& weight, const Tensor& scales,
-                                      const OptionalTensor& zeros, int64_t quant_min,
-                                      int64_t quant_max, const Tensor& indices,
-                                      OptionalDtype dtype) {
-  PT2_TRY(const Meta meta,
-          embedding_dtype_rule<Bits>(weight, scales, zeros, quant_min, quant_max, indices, dtype));
-  PT2_TRY(const QuantizedRows rows, rows_of<Bits>(weight, scales, zeros, quant_min, quant_max));
-  return dequantized_rows<Bits>(weight, scales, zeros, indices, rows, meta);
+  PT2_TRY(const Tensor whole, reshape(scaled, embedding_meta(call).sizes));
+  return apply(aten<"to.dtype">, {whole, dtype});
 }
 
 // clang-format off
 constexpr OpDef kExecutorchOps[] = {
-    composed<"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", embedding_rule<8>, embedding_levels<8>>,
-    composed<"quantized_decomposed::embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", embedding_dtype_rule<8>, embedding_levels_dtype<8>>,
-    composed<"quantized_decomposed::embedding_4bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", embedding_rule<4>, embedding_levels<4>>,
-    composed<"quantized_decomposed::embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", embedding_dtype_rule<4>, embedding_levels_dtype<4>>,
-    composed<"quantized_decomposed::embedding_2bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", embedding_rule<2>, embedding_levels<2>>,
-    composed<"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", embedding_dtype_rule<2>, embedding_levels_dtype<2>>,
+    composed<"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", gathered<embedding_of<8>, embedding_meta>, gathered<embedding_of<8>, dequantized_rows>>,
+    composed<"quantized_decomposed::embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", gathered<embedding_in<8>, embedding_meta>, gathered<embedding_in<8>, dequantized_rows>>,
+    composed<"quantized_decomposed::embedding_4bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", gathered<embedding_of<4>, embedding_meta>, gathered<embedding_of<4>, dequantized_rows>>,
+    composed<"quantized_decomposed::embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", gathered<embedding_in<4>, embedding_meta>, gathered<embedding_in<4>, dequantized_rows>>,
+    composed<"quantized_decomposed::embedding_2bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor", gathered<embedding_of<2>, embedding_meta>, gathered<embedding_of<2>, dequantized_rows>>,
+    composed<"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None) -> Tensor", gathered<embedding_in<2>, embedding_meta>, gathered<embedding_in<2>, dequantized_rows>>,
 };
 // clang-format on
 

@@ -379,29 +379,17 @@ Result<std::array<Meta, 4>> reduced_metas(const ChunkedLoss& call) {
 
 Result<Meta> rows_meta(const ChunkedLoss& call) { return Meta(call.dtype(), {call.rows()}); }
 
-// The rule and the formula of a row, with the parameters of the function MakeCall.
-template <auto MakeCall, auto MakeMeta, auto MakeLoss, class F = decltype(MakeCall)>
-struct LossRow;
-template <auto MakeCall, auto MakeMeta, auto MakeLoss, class... A>
-struct LossRow<MakeCall, MakeMeta, MakeLoss, Result<ChunkedLoss> (*)(A...)> {
-  static decltype(MakeMeta({})) rule(A... argument) {
-    PT2_TRY(const ChunkedLoss call, MakeCall(argument...));
-    return MakeMeta(call);
-  }
-  static auto formula(Emitter& e, A... argument)
-      -> decltype((std::declval<LossByChunks&>().*MakeLoss)()) {
-    PT2_TRY(const ChunkedLoss call, MakeCall(argument...));
-    LossByChunks loss(e, call);
-    return (loss.*MakeLoss)();
-  }
-};
-using ReducedLoss = LossRow<reduced_call, reduced_metas, &LossByChunks::reduced>;
-using LossOfRows = LossRow<rows_call, rows_meta, &LossByChunks::rows>;
+Result<LossAndGradients> reduced_loss(Emitter& e, const ChunkedLoss& call) {
+  return LossByChunks(e, call).reduced();
+}
+Result<Tensor> loss_of_rows(Emitter& e, const ChunkedLoss& call) {
+  return LossByChunks(e, call).rows();
+}
 
 // clang-format off
 constexpr OpDef kTorchNnOps[] = {
-    composed<"torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)", ReducedLoss::rule, ReducedLoss::formula>,
-    composed<"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor", LossOfRows::rule, LossOfRows::formula>,
+    composed<"torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)", gathered<reduced_call, reduced_metas>, gathered<reduced_call, reduced_loss>>,
+    composed<"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, Tensor? linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType acc_dtype) -> Tensor", gathered<rows_call, rows_meta>, gathered<rows_call, loss_of_rows>>,
 };
 // clang-format on
 

@@ -237,7 +237,7 @@ Result<void> check_sampling_ratio(int64_t sampling_ratio) {
 }
 
 Result<Meta> roi_align_meta(const Tensor& input, const Tensor& rois, double, int64_t pooled_height,
-                            int64_t pooled_width, int64_t sampling_ratio, bool) {
+                            int64_t pooled_width, int64_t sampling_ratio) {
   PT2_TRY(const Images images, images_of(input, rois, pooled_height, pooled_width));
   PT2_TRY_VOID(check_sampling_ratio(sampling_ratio));
   return Meta(input.dtype(), {rois.size(0), images.channels, pooled_height, pooled_width});
@@ -245,8 +245,8 @@ Result<Meta> roi_align_meta(const Tensor& input, const Tensor& rois, double, int
 Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
                          int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
                          bool aligned) {
-  PT2_TRY(const Meta meta, roi_align_meta(input, rois, spatial_scale, pooled_height, pooled_width,
-                                          sampling_ratio, aligned));
+  PT2_TRY(const Meta meta,
+          roi_align_meta(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio));
   PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
   PT2_TRY(Tensor out, allocate(meta));
   if (images.height == 0 || images.width == 0 || out.numel() == 0) return out;

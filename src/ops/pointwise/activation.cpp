@@ -12,12 +12,6 @@
 namespace pt2::ops {
 namespace {
 
-template <class C>
-C softplus_of(C x, C beta, C threshold) {
-  const C scaled = x * beta;
-  return scaled > threshold ? x : std::log1p(std::exp(scaled)) / beta;
-}
-
 // clang-format off
 constexpr auto kRelu = []<class C>(C x) { return x < C(0) ? C(0) : x; };
 constexpr auto kRelu6 = []<class C>(C x) { return smaller(larger(x, C(0)), C(6)); };
@@ -45,26 +39,18 @@ struct EluSlopes {
   double input;
 };
 void elu_with(Tensor& out, const Tensor& self, const EluSlopes& slopes) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C negative = static_cast<C>(slopes.negative);
-    const C positive = static_cast<C>(slopes.positive);
-    const C input = static_cast<C>(slopes.input);
-    elementwise<C>(
-        out, out.dtype(),
-        [=](C x) { return x < C(0) ? std::expm1(x * input) * negative : x * positive; }, self);
-  });
-}
-Result<Meta> elu_meta(const Tensor& self, const Scalar& alpha, const Scalar& scale,
-                      const Scalar& input_scale) {
-  return with_numbers(strict_float_as_self(self), {alpha, scale, input_scale});
+  map_floats(
+      out,
+      [=]<class C>(C x) {
+        return x < C(0) ? std::expm1(x * C(slopes.input)) * C(slopes.negative)
+                        : x * C(slopes.positive);
+      },
+      self);
 }
 void elu(Tensor& out, const Tensor& self, const Scalar& alpha, const Scalar& scale,
          const Scalar& input_scale) {
   elu_with(out, self,
            {alpha.to_double() * scale.to_double(), scale.to_double(), input_scale.to_double()});
-}
-Result<Meta> float_with_number(const Tensor& self, const Scalar& number) {
-  return with_numbers(strict_float_as_self(self), {number});
 }
 Result<Meta> celu_meta(const Tensor& self, const Scalar& alpha) {
   if (alpha.to_double() == 0)
@@ -108,23 +94,20 @@ void gelu(Tensor& out, const Tensor& self, const std::string& approximate) {
 }
 
 void leaky_relu(Tensor& out, const Tensor& self, const Scalar& negative_slope) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C slope = scalar_as<C>(negative_slope);
-    elementwise<C>(
-        out, out.dtype(), [=](C x) { return x > C(0) ? x : x * slope; }, self);
-  });
+  map_floats(
+      out,
+      [slope = negative_slope.to_double()]<class C>(C x) { return x > C(0) ? x : x * C(slope); },
+      self);
 }
 
-Result<Meta> two_numbers_float(const Tensor& self, const Scalar& a, const Scalar& b) {
-  return with_numbers(strict_float_as_self(self), {a, b});
-}
 void softplus(Tensor& out, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C slope = scalar_as<C>(beta);
-    const C limit = scalar_as<C>(threshold);
-    elementwise<C>(
-        out, out.dtype(), [=](C x) { return softplus_of(x, slope, limit); }, self);
-  });
+  map_floats(
+      out,
+      [slope = beta.to_double(), limit = threshold.to_double()]<class C>(C x) {
+        const C scaled = x * C(slope);
+        return scaled > C(limit) ? x : std::log1p(std::exp(scaled)) / C(slope);
+      },
+      self);
 }
 
 Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
@@ -136,25 +119,25 @@ Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
   return strict_float_as_self(self);
 }
 void softshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    C limit = scalar_as<C>(lambd);
-    round_elements<C>(out.dtype(), 1, &limit);
-    elementwise<C>(
-        out, out.dtype(),
-        [=](C x) { return x > limit ? x - limit : (x < -limit ? x + limit : x * C(0)); }, self);
-  });
+  map_floats(
+      out,
+      [lambda = as_stored(out.dtype(), lambd.to_double())]<class C>(C x) {
+        const C limit = C(lambda);
+        return x > limit ? x - limit : (x < -limit ? x + limit : x * C(0));
+      },
+      self);
 }
 Result<Meta> hardshrink_meta(const Tensor& self, const Scalar& lambd) {
   PT2_TRY_VOID(expect_representable(lambd, self.dtype()));
   return strict_float_as_self(self);
 }
 void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    C limit = scalar_as<C>(lambd);
-    round_elements<C>(out.dtype(), 1, &limit);
-    elementwise<C>(
-        out, out.dtype(), [=](C x) { return x >= -limit && x <= limit ? C(0) : x; }, self);
-  });
+  map_floats(
+      out,
+      [limit = as_stored(out.dtype(), lambd.to_double())]<class C>(C x) {
+        return x >= C(-limit) && x <= C(limit) ? C(0) : x;
+      },
+      self);
 }
 
 template <const auto& F>
@@ -220,19 +203,13 @@ Result<Meta> prelu_meta(const Tensor& self, const Tensor& weight) {
 constexpr auto kPrelu = []<class C>(C x, C slope) { return x > C(0) ? x : x * slope; };
 Result<void> prelu(Tensor& out, const Tensor& self, const Tensor& weight) {
   PT2_TRY(const Tensor slopes, channel_weight(self, weight));
-  with_float_compute_type(
-      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kPrelu, self, slopes); });
+  float_function<kPrelu>(out, self, slopes);
   return {};
 }
 Result<Meta> prelu_kernel_meta(const Tensor& self, const Tensor& weight) {
   PT2_TRY_VOID(expect_real(self.dtype()));
   return elementwise_meta(self.dtype(), {&self, &weight});
 }
-void prelu_kernel(Tensor& out, const Tensor& self, const Tensor& weight) {
-  with_float_compute_type(
-      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kPrelu, self, weight); });
-}
-
 // The second result is a buffer for the backward pass, exp(-|x|). Both are row-major.
 Result<Meta> log_sigmoid_meta(const Tensor& self) {
   PT2_TRY(Meta meta, strict_float_as_self(self));
@@ -245,33 +222,21 @@ Result<std::array<Meta, 2>> log_sigmoid_forward_meta(const Tensor& self) {
 }
 void log_sigmoid_forward(Tensor& output, Tensor& buffer, const Tensor& self) {
   float_unary<kLogSigmoid>(output, self);
-  with_float_compute_type(buffer.dtype(), [&]<class C>() {
-    elementwise<C>(
-        buffer, buffer.dtype(), [](C x) { return std::exp(-std::fabs(x)); }, self);
-  });
+  map_floats(
+      buffer, [](auto x) { return std::exp(-std::fabs(x)); }, self);
 }
 
-Result<std::pair<Tensor, Tensor>> glu_halves(const Tensor& self, int64_t dim) {
+// Returns the dim that is halved.
+Result<int64_t> glu_dim(const Tensor& self, int64_t dim) {
   if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected one to halve");
   PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
-  if (self.size(axis) % 2 != 0)
-    return operator_error("found size " + std::to_string(self.size(axis)) + " of dim " +
-                          std::to_string(axis) + ", expected an even one");
-  Sizes sizes = self.sizes();
-  const int64_t half = sizes[static_cast<size_t>(axis)] /= 2;
-  Tensor first = self.with_view(sizes, self.strides(), self.storage_offset());
-  Tensor second =
-      self.with_view(sizes, self.strides(), self.storage_offset() + half * self.stride(axis));
-  return std::pair(std::move(first), std::move(second));
-}
-Result<Meta> glu_meta(const Tensor& self, int64_t dim) {
-  PT2_TRY_VOID(strict_float_as_self(self));
-  PT2_TRY(const auto halves, glu_halves(self, dim));
-  return elementwise_meta(self.dtype(), {&halves.first, &halves.second});
+  if (self.size(axis) % 2 == 0) return axis;
+  return operator_error("found size " + std::to_string(self.size(axis)) + " of dim " +
+                        std::to_string(axis) + ", expected an even one");
 }
 Result<Tensor> glu_formula(Emitter& e, const Tensor& self, int64_t dim) {
-  PT2_TRY_VOID(glu_halves(self, dim));
-  PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(strict_float_as_self(self));
+  PT2_TRY(const int64_t axis, glu_dim(self, dim));
   const int64_t half = self.size(axis) / 2;
   // Half floats are rounded once, at the end.
   const Dtype wide = wide_dtype(self.dtype());
@@ -367,45 +332,38 @@ Result<void> check_add_relu(const Tensor& self) {
     return operator_error("self: found " + self.type_text() + ", expected no half floats");
   return {};
 }
-// Clamps the sum to the finite numbers >= 0; NaN becomes 0.
-Result<Tensor> clamp_sum(Emitter& e, Result<Tensor> sum) {
-  return e(aten<"relu.default">, {e(aten<"nan_to_num.default">, {std::move(sum)})});
-}
-Result<Tensor> add_relu(Emitter& e, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+template <Handle Add, class Other>
+Result<Tensor> add_relu(Emitter& e, const Tensor& self, const Other& other, const Scalar& alpha) {
   PT2_TRY_VOID(check_add_relu(self));
-  return clamp_sum(e, e(aten<"add.Tensor">, {self, other, alpha}));
-}
-Result<Tensor> add_relu_number(Emitter& e, const Tensor& self, const Scalar& other,
-                               const Scalar& alpha) {
-  PT2_TRY_VOID(check_add_relu(self));
-  return clamp_sum(e, e(aten<"add.Scalar">, {self, other, alpha}));
+  // Clamps the sum to the finite numbers >= 0; NaN becomes 0.
+  return e(aten<"relu.default">, {e(aten<"nan_to_num.default">, {e(Add, {self, other, alpha})})});
 }
 
 // clang-format off
 constexpr OpDef kActivationOps[] = {
     op<"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu_meta, celu>,
-    op<"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", elu_meta, elu>,
+    op<"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", one_and_numbers<strict_float_as_self, Scalar, Scalar, Scalar>, elu>,
     op<"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_meta, gelu>,
     op<"aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor", glu_jvp>.with({.slope = Slope::linear, .linear_in = "dx"}),
     op<"aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor", glu_backward_jvp>.with({.slope = Slope::linear, .linear_in = "dgrad_glu dx"}),
-    op<"aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu>,
-    op<"aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", add_relu_number>,
-    composed<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu_formula>,
+    op<"aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu<aten<"add.Tensor">, Tensor>>,
+    op<"aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", add_relu<aten<"add.Scalar">, Scalar>>,
+    op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_formula>,
     op<"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", hardshrink_meta, hardshrink>,
     op<"aten::hardsigmoid(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardsigmoid>>,
     op<"aten::hardswish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardswish>>,
     op<"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", hardtanh_meta, hardtanh>,
-    op<"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", float_with_number, leaky_relu>,
+    op<"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", one_and_numbers<strict_float_as_self, Scalar>, leaky_relu>,
     op<"aten::log_sigmoid(Tensor self) -> Tensor", log_sigmoid_meta, float_unary<kLogSigmoid>, log_sigmoid_formula>,
     op<"aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_forward_meta, log_sigmoid_forward>,
     op<"aten::mish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kMish>>,
     op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu, prelu_formula>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, prelu_kernel>,
+    op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, float_function<kPrelu>>,
     op<"aten::relu(Tensor self) -> Tensor", real_number_as_self, clipped<kRelu>>,
     op<"aten::relu6(Tensor self) -> Tensor", real_number_as_self, clipped<kRelu6>, relu6_formula>,
     op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu, selu_formula>,
     op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, single_fraction_unary<kSilu>>,
-    op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", two_numbers_float, softplus>,
+    op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", one_and_numbers<strict_float_as_self, Scalar, Scalar>, softplus>,
     op<"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shrink_meta, softshrink>,
     op<"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", threshold_meta, threshold>,
 };

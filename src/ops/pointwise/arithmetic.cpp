@@ -15,17 +15,6 @@ template <class F>
 void binary(Tensor& out, Dtype common, F&& function, const Tensor& a, const Tensor& b) {
   with_compute_type(out.dtype(), [&]<class C>() { elementwise<C>(out, common, function, a, b); });
 }
-template <class F>
-void real_binary(Tensor& out, Dtype common, F&& function, const Tensor& a, const Tensor& b) {
-  with_real_compute_type(out.dtype(),
-                         [&]<class C>() { elementwise<C>(out, common, function, a, b); });
-}
-template <class F>
-void float_binary(Tensor& out, Dtype common, F&& function, const Tensor& a, const Tensor& b) {
-  with_float_compute_type(out.dtype(),
-                          [&]<class C>() { elementwise<C>(out, common, function, a, b); });
-}
-
 // --- Sums and products
 
 // ATen/native/BinaryOps.h alpha_check: the category of alpha must not exceed that of the result.
@@ -105,17 +94,6 @@ void sub(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alp
 void rsub(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   sub(out, other, self, alpha);
 }
-template <auto Rule>
-Result<Meta> rule_with_number_and_alpha(const Tensor& self, const Scalar& other,
-                                        const Scalar& alpha) {
-  return Rule(self, number_tensor(other), alpha);
-}
-template <auto Kernel>
-void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
-                           const Scalar& alpha) {
-  Kernel(out, self, number_tensor(other), alpha);
-}
-
 // Operands are converted to the result's dtype first. Exception: products and quotients of half
 // floats take a second operand of one element unrounded (ATen/native/cpu/BinaryOpsKernel.cpp
 // mul_kernel, div_true_kernel).
@@ -225,7 +203,7 @@ template <const auto& Function, const auto& IntegerFunction>
 Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
   if (dtype_category(out.dtype()) == DtypeCategory::integer)
     return integer_division<IntegerFunction>(out, a, b);
-  float_binary(out, out.dtype(), Function, a, b);
+  map_floats(out, Function, a, b);
   return {};
 }
 // With a divisor of one element, half floats are divided in float. With other divisors every step
@@ -236,9 +214,11 @@ Result<void> rounded_division(Tensor& out, const Tensor& a, const Tensor& b) {
     return integer_division<IntegerFunction>(out, a, b);
   const Dtype common = factor_dtype(out, b);
   const auto divide = [&](const auto& rounded) {
-    float_binary(
-        out, common, [&]<class C>(C x, C y) { return Function(x, y, rounded); },
-        first_factor(a, out.dtype()), b);
+    with_float_compute_type(out.dtype(), [&]<class C>() {
+      elementwise<C>(
+          out, common, [&](C x, C y) { return Function(x, y, rounded); },
+          first_factor(a, out.dtype()), b);
+    });
   };
   if (is_half(common))
     divide([common](auto step) {
@@ -269,10 +249,6 @@ Result<Meta> div_mode_meta(const Tensor& self, const Tensor& other, const Roundi
   PT2_TRY_VOID(check_rounding_mode(mode));
   return mode ? real_number_promoted(self, other) : fraction_promoted(self, other);
 }
-Result<Meta> div_number_mode_meta(const Tensor& self, const Scalar& other,
-                                  const RoundingMode& mode) {
-  return div_mode_meta(self, number_tensor(other), mode);
-}
 Result<void> div_mode(Tensor& out, const Tensor& self, const Tensor& other,
                       const RoundingMode& mode) {
   if (!mode) {
@@ -283,11 +259,6 @@ Result<void> div_mode(Tensor& out, const Tensor& self, const Tensor& other,
     return rounded_division<kFloorQuotient, kIntegerFloorQuotient>(out, self, other);
   return rounded_division<kTruncatedQuotient, kIntegerQuotient>(out, self, other);
 }
-Result<void> div_number_mode(Tensor& out, const Tensor& self, const Scalar& other,
-                             const RoundingMode& mode) {
-  return div_mode(out, self, number_tensor(other), mode);
-}
-
 constexpr auto kFloorDivide = rounded_division<kFloorQuotient, kIntegerFloorQuotient>;
 constexpr auto kRemainderKernel = division<kRemainder, kIntegerRemainder>;
 constexpr auto kFmodKernel = division<kFmod, kIntegerFmod>;
@@ -314,11 +285,6 @@ constexpr auto kPower = []<class C>(C base, C exponent) {
     return std::pow(base, exponent);
 };
 
-Result<Meta> pow_meta(const Tensor& self, const Tensor& exponent) {
-  PT2_TRY(Meta meta, promoted(self, exponent));
-  PT2_TRY_VOID(expect_not_bool(meta.dtype));
-  return meta;
-}
 void pow(Tensor& out, const Tensor& self, const Tensor& exponent) {
   if (out.dtype() == Dtype::complex64)
     return elementwise<Complex>(out, out.dtype(), in_singles<kPower>, self, exponent);
@@ -376,7 +342,7 @@ void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
 // The result is always row-major, unlike that of the other overloads (ATen/native/Pow.cpp
 // pow_Scalar).
 Result<Meta> number_pow_meta(const Scalar& self, const Tensor& exponent) {
-  PT2_TRY(Meta meta, pow_meta(number_tensor(self), exponent));
+  PT2_TRY(Meta meta, number_promoted(number_tensor(self), exponent));
   meta.strides.clear();
   return meta;
 }
@@ -385,29 +351,17 @@ void number_pow(Tensor& out, const Scalar& self, const Tensor& exponent) {
   pow(out, number_tensor(self), exponent);
 }
 // float_power computes in float64 or complex128 for all operands (ATen/native/Pow.cpp).
-Dtype double_dtype(bool is_complex) { return is_complex ? Dtype::complex128 : Dtype::float64; }
-bool is_complex(const Tensor& tensor) {
-  return dtype_category(tensor.dtype()) == DtypeCategory::complex;
+Operand doubled(Emitter& e, const Tensor& tensor, Dtype dtype) {
+  return e(aten<"to.dtype">, {tensor, dtype});
 }
-Scalar double_number(const Scalar& number, Dtype dtype) {
+Operand doubled(Emitter&, const Scalar& number, Dtype dtype) {
   return dtype == Dtype::complex128 ? Scalar(number.to_complex()) : Scalar(number.to_double());
 }
-Result<Tensor> float_power(Emitter& e, const Tensor& self, const Tensor& exponent) {
-  const Dtype dtype = double_dtype(is_complex(self) || is_complex(exponent));
-  return e(aten<"pow.Tensor_Tensor">,
-           {e(aten<"to.dtype">, {self, dtype}), e(aten<"to.dtype">, {exponent, dtype})});
-}
-Result<Tensor> float_power_number(Emitter& e, const Tensor& self, const Scalar& exponent) {
-  const Dtype dtype =
-      double_dtype(is_complex(self) || exponent.category() == DtypeCategory::complex);
-  return e(aten<"pow.Tensor_Scalar">,
-           {e(aten<"to.dtype">, {self, dtype}), double_number(exponent, dtype)});
-}
-Result<Tensor> number_float_power(Emitter& e, const Scalar& self, const Tensor& exponent) {
-  const Dtype dtype =
-      double_dtype(is_complex(exponent) || self.category() == DtypeCategory::complex);
-  return e(aten<"pow.Scalar">,
-           {double_number(self, dtype), e(aten<"to.dtype">, {exponent, dtype})});
+template <Handle Power, class Base, class Exponent>
+Result<Tensor> float_power(Emitter& e, const Base& self, const Exponent& exponent) {
+  const bool has_complex = gives_complex(self) || gives_complex(exponent);
+  const Dtype dtype = has_complex ? Dtype::complex128 : Dtype::float64;
+  return e(Power, {doubled(e, self, dtype), doubled(e, exponent, dtype)});
 }
 
 // --- Extremes
@@ -470,8 +424,8 @@ constexpr auto kLogarithm1p = []<class C>(C x) { return std::log1p(x); };
 template <const auto& F>
 void times_logarithm(Tensor& out, const Tensor& a, const Tensor& b) {
   const Dtype dtype = out.dtype();
-  float_binary(
-      out, dtype,
+  map_floats(
+      out,
       [dtype]<class C>(C factor, C x) {
         if (is_nan(x) || factor == C(0)) return is_nan(x) ? x : C(0);
         C logarithm = F(x);
@@ -596,12 +550,12 @@ void addcdiv(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
 // clang-format off
 constexpr OpDef kArithmeticOps[] = {
     op<"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_meta, add>.with({.slope = Slope::linear, .linear_in = "self other"}),
-    op<"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<add_meta>, with_number_and_alpha<add>>.with({.slope = Slope::linear, .linear_in = "self other"}),
+    op<"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number<add_meta, Scalar>, with_number<add, Scalar>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>.with({.slope = Slope::linear, .linear_in = "self other"}),
-    op<"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<sub>>.with({.slope = Slope::linear, .linear_in = "self other"}),
+    op<"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number<sub_meta, Scalar>, with_number<sub, Scalar>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>.with({.slope = Slope::linear, .linear_in = "self other", .same_as = "sub.Tensor"}),
     op<"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", rsub_meta, rsub>.with({.slope = Slope::linear, .linear_in = "self other"}),
-    op<"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<rsub>>.with({.slope = Slope::linear, .linear_in = "self other"}),
+    op<"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number<sub_meta, Scalar>, with_number<rsub, Scalar>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
     composed<"aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", like_first, mul_number_in_place>.with({.functional_form = "mul.Scalar"}),
     op<"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<promoted>, with_number<mul>>.with({.slope = Slope::linear}),
@@ -609,7 +563,7 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", fraction_promoted, div>,
     op<"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<fraction_promoted>, with_number<div>>.with({.slope = Slope::linear}),
     op<"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta, div_mode>,
-    op<"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", div_number_mode_meta, div_number_mode>,
+    op<"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", rule_with_number<div_mode_meta, RoundingMode>, with_number<div_mode, RoundingMode>>,
     op<"aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", fraction_promoted, div>.with({.same_as = "div.Tensor"}),
     op<"aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", fraction_promoted, div>.with({.same_as = "div.Tensor"}),
     op<"aten::floor_divide(Tensor self, Tensor other) -> Tensor", real_number_promoted, kFloorDivide>.with({.slope = Slope::constant}),
@@ -619,12 +573,12 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<real_number_promoted>, of_number<kRemainderKernel>>,
     op<"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", real_number_promoted, division<kFmod, kIntegerFmod>>,
     op<"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_number_promoted>, with_number<kFmodKernel>>,
-    op<"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_meta, pow>.with({.work = 60}),
+    op<"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", number_promoted, pow>.with({.work = 60}),
     op<"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", pow_number_meta, pow_number>.with({.work = 60}),
     op<"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", number_pow_meta, number_pow>.with({.work = 60}),
-    op<"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power>,
-    op<"aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_number>,
-    op<"aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", number_float_power>,
+    op<"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power<aten<"pow.Tensor_Tensor">, Tensor, Tensor>>,
+    op<"aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power<aten<"pow.Tensor_Scalar">, Tensor, Scalar>>,
+    op<"aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power<aten<"pow.Scalar">, Scalar, Tensor>>,
     op<"aten::maximum(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMaximum>>,
     op<"aten::minimum(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMinimum>>,
     op<"aten::max.other(Tensor self, Tensor other) -> Tensor", real_promoted, extreme<kMaximum>>.with({.same_as = "maximum.default"}),

@@ -28,15 +28,6 @@ Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryForm
   return Meta(dtype, self.sizes(), format_strides(self.sizes(), *format));
 }
 
-bool is_contiguous_in(const Tensor& tensor, MemoryFormat format) {
-  if (format == MemoryFormat::contiguous || format == MemoryFormat::preserve)
-    return tensor.is_contiguous();
-  const Sizes strides = format_strides(tensor.sizes(), format);
-  for (size_t i = 0; i < strides.size(); ++i)
-    if (tensor.sizes()[i] != 1 && tensor.strides()[i] != strides[i]) return false;
-  return !strides.empty();
-}
-
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format) {
   PT2_TRY(const Meta meta, meta_like(self, dtype, format));
   PT2_TRY(Tensor out, allocate(meta));
@@ -75,29 +66,45 @@ bool is_converted(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> f
   return dtype == self.dtype() &&
          (!format || *format == MemoryFormat::preserve || suggest_memory_format(self) == *format);
 }
-Result<Tensor> convert_to(const Tensor& self, Dtype dtype, bool copy,
-                          std::optional<MemoryFormat> format) {
-  if (!copy && is_converted(self, dtype, format)) return self;
-  return copy_as(self, dtype, format);
+// A conversion, which is self if nothing must be converted or copied.
+struct Cast {
+  const Tensor& self;
+  Dtype dtype;
+  bool copy = false;
+  OptionalFormat format = {};
+  OptionalDevice device = {};
+};
+Cast cast_to_dtype(const Tensor& self, Dtype dtype, bool, bool copy, OptionalFormat format) {
+  return {self, dtype, copy, format};
 }
-Result<Tensor> to_dtype(const Tensor& self, Dtype dtype, bool, bool copy,
-                        std::optional<MemoryFormat> format) {
-  return convert_to(self, dtype, copy, format);
+Cast cast_to_device(const Tensor& self, const Device& device, Dtype dtype, bool, bool copy,
+                    OptionalFormat format) {
+  return {self, dtype, copy, format, device};
 }
-Result<Tensor> to_device(const Tensor& self, const Device&, Dtype dtype, bool, bool copy,
-                         std::optional<MemoryFormat> format) {
-  return convert_to(self, dtype, copy, format);
+Cast cast_to_other(const Tensor& self, const Tensor& other, bool, bool copy,
+                   OptionalFormat format) {
+  return {self, other.dtype(), copy, format};
 }
-Result<Tensor> to_other(const Tensor& self, const Tensor& other, bool, bool copy,
-                        std::optional<MemoryFormat> format) {
-  return convert_to(self, other.dtype(), copy, format);
-}
-Result<Tensor> to_dtype_layout(const Tensor& self, std::optional<Dtype> dtype,
-                               std::optional<Layout> layout, const std::optional<Device>&,
-                               std::optional<bool>, bool, bool copy,
-                               std::optional<MemoryFormat> format) {
+Result<Cast> cast_to_layout(const Tensor& self, OptionalDtype dtype, OptionalLayout layout,
+                            const OptionalDevice& device, PinMemory, bool, bool copy,
+                            OptionalFormat format) {
   PT2_TRY_VOID(check_layout(layout));
-  return convert_to(self, dtype.value_or(self.dtype()), copy, format);
+  return Cast{self, dtype.value_or(self.dtype()), copy, format, device};
+}
+Cast cast_as(const Tensor& self, const Tensor& other) { return {self, other.dtype()}; }
+Cast cast_to_dense(const Tensor& self, OptionalDtype dtype) {
+  return {self, dtype.value_or(self.dtype())};
+}
+Result<Tensor> run_cast(const Cast& cast) {
+  if (!cast.copy && is_converted(cast.self, cast.dtype, cast.format)) return cast.self;
+  return copy_as(cast.self, cast.dtype, cast.format);
+}
+Result<Tensor> write_cast(Emitter& e, const Cast& cast) {
+  const auto& [self, dtype, copy, format, device] = cast;
+  if (!copy && !device && is_converted(self, dtype, format)) return self;
+  if (!format) return e(aten<"_to_copy.default">, {self, dtype, std::nullopt, device});
+  return e(aten<"_to_copy.default">,
+           {self, dtype, std::nullopt, device, std::nullopt, false, *format});
 }
 Result<Meta> to_copy_meta(const Tensor& self, std::optional<Dtype> dtype,
                           std::optional<Layout> layout, const std::optional<Device>&,
@@ -105,16 +112,8 @@ Result<Meta> to_copy_meta(const Tensor& self, std::optional<Dtype> dtype,
   PT2_TRY_VOID(check_layout(layout));
   return meta_like(self, dtype.value_or(self.dtype()), format);
 }
-void to_copy(Tensor& out, const Tensor& self, std::optional<Dtype>, std::optional<Layout>,
-             const std::optional<Device>&, std::optional<bool>, bool, std::optional<MemoryFormat>) {
-  copy_elements(out, self);
-}
-
 Result<Meta> clone_meta(const Tensor& self, std::optional<MemoryFormat> format) {
   return meta_like(self, self.dtype(), format);
-}
-void clone(Tensor& out, const Tensor& self, std::optional<MemoryFormat>) {
-  copy_elements(out, self);
 }
 Meta contiguous_meta(const Tensor& self) { return Meta::like(self); }
 void copy_of(Tensor& out, const Tensor& self) { copy_elements(out, self); }
@@ -131,21 +130,17 @@ Result<Tensor> contiguous(const Tensor& self, MemoryFormat format) {
   return copy_as(self, self.dtype(), format);
 }
 
-Result<Tensor> type_as(const Tensor& self, const Tensor& other) {
-  return convert_to(self, other.dtype(), false, std::nullopt);
-}
-
 // --- copy, fill, zero: self gives dtype and sizes, the other argument gives the values
 
-Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
+Result<Meta> copy_meta(const Tensor& self, const Tensor& src) {
   PT2_TRY_VOID(check_broadcasts(src.sizes(), self.sizes(), "src"));
   // The result also keeps strides with gaps (ATen/native/Copy.cpp copy, clone_preserve_strides).
   if (has_internal_overlap(self)) return as_self(self);
   return Meta(self.dtype(), self.sizes(), self.strides());
 }
-void copy(Tensor& out, const Tensor&, const Tensor& src, bool) { copy_elements(out, src); }
+void copy_second(Tensor& out, const Tensor&, const Tensor& src) { copy_elements(out, src); }
 
-Result<void> copy_into(Tensor& out, const Tensor& src, bool) {
+Result<void> copy_over(Tensor& out, const Tensor& src) {
   PT2_TRY_VOID(check_broadcasts(src.sizes(), out.sizes(), "src"));
   copy_elements(out, src);
   return {};
@@ -155,22 +150,15 @@ Result<Meta> fill_meta(const Tensor& self, const Scalar& value) {
   PT2_TRY_VOID(expect_representable(value, self.dtype()));
   return as_self(self);
 }
-void fill(Tensor& out, const Tensor&, const Scalar& value) { fill_elements(out, value); }
 Result<Meta> fill_tensor_meta(const Tensor& self, const Tensor& value) {
   if (value.dim() != 0)
     return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
   return as_self(self);
 }
-void fill_tensor(Tensor& out, const Tensor&, const Tensor& value) { copy_elements(out, value); }
-void zero(Tensor&, const Tensor&) {}
 
 // --- Identities
 
 Tensor itself(const Tensor& self) { return self; }
-Result<Tensor> to_dense(const Tensor& self, std::optional<Dtype> dtype, std::optional<bool>) {
-  if (!dtype || *dtype == self.dtype()) return self;
-  return copy_as(self, *dtype, std::nullopt);
-}
 
 // Conjugation and negation are eager here, where PyTorch sets a lazy bit. The result therefore
 // shares no storage, and resolving it is the identity.
@@ -197,10 +185,7 @@ Result<Tensor> lazy_conj(const Tensor& self) {
   PT2_TRY_VOID(check_complex(self));
   return conj(self);
 }
-constexpr auto kNegate = []<class C>(C x) {
-  return std::is_same_v<C, int64_t> ? minus(C(0), x) : C(-x);
-};
-Result<Tensor> negate(const Tensor& self) { return compute<as_self, unary<kNegate>>(self); }
+Result<Tensor> negate(const Tensor& self) { return compute<as_self, unary<kNeg>>(self); }
 
 // --- Parts of complex numbers
 
@@ -337,40 +322,6 @@ Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()
 
 // --- Formulas
 
-// Returns self if nothing must be converted or copied.
-Result<Tensor> cast(Emitter& e, const Tensor& self, Dtype dtype, bool copy,
-                    std::optional<MemoryFormat> format, const std::optional<Device>& device) {
-  if (!copy && !device && is_converted(self, dtype, format)) return self;
-  if (!format) return e(aten<"_to_copy.default">, {self, dtype, std::nullopt, device});
-  return e(aten<"_to_copy.default">,
-           {self, dtype, std::nullopt, device, std::nullopt, false, *format});
-}
-Result<Tensor> to_dtype_formula(Emitter& e, const Tensor& self, Dtype dtype, bool, bool copy,
-                                std::optional<MemoryFormat> format) {
-  return cast(e, self, dtype, copy, format, std::nullopt);
-}
-Result<Tensor> to_device_formula(Emitter& e, const Tensor& self, const Device& device, Dtype dtype,
-                                 bool, bool copy, std::optional<MemoryFormat> format) {
-  return cast(e, self, dtype, copy, format, device);
-}
-Result<Tensor> to_other_formula(Emitter& e, const Tensor& self, const Tensor& other, bool,
-                                bool copy, std::optional<MemoryFormat> format) {
-  return cast(e, self, other.dtype(), copy, format, std::nullopt);
-}
-Result<Tensor> to_dtype_layout_formula(Emitter& e, const Tensor& self, std::optional<Dtype> dtype,
-                                       std::optional<Layout> layout,
-                                       const std::optional<Device>& device, std::optional<bool>,
-                                       bool, bool copy, std::optional<MemoryFormat> format) {
-  PT2_TRY_VOID(check_layout(layout));
-  return cast(e, self, dtype.value_or(self.dtype()), copy, format, device);
-}
-Result<Tensor> type_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
-  return cast(e, self, other.dtype(), false, std::nullopt, std::nullopt);
-}
-Result<Tensor> to_dense_formula(Emitter& e, const Tensor& self, std::optional<Dtype> dtype,
-                                std::optional<bool>) {
-  return cast(e, self, dtype.value_or(self.dtype()), false, std::nullopt, std::nullopt);
-}
 Result<Tensor> contiguous_formula(Emitter& e, const Tensor& self, MemoryFormat format) {
   if (!e.strides_vary() && is_contiguous_in(self, format)) return self;
   PT2_TRY_VOID(check_copied_format(format));
@@ -401,24 +352,24 @@ Result<Tensor> chalf(Emitter& e, const Tensor& self, const OptionalFormat& forma
 
 // clang-format off
 constexpr OpDef kCopyingOps[] = {
-    composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype, to_dtype_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
-    composed<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_device, to_device_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
-    composed<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_other, to_other_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
-    composed<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype_layout, to_dtype_layout_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
-    op<"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta, to_copy>.with({.slope = Slope::linear}),
-    op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, clone>.with({.slope = Slope::linear}),
+    composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, gathered<cast_to_dtype, run_cast>, gathered<cast_to_dtype, write_cast>>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    composed<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, gathered<cast_to_device, run_cast>, gathered<cast_to_device, write_cast>>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    composed<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, gathered<cast_to_other, run_cast>, gathered<cast_to_other, write_cast>>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    composed<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, gathered<cast_to_layout, run_cast>, gathered<cast_to_layout, write_cast>>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    op<"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta, copy_of>.with({.slope = Slope::linear}),
+    op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, copy_of>.with({.slope = Slope::linear}),
     composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", converted_meta, contiguous, contiguous_formula>.with({.sharing = Sharing::unless_contiguous, .slope = Slope::linear}),
-    composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as, type_as_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, gathered<cast_as, run_cast>, gathered<cast_as, write_cast>>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     op<"aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", chalf>.with({.sharing = Sharing::unless_cast}),
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>.with({.slope = Slope::linear}),
-    op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>.changing<copy_into>().with({.slope = Slope::linear, .linear_in = "src"}),
-    op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>.with({.slope = Slope::constant, .overwrites = true}),
-    op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>.with({.slope = Slope::linear, .linear_in = "value"}),
-    op<"aten::zero(Tensor self) -> Tensor", as_self, zero>.with({.slope = Slope::constant, .overwrites = true}),
+    op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy_second>.changing<copy_over>().with({.slope = Slope::linear, .linear_in = "src"}),
+    op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill_with<Tensor>>.with({.slope = Slope::constant, .overwrites = true}),
+    op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, copy_second>.with({.slope = Slope::linear, .linear_in = "value"}),
+    op<"aten::zero(Tensor self) -> Tensor", as_self, leave_zero>.with({.slope = Slope::constant, .overwrites = true}),
     composed<"aten::detach(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::constant}),
     composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .functional_form = "detach.default"}),
     composed<"aten::alias(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),
-    composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, to_dense, to_dense_formula>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
+    composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, gathered<cast_to_dense, run_cast>, gathered<cast_to_dense, write_cast>>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     composed<"aten::lift(Tensor self) -> Tensor", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same, .slope = Slope::linear}),
     op<"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     composed<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", like_first, itself, resolve_conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same, .slope = Slope::linear}),

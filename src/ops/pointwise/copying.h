@@ -15,7 +15,6 @@ Result<void> check_format(const Sizes& sizes, MemoryFormat format);
 // Returns the metadata of a new tensor like `self`. The default format, preserve, keeps the order
 // of dimensions.
 Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
-bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
 // Returns a copy of `self`, converted to `dtype`.
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
 // Emits a conversion to `dtype`, unless the tensor has that dtype.

@@ -12,9 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// New memory is zero. PyTorch leaves the elements of empty tensors unspecified.
-template <class... A>
-void leave_zero(Tensor&, const A&...) {}
+void fill_ones(Tensor& out) { fill_elements(out, 1); }
 
 Result<Meta> new_meta(const Sizes& sizes, Dtype dtype, const OptionalLayout& layout,
                       const OptionalFormat& format = {}) {
@@ -27,11 +25,6 @@ Result<Meta> new_meta(const Sizes& sizes, Dtype dtype, const OptionalLayout& lay
   PT2_TRY_VOID(check_format(sizes, *format));
   return Meta(dtype, sizes, format_strides(sizes, *format));
 }
-Dtype dtype_of(const Scalar& value) {
-  constexpr Dtype kDefaults[] = {Dtype::bool_, Dtype::int64, Dtype::float32, Dtype::complex64};
-  return kDefaults[static_cast<size_t>(value.category())];
-}
-
 Result<Meta> overwritten(Result<Meta> meta) {
   if (meta) meta->is_overwritten = true;
   return meta;
@@ -39,39 +32,27 @@ Result<Meta> overwritten(Result<Meta> meta) {
 
 // --- From sizes
 
-Result<Meta> sized_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout,
-                        const OptionalDevice&, PinMemory) {
+Result<Meta> sized_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout) {
   return new_meta(size, dtype.value_or(Dtype::float32), layout);
 }
 Result<Meta> empty_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout,
                         const OptionalDevice&, PinMemory, OptionalFormat format) {
   return new_meta(size, dtype.value_or(Dtype::float32), layout, format);
 }
-void fill_ones(Tensor& out, const Sizes&, OptionalDtype, const OptionalLayout&,
-               const OptionalDevice&, PinMemory) {
-  fill_elements(out, 1);
-}
 Result<Meta> full_meta(const Sizes& size, const Scalar& fill_value, OptionalDtype dtype,
-                       const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
-  PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(dtype_of(fill_value))));
-  return overwritten(new_meta(size, dtype.value_or(dtype_of(fill_value)), layout));
+                       const OptionalLayout& layout) {
+  const Dtype made = dtype.value_or(default_dtype(fill_value.category()));
+  PT2_TRY_VOID(expect_representable(fill_value, made));
+  return overwritten(new_meta(size, made, layout));
 }
-void full(Tensor& out, const Sizes&, const Scalar& fill_value, OptionalDtype, const OptionalLayout&,
-          const OptionalDevice&, PinMemory) {
-  fill_elements(out, fill_value);
-}
-Result<Meta> scalar_tensor_meta(const Scalar& s, OptionalDtype dtype, const OptionalLayout& layout,
-                                const OptionalDevice&, PinMemory) {
+Result<Meta> scalar_tensor_meta(const Scalar& s, OptionalDtype dtype,
+                                const OptionalLayout& layout) {
   // Floats of at most two bytes turn numbers that are too large into infinity or the largest finite
   // number (c10/util/TypeCast.h convert). Filling such tensors refuses these numbers.
   const Dtype made = dtype.value_or(Dtype::float32);
   const bool narrows = dtype_category(made) == DtypeCategory::floating && dtype_size(made) < 4;
   PT2_TRY_VOID(expect_representable(s, narrows ? Dtype::float64 : made));
   return new_meta({}, made, layout);
-}
-void fill_scalar_tensor(Tensor& out, const Scalar& s, OptionalDtype, const OptionalLayout&,
-                        const OptionalDevice&, PinMemory) {
-  fill_elements(out, s);
 }
 
 // --- Like another tensor
@@ -81,37 +62,20 @@ Result<Meta> like_meta(const Tensor& self, OptionalDtype dtype, const OptionalLa
   PT2_TRY_VOID(check_layout(layout));
   return meta_like(self, dtype.value_or(self.dtype()), format);
 }
-void ones_like(Tensor& out, const Tensor&, OptionalDtype, const OptionalLayout&,
-               const OptionalDevice&, PinMemory, OptionalFormat) {
-  fill_elements(out, 1);
-}
 Result<Meta> full_like_meta(const Tensor& self, const Scalar& fill_value, OptionalDtype dtype,
                             const OptionalLayout& layout, const OptionalDevice& device,
                             PinMemory pin_memory, OptionalFormat format) {
   PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(self.dtype())));
   return overwritten(like_meta(self, dtype, layout, device, pin_memory, format));
 }
-void full_like(Tensor& out, const Tensor&, const Scalar& fill_value, OptionalDtype,
-               const OptionalLayout&, const OptionalDevice&, PinMemory, OptionalFormat) {
-  fill_elements(out, fill_value);
-}
 Result<Meta> new_sized_meta(const Tensor& self, const Sizes& size, OptionalDtype dtype,
-                            const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+                            const OptionalLayout& layout) {
   return new_meta(size, dtype.value_or(self.dtype()), layout);
 }
-void new_ones(Tensor& out, const Tensor&, const Sizes&, OptionalDtype, const OptionalLayout&,
-              const OptionalDevice&, PinMemory) {
-  fill_elements(out, 1);
-}
 Result<Meta> new_full_meta(const Tensor& self, const Sizes& size, const Scalar& fill_value,
-                           OptionalDtype dtype, const OptionalLayout& layout,
-                           const OptionalDevice& device, PinMemory pin_memory) {
+                           OptionalDtype dtype, const OptionalLayout& layout) {
   PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(self.dtype())));
-  return overwritten(new_sized_meta(self, size, dtype, layout, device, pin_memory));
-}
-void new_full(Tensor& out, const Tensor&, const Sizes&, const Scalar& fill_value, OptionalDtype,
-              const OptionalLayout&, const OptionalDevice&, PinMemory) {
-  fill_elements(out, fill_value);
+  return overwritten(new_sized_meta(self, size, dtype, layout));
 }
 
 // --- With given strides: a view of a storage that is just large enough
@@ -141,12 +105,11 @@ Result<Meta> strided_meta(const Sizes& size, const Sizes& stride, Dtype dtype,
   return Meta(dtype, size, stride);
 }
 Result<Meta> empty_strided_meta(const Sizes& size, const Sizes& stride, OptionalDtype dtype,
-                                const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+                                const OptionalLayout& layout) {
   return strided_meta(size, stride, dtype.value_or(Dtype::float32), layout);
 }
 Result<Meta> new_empty_strided_meta(const Tensor& self, const Sizes& size, const Sizes& stride,
-                                    OptionalDtype dtype, const OptionalLayout& layout,
-                                    const OptionalDevice&, PinMemory) {
+                                    OptionalDtype dtype, const OptionalLayout& layout) {
   return strided_meta(size, stride, dtype.value_or(self.dtype()), layout);
 }
 Result<Tensor> strided(const Meta& meta) {
@@ -155,16 +118,13 @@ Result<Tensor> strided(const Meta& meta) {
   return Tensor::view_of(block.storage(), meta.dtype, meta.sizes, meta.strides, 0);
 }
 Result<Tensor> empty_strided(const Sizes& size, const Sizes& stride, OptionalDtype dtype,
-                             const OptionalLayout& layout, const OptionalDevice& device,
-                             PinMemory pin_memory) {
-  PT2_TRY(const Meta meta, empty_strided_meta(size, stride, dtype, layout, device, pin_memory));
+                             const OptionalLayout& layout) {
+  PT2_TRY(const Meta meta, empty_strided_meta(size, stride, dtype, layout));
   return strided(meta);
 }
 Result<Tensor> new_empty_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
-                                 OptionalDtype dtype, const OptionalLayout& layout,
-                                 const OptionalDevice& device, PinMemory pin_memory) {
-  PT2_TRY(const Meta meta,
-          new_empty_strided_meta(self, size, stride, dtype, layout, device, pin_memory));
+                                 OptionalDtype dtype, const OptionalLayout& layout) {
+  PT2_TRY(const Meta meta, new_empty_strided_meta(self, size, stride, dtype, layout));
   return strided(meta);
 }
 
@@ -212,8 +172,7 @@ Result<int64_t> arange_length(const Scalar& start, const Scalar& end, const Scal
   return static_cast<int64_t>(length);
 }
 Result<Meta> arange_meta(const Scalar& start, const Scalar& end, const Scalar& step,
-                         OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
-                         PinMemory) {
+                         OptionalDtype dtype, const OptionalLayout& layout) {
   PT2_TRY(const int64_t length, arange_length(start, end, step));
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
@@ -245,8 +204,7 @@ void fill_steps(Tensor& out, C start, C step) {
     return number;
   });
 }
-void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step, OptionalDtype,
-            const OptionalLayout&, const OptionalDevice&, PinMemory) {
+void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step) {
   if (dtype_category(out.dtype()) <= DtypeCategory::integer) {
     // The bounds are truncated before counting: arange(0.5, 3, 1.5, dtype=int64) steps by 1.
     const auto first = static_cast<uint64_t>(start.to_int());
@@ -262,27 +220,19 @@ void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step,
     fill_steps(out, first, by);
 }
 Result<Meta> arange_start_meta(const Scalar& start, const Scalar& end, OptionalDtype dtype,
-                               const OptionalLayout& layout, const OptionalDevice& device,
-                               PinMemory pin_memory) {
-  return arange_meta(start, end, 1, dtype, layout, device, pin_memory);
+                               const OptionalLayout& layout) {
+  return arange_meta(start, end, 1, dtype, layout);
 }
-void arange_start(Tensor& out, const Scalar& start, const Scalar& end, OptionalDtype dtype,
-                  const OptionalLayout& layout, const OptionalDevice& device,
-                  PinMemory pin_memory) {
-  arange(out, start, end, 1, dtype, layout, device, pin_memory);
+void arange_start(Tensor& out, const Scalar& start, const Scalar& end) {
+  arange(out, start, end, 1);
 }
-Result<Meta> arange_end_meta(const Scalar& end, OptionalDtype dtype, const OptionalLayout& layout,
-                             const OptionalDevice& device, PinMemory pin_memory) {
-  return arange_meta(0, end, 1, dtype, layout, device, pin_memory);
+Result<Meta> arange_end_meta(const Scalar& end, OptionalDtype dtype, const OptionalLayout& layout) {
+  return arange_meta(0, end, 1, dtype, layout);
 }
-void arange_end(Tensor& out, const Scalar& end, OptionalDtype dtype, const OptionalLayout& layout,
-                const OptionalDevice& device, PinMemory pin_memory) {
-  arange(out, 0, end, 1, dtype, layout, device, pin_memory);
-}
+void arange_end(Tensor& out, const Scalar& end) { arange(out, 0, end, 1); }
 
 Result<Meta> linspace_meta(const Scalar& start, const Scalar& end, int64_t steps,
-                           OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
-                           PinMemory) {
+                           OptionalDtype dtype, const OptionalLayout& layout) {
   if (steps < 0)
     return operator_error("found " + std::to_string(steps) + " steps, expected 0 or more");
   if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
@@ -303,8 +253,7 @@ void fill_linspace(Tensor& out, C start, C end, int64_t steps) {
                                        : after_steps(end, -step, steps - i - 1);
   });
 }
-void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, OptionalDtype,
-              const OptionalLayout&, const OptionalDevice&, PinMemory) {
+void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps) {
   const Dtype dtype = out.dtype();
   if (dtype_category(dtype) == DtypeCategory::complex)
     return fill_linspace<Complex>(out, start.to_complex(), end.to_complex(), steps);
@@ -321,25 +270,20 @@ void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps
 // --- Matrices
 
 Result<Meta> eye_rectangle_meta(int64_t n, int64_t m, OptionalDtype dtype,
-                                const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+                                const OptionalLayout& layout) {
   return new_meta({n, m}, dtype.value_or(Dtype::float32), layout);
 }
-void eye_rectangle(Tensor& out, int64_t n, int64_t m, OptionalDtype, const OptionalLayout&,
-                   const OptionalDevice&, PinMemory) {
+void eye_rectangle(Tensor& out, int64_t n, int64_t m) {
   if (out.numel() == 0) return;
   Tensor diagonal = out.with_view({std::min(n, m)}, {m + 1}, 0);
   fill_elements(diagonal, 1);
 }
-Result<Meta> eye_meta(int64_t n, OptionalDtype dtype, const OptionalLayout& layout,
-                      const OptionalDevice& device, PinMemory pin_memory) {
-  return eye_rectangle_meta(n, n, dtype, layout, device, pin_memory);
+Result<Meta> eye_meta(int64_t n, OptionalDtype dtype, const OptionalLayout& layout) {
+  return eye_rectangle_meta(n, n, dtype, layout);
 }
-void eye(Tensor& out, int64_t n, OptionalDtype dtype, const OptionalLayout& layout,
-         const OptionalDevice& device, PinMemory pin_memory) {
-  eye_rectangle(out, n, n, dtype, layout, device, pin_memory);
-}
+void eye(Tensor& out, int64_t n) { eye_rectangle(out, n, n); }
 
-Result<Meta> triangle_meta(const Tensor& self, int64_t) {
+Result<Meta> triangle_meta(const Tensor& self) {
   if (self.dim() < 2)
     return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or more");
   return Meta::like(self);
@@ -387,7 +331,7 @@ int64_t count_below(int64_t rows, int64_t columns, int64_t offset) {
 }
 template <bool Lower>
 Result<Meta> triangle_indices_meta(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
-                                   const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+                                   const OptionalLayout& layout) {
   PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
   constexpr int64_t kMost = INT64_MAX / 16;
   if (checked_numel(whole.sizes).value_or(INT64_MAX) > kMost)
@@ -403,12 +347,10 @@ Result<Meta> triangle_indices_meta(int64_t row, int64_t col, int64_t offset, Opt
 // Returns the positions in a triangle as two rows: row numbers and column numbers.
 template <bool Lower>
 Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
-                                const OptionalLayout& layout, const OptionalDevice& device,
-                                PinMemory pin_memory) {
+                                const OptionalLayout& layout) {
   PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
   PT2_TRY_VOID(allocate(whole));
-  PT2_TRY(const Meta meta,
-          triangle_indices_meta<Lower>(row, col, offset, dtype, layout, device, pin_memory));
+  PT2_TRY(const Meta meta, triangle_indices_meta<Lower>(row, col, offset, dtype, layout));
   // Without elements the allocation does not bound both numbers: one may be huge.
   if (row == 0 || col == 0) row = col = 0;
   const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
@@ -464,19 +406,19 @@ Result<Tensor> one_hot_formula(Emitter& e, const Tensor& self, int64_t num_class
 
 // clang-format off
 constexpr OpDef kCreationOps[] = {
-    op<"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", empty_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
-    op<"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>,
+    op<"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", empty_meta, leave_zero>,
+    op<"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, leave_zero>,
     op<"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, fill_ones>,
-    op<"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", full_meta, full>,
-    op<"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", scalar_tensor_meta, fill_scalar_tensor>,
-    op<"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, leave_zero<Tensor, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>.with({.slope = Slope::constant}),
-    op<"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, leave_zero<Tensor, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>.with({.slope = Slope::constant}),
-    op<"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, ones_like>.with({.slope = Slope::constant}),
-    op<"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", full_like_meta, full_like>.with({.slope = Slope::constant}),
-    op<"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero<Tensor, Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>.with({.slope = Slope::constant}),
-    op<"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero<Tensor, Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>.with({.slope = Slope::constant}),
-    op<"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, new_ones>.with({.slope = Slope::constant}),
-    op<"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_full_meta, new_full>.with({.slope = Slope::constant}),
+    op<"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", full_meta, fill_with<Sizes>>,
+    op<"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", scalar_tensor_meta, fill_with<>>,
+    op<"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, leave_zero>.with({.slope = Slope::constant}),
+    op<"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, leave_zero>.with({.slope = Slope::constant}),
+    op<"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, fill_ones>.with({.slope = Slope::constant}),
+    op<"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", full_like_meta, fill_with<Tensor>>.with({.slope = Slope::constant}),
+    op<"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero>.with({.slope = Slope::constant}),
+    op<"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero>.with({.slope = Slope::constant}),
+    op<"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, fill_ones>.with({.slope = Slope::constant}),
+    op<"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_full_meta, fill_with<Tensor, Sizes>>.with({.slope = Slope::constant}),
     composed<"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_strided_meta, empty_strided>,
     composed<"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_empty_strided_meta, new_empty_strided>.with({.slope = Slope::constant}),
     op<"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_end_meta, arange_end>,

@@ -135,18 +135,6 @@ Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const T
   fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max, true);
   return {};
 }
-Result<Tensor> fake_tensor_output(Emitter& e, const Tensor& self, double scale, int64_t zero_point,
-                                  int64_t quant_min, int64_t quant_max) {
-  return e(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
-           {self, scale, zero_point, quant_min, quant_max});
-}
-Result<Tensor> fake_channel_output(Emitter& e, const Tensor& self, const Tensor& scale,
-                                   const Tensor& zero_point, int64_t axis, int64_t quant_min,
-                                   int64_t quant_max) {
-  return e(aten<"fake_quantize_per_channel_affine_cachemask.default">,
-           {self, scale, zero_point, axis, quant_min, quant_max});
-}
-
 // Unlike the operator that takes numbers, it does not check that the zero point is in the range.
 Result<std::array<Meta, 2>> fake_tensor_qparams_meta(const Tensor& self, const Tensor&,
                                                      const Tensor&, const Tensor&,
@@ -185,14 +173,14 @@ Result<Tensor> masked_gradient(Emitter& e, const Tensor& grad, const Tensor& mas
 // --- Learned scales
 
 Result<Meta> learnable_tensor_meta(const Tensor& self, const Tensor&, const Tensor&,
-                                   int64_t quant_min, int64_t quant_max, double) {
+                                   int64_t quant_min, int64_t quant_max) {
   PT2_TRY_VOID(check_levels(quant_min, quant_max));
   PT2_TRY_VOID(check_floating(self, "self"));
   return meta_like(self, self.dtype(), std::nullopt);
 }
 Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
-                                int64_t quant_min, int64_t quant_max, double grad_factor) {
-  PT2_TRY_VOID(learnable_tensor_meta(self, scale, zero_point, quant_min, quant_max, grad_factor));
+                                int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(learnable_tensor_meta(self, scale, zero_point, quant_min, quant_max));
   PT2_TRY(const double factor, first_number(scale, "scale"));
   PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
   const double rounded = std::clamp(std::nearbyint(zero), static_cast<double>(quant_min),
@@ -202,7 +190,7 @@ Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const T
 }
 Result<Tensor> learnable_channel(Emitter& e, const Tensor& self, const Tensor& scale,
                                  const Tensor& zero_point, int64_t axis, int64_t quant_min,
-                                 int64_t quant_max, double) {
+                                 int64_t quant_max) {
   const auto rounded = e(aten<"round.default">, {zero_point});
   const auto inside = e(aten<"clamp.default">, {rounded, quant_min, quant_max});
   const auto whole = e(aten<"to.dtype">, {inside, Dtype::int32});
@@ -343,6 +331,19 @@ struct Observer {
   bool per_row;
   bool symmetric;
 };
+struct Following {
+  const Tensor &self, &observer_on, &fake_quant_on;
+  Observer observer;
+  double weight;
+  Range range;
+};
+Following following(const Tensor& self, const Tensor& observer_on, const Tensor& fake_quant_on,
+                    const Tensor& running_min, const Tensor& running_max, const Tensor& scale,
+                    const Tensor& zero_point, double averaging_const, int64_t quant_min,
+                    int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
+  const Observer observer{running_min, running_max, scale, zero_point, ch_axis, per_row, symmetric};
+  return {self, observer_on, fake_quant_on, observer, averaging_const, {quant_min, quant_max}};
+}
 
 // Returns one pair of extremes per row, or one pair for the whole tensor.
 Result<TensorPair> extremes(const Tensor& self, const Observer& observer) {
@@ -412,9 +413,9 @@ void choose(Observer& observer, const Range& range) {
   }
 }
 
-Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
-                          const Tensor& fake_quant_on, Observer& observer, double weight,
-                          const Range& range) {
+// Updates the observer and quantizes.
+Result<TensorPair> follow(const Following& call, Observer& observer) {
+  const auto& [self, observer_on, fake_quant_on, unused, weight, range] = call;
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const double observes, first_number(observer_on, "observer_on"));
   PT2_TRY(const double quantises, first_number(fake_quant_on, "fake_quant_on"));
@@ -437,69 +438,46 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
                  {self, observer.scale, observer.zero_point, fake_quant_on, range.min, range.max});
 }
 
-Result<TensorPair> follow_in_place(const Tensor& self, const Tensor& observer_on,
-                                   const Tensor& fake_quant_on, const Tensor& running_min,
-                                   const Tensor& running_max, const Tensor& scale,
-                                   const Tensor& zero_point, double averaging_const,
-                                   int64_t quant_min, int64_t quant_max, int64_t ch_axis,
-                                   bool per_row, bool symmetric) {
-  if (per_row && running_min.numel() == 0)
+Result<void> check_used(const Observer& observer) {
+  if (observer.per_row && observer.running_min.numel() == 0)
     return Error{ErrorCode::unsupported, "an observer that was never used is resized", ""};
-  Observer observer{running_min, running_max, scale, zero_point, ch_axis, per_row, symmetric};
-  return follow(self, observer_on, fake_quant_on, observer, averaging_const,
-                {quant_min, quant_max});
+  return {};
 }
-Result<std::array<Meta, 2>> follow_meta(const Tensor& self, const Tensor&, const Tensor&,
-                                        const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                        double, int64_t, int64_t, int64_t, bool, bool) {
-  return fake_meta(self);
+Result<TensorPair> follow_in_place(const Following& call) {
+  PT2_TRY_VOID(check_used(call.observer));
+  Observer observer = call.observer;
+  return follow(call, observer);
 }
-Result<Tensor> follow_output(Emitter& e, const Tensor& self, const Tensor& observer_on,
-                             const Tensor& fake_quant_on, const Tensor& running_min,
-                             const Tensor& running_max, const Tensor& scale,
-                             const Tensor& zero_point, double averaging_const, int64_t quant_min,
-                             int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
-  if (self.numel() == 0) return self;
+Result<Tensor> follow_output(Emitter& e, const Following& call) {
+  if (call.self.numel() == 0) return call.self;
+  const Observer& own = call.observer;
   return e(aten<"_fused_moving_avg_obs_fq_helper.default">,
-           {self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point,
-            averaging_const, quant_min, quant_max, ch_axis, per_row, symmetric});
+           {call.self, call.observer_on, call.fake_quant_on, own.running_min, own.running_max,
+            own.scale, own.zero_point, call.weight, call.range.min, call.range.max, own.axis,
+            own.per_row, own.symmetric});
 }
 
-Result<std::array<Meta, 6>> follow_functional_meta(const Tensor& self, const Tensor&, const Tensor&,
-                                                   const Tensor& running_min,
-                                                   const Tensor& running_max, const Tensor& scale,
-                                                   const Tensor& zero_point, double, int64_t,
-                                                   int64_t, int64_t, bool per_row, bool) {
-  if (per_row && running_min.numel() == 0)
-    return Error{ErrorCode::unsupported, "an observer that was never used is resized", ""};
-  PT2_TRY(auto parts, fake_meta(self));
-  return std::array{std::move(parts[0]),     std::move(parts[1]), Meta::like(running_min),
-                    Meta::like(running_max), Meta::like(scale),   Meta::like(zero_point)};
+Result<std::array<Meta, 6>> follow_functional_meta(const Following& call) {
+  const Observer& own = call.observer;
+  PT2_TRY_VOID(check_used(own));
+  PT2_TRY(auto parts, fake_meta(call.self));
+  return std::array{std::move(parts[0]),         std::move(parts[1]),   Meta::like(own.running_min),
+                    Meta::like(own.running_max), Meta::like(own.scale), Meta::like(own.zero_point)};
 }
 using Followed = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
-Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on,
-                                   const Tensor& fake_quant_on, const Tensor& running_min,
-                                   const Tensor& running_max, const Tensor& scale,
-                                   const Tensor& zero_point, double averaging_const,
-                                   int64_t quant_min, int64_t quant_max, int64_t ch_axis,
-                                   bool per_row, bool symmetric) {
-  Observer observer{running_min.clone(),
-                    running_max.clone(),
-                    scale.clone(),
-                    zero_point.clone(),
-                    ch_axis,
-                    per_row,
-                    symmetric};
-  PT2_TRY(auto parts, follow(self, observer_on, fake_quant_on, observer, averaging_const,
-                             {quant_min, quant_max}));
-  return Followed{std::get<0>(parts),   std::get<1>(parts), observer.running_min,
-                  observer.running_max, observer.scale,     observer.zero_point};
+Result<Followed> follow_functional(const Following& call) {
+  Observer own = call.observer;
+  for (Tensor* tensor : {&own.running_min, &own.running_max, &own.scale, &own.zero_point})
+    *tensor = tensor->clone();
+  PT2_TRY(auto parts, follow(call, own));
+  return Followed{std::get<0>(parts), std::get<1>(parts), own.running_min,
+                  own.running_max,    own.scale,          own.zero_point};
 }
 
 // clang-format off
 constexpr OpDef kFakeQuantizationOps[] = {
-    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
+    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", delegate<aten<"fake_quantize_per_tensor_affine_cachemask.default">, Tensor, double, int64_t, int64_t, int64_t>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", delegate<aten<"fake_quantize_per_channel_affine_cachemask.default">, Tensor, Tensor, Tensor, int64_t, int64_t, int64_t>>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
     op<"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_channel_meta, fake_channel>,
     op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>,
@@ -510,9 +488,9 @@ constexpr OpDef kFakeQuantizationOps[] = {
     op<"aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_channel>,
     op<"aten::_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_tensor_backward>,
     op<"aten::_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_channel_backward>,
-    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>,
-    composed<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_meta, follow_in_place>.with({.functional_form = "_fused_moving_avg_obs_fq_helper_functional.default"}),
-    composed<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional_meta, follow_functional>,
+    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", gathered<following, follow_output>>,
+    composed<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", fake_meta, gathered<following, follow_in_place>>.with({.functional_form = "_fused_moving_avg_obs_fq_helper_functional.default"}),
+    composed<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", gathered<following, follow_functional_meta>, gathered<following, follow_functional>>,
 };
 // clang-format on
 

@@ -30,7 +30,7 @@ Result<Tensors> nonzero_numpy(const Tensor& self) {
   return true_positions(self.with_view({1}, {1}, self.storage_offset()));
 }
 
-Result<Meta> nonzero_static_meta(const Tensor& self, int64_t size, int64_t) {
+Result<Meta> nonzero_static_meta(const Tensor& self, int64_t size) {
   if (size < 0)
     return operator_error("size: found " + std::to_string(size) + ", expected no negative number");
   return Meta(Dtype::int64, {size, self.dim()});

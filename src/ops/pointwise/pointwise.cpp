@@ -93,7 +93,6 @@ constexpr auto kFloor = [](auto x) { return std::floor(x); };
 constexpr auto kRound = [](auto x) { return std::nearbyint(x); };
 constexpr auto kTrunc = [](auto x) { return std::trunc(x); };
 constexpr auto kFrac = [](auto x) { return x - std::trunc(x); };
-constexpr auto kNeg = []<class C>(C x) { return std::is_same_v<C, int64_t> ? minus(C(0), x) : C(-x); };
 constexpr auto kSquare = [](auto x) { return times(x, x); };
 constexpr auto kSign = []<class C>(C x) { return C((x > C(0)) - (x < C(0))); };
 constexpr auto kBitwiseNot = [](int64_t x) { return ~x; };
@@ -176,10 +175,7 @@ constexpr auto kAngle = []<class C>(C x) {
     return is_nan(x) ? x : C(x < C(0) ? std::numbers::pi : 0);
 };
 
-Result<Meta> magnitude_of_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
-  return elementwise_meta(real_dtype(self.dtype()), {&self});
-}
+constexpr auto magnitude_of_self = rule_of_one<real_dtype, expect_not_bool>;
 Result<Meta> angle_of_self(const Tensor& self) {
   PT2_TRY(Meta meta, elementwise_meta(real_dtype(float_or_default(self.dtype())), {&self}));
   if (dtype_category(self.dtype()) == DtypeCategory::complex) meta.strides.clear();
@@ -191,19 +187,6 @@ void part_of_self(Tensor& out, const Tensor& self) {
   const Dtype common =
       dtype_category(self.dtype()) == DtypeCategory::complex ? self.dtype() : out.dtype();
   with_compute_type(common, [&]<class C>() { elementwise<C>(out, common, F, self); });
-}
-
-Result<Meta> number_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
-  return as_self(self);
-}
-Result<Meta> integral_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_integral(self.dtype()));
-  return as_self(self);
-}
-Result<Meta> real_bool_like_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_real(self.dtype()));
-  return bool_like_self(self);
 }
 
 template <const auto& F>
@@ -244,7 +227,6 @@ void rounding(Tensor& out, const Tensor& self) {
 
 // ATen/native/cpu/UnaryOpsKernel.cpp round_decimals_kernel: divides or multiplies by a positive
 // power of ten, which is exact.
-Result<Meta> round_decimals_meta(const Tensor& self, int64_t) { return strict_float_as_self(self); }
 void round_decimals(Tensor& out, const Tensor& self, int64_t decimals) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const C ten = std::pow(C(10), static_cast<C>(std::abs(static_cast<double>(decimals))));
@@ -255,10 +237,6 @@ void round_decimals(Tensor& out, const Tensor& self, int64_t decimals) {
         },
         self);
   });
-}
-
-Result<Tensor> special_round(Emitter& e, const Tensor& self, int64_t decimals) {
-  return e(aten<"round.decimals">, {self, decimals});
 }
 
 Result<Meta> logit_meta(const Tensor& self, std::optional<double> eps) {
@@ -284,10 +262,6 @@ void logit(Tensor& out, const Tensor& self, std::optional<double> eps) {
   });
 }
 
-Result<Meta> nan_to_num_meta(const Tensor& self, std::optional<double>, std::optional<double>,
-                             std::optional<double>) {
-  return as_self(self);
-}
 void nan_to_num(Tensor& out, const Tensor& self, std::optional<double> nan,
                 std::optional<double> posinf, std::optional<double> neginf) {
   if (dtype_category(self.dtype()) < DtypeCategory::floating) return copy_elements(out, self);
@@ -369,14 +343,14 @@ constexpr OpDef kPointwiseOps[] = {
     op<"aten::log2(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kLog2>>,
     op<"aten::logical_not(Tensor self) -> Tensor", bool_like_self, predicate<kLogicalNot>>,
     op<"aten::logit(Tensor self, float? eps=None) -> Tensor", logit_meta, logit>,
-    op<"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", nan_to_num_meta, nan_to_num>,
+    op<"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", as_self, nan_to_num>,
     op<"aten::neg(Tensor self) -> Tensor", number_as_self, neg>.with({.slope = Slope::linear}),
     op<"aten::negative(Tensor self) -> Tensor", number_as_self, neg>.with({.slope = Slope::linear, .same_as = "neg.default"}),
     op<"aten::positive(Tensor(a) self) -> Tensor(a)", positive, positive_formula>.with({.inverse = Inverse::same, .slope = Slope::linear}),
     op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
     op<"aten::round(Tensor self) -> Tensor", real_number_as_self, rounding<kRound>>.with({.slope = Slope::constant}),
-    op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals_meta, round_decimals>,
-    op<"aten::special_round(Tensor self, *, int decimals=0) -> Tensor", special_round>.with({.slope = Slope::constant}),
+    op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", strict_float_as_self, round_decimals>,
+    op<"aten::special_round(Tensor self, *, int decimals=0) -> Tensor", delegate<aten<"round.decimals">, Tensor, int64_t>>.with({.slope = Slope::constant}),
     op<"aten::rsqrt(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kRsqrt>>,
     op<"aten::sgn(Tensor self) -> Tensor", as_self, unary<kSgn>>,
     op<"aten::sigmoid(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kSigmoid>>,

@@ -27,32 +27,75 @@ Result<Meta> with_numbers(Result<Meta> meta, std::initializer_list<Scalar> numbe
 // The largest finite number of a float or complex dtype.
 double largest_finite(Dtype dtype);
 
+inline bool gives_complex(const Scalar& number) {
+  return number.category() == DtypeCategory::complex;
+}
+inline bool gives_complex(const Tensor& tensor) {
+  return dtype_category(tensor.dtype()) == DtypeCategory::complex;
+}
+
 // Returns the broadcast of `operands`, with the strides that TensorIterator gives results.
 Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands);
 
-// Rules for one operand. The result has the dtype of self; `fraction` rules replace an integral
-// dtype by the default float dtype. `real` rules refuse complex tensors, `number` rules bools,
-// `strict` rules bools and integers.
-Result<Meta> as_self(const Tensor& self);
-Result<Meta> real_as_self(const Tensor& self);
-Result<Meta> real_number_as_self(const Tensor& self);
-Result<Meta> fraction_of_self(const Tensor& self);
-Result<Meta> real_fraction_of_self(const Tensor& self);
-Result<Meta> strict_fraction_as_self(const Tensor& self);
-Result<Meta> strict_float_as_self(const Tensor& self);
-Result<Meta> bool_like_self(const Tensor& self);
+using DtypeCheck = Result<void> (*)(Dtype);
+// The Meta of one operand, or of two that promote, with the dtype to(dtype). Error if a check
+// refuses the dtype.
+Result<Meta> checked_meta(const Tensor& self, Dtype (*to)(Dtype),
+                          std::initializer_list<DtypeCheck> checks);
+Result<Meta> checked_meta(const Tensor& a, const Tensor& b, Dtype (*to)(Dtype),
+                          std::initializer_list<DtypeCheck> checks);
+template <Dtype (*To)(Dtype), DtypeCheck... Checks>
+Result<Meta> rule_of_one(const Tensor& self) {
+  return checked_meta(self, To, {Checks...});
+}
+template <Dtype (*To)(Dtype), DtypeCheck... Checks>
+Result<Meta> rule_of_two(const Tensor& a, const Tensor& b) {
+  return checked_meta(a, b, To, {Checks...});
+}
+inline Dtype same_dtype(Dtype dtype) { return dtype; }
+inline Dtype bool_dtype(Dtype) { return Dtype::bool_; }
+
+// Rules for one operand. `fraction` rules replace an integral dtype by the default float dtype.
+// `real` rules refuse complex tensors, `number` rules bools, `strict` rules bools and integers.
+inline constexpr auto as_self = rule_of_one<same_dtype>;
+inline constexpr auto number_as_self = rule_of_one<same_dtype, expect_not_bool>;
+inline constexpr auto integral_as_self = rule_of_one<same_dtype, expect_integral>;
+inline constexpr auto real_as_self = rule_of_one<same_dtype, expect_real>;
+inline constexpr auto real_number_as_self = rule_of_one<same_dtype, expect_not_bool, expect_real>;
+inline constexpr auto fraction_of_self = rule_of_one<float_or_default>;
+inline constexpr auto real_fraction_of_self = rule_of_one<float_or_default, expect_real>;
+inline constexpr auto strict_fraction_as_self = rule_of_one<same_dtype, expect_fraction>;
+inline constexpr auto strict_float_as_self = rule_of_one<same_dtype, expect_real, expect_fraction>;
+inline constexpr auto bool_like_self = rule_of_one<bool_dtype>;
+inline constexpr auto real_bool_like_self = rule_of_one<bool_dtype, expect_real>;
 
 // Rules for two operands. The result has the dtype to which both promote.
-Result<Meta> promoted(const Tensor& a, const Tensor& b);
-Result<Meta> real_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> real_number_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> fraction_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> strict_fraction_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> integral_promoted(const Tensor& a, const Tensor& b);
-Result<Meta> integer_promoted(const Tensor& a, const Tensor& b);
+inline constexpr auto promoted = rule_of_two<same_dtype>;
+inline constexpr auto number_promoted = rule_of_two<same_dtype, expect_not_bool>;
+inline constexpr auto real_promoted = rule_of_two<same_dtype, expect_real>;
+inline constexpr auto real_number_promoted = rule_of_two<same_dtype, expect_real, expect_not_bool>;
+inline constexpr auto fraction_promoted = rule_of_two<float_or_default>;
+inline constexpr auto real_fraction_promoted = rule_of_two<float_or_default, expect_real>;
+inline constexpr auto strict_fraction_promoted = rule_of_two<same_dtype, expect_fraction>;
+inline constexpr auto strict_float_promoted = rule_of_two<same_dtype, expect_real, expect_fraction>;
+inline constexpr auto integral_promoted = rule_of_two<same_dtype, expect_integral>;
+inline constexpr auto integer_promoted = rule_of_two<same_dtype, expect_integral, expect_not_bool>;
 
+// Rules for one operand, or for two, and for numbers that must not overflow.
+template <auto Rule, class... Numbers>
+Result<Meta> one_and_numbers(const Tensor& self, const Numbers&... number) {
+  return with_numbers(Rule(self), {number...});
+}
+template <auto Rule, class... Numbers>
+Result<Meta> two_and_numbers(const Tensor& a, const Tensor& b, const Numbers&... number) {
+  return with_numbers(Rule(a, b), {number...});
+}
+
+// Returns the number as a tensor of the dtype holds it.
+inline double as_stored(Dtype dtype, double number) {
+  round_elements<double>(dtype, 1, &number);
+  return number;
+}
 // Returns the dtype in which half floats are computed before one rounding; other dtypes are
 // unchanged.
 Dtype wide_dtype(Dtype dtype);
@@ -164,6 +207,18 @@ double digamma_of(double x);
 double normal_quantile_near_half(double q);
 double upper_normal_quantile(double probability);
 
+constexpr auto kNeg = []<class C>(C x) {
+  return std::is_same_v<C, int64_t> ? minus(C(0), x) : C(-x);
+};
+// A kernel without elements to compute: new memory is zero. PyTorch leaves the elements of empty
+// tensors unspecified.
+inline void leave_zero(Tensor&) {}
+// A kernel that fills the result with the number after the arguments `Before`.
+template <class... Before>
+void fill_with(Tensor& out, const Before&..., const Scalar& value) {
+  fill_elements(out, value);
+}
+
 // F in complex64, for functions in which double precision would hide an overflow or a rounding.
 template <const auto& F>
 inline constexpr auto in_singles =
@@ -189,16 +244,21 @@ void single_fraction_unary(Tensor& out, const Tensor& self) {
     return elementwise<Complex>(out, out.dtype(), in_singles<F>, self);
   fraction_unary<F>(out, self);
 }
+// out = function(in...), computed in float or double. The function converts the numbers that it
+// holds.
+template <class F, class... In>
+void map_floats(Tensor& out, F&& function, const In&... in) {
+  with_float_compute_type(out.dtype(),
+                          [&]<class C>() { elementwise<C>(out, out.dtype(), function, in...); });
+}
 template <const auto& F>
 void float_unary(Tensor& out, const Tensor& self) {
-  with_float_compute_type(out.dtype(),
-                          [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+  map_floats(out, F, self);
 }
 // The same for two operands.
 template <const auto& F>
 void float_function(Tensor& out, const Tensor& a, const Tensor& b) {
-  with_float_compute_type(out.dtype(),
-                          [&]<class C>() { elementwise<C>(out, out.dtype(), F, a, b); });
+  map_floats(out, F, a, b);
 }
 template <const auto& F>
 void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
@@ -210,19 +270,19 @@ void predicate(Tensor& out, const Tensor& self) {
   with_compute_type(self.dtype(), [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
 }
 
-// Adapters for a rule and a kernel of two tensors: a Python number is the second or the first
-// operand.
-template <auto Rule>
-Result<Meta> rule_with_number(const Tensor& self, const Scalar& other) {
-  return Rule(self, number_tensor(other));
+// Adapters for a rule and a kernel of two tensors and of `Rest`: a Python number is the second or
+// the first operand.
+template <auto Rule, class... Rest>
+Result<Meta> rule_with_number(const Tensor& self, const Scalar& other, const Rest&... rest) {
+  return Rule(self, number_tensor(other), rest...);
 }
 template <auto Rule>
 Result<Meta> rule_of_number(const Scalar& self, const Tensor& other) {
   return Rule(number_tensor(self), other);
 }
-template <auto Kernel>
-auto with_number(Tensor& out, const Tensor& self, const Scalar& other) {
-  return Kernel(out, self, number_tensor(other));
+template <auto Kernel, class... Rest>
+auto with_number(Tensor& out, const Tensor& self, const Scalar& other, const Rest&... rest) {
+  return Kernel(out, self, number_tensor(other), rest...);
 }
 template <auto Kernel>
 auto of_number(Tensor& out, const Scalar& self, const Tensor& other) {

@@ -11,11 +11,6 @@ namespace pt2::ops {
 namespace {
 
 // In PyTorch's graphs the dtypes of the gradients agree; promotion covers all other calls.
-template <class F>
-void real_gradient(Tensor& out, F&& function, const Tensor& grad, const Tensor& other) {
-  with_float_compute_type(
-      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), function, grad, other); });
-}
 
 template <class C>
 C conjugate_of(C x) {
@@ -100,27 +95,22 @@ Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Sc
 }
 void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Scalar& scale,
                   const Scalar& input_scale, bool is_result, const Tensor& self_or_result) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C negative = static_cast<C>(alpha.to_double() * scale.to_double());
-    const C positive = scalar_as<C>(scale);
-    const C input = scalar_as<C>(input_scale);
-    auto function = [=](C g, C x) {
-      if (x > C(0)) return g * positive;
-      return is_result ? g * input * (x + negative) : g * input * negative * std::exp(x * input);
-    };
-    elementwise<C>(out, out.dtype(), function, grad, self_or_result);
-  });
+  const double positive = scale.to_double(), negative = alpha.to_double() * positive;
+  map_floats(
+      out,
+      [=, input = input_scale.to_double()]<class C>(C g, C x) {
+        if (x > C(0)) return g * C(positive);
+        return is_result ? g * C(input) * (x + C(negative))
+                         : g * C(input) * C(negative) * std::exp(x * C(input));
+      },
+      grad, self_or_result);
 }
 
-Result<Meta> hardtanh_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& min_val,
-                                    const Scalar& max_val) {
-  return with_numbers(strict_float_promoted(grad, self), {min_val, max_val});
-}
 void hardtanh_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& min_val,
                        const Scalar& max_val) {
   const double low = min_val.to_double();
   const double high = max_val.to_double();
-  real_gradient(
+  map_floats(
       out,
       [=]<class C>(C g, C x) {
         return x <= static_cast<C>(low) || x >= static_cast<C>(high) ? C(0) : g;
@@ -137,10 +127,9 @@ Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, co
   return with_numbers(strict_float_promoted(self, grad),
                       {slope});  // self's strides take precedence
 }
-void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
-                         bool) {
+void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope) {
   const double factor = slope.to_double();
-  real_gradient(
+  map_floats(
       out, [=]<class C>(C g, C x) { return x > C(0) ? g : g * static_cast<C>(factor); }, grad,
       self);
 }
@@ -158,28 +147,19 @@ void threshold_backward(Tensor& out, const Tensor& grad, const Tensor& self,
   });
 }
 
-Result<Meta> softplus_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& beta,
-                                    const Scalar& threshold) {
-  return with_numbers(strict_float_promoted(grad, self), {beta, threshold});
-}
 void softplus_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& beta,
                        const Scalar& threshold) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    const C slope = scalar_as<C>(beta);
-    const C limit = scalar_as<C>(threshold);
-    auto function = [=](C g, C x) {
-      const C z = std::exp(x * slope);
-      return x * slope > limit ? g : g * z / (z + C(1));
-    };
-    elementwise<C>(out, out.dtype(), function, grad, self);
-  });
+  map_floats(
+      out,
+      [slope = beta.to_double(), limit = threshold.to_double()]<class C>(C g, C x) {
+        const C scaled = x * C(slope), z = std::exp(scaled);
+        return scaled > C(limit) ? g : g * z / (z + C(1));
+      },
+      grad, self);
 }
 
-Result<Meta> log_sigmoid_backward_meta(const Tensor& grad, const Tensor& self, const Tensor&) {
-  return strict_float_promoted(grad, self);
-}
-void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Tensor&) {
-  real_gradient(
+void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
+  map_floats(
       out, []<class C>(C g, C x) { return g / (C(1) + std::exp(x)); }, grad, self);
 }
 
@@ -189,19 +169,14 @@ Result<Meta> shrink_backward_meta(const Tensor& grad, const Tensor& self, const 
   return meta;
 }
 void shrink_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& lambd) {
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    C limit = scalar_as<C>(lambd);
-    round_elements<C>(out.dtype(), 1, &limit);
-    elementwise<C>(
-        out, out.dtype(), [=](C g, C x) { return x >= -limit && x <= limit ? C(0) : g; }, grad,
-        self);
-  });
+  map_floats(
+      out,
+      [limit = as_stored(out.dtype(), lambd.to_double())]<class C>(C g, C x) {
+        return x >= C(-limit) && x <= C(limit) ? C(0) : g;
+      },
+      grad, self);
 }
 
-Result<Meta> logit_backward_meta(const Tensor& grad, const Tensor& self,
-                                 const std::optional<double>&) {
-  return strict_float_promoted(grad, self);
-}
 // Without eps, the gradient outside [0, 1] is NaN. With eps, it is zero where the input was
 // clamped.
 void logit_backward(Tensor& out, const Tensor& grad, const Tensor& self,
@@ -255,8 +230,7 @@ Result<Tensor> glu_backward(Emitter& e, const Tensor& grad, const Tensor& self, 
 
 // --- Views: zeros, with the gradient, which may broadcast, in the elements of the view
 
-template <class... Numbers>
-Result<Meta> of_input_sizes(const Tensor& grad, const Sizes& input_sizes, Numbers...) {
+Result<Meta> of_input_sizes(const Tensor& grad, const Sizes& input_sizes) {
   return Meta(grad.dtype(), input_sizes);
 }
 template <class View>
@@ -373,21 +347,21 @@ constexpr OpDef kPointwiseBackwardOps[] = {
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
     op<"aten::infinitely_differentiable_gelu_backward(Tensor grad, Tensor self) -> Tensor", differentiable_gelu_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", elu_backward_meta, elu_backward>,
-    op<"aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", hardtanh_backward_meta, hardtanh_backward>,
+    op<"aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", two_and_numbers<strict_float_promoted, Scalar, Scalar>, hardtanh_backward>,
     op<"aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", leaky_relu_backward_meta, leaky_relu_backward>,
     op<"aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", threshold_backward_meta, threshold_backward>,
-    op<"aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", softplus_backward_meta, softplus_backward>,
+    op<"aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", two_and_numbers<strict_float_promoted, Scalar, Scalar>, softplus_backward>,
     op<"aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", shrink_backward_meta, shrink_backward>,
     op<"aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", shrink_backward_meta, shrink_backward>,
-    op<"aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", logit_backward_meta, logit_backward>,
+    op<"aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", strict_float_promoted, logit_backward>,
     op<"aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", prelu_backward>,
     op<"aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_backward>,
-    op<"aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", log_sigmoid_backward_meta, log_sigmoid_backward>,
-    composed<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", of_input_sizes<int64_t, int64_t>, select_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", of_input_sizes<int64_t, int64_t, int64_t, int64_t>, slice_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", of_input_sizes<int64_t, int64_t, int64_t>, diagonal_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", strict_float_promoted, log_sigmoid_backward>,
+    composed<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", of_input_sizes, select_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", of_input_sizes, slice_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    composed<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", of_input_sizes, diagonal_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
-    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", of_input_sizes<int64_t, int64_t, int64_t>, unfold_backward>.with({.slope = Slope::linear, .linear_in = "grad_in"}),
+    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", of_input_sizes, unfold_backward>.with({.slope = Slope::linear, .linear_in = "grad_in"}),
 };
 // clang-format on
 

@@ -100,86 +100,25 @@ Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> 
   return Meta(dtype, std::move(out), std::move(strides));
 }
 
-Result<Meta> as_self(const Tensor& self) { return elementwise_meta(self.dtype(), {&self}); }
-
-Result<Meta> real_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_real(self.dtype()));
-  return as_self(self);
-}
-
-Result<Meta> real_number_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_not_bool(self.dtype()));
-  return real_as_self(self);
-}
-
-Result<Meta> fraction_of_self(const Tensor& self) {
-  return elementwise_meta(float_or_default(self.dtype()), {&self});
-}
-
-Result<Meta> real_fraction_of_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_real(self.dtype()));
-  return fraction_of_self(self);
-}
-
-Result<Meta> strict_fraction_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_fraction(self.dtype()));
-  return as_self(self);
-}
-
-Result<Meta> strict_float_as_self(const Tensor& self) {
-  PT2_TRY_VOID(expect_real(self.dtype()));
-  return strict_fraction_as_self(self);
-}
-
-Result<Meta> bool_like_self(const Tensor& self) { return elementwise_meta(Dtype::bool_, {&self}); }
-
-Result<Meta> promoted(const Tensor& a, const Tensor& b) {
-  return elementwise_meta(Promotion().add(a).add(b).result(), {&a, &b});
-}
-
 namespace {
 
-// Returns the Meta if its dtype passes the check.
-Result<Meta> checked(Result<Meta> meta, Result<void> (*check)(Dtype)) {
-  if (meta) PT2_TRY_VOID(check(meta->dtype));
+Result<Meta> checked(Result<Meta> meta, Dtype (*to)(Dtype),
+                     std::initializer_list<DtypeCheck> checks) {
+  if (!meta) return meta;
+  for (const DtypeCheck check : checks) PT2_TRY_VOID(check(meta->dtype));
+  meta->dtype = to(meta->dtype);
   return meta;
 }
 
 }  // namespace
 
-Result<Meta> real_promoted(const Tensor& a, const Tensor& b) {
-  return checked(promoted(a, b), expect_real);
+Result<Meta> checked_meta(const Tensor& self, Dtype (*to)(Dtype),
+                          std::initializer_list<DtypeCheck> checks) {
+  return checked(elementwise_meta(self.dtype(), {&self}), to, checks);
 }
-
-Result<Meta> real_number_promoted(const Tensor& a, const Tensor& b) {
-  return checked(real_promoted(a, b), expect_not_bool);
-}
-
-Result<Meta> fraction_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY(Meta meta, promoted(a, b));
-  meta.dtype = float_or_default(meta.dtype);
-  return meta;
-}
-
-Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b) {
-  PT2_TRY_VOID(real_promoted(a, b));
-  return fraction_promoted(a, b);
-}
-
-Result<Meta> strict_fraction_promoted(const Tensor& a, const Tensor& b) {
-  return checked(promoted(a, b), expect_fraction);
-}
-
-Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b) {
-  return checked(real_promoted(a, b), expect_fraction);
-}
-
-Result<Meta> integral_promoted(const Tensor& a, const Tensor& b) {
-  return checked(promoted(a, b), expect_integral);
-}
-
-Result<Meta> integer_promoted(const Tensor& a, const Tensor& b) {
-  return checked(integral_promoted(a, b), expect_not_bool);
+Result<Meta> checked_meta(const Tensor& a, const Tensor& b, Dtype (*to)(Dtype),
+                          std::initializer_list<DtypeCheck> checks) {
+  return checked(elementwise_meta(Promotion().add(a).add(b).result(), {&a, &b}), to, checks);
 }
 
 Dtype wide_dtype(Dtype dtype) {

@@ -45,6 +45,7 @@ struct Degrees {
   int64_t u = 8;
   int64_t v = 8;
   int64_t w = 8;
+  bool is_shifted = false;
 };
 template <class T>
 T chebyshev_t(T x, int64_t n, const Degrees& degrees) {
@@ -90,7 +91,7 @@ T chebyshev_w(T x, int64_t n, const Degrees& degrees) {
   return chebyshev(x, n, x + x + T(1));
 }
 constexpr Degrees kPlain{};
-constexpr Degrees kShifted{6, 6, 6, 4};
+constexpr Degrees kShifted{6, 6, 6, 4, true};
 
 // Beyond these degrees Hermite polynomials overflow the type.
 template <class T>
@@ -129,26 +130,19 @@ template <class T>
 int64_t degree_of(T n) {
   return std::fabs(n) < T(0x1p63) ? static_cast<int64_t>(n) : INT64_MIN;
 }
-template <class T>
-T shifted(T x) {
-  return x + x - T(1);
+// The polynomials of x, or of 2x - 1 if they are shifted.
+template <const Degrees& D, class T>
+T argument_of(T x) {
+  return D.is_shifted ? x + x - T(1) : x;
 }
-constexpr auto kT = [](auto x, auto n) { return chebyshev_t(x, degree_of(n), kPlain); };
-constexpr auto kU = [](auto x, auto n) { return chebyshev_u(x, degree_of(n), kPlain); };
-constexpr auto kV = [](auto x, auto n) { return chebyshev_v(x, degree_of(n), kPlain); };
-constexpr auto kW = [](auto x, auto n) { return chebyshev_w(x, degree_of(n), kPlain); };
-constexpr auto kShiftedT = [](auto x, auto n) {
-  return chebyshev_t(shifted(x), degree_of(n), kShifted);
-};
-constexpr auto kShiftedU = [](auto x, auto n) {
-  return chebyshev_u(shifted(x), degree_of(n), kShifted);
-};
-constexpr auto kShiftedV = [](auto x, auto n) {
-  return chebyshev_v(shifted(x), degree_of(n), kShifted);
-};
-constexpr auto kShiftedW = [](auto x, auto n) {
-  return chebyshev_w(shifted(x), degree_of(n), kShifted);
-};
+template <const Degrees& D>
+constexpr auto kT = [](auto x, auto n) { return chebyshev_t(argument_of<D>(x), degree_of(n), D); };
+template <const Degrees& D>
+constexpr auto kU = [](auto x, auto n) { return chebyshev_u(argument_of<D>(x), degree_of(n), D); };
+template <const Degrees& D>
+constexpr auto kV = [](auto x, auto n) { return chebyshev_v(argument_of<D>(x), degree_of(n), D); };
+template <const Degrees& D>
+constexpr auto kW = [](auto x, auto n) { return chebyshev_w(argument_of<D>(x), degree_of(n), D); };
 constexpr auto kHermiteH = [](auto x, auto n) {
   return hermite(x, degree_of(n), static_cast<decltype(x)>(2));
 };
@@ -188,14 +182,14 @@ void polynomial(Tensor& out, const Tensor& x, const Tensor& n) {
       op<"aten::special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor",                     \
          rule_with_number<polynomial_meta>, with_number<polynomial<F>>>
 constexpr OpDef kPolynomialsOps[] = {
-    PT2_POLYNOMIAL("chebyshev_polynomial_t", kT),
-    PT2_POLYNOMIAL("chebyshev_polynomial_u", kU),
-    PT2_POLYNOMIAL("chebyshev_polynomial_v", kV),
-    PT2_POLYNOMIAL("chebyshev_polynomial_w", kW),
-    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_t", kShiftedT),
-    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_u", kShiftedU),
-    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_v", kShiftedV),
-    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_w", kShiftedW),
+    PT2_POLYNOMIAL("chebyshev_polynomial_t", kT<kPlain>),
+    PT2_POLYNOMIAL("chebyshev_polynomial_u", kU<kPlain>),
+    PT2_POLYNOMIAL("chebyshev_polynomial_v", kV<kPlain>),
+    PT2_POLYNOMIAL("chebyshev_polynomial_w", kW<kPlain>),
+    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_t", kT<kShifted>),
+    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_u", kU<kShifted>),
+    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_v", kV<kShifted>),
+    PT2_POLYNOMIAL("shifted_chebyshev_polynomial_w", kW<kShifted>),
     PT2_POLYNOMIAL("hermite_polynomial_h", kHermiteH),
     PT2_POLYNOMIAL("hermite_polynomial_he", kHermiteHe),
     PT2_POLYNOMIAL("laguerre_polynomial_l", kLaguerre),

@@ -18,35 +18,10 @@ using OptionalSizes = std::optional<Sizes>;
 
 // --- Creation
 
-Result<Tensor> empty(Emitter& e, const Sizes& shape, Dtype dtype, const Device&, bool) {
-  return e(aten<"empty.memory_format">, {shape, dtype});
-}
-Result<Meta> empty_permuted_meta(const Sizes& shape, const Sizes&, Dtype dtype, const Device&,
-                                 bool) {
+Result<Meta> empty_permuted_meta(const Sizes& shape, const Sizes&, Dtype dtype) {
   return Meta(dtype, shape);
 }
-Result<Tensor> empty_permuted(const Sizes& shape, const Sizes& physical_layout, Dtype dtype,
-                              const Device&, bool) {
-  return apply(aten<"empty_permuted.default">, {shape, physical_layout, dtype});
-}
-Result<Tensor> empty_strided(Emitter& e, const Sizes& shape, const Sizes& strides, Dtype dtype,
-                             const Device&, bool) {
-  return e(aten<"empty_strided.default">, {shape, strides, dtype});
-}
-Result<Tensor> full(Emitter& e, const Sizes& shape, const Scalar& fill_value, Dtype dtype,
-                    const Device&, bool) {
-  return e(aten<"full.default">, {shape, fill_value, dtype});
-}
-Result<Tensor> full_like(Emitter& e, const Tensor& a, const Scalar& fill_value, Dtype dtype,
-                         const Device&, bool) {
-  return e(aten<"full_like.default">, {a, fill_value, dtype});
-}
-Result<Tensor> make_scalar(Emitter& e, const Scalar& s, const OptionalDtype& dtype,
-                           const OptionalDevice&) {
-  return e(aten<"scalar_tensor.default">, {s, dtype});
-}
-Result<Tensor> iota(Emitter& e, int64_t length, int64_t start, int64_t step, Dtype dtype,
-                    const Device&, bool) {
+Result<Tensor> iota(Emitter& e, int64_t length, int64_t start, int64_t step, Dtype dtype) {
   if (dtype_category(dtype) != DtypeCategory::integer)
     return operator_error("dtype: found " + std::string(dtype_name(dtype)) + ", expected integers");
   if (step == 0) return operator_error("step: found 0, expected another number");
@@ -76,9 +51,6 @@ Result<Tensor> broadcast_in_dim(const Tensor& a, const Sizes& shape, const Sizes
   return expand(out, shape);
 }
 
-Result<Tensor> collapse_view(const Tensor& a, int64_t start, int64_t end) {
-  return flatten(a, start, end);
-}
 Result<Tensor> collapse(Emitter& e, const Tensor& a, int64_t start, int64_t end) {
   return e(aten<"clone.default">,
            {e(aten<"flatten.using_ints">, {a, start, end}), MemoryFormat::contiguous});
@@ -99,49 +71,20 @@ Result<Tensor> conjugate(const Tensor& a) {
   return apply(aten<"_conj.default">, {a});
 }
 Tensor view_of(const Tensor& a) { return a; }
-Result<Tensor> view_of_dtype(const Tensor& a, Dtype dtype) {
-  return apply(aten<"view.dtype">, {a, dtype});
-}
-Result<Meta> strided_meta(const Tensor& a, const Sizes& size, const Sizes&, int64_t) {
-  return Meta(a.dtype(), size);
-}
+Result<Meta> sized_meta(const Tensor& a, const Sizes& size) { return Meta(a.dtype(), size); }
 Result<Tensor> strided(const Tensor& a, const Sizes& size, const Sizes& stride, int64_t offset) {
   return as_strided(a, size, stride, offset);
-}
-Result<Tensor> transpose_dims(const Tensor& a, const Sizes& permutation) {
-  return permute(a, permutation);
-}
-Result<Tensor> squeeze(const Tensor& a, const Sizes& dimensions) {
-  return apply(aten<"squeeze.dims">, {a, dimensions});
 }
 
 // --- Copies
 
-Result<Tensor> convert_element_type(Emitter& e, const Tensor& a, Dtype dtype) {
-  return e(aten<"_to_copy.default">, {a, dtype});
-}
 Result<Tensor> copy_strided(const Tensor& a, const Sizes& stride) {
   PT2_TRY(const Tensor out, apply(aten<"empty_strided.default">, {a.sizes(), stride, a.dtype()}));
   return apply(aten<"copy_.default">, {out, a});
 }
-Tensor device_put(const Tensor& a, const Device&, bool) { return a; }
-Result<Tensor> reshape_copy(Emitter& e, const Tensor& a, const Sizes& shape) {
-  return e(aten<"_reshape_copy.default">, {a, shape});
-}
-Result<Tensor> copy_to(const Tensor& a, const Tensor& b) {
-  return apply(aten<"copy_.default">, {a, b});
-}
-Result<Meta> resize_meta(const Tensor& a, const Sizes& shape) { return Meta(a.dtype(), shape); }
-Result<Tensor> resize(const Tensor& a, const Sizes& shape) {
-  return apply(aten<"resize_.default">, {a, shape});
-}
-Result<Tensor> reverse(Emitter& e, const Tensor& a, const Sizes& dims) {
-  return e(aten<"flip.default">, {a, dims});
-}
-
 // Tokens only order the effects of a program: nothing is computed from them.
 Result<Tensor> make_token(Emitter& e) { return e(aten<"empty.memory_format">, {Sizes{0}}); }
-void sink_tokens(const Tensors&) {}
+void sink_tokens() {}
 
 template <bool Largest>
 Scalar extreme_value(Dtype dtype) {
@@ -156,12 +99,6 @@ Scalar extreme_value(Dtype dtype) {
 
 // --- Elements
 
-Result<Tensor> where(Emitter& e, const Tensor& pred, const Tensor& a, const Tensor& b) {
-  return e(aten<"where.self">, {pred, a, b});
-}
-Result<Tensor> power(Emitter& e, const Tensor& self, const Tensor& other) {
-  return e(aten<"pow.Tensor_Tensor">, {self, other});
-}
 // Returns real roots, also for negative numbers.
 Result<Tensor> cbrt(Emitter& e, const Tensor& self) {
   const auto magnitude = e(aten<"abs.default">, {self});
@@ -184,12 +121,10 @@ Sizes dims_of(const Tensor& inp, const OptionalSizes& dims) {
   for (int64_t dim = 0; dim < inp.dim(); ++dim) all.push_back(dim);
   return all;
 }
-Result<Tensor> amax(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  PT2_TRY(const Tensor out, e(aten<"amax.default">, {inp, dims_of(inp, dims)}));
-  return converted(e, out, dtype.value_or(out.dtype()));
-}
-Result<Tensor> amin(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  PT2_TRY(const Tensor out, e(aten<"amin.default">, {inp, dims_of(inp, dims)}));
+template <Handle Extreme>
+Result<Tensor> extreme(Emitter& e, const Tensor& inp, const OptionalSizes& dims,
+                       OptionalDtype dtype) {
+  PT2_TRY(const Tensor out, e(Extreme, {inp, dims_of(inp, dims)}));
   return converted(e, out, dtype.value_or(out.dtype()));
 }
 Result<Tensor> sum(Emitter& e, const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
@@ -229,40 +164,40 @@ Result<Tensor> fft_r2c(Emitter& e, const Tensor& self, const Sizes& dim, bool on
 
 // clang-format off
 constexpr OpDef kPrimsOps[] = {
-    kept<"prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty>,
-    composed<"prims::empty_permuted(SymInt[] shape, int[] physical_layout, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_permuted_meta, empty_permuted>,
-    kept<"prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_strided>,
-    kept<"prims::full(SymInt[] shape, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full>,
-    kept<"prims::full_like(Tensor a, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full_like>,
-    kept<"prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", make_scalar>,
+    kept<"prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", delegate<aten<"empty.memory_format">, Sizes, Dtype>>,
+    composed<"prims::empty_permuted(SymInt[] shape, int[] physical_layout, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_permuted_meta, delegate_at_once<aten<"empty_permuted.default">, Sizes, Sizes, Dtype>>,
+    kept<"prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", delegate<aten<"empty_strided.default">, Sizes, Sizes, Dtype>>,
+    kept<"prims::full(SymInt[] shape, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", delegate<aten<"full.default">, Sizes, Scalar, Dtype>>,
+    kept<"prims::full_like(Tensor a, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", delegate<aten<"full_like.default">, Tensor, Scalar, Dtype>>,
+    kept<"prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", delegate<aten<"scalar_tensor.default">, Scalar, OptionalDtype>>,
     kept<"prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", iota>,
     op<"prims::broadcast_in_dim(Tensor(a) a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor(a)", broadcast_in_dim>,
-    op<"prims::collapse_view(Tensor(a) a, int start, int end) -> Tensor(a)", collapse_view>,
+    op<"prims::collapse_view(Tensor(a) a, int start, int end) -> Tensor(a)", flatten>,
     kept<"prims::collapse(Tensor a, int start, int end) -> Tensor", collapse>,
     op<"prims::split_dim(Tensor(a) a, int dim, SymInt outer_length) -> Tensor(a)", split_dim>,
     op<"prims::conj(Tensor(a) a) -> Tensor(a)", conjugate>.with({.sharing = Sharing::unless_complex}),
     op<"prims::view_of(Tensor(a) a) -> Tensor(a)", view_of>,
-    kept<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", convert_element_type>,
+    kept<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", delegate<aten<"_to_copy.default">, Tensor, Dtype>>,
     composed<"prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", like_first, copy_strided>,
-    composed<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", like_first, device_put>.with({.sharing = Sharing::possibly}),
-    kept<"prims::reshape(Tensor a, SymInt[] shape) -> Tensor", reshape_copy>,
-    op<"prims::view_of_dtype(Tensor(a) a, ScalarType dtype) -> Tensor(a)", view_of_dtype>,
-    composed<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", strided_meta, strided>.with({.looks_at_strides = true}),
-    op<"prims::transpose(Tensor(a) a, int[] permutation) -> Tensor(a)", transpose_dims>,
-    op<"prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)", squeeze>,
-    composed<"prims::copy_to(Tensor(a!) a, Tensor b) -> Tensor(a!)", like_first, copy_to>,
-    composed<"prims::resize(Tensor(a!) a, SymInt[] shape) -> Tensor(a!)", resize_meta, resize>,
+    composed<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", like_first, view_of>.with({.sharing = Sharing::possibly}),
+    kept<"prims::reshape(Tensor a, SymInt[] shape) -> Tensor", delegate<aten<"_reshape_copy.default">, Tensor, Sizes>>,
+    op<"prims::view_of_dtype(Tensor(a) a, ScalarType dtype) -> Tensor(a)", delegate_at_once<aten<"view.dtype">, Tensor, Dtype>>,
+    composed<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", sized_meta, strided>.with({.looks_at_strides = true}),
+    op<"prims::transpose(Tensor(a) a, int[] permutation) -> Tensor(a)", permute>,
+    op<"prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)", delegate_at_once<aten<"squeeze.dims">, Tensor, Sizes>>,
+    composed<"prims::copy_to(Tensor(a!) a, Tensor b) -> Tensor(a!)", like_first, delegate_at_once<aten<"copy_.default">, Tensor, Tensor>>,
+    composed<"prims::resize(Tensor(a!) a, SymInt[] shape) -> Tensor(a!)", sized_meta, delegate_at_once<aten<"resize_.default">, Tensor, Sizes>>,
     kept<"prims::_make_token() -> Tensor", make_token>,
     op<"prims::_sink_tokens(Tensor[] tokens) -> ()", sink_tokens>,
     op<"prims::maximum_value(ScalarType dtype) -> Scalar", extreme_value<true>>,
     op<"prims::minimum_value(ScalarType dtype) -> Scalar", extreme_value<false>>,
-    kept<"prims::rev(Tensor a, int[] dims) -> Tensor", reverse>,
-    kept<"prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", where>,
-    kept<"prims::pow(Tensor self, Tensor other) -> Tensor", power>,
+    kept<"prims::rev(Tensor a, int[] dims) -> Tensor", delegate<aten<"flip.default">, Tensor, Sizes>>,
+    kept<"prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor", delegate<aten<"where.self">, Tensor, Tensor, Tensor>>,
+    kept<"prims::pow(Tensor self, Tensor other) -> Tensor", delegate<aten<"pow.Tensor_Tensor">, Tensor, Tensor>>,
     kept<"prims::cbrt(Tensor self) -> Tensor", cbrt>,
     kept<"prims::div(Tensor self, Tensor other) -> Tensor", div>,
-    kept<"prims::amax(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", amax>,
-    kept<"prims::amin(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", amin>,
+    kept<"prims::amax(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", extreme<aten<"amax.default">>>,
+    kept<"prims::amin(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", extreme<aten<"amin.default">>>,
     kept<"prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", sum>,
     kept<"prims::prod(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", prod>,
     kept<"prims::var(Tensor inp, int[]? dims, float? correction=1, *, ScalarType? output_dtype=None) -> Tensor", var>,

@@ -18,10 +18,6 @@ Result<Scalar> end_of(const Tensor& tensor) {
   return Scalar(Input<double>(tensor)[0]);
 }
 
-bool gives_complex(const Scalar& number) { return number.category() == DtypeCategory::complex; }
-bool gives_complex(const Tensor& tensor) {
-  return dtype_category(tensor.dtype()) == DtypeCategory::complex;
-}
 template <class Start, class End>
 Result<Meta> spaced_meta(const Start& start, const End& end, int64_t steps, OptionalDtype dtype,
                          const OptionalLayout& layout) {
@@ -34,18 +30,11 @@ Result<Meta> spaced_meta(const Start& start, const End& end, int64_t steps, Opti
 }
 
 template <class Start, class End>
-Result<Meta> linspace_meta(const Start& start, const End& end, int64_t steps, OptionalDtype dtype,
-                           const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
-  return spaced_meta(start, end, steps, dtype, layout);
-}
-template <class Start, class End>
 Result<Tensor> linspace_between(const Start& start, const End& end, int64_t steps,
-                                OptionalDtype dtype, const OptionalLayout& layout,
-                                const OptionalDevice& device, PinMemory pin) {
+                                OptionalDtype dtype, const OptionalLayout& layout) {
   PT2_TRY(const Scalar first, end_of(start));
   PT2_TRY(const Scalar last, end_of(end));
-  return apply(aten<"linspace.default">,
-               {box(first), box(last), steps, box(dtype), box(layout), box(device), box(pin)});
+  return apply(aten<"linspace.default">, {first, last, steps, dtype, layout});
 }
 
 // Raises `base` to evenly spaced exponents. Floats are computed from both ends. Integers are
@@ -66,14 +55,12 @@ void fill_powers(Tensor& out, double base, C start, C end) {
 }
 template <class Start, class End>
 Result<Meta> logspace_meta(const Start& start, const End& end, int64_t steps, double,
-                           OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
-                           PinMemory) {
+                           OptionalDtype dtype, const OptionalLayout& layout) {
   return spaced_meta(start, end, steps, dtype, layout);
 }
 template <class Start, class End>
 Result<Tensor> logspace_between(const Start& start, const End& end, int64_t steps, double base,
-                                OptionalDtype dtype, const OptionalLayout& layout,
-                                const OptionalDevice&, PinMemory) {
+                                OptionalDtype dtype, const OptionalLayout& layout) {
   PT2_TRY(const Scalar first, end_of(start));
   PT2_TRY(const Scalar last, end_of(end));
   PT2_TRY(const Meta meta, spaced_meta(start, end, steps, dtype, layout));
@@ -94,8 +81,7 @@ double range_number(const Scalar& scalar, Dtype dtype) {
 }
 // The range includes its end (ATen/native/RangeFactories.cpp range_out).
 Result<Meta> range_by_meta(const Scalar& start, const Scalar& end, const Scalar& step,
-                           OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
-                           PinMemory) {
+                           OptionalDtype dtype, const OptionalLayout& layout) {
   PT2_TRY_VOID(check_layout(layout));
   const Dtype type = dtype.value_or(Dtype::float32);
   PT2_TRY_VOID(expect_real(type));
@@ -111,25 +97,22 @@ Result<Meta> range_by_meta(const Scalar& start, const Scalar& end, const Scalar&
   if (!(count >= 0 && count < 0x1p62)) return operator_error("found a range without bounds");
   return Meta(type, {static_cast<int64_t>(count)});
 }
-void range_by(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step, OptionalDtype,
-              const OptionalLayout&, const OptionalDevice&, PinMemory) {
+void range_by(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step) {
   const double first = range_number(start, out.dtype()), width = range_number(step, out.dtype());
   Output<double> values(out);
   for (int64_t i = 0; i < out.numel(); ++i) values[i] = first + static_cast<double>(i) * width;
 }
 Result<Meta> range_to_meta(const Scalar& start, const Scalar& end, OptionalDtype dtype,
-                           const OptionalLayout& layout, const OptionalDevice& device,
-                           PinMemory pin) {
-  return range_by_meta(start, end, Scalar(1), dtype, layout, device, pin);
+                           const OptionalLayout& layout) {
+  return range_by_meta(start, end, Scalar(1), dtype, layout);
 }
-void range_to(Tensor& out, const Scalar& start, const Scalar& end, OptionalDtype dtype,
-              const OptionalLayout& layout, const OptionalDevice& device, PinMemory pin) {
-  range_by(out, start, end, Scalar(1), dtype, layout, device, pin);
+void range_to(Tensor& out, const Scalar& start, const Scalar& end) {
+  range_by(out, start, end, Scalar(1));
 }
 
 template <bool Half>
-Result<Meta> frequencies_meta(int64_t n, double, OptionalDtype dtype, const OptionalLayout& layout,
-                              const OptionalDevice&, PinMemory) {
+Result<Meta> frequencies_meta(int64_t n, double, OptionalDtype dtype,
+                              const OptionalLayout& layout) {
   PT2_TRY_VOID(check_layout(layout));
   const Dtype type = dtype.value_or(Dtype::float32);
   PT2_TRY_VOID(expect_fraction(type));
@@ -138,9 +121,8 @@ Result<Meta> frequencies_meta(int64_t n, double, OptionalDtype dtype, const Opti
 }
 // Returns the frequencies of a transform's bins (ATen/native/SpectralOps.cpp fft_fftfreq).
 template <bool Half>
-Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const OptionalLayout& layout,
-                           const OptionalDevice& device, PinMemory pin) {
-  PT2_TRY(const Meta meta, frequencies_meta<Half>(n, d, dtype, layout, device, pin));
+Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const OptionalLayout& layout) {
+  PT2_TRY(const Meta meta, frequencies_meta<Half>(n, d, dtype, layout));
   PT2_TRY(Tensor out, allocate(meta));
   {
     Output<double> values(out);
@@ -152,9 +134,9 @@ Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const Optio
 
 // clang-format off
 constexpr OpDef kProgressionsOps[] = {
-    composed<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta<Tensor, Tensor>, linspace_between<Tensor, Tensor>>.with({.slope = Slope::linear, .linear_in = "start end"}),
-    composed<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta<Tensor, Scalar>, linspace_between<Tensor, Scalar>>,
-    composed<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta<Scalar, Tensor>, linspace_between<Scalar, Tensor>>,
+    composed<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", spaced_meta<Tensor, Tensor>, linspace_between<Tensor, Tensor>>.with({.slope = Slope::linear, .linear_in = "start end"}),
+    composed<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", spaced_meta<Tensor, Scalar>, linspace_between<Tensor, Scalar>>,
+    composed<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", spaced_meta<Scalar, Tensor>, linspace_between<Scalar, Tensor>>,
     composed<"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Scalar, Scalar>, logspace_between<Scalar, Scalar>>,
     composed<"aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Tensor, Tensor>, logspace_between<Tensor, Tensor>>,
     composed<"aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_meta<Tensor, Scalar>, logspace_between<Tensor, Scalar>>,

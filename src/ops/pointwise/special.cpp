@@ -396,16 +396,14 @@ Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
   }
   const double order = static_cast<double>(n) + 1;
   const double factor = (n % 2 != 0 ? 1 : -1) * std::exp(log_gamma(order));
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    elementwise<C>(
-        out, out.dtype(),
-        [=](C x) {
-          if (n == 1 && x <= 0 && x == std::trunc(x)) return trigamma_at_pole(x);
-          if (n == 1 && x == std::numeric_limits<C>::infinity()) return C(0);
-          return static_cast<C>(factor * zeta_of(order, static_cast<double>(x)));
-        },
-        self);
-  });
+  map_floats(
+      out,
+      [=]<class C>(C x) {
+        if (n == 1 && x <= 0 && x == std::trunc(x)) return trigamma_at_pole(x);
+        if (n == 1 && x == std::numeric_limits<C>::infinity()) return C(0);
+        return static_cast<C>(factor * zeta_of(order, static_cast<double>(x)));
+      },
+      self);
   return {};
 }
 
@@ -425,17 +423,15 @@ void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {
   constexpr int64_t kWorkOfLogarithm = 16;
   MemoryAccount::count_loops({out.numel(), p, kWorkOfLogarithm}, 1);
   const auto dims = static_cast<double>(p);
-  with_float_compute_type(out.dtype(), [&]<class C>() {
-    elementwise<C>(
-        out, out.dtype(),
-        [=](C x) {
-          double sum = dims * (dims - 1) / 4 * std::log(std::numbers::pi);
-          for (int64_t j = 0; j < p; ++j)
-            sum += log_gamma(static_cast<double>(x) - static_cast<double>(j) / 2);
-          return static_cast<C>(sum);
-        },
-        self);
-  });
+  map_floats(
+      out,
+      [=](auto x) {
+        double sum = dims * (dims - 1) / 4 * std::log(std::numbers::pi);
+        for (int64_t j = 0; j < p; ++j)
+          sum += log_gamma(static_cast<double>(x) - static_cast<double>(j) / 2);
+        return sum;
+      },
+      self);
 }
 
 constexpr double kDegree = std::numbers::pi / 180;

@@ -23,8 +23,10 @@ Window window_of(const Tensor& out, int64_t length, bool periodic) {
   return {length, length + (periodic && length > 1 ? 1 : 0), out.dtype()};
 }
 
-Result<Meta> window_meta(int64_t length, OptionalDtype dtype, const OptionalLayout& layout,
-                         const OptionalDevice&, PinMemory) {
+// `Shape` are the parameters that determine the elements.
+template <class... Shape>
+Result<Meta> window_meta(int64_t length, Shape..., OptionalDtype dtype,
+                         const OptionalLayout& layout) {
   PT2_TRY_VOID(check_layout(layout));
   if (length < 0 || length == INT64_MAX)
     return operator_error("window_length: found " + std::to_string(length) +
@@ -35,25 +37,9 @@ Result<Meta> window_meta(int64_t length, OptionalDtype dtype, const OptionalLayo
   }
   return Meta(dtype.value_or(Dtype::float32), {length});
 }
-Result<Meta> periodic_meta(int64_t length, bool, OptionalDtype dtype, const OptionalLayout& layout,
-                           const OptionalDevice& device, PinMemory pin) {
-  return window_meta(length, dtype, layout, device, pin);
-}
-Result<Meta> alpha_meta(int64_t length, bool, double, OptionalDtype dtype,
-                        const OptionalLayout& layout, const OptionalDevice& device, PinMemory pin) {
-  return window_meta(length, dtype, layout, device, pin);
-}
-Result<Meta> alpha_beta_meta(int64_t length, bool, double, double, OptionalDtype dtype,
-                             const OptionalLayout& layout, const OptionalDevice& device,
-                             PinMemory pin) {
-  return window_meta(length, dtype, layout, device, pin);
-}
 
 // PyTorch's in-place steps first round their scalar operands to the dtype.
-double rounded(const Window& window, double number) {
-  round_elements<double>(window.dtype, 1, &number);
-  return number;
-}
+double rounded(const Window& window, double number) { return as_stored(window.dtype, number); }
 
 // Returns shape(0, 1, ..., points - 1), cut to the window's length. A window of one point is 1.
 template <class Shape>
@@ -127,51 +113,45 @@ Result<void> fill(Tensor& out, Result<Tensor> values) {
   return {};
 }
 
-using Layouts = const OptionalLayout&;
-using Devices = const OptionalDevice&;
-
 // One kernel per set of arguments; the constants are PyTorch's defaults.
 template <Result<Tensor> (*Make)(const Window&)>
-Result<void> by_length(Tensor& out, int64_t length, OptionalDtype, Layouts, Devices, PinMemory) {
+Result<void> by_length(Tensor& out, int64_t length) {
   return fill(out, Make(window_of(out, length, true)));
 }
 template <Result<Tensor> (*Make)(const Window&)>
-Result<void> by_periodicity(Tensor& out, int64_t length, bool periodic, OptionalDtype, Layouts,
-                            Devices, PinMemory) {
+Result<void> by_periodicity(Tensor& out, int64_t length, bool periodic) {
   return fill(out, Make(window_of(out, length, periodic)));
 }
 Result<Tensor> hann(const Window& window) { return cosine_window(window, 0.5, 0.5); }
 Result<Tensor> hamming(const Window& window) { return cosine_window(window, 0.54, 0.46); }
 Result<Tensor> kaiser_of_12(const Window& window) { return kaiser(window, 12); }
 
-Result<void> hamming_alpha(Tensor& out, int64_t length, bool periodic, double alpha, OptionalDtype,
-                           Layouts, Devices, PinMemory) {
-  return fill(out, cosine_window(window_of(out, length, periodic), alpha, 0.46));
-}
 Result<void> hamming_alpha_beta(Tensor& out, int64_t length, bool periodic, double alpha,
-                                double beta, OptionalDtype, Layouts, Devices, PinMemory) {
+                                double beta) {
   return fill(out, cosine_window(window_of(out, length, periodic), alpha, beta));
 }
-Result<void> kaiser_beta(Tensor& out, int64_t length, bool periodic, double beta, OptionalDtype,
-                         Layouts, Devices, PinMemory) {
+Result<void> hamming_alpha(Tensor& out, int64_t length, bool periodic, double alpha) {
+  return hamming_alpha_beta(out, length, periodic, alpha, 0.46);
+}
+Result<void> kaiser_beta(Tensor& out, int64_t length, bool periodic, double beta) {
   return fill(out, kaiser(window_of(out, length, periodic), beta));
 }
 
 // clang-format off
 constexpr OpDef kWindowsOps[] = {
-    op<"aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<hann>>,
-    op<"aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", periodic_meta, by_periodicity<hann>>,
-    op<"aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<hamming>>,
-    op<"aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", periodic_meta, by_periodicity<hamming>>,
-    op<"aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", alpha_meta, hamming_alpha>,
-    op<"aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", alpha_beta_meta, hamming_alpha_beta>,
-    op<"aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<bartlett>>,
-    op<"aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", periodic_meta, by_periodicity<bartlett>>,
-    op<"aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<blackman>>,
-    op<"aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", periodic_meta, by_periodicity<blackman>>,
-    op<"aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<kaiser_of_12>>,
-    op<"aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", periodic_meta, by_periodicity<kaiser_of_12>>,
-    op<"aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", alpha_meta, kaiser_beta>,
+    op<"aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<>, by_length<hann>>,
+    op<"aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool>, by_periodicity<hann>>,
+    op<"aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<>, by_length<hamming>>,
+    op<"aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool>, by_periodicity<hamming>>,
+    op<"aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool, double>, hamming_alpha>,
+    op<"aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool, double, double>, hamming_alpha_beta>,
+    op<"aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<>, by_length<bartlett>>,
+    op<"aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool>, by_periodicity<bartlett>>,
+    op<"aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<>, by_length<blackman>>,
+    op<"aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool>, by_periodicity<blackman>>,
+    op<"aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<>, by_length<kaiser_of_12>>,
+    op<"aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool>, by_periodicity<kaiser_of_12>>,
+    op<"aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta<bool, double>, kaiser_beta>,
 };
 // clang-format on
 
