@@ -4,13 +4,12 @@
 
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/neural/loss_reduction.h"
-#include "ops/neural/softmax.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
 namespace {
@@ -516,16 +515,9 @@ constexpr OpDef kLossesOps[] = {
 }  // namespace
 
 Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction) {
-  switch (reduction) {
-    case kNoReduction:
-      return loss;
-    case kMeanLoss:
-      return mean_of_all(loss);
-    case kSumLoss:
-      return sum_over(loss, {}, false);
-    default:
-      return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
-  }
+  Context context;
+  Runner runner(context);
+  return reduce_loss(runner, loss, reduction);
 }
 
 Result<Tensor> reduce_loss(Emitter& e, const Result<Tensor>& loss, int64_t reduction) {

@@ -14,6 +14,7 @@
 #include "ops/neural/dense_rows.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/reduction/over_dims.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
@@ -39,15 +40,6 @@ void log_softmax_row(const C* x, int64_t count, C* y, Dtype sums) {
   round_elements(sums, 1, &shift);
   for (int64_t i = 0; i < count; ++i)
     y[i] = static_cast<C>(static_cast<double>(x[i]) - static_cast<double>(maximum) - shift);
-}
-
-// A row of only -inf gives zeros, not NaN.
-template <class C>
-void safe_softmax_row(const C* x, int64_t count, C* y) {
-  if (row_maximum(x, count) == -std::numeric_limits<C>::infinity())
-    std::fill(y, y + count, C(0));
-  else
-    softmax_row(x, count, y);
 }
 
 // If rows are contiguous, PyTorch keeps their sums in the dtype of the result
@@ -83,9 +75,15 @@ struct LogSoftmax {
     kernels::softmax_rows(true, {1, count, count, count}, x, y);
   }
 };
+// A row of only -inf gives zeros, not NaN.
 template <class C>
 struct SafeSoftmax {
-  void operator()(const C* x, int64_t count, C* y, Dtype) const { safe_softmax_row(x, count, y); }
+  void operator()(const C* x, int64_t count, C* y, Dtype) const {
+    if (row_maximum(x, count) == -std::numeric_limits<C>::infinity())
+      std::fill(y, y + count, C(0));
+    else
+      softmax_row(x, count, y);
+  }
 };
 
 // The result of an empty tensor may have an integer dtype.
@@ -110,30 +108,24 @@ void half_kernel(Tensor& out, const Tensor& self, int64_t dim, bool) {
   along_dim<Row>(out, self, dim);
 }
 
-Result<Meta> dtype_meta(const Tensor& self, int64_t dim, const std::optional<Dtype>& dtype) {
+Result<Meta> safe_meta(const Tensor& self, int64_t dim, const std::optional<Dtype>& dtype) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   const Dtype result = dtype.value_or(self.dtype());
   PT2_TRY_VOID(check_normalizable(self, result));
   return Meta(result, self.sizes());
 }
 
-Result<Meta> safe_meta(const Tensor& self, int64_t dim, const std::optional<Dtype>& dtype) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  return dtype_meta(self, dim, dtype);
+void safe_kernel(Tensor& out, const Tensor& self, int64_t dim, const std::optional<Dtype>&) {
+  along_dim<SafeSoftmax>(out, self, dim);
 }
 
-template <template <class> class Row>
-void dtype_kernel(Tensor& out, const Tensor& self, int64_t dim, const std::optional<Dtype>&) {
-  along_dim<Row>(out, self, dim);
-}
-
-Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim) {
-  PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
+Result<Meta> logsumexp_meta(const Tensor& self, const OverDims& over) {
   // An empty list of dims means all dims for the sum, but no dims for the squeeze that follows
   // (ATen/native/ReduceOps.cpp logsumexp_out_impl).
-  if (dims.empty() && !keepdim && self.dim() > 0 && self.numel() > 0)
+  if (over.is_empty && !over.keepdim && self.dim() > 0 && self.numel() > 0)
     return operator_error("dim: found [], expected a dim unless keepdim is set");
-  return Meta(float_or_default(self.dtype()), reduced_sizes(self, wrapped, keepdim));
+  return Meta(float_or_default(self.dtype()), reduced_sizes(self, over.dims, over.keepdim));
 }
 
 // log(sum(exp(x))). Subtracts the largest real part before exp.
@@ -164,9 +156,9 @@ C log_sum_exp(const C* values, int64_t count) {
   return static_cast<C>(std::log(sum) + static_cast<double>(maximum));
 }
 
-void logsumexp(Tensor& out, const Tensor& self, const Sizes& dims, bool) {
+void logsumexp(Tensor& out, const Tensor& self, const OverDims& over) {
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, *wrap_dims(dims, self.dim()), self.dtype(), log_sum_exp<C>);
+    reduce_rows<C, C>(out, self, over.dims, self.dtype(), log_sum_exp<C>);
   });
 }
 
@@ -201,15 +193,10 @@ void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int6
   });
 }
 
-Result<Tensor> softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
-                               const std::optional<Dtype>& dtype) {
-  return e(aten<"_softmax.default">,
-           {converted(e, self, dtype.value_or(self.dtype())), dim, false});
-}
-Result<Tensor> log_softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
-                                   const std::optional<Dtype>& dtype) {
-  return e(aten<"_log_softmax.default">,
-           {converted(e, self, dtype.value_or(self.dtype())), dim, false});
+template <Handle Of>
+Result<Tensor> converted_softmax(Emitter& e, const Tensor& self, int64_t dim,
+                                 const std::optional<Dtype>& dtype) {
+  return e(Of, {converted(e, self, dtype.value_or(self.dtype())), dim, false});
 }
 
 // The softmax over the elements whose mask is false. The mask covers queries and keys for mask_type
@@ -254,10 +241,10 @@ constexpr OpDef kSoftmaxOps[] = {
     op<"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<true>>,
     op<"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<Softmax>>,
     op<"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<LogSoftmax>>,
-    op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax_formula>,
-    op<"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", log_softmax_formula>,
-    op<"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_meta, dtype_kernel<SafeSoftmax>>,
-    op<"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", logsumexp_meta, logsumexp>,
+    op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", converted_softmax<aten<"_softmax.default">>>,
+    op<"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", converted_softmax<aten<"_log_softmax.default">>>,
+    op<"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_meta, safe_kernel>,
+    reduces<"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", logsumexp_meta, logsumexp>,
 };
 // clang-format on
 
@@ -269,10 +256,6 @@ void softmax_row(const C* x, int64_t count, C* y) {
 }
 template void softmax_row<float>(const float*, int64_t, float*);
 template void softmax_row<double>(const double*, int64_t, double*);
-
-Result<Tensor> log_softmax(const Tensor& self, int64_t dim) {
-  return compute<dtype_meta, dtype_kernel<LogSoftmax>>(self, dim, std::optional<Dtype>());
-}
 
 std::span<const OpDef> softmax_ops() { return kSoftmaxOps; }
 

@@ -1,10 +1,8 @@
-// Softmax as a function, for attention and losses.
+// Softmax as a function, for attention.
 #ifndef PT2_OPS_NEURAL_SOFTMAX_H
 #define PT2_OPS_NEURAL_SOFTMAX_H
 
 #include <cstdint>
-
-#include "ops/meta.h"
 
 namespace pt2::ops {
 
@@ -12,9 +10,6 @@ namespace pt2::ops {
 // double.
 template <class C>
 void softmax_row(const C* x, int64_t count, C* y);
-
-// torch.log_softmax of a floating tensor.
-Result<Tensor> log_softmax(const Tensor& self, int64_t dim);
 
 }  // namespace pt2::ops
 

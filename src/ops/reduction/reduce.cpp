@@ -10,6 +10,7 @@
 #include "kernels/lines.h"
 #include "ops/pointwise/copying.h"
 #include "ops/reduction/dense_reduce.h"
+#include "ops/reduction/over_dims.h"
 
 namespace pt2::ops {
 
@@ -26,6 +27,31 @@ Sizes reduced_sizes(const Tensor& self, const Sizes& dims, bool keepdim) {
 
 Result<Sizes> one_dim(const std::optional<int64_t>& dim, int64_t rank) {
   return wrap_dims(dim ? Sizes{*dim} : Sizes{}, rank);
+}
+
+Result<OverDims> over_dims(const Signature& signature, std::span<const Value> arguments) {
+  const Tensor& self = *arguments[0].get_if<Tensor>();
+  OverDims over;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const Parameter& parameter = signature.parameter_array[i];
+    const Value& value = arguments[i];
+    if (parameter.type.list) PT2_TRY_VOID(check_max_rank(self));
+    if (value.is_none()) continue;
+    if (parameter.name == "keepdim") {
+      over.keepdim = unbox<bool>(value);
+    } else if (parameter.name == "dtype") {
+      over.dtype = unbox<Dtype>(value);
+    } else if (parameter.name == "dim" && parameter.type.list) {
+      over.dims = unbox<Sizes>(value);
+      over.is_empty = over.dims.empty();
+    } else if (parameter.name == "dim") {
+      over.dims = {unbox<int64_t>(value)};
+    } else {
+      over.correction = unbox<Scalar>(value).to_double();
+    }
+  }
+  PT2_TRY(over.dims, wrap_dims(over.dims, self.dim()));
+  return over;
 }
 
 Result<void> check_not_empty(const Tensor& self, const Sizes& dims) {

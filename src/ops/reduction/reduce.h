@@ -37,11 +37,6 @@ void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype
 bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
                    const Sizes& dims);
 
-// torch.sum over `dims` (all if empty), with torch.sum's result dtype.
-Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim);
-// torch.mean of every element of a floating tensor.
-Result<Tensor> mean_of_all(const Tensor& self);
-
 }  // namespace pt2::ops
 
 #endif  // PT2_OPS_REDUCTION_REDUCE_H

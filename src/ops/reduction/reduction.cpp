@@ -7,13 +7,12 @@
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduction/dense_reduce.h"
+#include "ops/reduction/over_dims.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
 namespace pt2::ops {
 namespace {
-
-using OptionalDims = std::optional<Sizes>;
 
 // Bools and ints are summed as int64.
 Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {
@@ -45,57 +44,41 @@ bool fold_numbers(Tensor& out, const Tensor& self, const Sizes& dims) {
   });
 }
 
-Result<Meta> sum_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
-                          const OptionalDtype& dtype) {
-  PT2_TRY_VOID(check_max_rank(self));
-  PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
-  return Meta(sum_dtype(self, dtype), reduced_sizes(self, wrapped, keepdim));
+Result<Meta> sum_meta(const Tensor& self, const OverDims& over) {
+  return Meta(sum_dtype(self, over.dtype), reduced_sizes(self, over.dims, over.keepdim));
 }
 
-void sum_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
-             const OptionalDtype&) {
-  const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
-  if (reduce_floats(kernels::Reduction::sum, out, self, wrapped) ||
-      fold_numbers<FoldSum>(out, self, wrapped))
+void sum(Tensor& out, const Tensor& self, const OverDims& over) {
+  if (reduce_floats(kernels::Reduction::sum, out, self, over.dims) ||
+      fold_numbers<FoldSum>(out, self, over.dims))
     return;
   if (self.dtype() == Dtype::complex128 && out.dtype() == self.dtype()) {
     const auto from = view_as_real(self);
     auto to = view_as_real(out);
-    if (from && to && fold_numbers<FoldSum>(*to, *from, wrapped)) return;
+    if (from && to && fold_numbers<FoldSum>(*to, *from, over.dims)) return;
   }
   with_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, wrapped, out.dtype(), sum_row<C>);
+    reduce_rows<C, C>(out, self, over.dims, out.dtype(), sum_row<C>);
   });
 }
 
-Result<Meta> sum_meta(const Tensor& self, const OptionalDtype& dtype) {
-  return Meta(sum_dtype(self, dtype), {});
-}
-
-void sum(Tensor& out, const Tensor& self, const OptionalDtype& dtype) {
-  sum_dim(out, self, std::nullopt, false, dtype);
-}
-
-Result<Meta> nansum_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
-                         const OptionalDtype& dtype) {
+Result<Meta> nansum_meta(const Tensor& self, const OverDims& over) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
-  return sum_dim_meta(self, dims, keepdim, dtype);
+  return sum_meta(self, over);
 }
 
-Result<void> nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool keepdim,
-                    const OptionalDtype& dtype) {
-  const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
-  if (fold_numbers<FoldNumberSum>(out, self, wrapped)) return {};
+Result<void> nansum(Tensor& out, const Tensor& self, const OverDims& over) {
+  if (fold_numbers<FoldNumberSum>(out, self, over.dims)) return {};
   // Integers have no NaN, so it is replaced before the cast. That replaces infinities, too
   // (ATen/native/ReduceOps.cpp nansum_out).
   if (dtype_category(out.dtype()) < DtypeCategory::floating &&
       dtype_category(self.dtype()) == DtypeCategory::floating) {
     PT2_TRY(const Tensor numbers, apply(aten<"nan_to_num.default">, {self}));
-    sum_dim(out, numbers, dims, keepdim, dtype);
+    sum(out, numbers, over);
     return {};
   }
   with_real_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, wrapped, out.dtype(), [](const C* values, int64_t count) {
+    reduce_rows<C, C>(out, self, over.dims, out.dtype(), [](const C* values, int64_t count) {
       return sum_terms(values, count,
                        [](C x) { return static_cast<Accumulator<C>>(x == x ? x : C(0)); });
     });
@@ -103,42 +86,31 @@ Result<void> nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, b
   return {};
 }
 
-Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
-                           const OptionalDtype& dtype) {
-  const Dtype result = dtype.value_or(self.dtype());
+Result<Meta> mean_meta(const Tensor& self, const OverDims& over) {
+  const Dtype result = over.dtype.value_or(self.dtype());
   if (dtype_category(result) < DtypeCategory::floating)
     return operator_error("self: found " + std::string(dtype_name(result)) +
                           ", expected a floating or complex dtype");
-  return sum_dim_meta(self, dims, keepdim, result);
+  return sum_meta(self, over);
 }
 
-void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
-              const OptionalDtype&) {
+void mean(Tensor& out, const Tensor& self, const OverDims& over) {
   const Dtype dtype = out.dtype();
-  const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
-  if (reduce_floats(kernels::Reduction::mean, out, self, wrapped)) return;
+  if (reduce_floats(kernels::Reduction::mean, out, self, over.dims)) return;
   const double length = static_cast<double>(self.numel()) / static_cast<double>(out.numel());
   if (dtype == Dtype::float64 && self.dtype() == dtype &&
-      fold_dense<FoldSum<double>, double>(out, self, wrapped,
+      fold_dense<FoldSum<double>, double>(out, self, over.dims,
                                           [length](double sum) { return sum / length; }))
     return;
   with_compute_type(dtype, [&]<class C>() {
     // Unlike sum's dtype argument, this one applies only to the result. The sum of half floats is
     // not rounded before the division: it may be too large for a half.
     const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
-    reduce_rows<C, C>(out, self, wrapped, fraction ? self.dtype() : kDtypeOf<C>,
+    reduce_rows<C, C>(out, self, over.dims, fraction ? self.dtype() : kDtypeOf<C>,
                       [](const C* values, int64_t count) {
                         return sum_row(values, count) / static_cast<Accumulator<C>>(count);
                       });
   });
-}
-
-Result<Meta> mean_meta(const Tensor& self, const OptionalDtype& dtype) {
-  return mean_dim_meta(self, std::nullopt, false, dtype);
-}
-
-void mean(Tensor& out, const Tensor& self, const OptionalDtype& dtype) {
-  mean_dim(out, self, std::nullopt, false, dtype);
 }
 
 template <class C>
@@ -149,33 +121,25 @@ Accumulator<C> row_product(const C* values, int64_t count) {
   return product;
 }
 
-void prod_over(Tensor& out, const Tensor& self, const Sizes& dims) {
-  if (fold_numbers<FoldProduct>(out, self, dims)) return;
+void prod(Tensor& out, const Tensor& self, const OverDims& over) {
+  if (fold_numbers<FoldProduct>(out, self, over.dims)) return;
   with_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, dims, out.dtype(), row_product<C>);
+    reduce_rows<C, C>(out, self, over.dims, out.dtype(), row_product<C>);
   });
 }
 
-void prod(Tensor& out, const Tensor& self, const OptionalDtype&) {
-  prod_over(out, self, *wrap_dims({}, self.dim()));
-}
-
-Result<Meta> prod_dim_meta(const Tensor& self, int64_t dim, bool keepdim,
-                           const OptionalDtype& dtype) {
-  return sum_dim_meta(self, Sizes{dim}, keepdim, dtype);
-}
-
-void prod_dim(Tensor& out, const Tensor& self, int64_t dim, bool, const OptionalDtype&) {
-  prod_over(out, self, *one_dim(dim, self.dim()));
-}
+// Unlike for sum, an empty list of dims reduces nothing.
+Sizes truth_dims(const OverDims& over) { return over.is_empty ? Sizes{} : over.dims; }
 
 // uint8 keeps its dtype: PyTorch once used it as bool.
-Dtype truth_dtype(const Tensor& self) {
-  return self.dtype() == Dtype::uint8 ? Dtype::uint8 : Dtype::bool_;
+Meta truth_meta(const Tensor& self, const OverDims& over) {
+  return Meta(self.dtype() == Dtype::uint8 ? Dtype::uint8 : Dtype::bool_,
+              reduced_sizes(self, truth_dims(over), over.keepdim));
 }
 
 template <bool All>
-void truth_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+void truth(Tensor& out, const Tensor& self, const OverDims& over) {
+  const Sizes dims = truth_dims(over);
   // A single row may stop early, so it does not use the dense fold.
   const int64_t length = out.numel() == 0 ? 0 : self.numel() / out.numel();
   if (out.numel() > 1 && with_element(self.dtype(), [&]<class T>() {
@@ -193,57 +157,20 @@ void truth_over(Tensor& out, const Tensor& self, const Sizes& dims) {
   });
 }
 
-Result<Meta> truth_meta(const Tensor& self) { return Meta(truth_dtype(self), {}); }
-
-Result<Meta> truth_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
-  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
-  return Meta(truth_dtype(self), reduced_sizes(self, dims, keepdim));
+Meta count_meta(const Tensor& self, const OverDims& over) {
+  return Meta(Dtype::int64, reduced_sizes(self, over.dims, false));
 }
 
-// Unlike for sum, an empty list of dims reduces nothing.
-Result<Sizes> truth_dims(const OptionalDims& dims, int64_t rank) {
-  if (dims && dims->empty()) return Sizes{};
-  return wrap_optional_dims(dims, rank);
-}
-
-Result<Meta> truth_dims_meta(const Tensor& self, const OptionalDims& dims, bool keepdim) {
-  PT2_TRY_VOID(check_max_rank(self));
-  PT2_TRY(const Sizes wrapped, truth_dims(dims, self.dim()));
-  return Meta(truth_dtype(self), reduced_sizes(self, wrapped, keepdim));
-}
-
-template <bool All>
-void truth(Tensor& out, const Tensor& self) {
-  truth_over<All>(out, self, *wrap_dims({}, self.dim()));
-}
-template <bool All>
-void truth_dim(Tensor& out, const Tensor& self, int64_t dim, bool) {
-  truth_over<All>(out, self, *one_dim(dim, self.dim()));
-}
-template <bool All>
-void truth_dims_kernel(Tensor& out, const Tensor& self, const OptionalDims& dims, bool) {
-  truth_over<All>(out, self, *truth_dims(dims, self.dim()));
-}
-
-void count_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+void count_nonzero(Tensor& out, const Tensor& self, const OverDims& over) {
   if (with_element(self.dtype(), [&]<class T>() {
-        return fold_dense<FoldCount, T>(out, self, dims, [](int64_t count) { return count; });
+        return fold_dense<FoldCount, T>(out, self, over.dims, [](int64_t count) { return count; });
       }))
     return;
   with_compute_type(self.dtype(), [&]<class C>() {
-    reduce_rows<C, int64_t>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
+    reduce_rows<C, int64_t>(out, self, over.dims, self.dtype(), [](const C* values, int64_t count) {
       return std::count_if(values, values + count, [](const C& x) { return x != C(0); });
     });
   });
-}
-
-Result<Meta> count_nonzero_meta(const Tensor& self, const std::optional<int64_t>& dim) {
-  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
-  return Meta(Dtype::int64, reduced_sizes(self, dims, false));
-}
-
-void count_nonzero(Tensor& out, const Tensor& self, const std::optional<int64_t>& dim) {
-  count_over(out, self, *one_dim(dim, self.dim()));
 }
 
 Result<Meta> trace_meta(const Tensor& self) {
@@ -255,16 +182,7 @@ Result<Meta> trace_meta(const Tensor& self) {
 void trace(Tensor& out, const Tensor& self) {
   const Tensor diagonal = self.with_view({std::min(self.size(0), self.size(1))},
                                          {self.stride(0) + self.stride(1)}, self.storage_offset());
-  sum(out, diagonal, std::nullopt);
-}
-
-Result<Meta> count_nonzero_dims_meta(const Tensor& self, const Sizes& dims) {
-  PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
-  return Meta(Dtype::int64, reduced_sizes(self, wrapped, false));
-}
-
-void count_nonzero_dims(Tensor& out, const Tensor& self, const Sizes& dims) {
-  count_over(out, self, *wrap_dims(dims, self.dim()));
+  sum(out, diagonal, {.dims = {0}});
 }
 
 Result<Meta> hash_meta(const Tensor& self, const Sizes& dims, bool keepdim, int64_t mode) {
@@ -297,39 +215,31 @@ void hash_tensor(Tensor& out, const Tensor& self, const Sizes& dims, bool, int64
 
 // clang-format off
 constexpr OpDef kReductionOps[] = {
-    op<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>.with({.slope = Slope::linear}),
-    op<"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       sum_dim_meta, sum_dim>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
-    op<"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    reduces<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>.with({.slope = Slope::linear}),
+    reduces<"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       sum_meta, sum>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
+    reduces<"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        nansum_meta, nansum>.with({.takes_dtype_of_out = true}),
-    op<"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", mean_meta, mean>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
-    op<"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       mean_dim_meta, mean_dim>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
-    op<"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, prod>.with({.autocast = AutocastRule::float32}),
-    op<"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       prod_dim_meta, prod_dim>.with({.autocast = AutocastRule::float32, .takes_dtype_of_out = true}),
+    reduces<"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", mean_meta, mean>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
+    reduces<"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       mean_meta, mean>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
+    reduces<"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, prod>.with({.autocast = AutocastRule::float32}),
+    reduces<"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       sum_meta, prod>.with({.autocast = AutocastRule::float32, .takes_dtype_of_out = true}),
     op<"aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", hash_meta, hash_tensor>,
-    op<"aten::any(Tensor self) -> Tensor", truth_meta, truth<false>>,
-    op<"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_dim_meta, truth_dim<false>>,
-    op<"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_dims_meta, truth_dims_kernel<false>>,
-    op<"aten::all(Tensor self) -> Tensor", truth_meta, truth<true>>,
-    op<"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_dim_meta, truth_dim<true>>,
-    op<"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_dims_meta, truth_dims_kernel<true>>,
+    reduces<"aten::any(Tensor self) -> Tensor", truth_meta, truth<false>>,
+    reduces<"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_meta, truth<false>>,
+    reduces<"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta, truth<false>>,
+    reduces<"aten::all(Tensor self) -> Tensor", truth_meta, truth<true>>,
+    reduces<"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_meta, truth<true>>,
+    reduces<"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_meta, truth<true>>,
     op<"aten::trace(Tensor self) -> Tensor", trace_meta, trace>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", count_nonzero_meta, count_nonzero>,
-    op<"aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", count_nonzero_dims_meta, count_nonzero_dims>,
+    reduces<"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", count_meta, count_nonzero>,
+    reduces<"aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", count_meta, count_nonzero>,
 };
 // clang-format on
 
 }  // namespace
-
-Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim) {
-  return compute<sum_dim_meta, sum_dim>(self, OptionalDims(dims), keepdim, OptionalDtype());
-}
-
-Result<Tensor> mean_of_all(const Tensor& self) {
-  return compute<mean_meta, mean>(self, OptionalDtype());
-}
 
 std::span<const OpDef> reduction_ops() { return kReductionOps; }
 

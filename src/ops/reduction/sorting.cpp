@@ -4,10 +4,10 @@
 
 #include "base/memory_account.h"
 #include "ops/compose.h"
-#include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/unsigned_order.h"
 #include "ops/reduction/order.h"
+#include "ops/reduction/over_dims.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
@@ -202,11 +202,11 @@ void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_
   });
 }
 
-// Writes one element of each sorted row, and its index.
+// Writes one element of each row along `dims`, and its index.
 template <class F>
-void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& pick) {
+void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, const Sizes& dims,
+                    F&& pick) {
   if (self.dim() == 0) return copy_elements(values, self);
-  const Sizes dims = *one_dim(dim, self.dim());
   int64_t length = 1;
   for (int64_t d : dims) length *= self.size(d);
   with_real_compute_type(self.dtype(), [&]<class C>() {
@@ -224,10 +224,9 @@ void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t
   });
 }
 
-Result<SortMetas> pick_meta(const Tensor& self, int64_t dim, bool keepdim) {
-  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
-  PT2_TRY_VOID(check_not_empty(self, dims));
-  const Sizes sizes = reduced_sizes(self, dims, keepdim);
+Result<SortMetas> pick_meta(const Tensor& self, const OverDims& over) {
+  PT2_TRY_VOID(check_not_empty(self, over.dims));
+  const Sizes sizes = reduced_sizes(self, over.dims, over.keepdim);
   return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
 }
 
@@ -241,19 +240,20 @@ Pair<C> ordered_element(Scratch<Pair<C>>& pairs, int64_t k) {
 }
 
 // In PyTorch, only numbers that are compared must have a comparable dtype.
-Result<SortMetas> mode_meta(const Tensor& self, int64_t dim, bool keepdim) {
+Result<SortMetas> mode_meta(const Tensor& self, const OverDims& over) {
   if (self.dim() > 0 && self.numel() > 0) PT2_TRY_VOID(check_not_complex(self, "self"));
-  return pick_meta(self, dim, keepdim);
+  return pick_meta(self, over);
 }
-Result<SortMetas> median_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
+Result<SortMetas> median_dim_meta(const Tensor& self, const OverDims& over) {
   PT2_TRY_VOID(check_real_number(self));
-  return pick_meta(self, dim, keepdim);
+  return pick_meta(self, over);
 }
 
 Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   if (self.dim() > 0) PT2_TRY_VOID(check_real_number(self));
-  PT2_TRY(SortMetas metas, pick_meta(self, dim, keepdim));
-  const int64_t length = length_of(self, *wrap_dim(dim, self.dim()));
+  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
+  PT2_TRY(SortMetas metas, pick_meta(self, {.dims = dims, .keepdim = keepdim}));
+  const int64_t length = dims.empty() ? 1 : self.size(dims[0]);
   if (k < 1 || k > length)
     return operator_error("k: found " + std::to_string(k) + ", expected 1 to " +
                           std::to_string(length));
@@ -298,7 +298,7 @@ Pair<C> selected_element(Scratch<Pair<C>>& pairs, int64_t k) {
 }
 
 void kthvalue(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool) {
-  pick_from_rows(values, indices, self, dim,
+  pick_from_rows(values, indices, self, *one_dim(dim, self.dim()),
                  [k](auto& pairs) { return selected_element(pairs, k - 1); });
 }
 
@@ -316,8 +316,9 @@ Pair<C> median_of(Scratch<Pair<C>>& pairs) {
 }
 
 template <bool Skip>
-void median_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool) {
-  pick_from_rows(values, indices, self, dim, [](auto& pairs) { return median_of<Skip>(pairs); });
+void median_dim(Tensor& values, Tensor& indices, const Tensor& self, const OverDims& over) {
+  pick_from_rows(values, indices, self, over.dims,
+                 [](auto& pairs) { return median_of<Skip>(pairs); });
 }
 
 Result<Meta> median_meta(const Tensor& self) {
@@ -332,10 +333,8 @@ void median(Tensor& out, const Tensor& self) {
     fill_elements(out, Scalar(std::numeric_limits<double>::quiet_NaN()));
     return;
   }
-  const Tensor dense = self.contiguous();
   Tensor index = Tensor::zeros(Dtype::int64, {});
-  median_dim<Skip>(out, index, dense.with_view({dense.numel()}, {1}, dense.storage_offset()), 0,
-                   false);
+  median_dim<Skip>(out, index, self, {.dims = *wrap_dims({}, self.dim())});
 }
 
 // Returns the most frequent element, the smallest one on a tie. Of its places, PyTorch chooses the
@@ -357,8 +356,8 @@ Pair<C> mode_of(Scratch<Pair<C>>& pairs) {
   return pairs[best];
 }
 
-void mode(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool) {
-  pick_from_rows(values, indices, self, dim, [](auto& pairs) { return mode_of(pairs); });
+void mode(Tensor& values, Tensor& indices, const Tensor& self, const OverDims& over) {
+  pick_from_rows(values, indices, self, over.dims, [](auto& pairs) { return mode_of(pairs); });
 }
 
 // clang-format off
@@ -374,10 +373,10 @@ constexpr OpDef kSortingOps[] = {
     op<"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
        kthvalue_meta, in_order<kthvalue>>.with({.chosen_indices = 1, .work = 40}),
     op<"aten::median(Tensor self) -> Tensor", median_meta, in_order<median<false>>>,
-    op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<false>>>.with({.chosen_indices = 1}),
+    reduces<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<false>>>.with({.chosen_indices = 1}),
     op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, in_order<median<true>>>,
-    op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<true>>>.with({.chosen_indices = 1}),
-    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", mode_meta, in_order<mode>>.with({.chosen_indices = 1, .work = 80}),
+    reduces<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, in_order<median_dim<true>>>.with({.chosen_indices = 1}),
+    reduces<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", mode_meta, in_order<mode>>.with({.chosen_indices = 1, .work = 80}),
 };
 // clang-format on
 

@@ -6,8 +6,8 @@
 #include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/reduction/over_dims.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
@@ -39,34 +39,26 @@ double row_variance(const C* values, int64_t count, double correction) {
     return variance_of([](double x) { return x; });
 }
 
-double correction_of(const std::optional<Scalar>& correction) {
-  return correction ? correction->to_double() : 1.0;
-}
-
-Result<Meta> variance_meta(const Tensor& self, const OptionalDims& dims,
-                           const std::optional<Scalar>&, bool keepdim) {
+Result<Meta> variance_meta(const Tensor& self, const OverDims& over) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
-  PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
-  return Meta(real_dtype(self.dtype()), reduced_sizes(self, wrapped, keepdim));
+  return Meta(real_dtype(self.dtype()), reduced_sizes(self, over.dims, over.keepdim));
 }
 
+// A standard deviation is not the square root of a rounded variance, which may overflow half
+// floats.
 template <bool Root>
-void variance(Tensor& out, const Tensor& self, const OptionalDims& dims,
-              const std::optional<Scalar>& correction, bool) {
-  const double lost = correction_of(correction);
+void variance(Tensor& out, const Tensor& self, const OverDims& over) {
   with_fraction_compute_type(self.dtype(), [&]<class C>() {
-    reduce_rows<C, double>(out, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
-                           [lost](const C* values, int64_t count) {
+    reduce_rows<C, double>(out, self, over.dims, self.dtype(),
+                           [lost = over.correction](const C* values, int64_t count) {
                              const double result = row_variance(values, count, lost);
                              return Root ? std::sqrt(result) : result;
                            });
   });
 }
 
-Result<std::array<Meta, 2>> variance_mean_meta(const Tensor& self, const OptionalDims& dims,
-                                               const std::optional<Scalar>& correction,
-                                               bool keepdim) {
-  PT2_TRY(const Meta meta, variance_meta(self, dims, correction, keepdim));
+Result<std::array<Meta, 2>> variance_mean_meta(const Tensor& self, const OverDims& over) {
+  PT2_TRY(const Meta meta, variance_meta(self, over));
   return std::array{meta, Meta(self.dtype(), meta.sizes)};
 }
 
@@ -93,49 +85,12 @@ Accumulator<C> running_mean(const C* values, int64_t count) {
 }
 
 template <bool Root>
-void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
-                   const std::optional<Scalar>& correction, bool keepdim) {
-  variance<Root>(out, self, dims, correction, keepdim);
+void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const OverDims& over) {
+  variance<Root>(out, self, over);
   with_fraction_compute_type(self.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(mean, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
+    reduce_rows<C, C>(mean, self, over.dims, self.dtype(),
                       [](const C* values, int64_t count) { return running_mean(values, count); });
   });
-}
-
-// The older overloads only say whether to subtract 1. Their standard deviation is not the square
-// root of a rounded variance, which may overflow half floats.
-std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unbiased}); }
-
-Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
-  return variance_meta(self, dims, std::nullopt, keepdim);
-}
-template <bool Root>
-void unbiased_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool unbiased,
-                  bool keepdim) {
-  variance<Root>(out, self, dims, correction_from(unbiased), keepdim);
-}
-Result<Meta> unbiased_meta(const Tensor& self, bool) {
-  return variance_meta(self, std::nullopt, std::nullopt, false);
-}
-template <bool Root>
-void unbiased(Tensor& out, const Tensor& self, bool is_unbiased) {
-  variance<Root>(out, self, std::nullopt, correction_from(is_unbiased), false);
-}
-Result<std::array<Meta, 2>> unbiased_mean_dim_meta(const Tensor& self, const OptionalDims& dims,
-                                                   bool, bool keepdim) {
-  return variance_mean_meta(self, dims, std::nullopt, keepdim);
-}
-template <bool Root>
-void unbiased_mean_dim(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
-                       bool unbiased, bool keepdim) {
-  variance_mean<Root>(out, mean, self, dims, correction_from(unbiased), keepdim);
-}
-Result<std::array<Meta, 2>> unbiased_mean_meta(const Tensor& self, bool) {
-  return variance_mean_meta(self, std::nullopt, std::nullopt, false);
-}
-template <bool Root>
-void unbiased_mean(Tensor& out, Tensor& mean, const Tensor& self, bool is_unbiased) {
-  variance_mean<Root>(out, mean, self, std::nullopt, correction_from(is_unbiased), false);
 }
 
 template <class C>
@@ -277,22 +232,22 @@ Result<Tensor> powsum(Emitter& e, const Tensor& self, const Scalar& ord,
 
 // clang-format off
 constexpr OpDef kVarianceOps[] = {
-    op<"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    reduces<"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
        variance_meta, variance<false>>,
-    op<"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    reduces<"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
        variance_meta, variance<true>>,
-    op<"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    reduces<"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        variance_mean_meta, variance_mean<false>>,
-    op<"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    reduces<"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        variance_mean_meta, variance_mean<true>>,
-    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<false>>,
-    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<true>, unbiased_dim_formula<true>>,
+    reduces<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", variance_meta, variance<false>>,
+    reduces<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", variance_meta, variance<true>, unbiased_dim_formula<true>>,
     op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<false>>,
-    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased<true>, unbiased_formula<true>>,
+    reduces<"aten::std(Tensor self, bool unbiased=True) -> Tensor", variance_meta, variance<true>, unbiased_formula<true>>,
     op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<false>>,
-    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_meta, unbiased_mean_dim<true>, unbiased_mean_dim_formula<true>>,
+    reduces<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", variance_mean_meta, variance_mean<true>, unbiased_mean_dim_formula<true>>,
     op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<false>>,
-    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<true>, unbiased_mean_formula<true>>,
+    reduces<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", variance_mean_meta, variance_mean<true>, unbiased_mean_formula<true>>,
     op<"aten::linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", powsum>,
     op<"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        vector_norm_meta, vector_norm>,
