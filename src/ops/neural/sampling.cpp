@@ -128,123 +128,117 @@ Result<void> fill_integers(Context& context, Tensor& out, int64_t low, int64_t h
   return {};
 }
 
-Result<Tensor> allocate_for(const Sizes& sizes, Dtype dtype) {
-  for (int64_t size : sizes)
-    if (size < 0)
-      return operator_error("size: found " + sizes_text(sizes) + ", expected no negative number");
-  return allocate(Meta(dtype, sizes));
-}
+// --- Rows that fill a new tensor with random numbers
 
-Result<Tensor> rand(Context& context, const Sizes& size, OptionalDtype dtype, const OptionalLayout&,
-                    const OptionalDevice&, PinMemory) {
-  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::float32)));
-  PT2_TRY_VOID(fill_uniform(context, out, 0, 1));
+// The parameters of a distribution: the numbers among the arguments of a call, in their order.
+using Scalars = std::span<const Scalar>;
+
+// A tensor beside `self`, such as `high`, holds one number. A number that is None is left out.
+Result<std::vector<Scalar>> numbers_of(const Signature& signature,
+                                       std::span<const Value> arguments) {
+  std::vector<Scalar> out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Parameter& parameter = signature.parameter_array[i];
+    const BaseType base = parameter.type.base;
+    if (const auto* tensor = arguments[i].get_if<Tensor>(); tensor != nullptr && i > 0) {
+      if (tensor->numel() != 1)
+        return operator_error(std::string(parameter.name) + ": found " + tensor->type_text() +
+                              ", expected one number");
+      out.emplace_back(Input<int64_t>(*tensor)[0]);
+    } else if ((base == BaseType::integer || base == BaseType::number ||
+                base == BaseType::scalar) &&
+               !parameter.type.list && !arguments[i].is_none()) {
+      out.push_back(unbox<Scalar>(arguments[i]));
+    }
+  }
   return out;
 }
 
-Result<Tensor> randn(Context& context, const Sizes& size, OptionalDtype dtype,
-                     const OptionalLayout&, const OptionalDevice&, PinMemory) {
-  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::float32)));
-  PT2_TRY_VOID(fill_normal(context, out, 0, 1));
-  return out;
+using Fill = Result<void> (*)(Context& context, Tensor& out, Scalars numbers);
+
+// Allocates what the rule of the row predicts, and fills it (`compute_boxed`).
+Result<std::vector<Value>> compute_drawn(const OpDef& def, Context& context,
+                                         std::span<const Value> arguments) {
+  PT2_TRY(const std::vector<Meta> metas, def.infer(arguments));
+  PT2_TRY(const std::vector<Scalar> numbers, numbers_of(*def.signature, arguments));
+  PT2_TRY(std::vector<Tensor> outs, allocate_all(metas, def.facts.work));
+  PT2_TRY_VOID(function_at<Fill>(def.function)(context, outs[0], numbers));
+  return values_of(std::move(outs));
+}
+template <SignatureText S, UntypedRule Rule, Fill F>
+constexpr OpDef drawn_row() {
+  OpDef def{&kSignature<S>, &kAddress<Rule>, &kAddress<F>, &compute_drawn, &infer_untyped};
+  def.may_draw = true;
+  return def;
+}
+template <SignatureText S, UntypedRule Rule, Fill F>
+inline constexpr OpDef drawn = drawn_row<S, Rule, F>();
+
+// The dtype, sizes and format that the arguments give; without sizes, those of the first tensor.
+Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
+  Meta meta(Dtype::float32, {});
+  const auto* like = arguments[0].get_if<Tensor>();
+  if (like != nullptr) meta.dtype = like->dtype();
+  std::optional<MemoryFormat> format;
+  const Value::List* sizes = nullptr;
+  for (const Value& argument : arguments) {
+    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
+    if (const auto* given = argument.get_if<MemoryFormat>()) format = *given;
+    if (sizes == nullptr) sizes = argument.get_if<Value::List>();
+  }
+  if (like != nullptr) {
+    PT2_TRY(meta, meta_like(*like, meta.dtype, format));
+    return meta_list(std::move(meta));
+  }
+  for (const Value& size : *sizes) {
+    if (!size.is<int64_t>() || *size.get_if<int64_t>() < 0)
+      return operator_error("size: found " + size.type_text() + ", expected ints from 0 on");
+    meta.sizes.push_back(*size.get_if<int64_t>());
+  }
+  return meta_list(std::move(meta));
 }
 
-Result<Tensor> normal_sizes(Context& context, double mean, double std, const Sizes& size,
-                            OptionalGenerator, OptionalDtype dtype, const OptionalLayout&,
-                            const OptionalDevice&, PinMemory) {
-  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::float32)));
-  PT2_TRY_VOID(fill_normal(context, out, mean, std));
-  return out;
+Result<void> uniform(Context& context, Tensor& out, Scalars range) {
+  if (range.empty()) return fill_uniform(context, out, 0, 1);
+  return fill_uniform(context, out, range[0].to_double(), range[1].to_double());
+}
+Result<void> normal(Context& context, Tensor& out, Scalars parameters) {
+  if (parameters.empty()) return fill_normal(context, out, 0, 1);
+  return fill_normal(context, out, parameters[0].to_double(), parameters[1].to_double());
+}
+// Draws below the only number, or from the first to below the second.
+Result<void> integers(Context& context, Tensor& out, Scalars range) {
+  return fill_integers(context, out, range.size() == 1 ? 0 : range[0].to_int(),
+                       range.back().to_int());
 }
 
-Result<Tensor> prims_normal(Context& context, const Sizes& shape, const Scalar& mean,
-                            const Scalar& std, Dtype dtype, const Device&, bool,
-                            OptionalGenerator) {
-  PT2_TRY(Tensor out, allocate_for(shape, dtype));
-  PT2_TRY_VOID(fill_normal(context, out, mean.to_double(), std.to_double()));
-  return out;
+Result<std::vector<Meta>> permutation_meta(std::span<const Value> arguments) {
+  const int64_t count = *arguments[0].get_if<int64_t>();
+  if (count < 0)
+    return operator_error("n: found " + std::to_string(count) + ", expected 0 or more");
+  Meta meta(Dtype::int64, {count});
+  for (const Value& argument : arguments)
+    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
+  return meta_list(std::move(meta));
 }
+// Fisher-Yates shuffle from the front (ATen/native/TensorFactories.cpp randperm_cpu).
+Result<void> permutation(Context& context, Tensor& out, Scalars) {
+  Scratch<int64_t> values(static_cast<size_t>(out.numel()));
+  std::iota(values.begin(), values.end(), int64_t{0});
+  RandomState& random = context.random();
+  for (size_t i = 0; i + 1 < values.size(); ++i)
+    std::swap(values[i], values[i + random.next32() % (values.size() - i)]);
+  store_elements<int64_t>(values.data(), out.numel(), out.dtype(), 1, out.raw_data());
+  return {};
+}
+
+// --- Others
+
 Result<Tensor> prims_uniform(Context& context, const Sizes& shape, const Scalar& low,
                              const Scalar& high, Dtype dtype, const Device&, const Sizes& stride,
                              OptionalGenerator) {
   PT2_TRY(Tensor out, apply(aten<"empty_strided.default">, {box(shape), box(stride), dtype}));
   PT2_TRY_VOID(fill_uniform(context, out, low.to_double(), high.to_double()));
-  return out;
-}
-
-Result<Tensor> randint_low(Context& context, int64_t low, int64_t high, const Sizes& size,
-                           OptionalDtype dtype, const OptionalLayout&, const OptionalDevice&,
-                           PinMemory) {
-  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::int64)));
-  PT2_TRY_VOID(fill_integers(context, out, low, high));
-  return out;
-}
-
-Result<Tensor> randint(Context& context, int64_t high, const Sizes& size, OptionalDtype dtype,
-                       const OptionalLayout& layout, const OptionalDevice& device,
-                       PinMemory pin_memory) {
-  return randint_low(context, 0, high, size, dtype, layout, device, pin_memory);
-}
-
-Result<Tensor> empty_like(const Tensor& self, OptionalDtype dtype, const OptionalFormat& format) {
-  PT2_TRY(const Meta meta, meta_like(self, dtype.value_or(self.dtype()), format));
-  return allocate(meta);
-}
-
-Result<Tensor> rand_like(Context& context, const Tensor& self, OptionalDtype dtype,
-                         const OptionalLayout&, const OptionalDevice&, PinMemory,
-                         const OptionalFormat& format) {
-  PT2_TRY(Tensor out, empty_like(self, dtype, format));
-  PT2_TRY_VOID(fill_uniform(context, out, 0, 1));
-  return out;
-}
-
-Result<Tensor> randn_like(Context& context, const Tensor& self, OptionalDtype dtype,
-                          const OptionalLayout&, const OptionalDevice&, PinMemory,
-                          const OptionalFormat& format) {
-  PT2_TRY(Tensor out, empty_like(self, dtype, format));
-  PT2_TRY_VOID(fill_normal(context, out, 0, 1));
-  return out;
-}
-
-Result<Tensor> randint_like_low(Context& context, const Tensor& self, int64_t low, int64_t high,
-                                OptionalDtype dtype, const OptionalLayout&, const OptionalDevice&,
-                                PinMemory, const OptionalFormat& format) {
-  PT2_TRY(Tensor out, empty_like(self, dtype, format));
-  PT2_TRY_VOID(fill_integers(context, out, low, high));
-  return out;
-}
-
-Result<Tensor> randint_like(Context& context, const Tensor& self, int64_t high, OptionalDtype dtype,
-                            const OptionalLayout& layout, const OptionalDevice& device,
-                            PinMemory pin_memory, const OptionalFormat& format) {
-  return randint_like_low(context, self, 0, high, dtype, layout, device, pin_memory, format);
-}
-
-// Fisher-Yates shuffle from the front (ATen/native/TensorFactories.cpp randperm_cpu).
-Result<Tensor> randperm(Context& context, int64_t n, OptionalDtype dtype, const OptionalLayout&,
-                        const OptionalDevice&, PinMemory) {
-  PT2_TRY(Tensor out, allocate_for({n}, dtype.value_or(Dtype::int64)));
-  Scratch<int64_t> values(static_cast<size_t>(n));
-  std::iota(values.begin(), values.end(), int64_t{0});
-  RandomState& random = context.random();
-  for (size_t i = 0; i + 1 < values.size(); ++i)
-    std::swap(values[i], values[i + random.next32() % (values.size() - i)]);
-  store_elements<int64_t>(values.data(), n, out.dtype(), 1, out.raw_data());
-  return out;
-}
-
-Result<Tensor> uniform(Context& context, const Tensor& self, double from, double to,
-                       OptionalGenerator) {
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
-  PT2_TRY_VOID(fill_uniform(context, out, from, to));
-  return out;
-}
-
-Result<Tensor> normal_functional(Context& context, const Tensor& self, double mean, double std,
-                                 OptionalGenerator) {
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
-  PT2_TRY_VOID(fill_normal(context, out, mean, std));
   return out;
 }
 
@@ -281,6 +275,9 @@ Result<Tensor> normal_mean(Context& context, const Tensor& mean, double std, Opt
   PT2_TRY_VOID(fill_normal(context, out, 0, std));
   return apply(aten<"add.Tensor">, {out, mean});
 }
+Result<Meta> normal_std_meta(double, const Tensor& std, OptionalGenerator) {
+  return Meta::like(std);
+}
 Result<Tensor> normal_std(Context& context, double mean, const Tensor& std, OptionalGenerator) {
   return scaled_normal(context, scalar_tensor(Scalar(mean), std.dtype()), std);
 }
@@ -291,19 +288,18 @@ Result<void> check_probability(double p) {
   return {};
 }
 
-Result<Tensor> bernoulli_p(Context& context, const Tensor& self, double p, OptionalGenerator) {
-  PT2_TRY_VOID(check_probability(p));
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
+Result<void> bernoulli_p(Context& context, Tensor& out, Scalars p) {
+  PT2_TRY_VOID(check_probability(p[0].to_double()));
+  PT2_TRY_VOID(check_not_complex(out, "self"));
   RandomState& random = context.random();
-  fill_with<int64_t>(out, [&] { return int64_t{random.bernoulli(p)}; });
-  return out;
+  fill_with<int64_t>(out, [&] { return int64_t{random.bernoulli(p[0].to_double())}; });
+  return {};
 }
 
-Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
-                                  OptionalGenerator generator) {
+Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p, OptionalGenerator) {
   PT2_TRY_VOID(check_writable(self, "self"));
-  PT2_TRY(const Tensor out, bernoulli_p(context, self, p, generator));
+  PT2_TRY(Tensor out, allocate(Meta::like(self)));
+  PT2_TRY_VOID(bernoulli_p(context, out, std::array{Scalar(p)}));
   copy_elements(self, out);
   return self;
 }
@@ -324,54 +320,55 @@ Result<Tensor> bernoulli_into(Context& context, Tensor out, const Tensor& self, 
 }
 Result<Tensor> bernoulli_tensor(Context& context, const Tensor& self, const Tensor& p,
                                 OptionalGenerator) {
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  PT2_TRY(const Meta meta, meta_like(self, self.dtype(), MemoryFormat::preserve));
+  PT2_TRY(Tensor out, allocate(meta));
   return bernoulli_into(context, std::move(out), self, p);
 }
 Result<Tensor> bernoulli(Context& context, const Tensor& self, OptionalGenerator) {
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
+  PT2_TRY(Tensor out, allocate(Meta::like(self)));
   return bernoulli_into(context, std::move(out), self, self);
 }
 
 // Distributions computed by transforming a number from [0, 1) or a normal number
 // (ATen/core/TransformationHelper.h).
-template <class Draw>
-Result<Tensor> drawn_like(const Tensor& self, Draw&& draw) {
-  PT2_TRY_VOID(check_floating(self, "self"));
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
-  fill_with<double>(out, draw);
-  return out;
-}
-Result<Tensor> exponential(Context& context, const Tensor& self, double rate, OptionalGenerator) {
+Result<void> exponential(Context& context, Tensor& out, Scalars numbers) {
+  PT2_TRY_VOID(check_floating(out, "self"));
+  const double rate = numbers[0].to_double();
   if (!(rate > 0))
     return operator_error("lambd: found " + print_float(rate) + ", expected above 0");
   RandomState& random = context.random();
-  return drawn_like(self, [&] { return -std::log1p(-random.uniform()) / rate; });
+  fill_with<double>(out, [&] { return -std::log1p(-random.uniform()) / rate; });
+  return {};
 }
-Result<Tensor> log_normal(Context& context, const Tensor& self, double mean, double deviation,
-                          OptionalGenerator) {
+Result<void> log_normal(Context& context, Tensor& out, Scalars numbers) {
+  PT2_TRY_VOID(check_floating(out, "self"));
+  const double mean = numbers[0].to_double(), deviation = numbers[1].to_double();
   if (!(deviation > 0))
     return operator_error("std: found " + std::to_string(deviation) + ", expected above 0");
   RandomState& random = context.random();
-  return drawn_like(self, [&] { return std::exp(random.normal() * deviation + mean); });
+  fill_with<double>(out, [&] { return std::exp(random.normal() * deviation + mean); });
+  return {};
 }
-Result<Tensor> cauchy(Context& context, const Tensor& self, double median, double sigma,
-                      OptionalGenerator) {
+Result<void> cauchy(Context& context, Tensor& out, Scalars numbers) {
+  PT2_TRY_VOID(check_floating(out, "self"));
+  const double median = numbers[0].to_double(), sigma = numbers[1].to_double();
   if (!(sigma > 0))
     return operator_error("sigma: found " + std::to_string(sigma) + ", expected above 0");
   RandomState& random = context.random();
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  return drawn_like(self, [&] {
+  fill_with<double>(out, [&] {
     const double place = std::clamp(random.uniform(), kEpsilon, 1 - kEpsilon);
     return median + sigma * std::tan(std::numbers::pi * (place - 0.5));
   });
+  return {};
 }
-Result<Tensor> geometric(Context& context, const Tensor& self, double p, OptionalGenerator) {
+Result<void> geometric(Context& context, Tensor& out, Scalars numbers) {
+  const double p = numbers[0].to_double();
   if (!(p > 0 && p < 1))
     return operator_error("p: found " + print_float(p) + ", expected between 0 and 1");
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
   RandomState& random = context.random();
   fill_with<double>(out, [&] { return std::ceil(std::log(random.uniform()) / std::log1p(-p)); });
-  return out;
+  return {};
 }
 
 Result<Meta> multinomial_meta(const Tensor& self, int64_t num_samples, bool replacement,
@@ -389,9 +386,8 @@ Result<Meta> multinomial_meta(const Tensor& self, int64_t num_samples, bool repl
 }
 // Draws from each row of weights. With replacement, inverts the cumulative sum; without, takes the
 // largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
-Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
-                           bool replacement, OptionalGenerator) {
-  PT2_TRY(const Meta meta, multinomial_meta(self, num_samples, replacement, std::nullopt));
+Result<void> multinomial(Context& context, Tensor& out, const Tensor& self, int64_t num_samples,
+                         bool replacement, OptionalGenerator) {
   const int64_t categories = self.size(self.dim() - 1);
   const Input<double> weights(self);
   for (int64_t row = 0; row < row_count(self.numel(), categories); ++row) {
@@ -404,7 +400,6 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
     }
     if (!(sum > 0)) return operator_error("self: found a row of zeros, expected a weight above 0");
   }
-  PT2_TRY(Tensor out, allocate(meta));
   RandomState& random = context.random();
   for (int64_t row = 0; row < row_count(self.numel(), categories); ++row) {
     const double* weight = weights.data() + row * categories;
@@ -428,7 +423,7 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
                       });
     std::copy_n(order.begin(), num_samples, drawn);
   }
-  return out;
+  return {};
 }
 
 // The upper end of the widest integer range that the dtype represents exactly
@@ -453,159 +448,79 @@ int64_t largest_exact(Dtype dtype) {
 }
 
 // Draws uniform non-negative integers that the dtype represents exactly.
-Result<Tensor> random_whole(Context& context, const Tensor& self, OptionalGenerator) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+Result<void> random_whole(Context& context, Tensor& out, Scalars) {
+  PT2_TRY_VOID(check_not_complex(out, "self"));
   RandomState& random = context.random();
-  const bool wide = self.dtype() == Dtype::int64 || self.dtype() == Dtype::float64;
-  const uint64_t range = static_cast<uint64_t>(largest_exact(self.dtype())) + 1;
+  const bool wide = out.dtype() == Dtype::int64 || out.dtype() == Dtype::float64;
+  const uint64_t range = static_cast<uint64_t>(largest_exact(out.dtype())) + 1;
   fill_with<int64_t>(out, [&] {
     return static_cast<int64_t>((wide ? random.next64() : random.next32()) % range);
   });
-  return out;
+  return {};
 }
-Result<Tensor> random_from(Context& context, const Tensor& self, int64_t from,
-                           std::optional<int64_t> to, OptionalGenerator) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
-  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
-  const int64_t largest = largest_exact(self.dtype());
-  const int64_t end = to ? *to : largest + (largest < INT64_MAX ? 1 : 0);
-  PT2_TRY_VOID(fill_integers(context, out, from, end));
-  return out;
-}
-Result<Tensor> random_to(Context& context, const Tensor& self, int64_t to,
-                         OptionalGenerator generator) {
-  return random_from(context, self, 0, to, generator);
-}
-
-Result<Tensor> randint_like_tensor(Context& context, const Tensor& self, const Tensor& high,
-                                   OptionalDtype dtype, const OptionalLayout& layout,
-                                   const OptionalDevice& device, PinMemory pin_memory,
-                                   const OptionalFormat& format) {
-  if (high.numel() != 1)
-    return operator_error("high: found " + high.type_text() + ", expected one number");
-  const Input<int64_t> number(high);
-  return randint_like(context, self, number[0], dtype, layout, device, pin_memory, format);
-}
-
-// Adapts F to the overload that takes a generator before the parameters After.
-template <auto F, class Before, class After>
-struct TakesGenerator;
-template <class... A, Result<Tensor> (*F)(Context&, A...), size_t... Before, size_t... After>
-struct TakesGenerator<F, std::index_sequence<Before...>, std::index_sequence<After...>> {
-  template <size_t I>
-  using Parameter = std::tuple_element_t<I, std::tuple<A...>>;
-  static Result<Tensor> call(Context& context, Parameter<Before>... before, OptionalGenerator,
-                             Parameter<sizeof...(Before) + After>... after) {
-    return F(context, before..., after...);
-  }
-};
-template <class... A>
-constexpr size_t parameter_count(Result<Tensor> (*)(Context&, A...)) {
-  return sizeof...(A);
-}
-template <auto F, size_t kAt>
-inline constexpr auto with_generator =
-    &TakesGenerator<F, std::make_index_sequence<kAt>,
-                    std::make_index_sequence<parameter_count(F) - kAt>>::call;
-
-// The numbers take the place of the elements of self.
-Result<std::vector<Meta>> drawn_meta(std::span<const Value> arguments) {
-  const Tensor& self = *arguments[0].get_if<Tensor>();
-  PT2_TRY(Meta meta, meta_like(self, self.dtype(), MemoryFormat::preserve));
-  return meta_list(std::move(meta));
-}
-
-// Meta with the sizes and the dtype that the arguments give.
-Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
-  Meta meta(Dtype::float32, {});
-  for (const Value& argument : arguments) {
-    if (const auto* like = argument.get_if<Tensor>()) meta = Meta::like(*like);
-    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
-    const auto* sizes = argument.get_if<Value::List>();
-    if (sizes == nullptr) continue;
-    for (const Value& size : *sizes) {
-      if (!size.is<int64_t>() || *size.get_if<int64_t>() < 0)
-        return operator_error("size: found " + size.type_text() + ", expected ints from 0 on");
-      meta.sizes.push_back(*size.get_if<int64_t>());
-    }
-  }
-  return meta_list(std::move(meta));
-}
-
-// created_meta without argument number I, a tensor or a list that gives no sizes.
-template <size_t I>
-Result<std::vector<Meta>> created_meta_without(std::span<const Value> arguments) {
-  std::vector<Value> others(arguments.begin(), arguments.end());
-  others.erase(others.begin() + I);
-  return created_meta(others);
-}
-
-Result<std::vector<Meta>> randperm_meta(std::span<const Value> arguments) {
-  const int64_t count = *arguments[0].get_if<int64_t>();
-  if (count < 0)
-    return operator_error("n: found " + std::to_string(count) + ", expected 0 or more");
-  Meta meta(Dtype::int64, {count});
-  for (const Value& argument : arguments)
-    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
-  return meta_list(std::move(meta));
+Result<void> random_from(Context& context, Tensor& out, Scalars range) {
+  PT2_TRY_VOID(check_not_complex(out, "self"));
+  const int64_t largest = largest_exact(out.dtype());
+  const int64_t end =
+      range.size() > 1 ? range[1].to_int() : largest + (largest < INT64_MAX ? 1 : 0);
+  return fill_integers(context, out, range[0].to_int(), end);
 }
 
 // clang-format off
 constexpr OpDef kSamplingOps[] = {
-    composed<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, rand>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randn>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta,
-       normal_sizes>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", created_meta, prims_normal>,
-    composed<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", created_meta_without<5>, prims_uniform>,
-    composed<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randint>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       created_meta, randint_low>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
-       rand_like>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       created_meta, randn_like>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
-       randint_like>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
-       randint_like_low>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm_meta, randperm>,
-    composed<"aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<rand, 1>>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<randn, 1>>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<randint, 2>>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       created_meta, with_generator<randint_low, 3>>.with({.draws = Facts::Draws::by_sizes}),
-    composed<"aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
-       with_generator<rand_like, 1>>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       created_meta, with_generator<randn_like, 1>>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
-       with_generator<randint_like, 2>>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
-       with_generator<randint_like_low, 3>>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       created_meta_without<1>, with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm_meta, with_generator<randperm, 1>>,
-    composed<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", drawn_meta, uniform>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", drawn_meta, normal_functional>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", drawn_meta, normal_in_place>,
+    drawn<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, uniform>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, normal>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta,
+       normal>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", created_meta, normal>,
+    composed<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", created_meta, prims_uniform>,
+    drawn<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, integers>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       created_meta, integers>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
+       uniform>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       created_meta, normal>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
+       integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
+       integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation>,
+    drawn<"aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, uniform>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, normal>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, integers>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       created_meta, integers>.with({.draws = Facts::Draws::by_sizes}),
+    drawn<"aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
+       uniform>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       created_meta, normal>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
+       integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta,
+       integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       created_meta, integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", permutation_meta, permutation>,
+    drawn<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", created_meta, uniform>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", created_meta, normal>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", created_meta, normal_in_place>,
     composed<"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", scaled_normal_meta, normal_tensors>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", created_meta, normal_mean>,
-    composed<"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", created_meta, normal_std>,
-    composed<"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli_tensor>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", drawn_meta, bernoulli_p>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", drawn_meta, bernoulli_in_place>.with({.functional_form = "bernoulli.p"}),
-    composed<"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", drawn_meta, random_whole>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", drawn_meta, random_from>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", drawn_meta, random_to>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta_without<1>, randint_like_tensor>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", drawn_meta, log_normal>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", drawn_meta, cauchy>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", drawn_meta, geometric>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", drawn_meta, exponential>.with({.draws = Facts::Draws::by_elements}),
-    composed<"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial_meta, multinomial>,
+    composed<"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", like_first, normal_mean>,
+    composed<"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_std_meta, normal_std>,
+    composed<"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", like_first, bernoulli>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", created_meta, bernoulli_tensor>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", like_first, bernoulli_p>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", created_meta, bernoulli_in_place>.with({.functional_form = "bernoulli.p"}),
+    drawn<"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", created_meta, random_whole>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", created_meta, random_from>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", created_meta, integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", created_meta, integers>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", created_meta, log_normal>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", created_meta, cauchy>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", created_meta, geometric>.with({.draws = Facts::Draws::by_elements}),
+    drawn<"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", created_meta, exponential>.with({.draws = Facts::Draws::by_elements}),
+    op<"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial_meta, multinomial>,
 };
 // clang-format on
 
