@@ -64,11 +64,6 @@ Result<std::array<Meta, 3>> batch_norm_metas(const Tensor& input, const BatchNor
                     statistics};
 }
 
-std::vector<double> doubles(const Tensor& tensor) {
-  const Input<double> input(tensor);
-  return {input.data(), input.data() + input.size()};
-}
-
 void store_doubles(Tensor& out, const std::vector<double>& values) {
   Output<double> output(out);
   std::copy(values.begin(), values.end(), output.data());
@@ -113,7 +108,7 @@ void update_running(const BatchNorm& norm, const std::vector<Moments>& moments, 
     const Dtype dtype = running->dtype();
     const double momentum = stored_as(dtype, norm.momentum);
     const double rest = stored_as(dtype, 1 - momentum);
-    std::vector<double> values = doubles(*running);
+    std::vector<double> values = doubles(running);
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = stored_as(dtype, rest * values[i]) + share_of(moments[i], dtype, momentum);
     Tensor target = *running;
@@ -145,8 +140,7 @@ void scale_channels(Tensor& out, const Input<C>& x, const BatchNorm& norm,
   const auto channels = static_cast<int64_t>(mean.size());
   const int64_t batch = out.size(0);
   const int64_t area = channels == 0 || batch == 0 ? 0 : out.numel() / (batch * channels);
-  const std::vector<double> weight = norm.weight ? doubles(*norm.weight) : std::vector<double>();
-  const std::vector<double> bias = norm.bias ? doubles(*norm.bias) : std::vector<double>();
+  const std::vector<double> weight = doubles(norm.weight), bias = doubles(norm.bias);
   Output<C> y(out);
   for (int64_t row = 0; row < batch * channels && area > 0; ++row) {
     const auto channel = static_cast<size_t>(row % channels);
@@ -162,9 +156,9 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
   with_float_compute_type(input.dtype(), [&]<class C>() {
     const Input<C> x(input);
     if (!norm.training) {
-      std::vector<double> invstd = doubles(*norm.running_var);
+      std::vector<double> invstd = doubles(norm.running_var);
       for (double& value : invstd) value = 1 / std::sqrt(value + norm.eps);
-      scale_channels(out, x, norm, doubles(*norm.running_mean), invstd);
+      scale_channels(out, x, norm, doubles(norm.running_mean), invstd);
       return;
     }
     if (input.numel() == 0) return;
@@ -232,56 +226,47 @@ void update_stats(Tensor& mean, Tensor& variance, const Tensor& input,
   store_doubles(variance, variances);
 }
 
-Result<Tensor> batch_norm(const Tensor& input, const OptionalTensor& weight,
-                          const OptionalTensor& bias, const OptionalTensor& running_mean,
-                          const OptionalTensor& running_var, bool training, double momentum,
-                          double eps, bool) {
-  return compute<native_meta, native_kernel>(input, weight, bias, running_mean, running_var,
-                                             training, momentum, eps);
-}
+using NativeRule = decltype(&native_meta);
+using NativeKernel = decltype(&native_kernel);
 
-Result<std::array<Meta, 3>> legit_meta(const Tensor& input, const OptionalTensor& weight,
-                                       const OptionalTensor& bias, const Tensor& running_mean,
-                                       const Tensor& running_var, bool training, double momentum,
-                                       double eps) {
-  return native_meta(input, weight, bias, running_mean, running_var, training, momentum, eps);
+// The arguments of native_batch_norm for another form of it, whose parameters have the same names.
+// Statistics that the form lacks are absent; a form without `training` does not train.
+std::vector<Value> native_arguments(const OpDef& form, std::span<const Value> arguments) {
+  std::vector<Value> out;
+  for (const Parameter& parameter : *aten<"native_batch_norm.default">().def->signature) {
+    const Parameter* own = form.signature->find(parameter.name);
+    if (own != nullptr)
+      out.push_back(arguments[static_cast<size_t>(own - form.signature->begin())]);
+    else
+      out.push_back(parameter.name == "training" ? Value(false) : Value());
+  }
+  return out;
 }
-
-void legit_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
-                  const OptionalTensor& weight, const OptionalTensor& bias,
-                  const Tensor& running_mean, const Tensor& running_var, bool training,
-                  double momentum, double eps) {
-  native_kernel(out, save_mean, save_invstd, input, weight, bias, running_mean, running_var,
-                training, momentum, eps);
+Result<std::vector<Meta>> infer_form(const OpDef& form, std::span<const Value> arguments) {
+  PT2_TRY(std::vector<Meta> metas,
+          infer_by_rule<NativeRule>(form, native_arguments(form, arguments)));
+  metas.resize(form.signature->return_count);
+  return metas;
 }
-
-Result<std::array<Meta, 3>> no_stats_meta(const Tensor& input, const OptionalTensor& weight,
-                                          const OptionalTensor& bias, bool training,
-                                          double momentum, double eps) {
-  return native_meta(input, weight, bias, std::nullopt, std::nullopt, training, momentum, eps);
+Result<std::vector<Value>> compute_form(const OpDef& form, Context& context,
+                                        std::span<const Value> arguments) {
+  PT2_TRY(std::vector<Value> results, (compute_kernel<NativeRule, NativeKernel>(
+                                          form, context, native_arguments(form, arguments))));
+  results.resize(form.signature->return_count);
+  return results;
 }
-
-void no_stats_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
-                     const OptionalTensor& weight, const OptionalTensor& bias, bool training,
-                     double momentum, double eps) {
-  native_kernel(out, save_mean, save_invstd, input, weight, bias, std::nullopt, std::nullopt,
-                training, momentum, eps);
+// A form that gives the first results of native_batch_norm.
+template <SignatureText S, auto... Formula>
+constexpr OpDef native_form_row() {
+  const OpDef def{&kSignature<S>, &kAddress<&native_meta>, &kAddress<&native_kernel>, &compute_form,
+                  &infer_form};
+  if constexpr (sizeof...(Formula) == 0)
+    return def;
+  else
+    return written<S, Formula..., true>(def);
 }
-
-Result<std::array<Meta, 3>> no_training_meta(const Tensor& input, const OptionalTensor& weight,
-                                             const OptionalTensor& bias, const Tensor& running_mean,
-                                             const Tensor& running_var, double momentum,
-                                             double eps) {
-  return native_meta(input, weight, bias, running_mean, running_var, false, momentum, eps);
-}
-
-void no_training_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
-                        const OptionalTensor& weight, const OptionalTensor& bias,
-                        const Tensor& running_mean, const Tensor& running_var, double momentum,
-                        double eps) {
-  native_kernel(out, save_mean, save_invstd, input, weight, bias, running_mean, running_var, false,
-                momentum, eps);
-}
+template <SignatureText S, auto... Formula>
+inline constexpr OpDef native_form = native_form_row<S, Formula...>();
 
 Result<std::array<Meta, 5>> functional_meta(const Tensor& input, const OptionalTensor& weight,
                                             const OptionalTensor& bias, const Tensor& running_mean,
@@ -316,7 +301,7 @@ OptionalTensor repeated(const OptionalTensor& parameter, int64_t times) {
 // Each running statistic becomes the mean over the batch of the statistics of single instances.
 void store_mean_over_batch(const OptionalTensor& running, const OptionalTensor& all) {
   if (!running) return;
-  const std::vector<double> values = doubles(*all);
+  const std::vector<double> values = doubles(all);
   const auto channels = static_cast<size_t>(running->numel());
   std::vector<double> mean(channels, 0.0);
   const double batch = static_cast<double>(values.size() / std::max<size_t>(channels, 1));
@@ -345,22 +330,14 @@ Result<Tensor> instance_norm(const Tensor& input, const OptionalTensor& weight,
   const Tensor flat = dense.with_view(sizes, contiguous_strides(sizes), dense.storage_offset());
   const OptionalTensor all_mean = repeated(running_mean, batch);
   const OptionalTensor all_var = repeated(running_var, batch);
-  PT2_TRY(const Tensor out, batch_norm(flat, repeated(weight, batch), repeated(bias, batch),
-                                       all_mean, all_var, use_input_stats, momentum, eps, false));
+  PT2_TRY(const Tensor out,
+          (compute<native_meta, native_kernel>(flat, repeated(weight, batch), repeated(bias, batch),
+                                               all_mean, all_var, use_input_stats, momentum, eps)));
   if (use_input_stats) {
     store_mean_over_batch(running_mean, all_mean);
     store_mean_over_batch(running_var, all_var);
   }
   return out.with_view(input.sizes(), contiguous_strides(input.sizes()), 0);
-}
-
-Result<Meta> batch_norm_meta(const Tensor& input, const OptionalTensor& weight,
-                             const OptionalTensor& bias, const OptionalTensor& running_mean,
-                             const OptionalTensor& running_var, bool training, double momentum,
-                             double eps, bool) {
-  PT2_TRY(auto metas,
-          native_meta(input, weight, bias, running_mean, running_var, training, momentum, eps));
-  return std::move(metas[0]);
 }
 
 Result<Tensor> batch_norm_formula(Emitter& e, const Tensor& input, const OptionalTensor& weight,
@@ -414,16 +391,13 @@ Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const Opti
 
 // clang-format off
 constexpr OpDef kBatchNormOps[] = {
-    composed<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       batch_norm_meta, batch_norm, batch_norm_formula>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
+    native_form<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       batch_norm_formula>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        native_meta, native_kernel>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
-    op<"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       legit_meta, legit_kernel>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
-    op<"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       no_stats_meta, no_stats_kernel>,
-    op<"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       no_training_meta, no_training_kernel>,
+    native_form<"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)">.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
+    native_form<"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)">,
+    native_form<"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)">,
     op<"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
        functional_meta, functional_kernel>,
     // No parameter decides whether this one updates: it always does.

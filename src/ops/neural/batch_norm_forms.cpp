@@ -6,57 +6,38 @@
 namespace pt2::ops {
 namespace {
 
-using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
-using Triple = std::tuple<Tensor, Tensor, Tensor>;
-
-Tensor no_reserve() { return Tensor::zeros(Dtype::uint8, {0}); }
-Tensor tensor_at(const std::vector<Value>& values, size_t index) {
-  return *values[index].get_if<Tensor>();
-}
-
-Result<Triple> normalize(const Tensor& input, const OptionalTensor& weight,
-                         const OptionalTensor& bias, const OptionalTensor& running_mean,
-                         const OptionalTensor& running_var, bool training, double momentum,
-                         double eps) {
-  PT2_TRY(const auto parts, apply_all(aten<"native_batch_norm.default">,
-                                      {input, box(weight), box(bias), box(running_mean),
-                                       box(running_var), training, momentum, eps}));
-  return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
-}
-
 // For inputs without elements, PyTorch allocates the statistics in its accumulation dtype.
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t>> impl_index(
     const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training,
     double momentum, double eps, bool) {
+  Context context;
   PT2_TRY(auto parts,
-          normalize(input, weight, bias, running_mean, running_var, training, momentum, eps));
+          (Runner(context).several<Tensor, Tensor, Tensor>(
+              aten<"native_batch_norm.default">,
+              {input, weight, bias, running_mean, running_var, training, momentum, eps})));
   auto& [out, mean, deviation] = parts;
   if (input.numel() == 0) {
     const Dtype wide = dtype_size(input.dtype()) == 2 ? Dtype::float32 : Dtype::float64;
     PT2_TRY(mean, apply(aten<"to.dtype">, {mean, wide}));
     PT2_TRY(deviation, apply(aten<"to.dtype">, {deviation, wide}));
   }
-  return std::tuple(out, mean, deviation, no_reserve(), int64_t{0});
+  return std::tuple(out, mean, deviation, Tensor::zeros(Dtype::uint8, {0}), int64_t{0});
+}
+
+Result<Tensor> no_reserve(Emitter& e) {
+  return e(aten<"empty.memory_format">, {Sizes{0}, Dtype::uint8});
 }
 
 template <bool Training, class Running>
-Result<Four> with_reserve(const Tensor& input, const OptionalTensor& weight,
-                          const OptionalTensor& bias, const Running& running_mean,
-                          const Running& running_var, double momentum, double eps) {
-  PT2_TRY(auto parts,
-          normalize(input, weight, bias, running_mean, running_var, Training, momentum, eps));
-  auto& [out, mean, deviation] = parts;
-  return Four(out, mean, deviation, no_reserve());
-}
-
-template <bool Training>
-Result<std::vector<Meta>> with_reserve_meta(std::span<const Value> arguments) {
-  std::vector<Value> given(arguments.begin(), arguments.end());
-  given.insert(given.begin() + 5, Value(Training));
-  PT2_TRY(std::vector<Meta> metas, aten<"native_batch_norm.default">().def->infer(given));
-  metas.emplace_back(Dtype::uint8, Sizes{0});
-  return metas;
+Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> with_reserve(
+    Emitter& e, const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+    const Running& running_mean, const Running& running_var, double momentum, double eps) {
+  PT2_TRY(auto parts, (e.several<Tensor, Tensor, Tensor>(aten<"native_batch_norm.default">,
+                                                         {input, weight, bias, running_mean,
+                                                          running_var, Training, momentum, eps})));
+  PT2_TRY(Tensor reserve, no_reserve(e));
+  return std::tuple_cat(std::move(parts), std::tuple(std::move(reserve)));
 }
 
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_functional(
@@ -66,7 +47,7 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_f
                           aten<"_native_batch_norm_legit_functional.default">,
                           {input, weight, bias, running_mean, running_var, true, momentum, eps}));
   auto& [out, save_mean, save_deviation, mean, variance] = parts;
-  PT2_TRY(Tensor reserve, e(aten<"empty.memory_format">, {Sizes{0}, Dtype::uint8}));
+  PT2_TRY(Tensor reserve, no_reserve(e));
   return std::tuple(std::move(out), std::move(save_mean), std::move(save_deviation),
                     std::move(reserve), std::move(mean), std::move(variance));
 }
@@ -74,30 +55,16 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_f
 // Gradients that the mask excludes are None.
 using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
 
-Result<Gradients> backward(const Tensor& grad_out, const Tensor& input,
-                           const OptionalTensor& weight, const OptionalTensor& running_mean,
-                           const OptionalTensor& running_var, const OptionalTensor& save_mean,
-                           const OptionalTensor& save_var, bool train, double eps,
-                           const std::vector<bool>& output_mask) {
-  PT2_TRY(const auto parts,
-          apply_all(aten<"native_batch_norm_backward.default">,
-                    {grad_out, input, box(weight), box(running_mean), box(running_var),
-                     box(save_mean), box(save_var), train, eps, box(output_mask)}));
-  return Gradients(unbox<OptionalTensor>(parts[0]), unbox<OptionalTensor>(parts[1]),
-                   unbox<OptionalTensor>(parts[2]));
-}
-Result<std::vector<Meta>> backward_update_meta(std::span<const Value> arguments) {
-  return aten<"native_batch_norm_backward.default">().def->infer(
-      arguments.first(arguments.size() - 1));
-}
-Result<Gradients> backward_update(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
-                                  const OptionalTensor& running_mean,
+Result<Gradients> backward_update(Emitter& e, const Tensor& grad_out, const Tensor& input,
+                                  const Tensor& weight, const OptionalTensor& running_mean,
                                   const OptionalTensor& running_var,
                                   const OptionalTensor& save_mean, const OptionalTensor& save_var,
                                   bool update, double eps, const std::vector<bool>& output_mask,
                                   const Tensor&) {
-  return backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update,
-                  eps, output_mask);
+  return e.several<OptionalTensor, OptionalTensor, OptionalTensor>(
+      aten<"native_batch_norm_backward.default">,
+      {grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps,
+       output_mask});
 }
 Result<Gradients> impl_index_backward(Emitter& e, int64_t index, const Tensor& input,
                                       const Tensor& grad_output, const OptionalTensor& weight,
@@ -118,10 +85,10 @@ Result<Gradients> impl_index_backward(Emitter& e, int64_t index, const Tensor& i
 // clang-format off
 constexpr OpDef kBatchNormFormsOps[] = {
     op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .undecomposed = Undecomposed::gives_numbers}),
-    composed<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve_meta<true>, with_reserve<true, Tensor>>.with({.functional_form = "_batch_norm_with_update_functional.default"}),
+    kept<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>.with({.functional_form = "_batch_norm_with_update_functional.default"}),
     op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
-    composed<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve_meta<false>, with_reserve<false, OptionalTensor>>,
-    composed<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update_meta, backward_update>,
+    kept<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<false, OptionalTensor>>,
+    kept<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update>,
     op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>,
 };
 // clang-format on

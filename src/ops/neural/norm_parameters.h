@@ -1,11 +1,14 @@
-// The weight, the bias and the statistics of normalizations, as their rules check them.
+// The weight, the bias and the statistics of normalizations, as their rules check them and their
+// kernels read them.
 #ifndef PT2_OPS_NEURAL_NORM_PARAMETERS_H
 #define PT2_OPS_NEURAL_NORM_PARAMETERS_H
 
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "ops/checks.h"
+#include "ops/dense.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
@@ -25,6 +28,13 @@ inline Result<void> check_parameter(const OptionalTensor& parameter, const Tenso
   if (parameter->dtype() != Dtype::float32 || dtype_size(input.dtype()) != 2)
     return check_same_dtype(*parameter, input, what);
   return {};
+}
+
+// The elements of a parameter; none of an absent one.
+inline std::vector<double> doubles(const OptionalTensor& parameter) {
+  if (!parameter) return {};
+  const Input<double> input(*parameter);
+  return {input.data(), input.data() + input.size()};
 }
 
 }  // namespace pt2::ops

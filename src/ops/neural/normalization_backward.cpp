@@ -11,25 +11,13 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
+#include "ops/neural/norm_parameters.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
 namespace {
 
 using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
-
-// The elements of a tensor as doubles; no elements for an absent tensor.
-struct Numbers {
-  std::vector<double> values;
-  Numbers() = default;
-  explicit Numbers(const Tensor& tensor) {
-    const Input<double> input(tensor);
-    values.assign(input.data(), input.data() + input.size());
-  }
-  explicit Numbers(const OptionalTensor& tensor) {
-    if (tensor) *this = Numbers(*tensor);
-  }
-};
 
 // Divides the elements of x, in their order, into spans. All elements of a span have the same
 // statistic. They share one parameter, or have one parameter each.
@@ -49,9 +37,9 @@ struct Layout {
 struct Problem {
   const Tensor& grad_out;
   const Tensor& input;
-  Numbers mean;
-  Numbers rstd;
-  Numbers weight;
+  std::vector<double> mean;
+  std::vector<double> rstd;
+  std::vector<double> weight;  // none if there is no weight
   Layout layout;
   // False if the statistics are constants.
   bool through_statistics = true;
@@ -67,7 +55,7 @@ class Spans {
         x_(problem.input),
         count_(row_count(x_.size(), layout_.span)) {
     if (layout_.has_rows_of_parameters)
-      weights_.assign(problem.weight.values.begin(), problem.weight.values.end());
+      weights_.assign(problem.weight.begin(), problem.weight.end());
   }
 
   Tensor input_gradient() const {
@@ -85,7 +73,7 @@ class Spans {
     const double number = static_cast<double>(layout_.count);
     for (int64_t at = 0; at < count_; ++at) {
       const size_t s = layout_.statistic_of(at);
-      const double factor = problem_.rstd.values[s];
+      const double factor = problem_.rstd[s];
       kernels::combine_normalized(span(at), factor * weight_of(at),
                                   -factor * factor * factor * dot[s] / number,
                                   -factor * sum[s] / number, result.data() + at * layout_.span);
@@ -102,7 +90,7 @@ class Spans {
     weights.assign(parameters, 0.0);
     biases.assign(parameters, 0.0);
     for (int64_t at = 0; at < count_; ++at) {
-      const double factor = problem_.rstd.values[layout_.statistic_of(at)];
+      const double factor = problem_.rstd[layout_.statistic_of(at)];
       if (layout_.has_rows_of_parameters) {
         kernels::add_normalized(span(at), factor, weights.data(), biases.data());
         continue;
@@ -120,12 +108,12 @@ class Spans {
             .x = x_.data() + at * layout_.span,
             .weight = weights_.empty() ? nullptr : weights_.data(),
             .count = layout_.span,
-            .center = static_cast<C>(problem_.mean.values[layout_.statistic_of(at)])};
+            .center = static_cast<C>(problem_.mean[layout_.statistic_of(at)])};
   }
   // The weight of the whole span; 1 if the span has none or one per element.
   double weight_of(int64_t at) const {
-    const bool has_one = !layout_.has_rows_of_parameters && !problem_.weight.values.empty();
-    return has_one ? problem_.weight.values[layout_.parameter_of(at)] : 1.0;
+    const bool has_one = !layout_.has_rows_of_parameters && !problem_.weight.empty();
+    return has_one ? problem_.weight[layout_.parameter_of(at)] : 1.0;
   }
 
   const Problem& problem_;
@@ -162,12 +150,12 @@ Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mas
   PT2_TRY_VOID(check_gradients(problem.grad_out, problem.input, mask));
   const auto statistics = static_cast<size_t>(problem.layout.statistics);
   if (problem.input.numel() > 0 &&
-      (problem.mean.values.size() != statistics || problem.rstd.values.size() != statistics))
-    return operator_error("mean and rstd: found " + std::to_string(problem.mean.values.size()) +
+      (problem.mean.size() != statistics || problem.rstd.size() != statistics))
+    return operator_error("mean and rstd: found " + std::to_string(problem.mean.size()) +
                           " elements, expected " + std::to_string(statistics));
   const auto parameters = static_cast<size_t>(problem.layout.parameters);
-  if (!problem.weight.values.empty() && problem.weight.values.size() != parameters)
-    return operator_error("weight: found " + std::to_string(problem.weight.values.size()) +
+  if (!problem.weight.empty() && problem.weight.size() != parameters)
+    return operator_error("weight: found " + std::to_string(problem.weight.size()) +
                           " elements, expected " + std::to_string(parameters));
   Gradients out;
   with_float_compute_type(problem.input.dtype(), [&]<class C>() {
@@ -236,7 +224,7 @@ Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tenso
                       .count = length,
                       .parameters = length,
                       .has_rows_of_parameters = true};
-  return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
+  return gradients({grad_out, input, doubles(mean), doubles(rstd), doubles(weight), layout},
                    output_mask, layer_norm_dtype(input, weight, bias), normalized_shape);
 }
 
@@ -280,7 +268,7 @@ Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tenso
                       .count = channels / groups * area,
                       .parameters = channels};
   PT2_TRY(Gradients out,
-          gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
+          gradients({grad_out, input, doubles(mean), doubles(rstd), doubles(weight), layout},
                     output_mask, parameter_dtype(input, weight), {channels}));
   return formatted(std::move(out), input);
 }
@@ -307,11 +295,11 @@ Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tenso
                       .statistics = input.size(1),
                       .count = row_count(input.numel(), input.size(1)),
                       .parameters = input.size(1)};
-  Numbers mean(train ? save_mean : running_mean);
-  Numbers rstd(train ? save_invstd : running_var);
+  std::vector<double> mean = doubles(train ? save_mean : running_mean);
+  std::vector<double> rstd = doubles(train ? save_invstd : running_var);
   if (!train)
-    for (double& value : rstd.values) value = 1 / std::sqrt(value + eps);
-  Problem problem{grad_out, input, std::move(mean), std::move(rstd), Numbers(weight),
+    for (double& value : rstd) value = 1 / std::sqrt(value + eps);
+  Problem problem{grad_out, input, std::move(mean), std::move(rstd), doubles(weight),
                   layout,   train};
   PT2_TRY(Gradients out,
           gradients(problem, output_mask, parameter_dtype(input, weight), {input.size(1)}));
