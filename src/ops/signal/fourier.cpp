@@ -353,11 +353,12 @@ Result<Tensor> resized(Emitter& e, const Result<Tensor>& self, const std::vector
   return pads ? e(aten<"constant_pad_nd.default">, {out, pad}) : Result<Tensor>(out);
 }
 
+template <bool Forward>
 Result<Tensor> c2c_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
-                         const Sizes& sizes, const OptionalText& norm, bool forward) {
-  PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
+                         const Sizes& sizes, const OptionalText& norm) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, Forward));
   const auto whole = resized(e, promoted_input(e, self, true), dims, sizes);
-  return e(aten<"_fft_c2c.default">, {whole, dims, normalization, forward});
+  return e(aten<"_fft_c2c.default">, {whole, dims, normalization, Forward});
 }
 Result<Tensor> r2c_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
                          const Sizes& sizes, const OptionalText& norm, bool forward,
@@ -366,6 +367,19 @@ Result<Tensor> r2c_along(Emitter& e, const Tensor& self, const std::vector<int64
   PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
   const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
   return e(aten<"_fft_r2c.default">, {whole, dims, normalization, onesided});
+}
+Result<Tensor> rfft_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
+                          const Sizes& sizes, const OptionalText& norm) {
+  return r2c_along(e, self, dims, sizes, norm, true, true);
+}
+// Along one dim, real input uses a real transform.
+template <bool Forward>
+Result<Tensor> fft_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
+                         const Sizes& sizes, const OptionalText& norm) {
+  if (dtype_category(self.dtype()) == DtypeCategory::complex)
+    return c2c_along<Forward>(e, self, dims, sizes, norm);
+  const auto out = r2c_along(e, self, dims, sizes, norm, Forward, false);
+  return Forward ? out : e(aten<"conj.default">, {out});
 }
 // The length of the signal for half a spectrum: `points`, or an even number if `points` is -1.
 Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points) {
@@ -376,14 +390,17 @@ Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points
 }
 // A forward transform of a Hermitian signal is the inverse real transform of the conjugate. Dims
 // except the last are transformed forwards (ATen/native/SpectralOps.cpp fft_hfftn_impl).
-Result<Tensor> c2r_along(Emitter& e, const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
-                         const OptionalText& norm, bool forward) {
-  PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
+template <bool Forward>
+Result<Tensor> c2r_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& all_dims,
+                         const Sizes& all_sizes, const OptionalText& norm) {
+  std::vector<int64_t> dims = all_dims;
+  Sizes sizes = all_sizes;
+  PT2_TRY(const int64_t normalization, normalization_of(norm, Forward));
   if (dims.empty()) return operator_error("dim: found no dims to transform, expected one or more");
   PT2_TRY(const int64_t length, hermitian_length(self, dims.back(), sizes.back()));
   if (sizes.back() != -1) sizes.back() = length / 2 + 1;
   auto half = resized(e, promoted_input(e, self, true), dims, sizes);
-  if (forward) {
+  if (Forward) {
     const int64_t last = dims.back();
     dims.pop_back();
     if (!dims.empty()) half = e(aten<"_fft_c2c.default">, {half, dims, normalization, true});
@@ -392,7 +409,7 @@ Result<Tensor> c2r_along(Emitter& e, const Tensor& self, std::vector<int64_t> di
   }
   return e(aten<"_fft_c2r.default">, {half, dims, normalization, length});
 }
-Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, std::vector<int64_t> dims,
+Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
                            const Sizes& sizes, const OptionalText& norm) {
   PT2_TRY_VOID(check_real(self));
   PT2_TRY(const int64_t normalization, normalization_of(norm, false));
@@ -400,35 +417,20 @@ Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, std::vector<int64_t> 
   const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
   auto half = e(aten<"_fft_r2c.default">, {whole, Sizes{dims.back()}, normalization, true});
   half = e(aten<"conj_physical.default">, {half});
-  dims.pop_back();
-  return dims.empty() ? half : e(aten<"_fft_c2c.default">, {half, dims, normalization, false});
+  const Sizes others(dims.begin(), dims.end() - 1);
+  return others.empty() ? half : e(aten<"_fft_c2c.default">, {half, others, normalization, false});
 }
 
-// Real input uses a real transform.
-template <bool Forward>
+// A transform along `dims`; `sizes` as for resized().
+using Transform = Result<Tensor> (*)(Emitter& e, const Tensor& self,
+                                     const std::vector<int64_t>& dims, const Sizes& sizes,
+                                     const OptionalText& norm);
+
+template <Transform T>
 Result<Tensor> fft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
                         const OptionalText& norm) {
   PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  if (dtype_category(self.dtype()) == DtypeCategory::complex)
-    return c2c_along(e, self, dims, {n.value_or(-1)}, norm, Forward);
-  const auto out = r2c_along(e, self, dims, {n.value_or(-1)}, norm, Forward, false);
-  return Forward ? out : e(aten<"conj.default">, {out});
-}
-Result<Tensor> rfft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
-                         const OptionalText& norm) {
-  PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return r2c_along(e, self, dims, {n.value_or(-1)}, norm, true, true);
-}
-template <bool Forward>
-Result<Tensor> irfft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
-                          const OptionalText& norm) {
-  PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return c2r_along(e, self, dims, {n.value_or(-1)}, norm, Forward);
-}
-Result<Tensor> ihfft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
-                          const OptionalText& norm) {
-  PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return ihfft_along(e, self, dims, {n.value_or(-1)}, norm);
+  return T(e, self, dims, {n.value_or(-1)}, norm);
 }
 
 struct Region {
@@ -453,33 +455,17 @@ Result<Region> region_of(const Tensor& self, const OptionalSizes& s, const Optio
                           std::to_string(region.dims.size()) + " dims, expected as many");
   return region;
 }
-template <bool Forward>
+template <Transform T>
 Result<Tensor> fft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
                           const OptionalSizes& dim, const OptionalText& norm) {
-  PT2_TRY(const Region region, region_of(self, s, dim));
-  return c2c_along(e, self, region.dims, region.sizes, norm, Forward);
-}
-Result<Tensor> rfft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
-                           const OptionalSizes& dim, const OptionalText& norm) {
-  PT2_TRY(const Region region, region_of(self, s, dim));
-  return r2c_along(e, self, region.dims, region.sizes, norm, true, true);
-}
-template <bool Forward>
-Result<Tensor> irfft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
-                            const OptionalSizes& dim, const OptionalText& norm) {
-  PT2_TRY(const Region region, region_of(self, s, dim));
-  return c2r_along(e, self, region.dims, region.sizes, norm, Forward);
-}
-Result<Tensor> ihfft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
-                            const OptionalSizes& dim, const OptionalText& norm) {
-  PT2_TRY(const Region region, region_of(self, s, dim));
-  return ihfft_along(e, self, region.dims, region.sizes, norm);
+  PT2_TRY(const Region all, region_of(self, s, dim));
+  return T(e, self, all.dims, all.sizes, norm);
 }
 // The same for operators whose `dim` is never absent.
-template <auto Transform>
-Result<Tensor> plane(Emitter& e, const Tensor& self, const OptionalSizes& s, const Sizes& dim,
-                     const OptionalText& norm) {
-  return Transform(e, self, s, dim, norm);
+template <Transform T>
+Result<Tensor> fft_plane(Emitter& e, const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                         const OptionalText& norm) {
+  return fft_region<T>(e, self, s, dim, norm);
 }
 
 Result<Sizes> shifted_dims(const Tensor& self, const OptionalSizes& dim) {
@@ -664,24 +650,24 @@ constexpr OpDef kFourierOps[] = {
     op<"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c_meta, c2c>.with({.slope = Slope::linear}),
     op<"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c_meta, r2c>.with({.slope = Slope::linear}),
     op<"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r_meta, c2r>.with({.slope = Slope::linear}),
-    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<true>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<false>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rfft_line>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line<false>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<fft_region<true>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<fft_region<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<rfft_region>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<irfft_region<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<true>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region<false>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line<true>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft_line>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<irfft_region<true>>>.with({.slope = Slope::linear}),
-    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<ihfft_region>>.with({.slope = Slope::linear}),
-    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region<true>>.with({.slope = Slope::linear}),
-    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfft_region>.with({.slope = Slope::linear}),
+    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<fft_along<true>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<fft_along<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<rfft_along>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<c2r_along<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<c2c_along<true>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<c2c_along<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<rfft_along>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<c2r_along<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<c2c_along<true>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<c2c_along<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<rfft_along>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<c2r_along<false>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<c2r_along<true>>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<ihfft_along>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<c2r_along<true>>>.with({.slope = Slope::linear}),
+    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<ihfft_along>>.with({.slope = Slope::linear}),
+    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<c2r_along<true>>>.with({.slope = Slope::linear}),
+    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<ihfft_along>>.with({.slope = Slope::linear}),
     op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>.with({.slope = Slope::linear}),
     op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>.with({.slope = Slope::linear}),
     op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),

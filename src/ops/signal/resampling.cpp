@@ -162,29 +162,11 @@ class Axis {
 struct Resize {
   Mode mode;
   bool align_corners = false;
-  Sizes output;
-  std::vector<OptionalScale> scales;
+  Sizes output{};
+  std::vector<OptionalScale> scales{};
+  // For a gradient: the sizes of the image that was resized.
+  std::optional<Sizes> input{};
 };
-
-// Resizes x[before, in, after] to y[before, out, after].
-std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, int64_t in,
-                                int64_t after, const std::vector<Taps>& taps) {
-  const auto out = static_cast<int64_t>(taps.size());
-  int64_t count = 0;
-  for (const Taps& tap : taps) count += std::ssize(tap.weights);
-  MemoryAccount::count_loops({before, count, after}, 1);
-  std::vector<double> y(static_cast<size_t>(before * out * after), 0.0);
-  for (int64_t b = 0; b < before; ++b)
-    for (int64_t o = 0; o < out; ++o) {
-      double* target = y.data() + (b * out + o) * after;
-      const Taps& tap = taps[static_cast<size_t>(o)];
-      for (size_t k = 0; k < tap.weights.size(); ++k) {
-        const double* source = x.data() + (b * in + tap.index(k, in)) * after;
-        for (int64_t a = 0; a < after; ++a) target[a] += tap.weights[k] * source[a];
-      }
-    }
-  return y;
-}
 
 bool is_nearest(Mode mode) {
   return mode == Mode::nearest || mode == Mode::nearest_small || mode == Mode::nearest_exact;
@@ -256,17 +238,6 @@ int quantize_weights(std::vector<Taps>& taps, int64_t in) {
     for (double& weight : tap.weights)
       weight = std::trunc(std::ldexp(weight, precision) + (weight < 0 ? -0.5 : 0.5));
   return precision;
-}
-
-std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& sizes, size_t dim,
-                               int64_t length, const Axis<double>& axis) {
-  std::vector<Taps> taps;
-  for (int64_t o = 0; o < length; ++o) taps.push_back(axis.taps(o));
-  int64_t before = 1;
-  int64_t after = 1;
-  for (size_t d = 0; d < dim; ++d) before *= sizes[d];
-  for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
-  return resize_axis(values, before, sizes[dim], after, taps);
 }
 
 // Integer taps along one dimension. Each result has the same number of taps, a multiple of
@@ -366,17 +337,15 @@ bool rows_repeat(const Tensor& self, const Resize& resize) {
   return is_antialiased(resize.mode) && resize.output.back() == 1 &&
          suggest_memory_format(self) == MemoryFormat::contiguous;
 }
-void repeat_first_row(std::vector<double>& values, int64_t rows) {
-  for (size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % static_cast<size_t>(rows)];
-}
 
 // Taps with weights T along one dimension, stored tap by tap. If an output element has fewer taps
-// than others, the missing taps have a negative index.
+// than others, the missing taps have a negative index. The kernels for floats have short indices.
 template <class T>
 struct FlatTaps {
+  using Index = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
   int64_t taps = 1;
   int64_t length;
-  Scratch<int32_t> index;
+  Scratch<Index> index;
   Scratch<T> weight;
 
   FlatTaps(const Axis<T>& axis, int64_t in, int64_t out) : length(out) {
@@ -391,16 +360,31 @@ struct FlatTaps {
       const Taps& tap = all[static_cast<size_t>(o)];
       for (size_t k = 0; k < tap.weights.size(); ++k) {
         const size_t place = k * static_cast<size_t>(out) + static_cast<size_t>(o);
-        index[place] = static_cast<int32_t>(tap.index(k, in));
+        index[place] = static_cast<Index>(tap.index(k, in));
         weight[place] = static_cast<T>(tap.weights[k]);
       }
     }
   }
 };
 
-// Resizes x[before, in, after] to y[before, out, after].
-void resize_floats(const float* x, int64_t before, int64_t in, int64_t after,
-                   const FlatTaps<float>& taps, float* y) {
+// Resize x[before, in, after] to y[before, out, after].
+void resize_axis(const double* x, int64_t before, int64_t in, int64_t after,
+                 const FlatTaps<double>& taps, double* y) {
+  MemoryAccount::count_loops({before, taps.length, taps.taps, after}, 1);
+  std::fill_n(y, before * taps.length * after, 0.0);
+  for (int64_t b = 0; b < before; ++b)
+    for (int64_t o = 0; o < taps.length; ++o) {
+      double* target = y + (b * taps.length + o) * after;
+      for (int64_t k = 0; k < taps.taps; ++k) {
+        const auto place = static_cast<size_t>(k * taps.length + o);
+        if (taps.index[place] < 0) continue;
+        const double* source = x + (b * in + taps.index[place]) * after;
+        for (int64_t a = 0; a < after; ++a) target[a] += taps.weight[place] * source[a];
+      }
+    }
+}
+void resize_axis(const float* x, int64_t before, int64_t in, int64_t after,
+                 const FlatTaps<float>& taps, float* y) {
   MemoryAccount::count_loops({before, taps.length, taps.taps, after}, MemoryAccount::kScalarSteps);
   if (after == 1) {
     for (int64_t b = 0; b < before; ++b)
@@ -425,34 +409,35 @@ void resize_floats(const float* x, int64_t before, int64_t in, int64_t after,
 }
 
 // Resizes plane by plane, so that the intermediate results between dimensions stay in the cache.
+template <class T>
 void resize_planes(Tensor& out, const Tensor& self, const Resize& resize) {
-  const Input<float> input(self);
-  Output<float> output(out);
+  const Input<T> input(self);
+  Output<T> output(out);
   const size_t spatial = resize.output.size();
-  std::vector<std::optional<FlatTaps<float>>> taps(spatial);
+  std::vector<std::optional<FlatTaps<T>>> taps(spatial);
   const Sizes from(self.sizes().begin() + 2, self.sizes().end());
   for (size_t i = 0; i < spatial; ++i) {
     // A kernel that resizes one dim at a time skips a dim whose size does not change.
     if (is_antialiased(resize.mode) && from[i] == resize.output[i]) continue;
-    const Axis<float> axis(resize.mode, from[i], resize.output[i], resize.align_corners,
-                           resize.scales[i]);
+    const Axis<T> axis(resize.mode, from[i], resize.output[i], resize.align_corners,
+                       resize.scales[i]);
     taps[i].emplace(axis, from[i], resize.output[i]);
   }
   const int64_t planes = out.size(0) * out.size(1);
   const int64_t plane_in = input.size() / planes, plane_out = out.numel() / planes;
-  std::array<Scratch<float>, 2> between;
+  std::array<Scratch<T>, 2> between;
   for (int64_t plane = 0; plane < planes; ++plane) {
-    const float* values = input.data() + plane * plane_in;
-    float* result = output.data() + plane * plane_out;
+    const T* values = input.data() + plane * plane_in;
+    T* result = output.data() + plane * plane_out;
     int64_t before = plane_in, after = 1;
     for (size_t i = spatial; i-- > 0;) {
       before /= from[i];
       if (taps[i]) {
         const bool last = std::none_of(taps.begin(), taps.begin() + static_cast<int64_t>(i),
                                        [](const auto& each) { return each.has_value(); });
-        Scratch<float>& work = between[i % 2];
+        Scratch<T>& work = between[i % 2];
         if (!last) work.resize(static_cast<size_t>(before * resize.output[i] * after));
-        resize_floats(values, before, from[i], after, *taps[i], last ? result : work.data());
+        resize_axis(values, before, from[i], after, *taps[i], last ? result : work.data());
         values = last ? result : work.data();
       }
       after *= resize.output[i];
@@ -474,26 +459,6 @@ void resize_nearest(Tensor& out, const Tensor& self, const Resize& resize) {
   take_positions(out, self, positions);
 }
 
-// Resizes in double.
-void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
-  const Input<double> input(self);
-  std::vector<double> values(input.data(), input.data() + input.size());
-  Sizes sizes = self.sizes();
-  for (size_t i = resize.output.size(); i-- > 0;) {
-    const size_t dim = 2 + i;
-    const int64_t length = resize.output[i];
-    // A kernel that resizes one dim at a time skips a dim whose size does not change.
-    if (is_antialiased(resize.mode) && sizes[dim] == length) continue;
-    const Axis<double> axis(resize.mode, sizes[dim], length, resize.align_corners,
-                            resize.scales[i]);
-    values = resize_dim(values, sizes, dim, length, axis);
-    sizes[dim] = length;
-    if (dim == 2 && rows_repeat(self, resize)) repeat_first_row(values, length);
-  }
-  Output<double> output(out);
-  std::copy(values.begin(), values.end(), output.data());
-}
-
 // ATen/native/cpu/UpSampleKernel.cpp _use_vectorized_kernel_cond_2d and _3d.
 bool is_small(const Tensor& self, const Sizes& output) {
   if (output.size() == 1) return false;
@@ -502,7 +467,8 @@ bool is_small(const Tensor& self, const Sizes& output) {
   return output.size() == 2 && output[0] <= kSmallSum && output[1] <= kSmallSum - output[0];
 }
 
-Result<Tensor> run_resize(const Tensor& self, Resize resize) {
+Result<Tensor> run_resize(const Tensor& self, const Resize& given) {
+  Resize resize = given;
   PT2_TRY(const Meta meta, resize_meta(self, resize));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
@@ -520,9 +486,9 @@ Result<Tensor> run_resize(const Tensor& self, Resize resize) {
   else if (self.dtype() == Dtype::uint8)
     resize_bytes(out, self, resize);
   else if (wide || has_long_dims)
-    resize_into(out, self, resize);
+    resize_planes<double>(out, self, resize);
   else
-    resize_planes(out, self, resize);
+    resize_planes<float>(out, self, resize);
   return out;
 }
 
@@ -560,41 +526,6 @@ Result<Resize> resize_from_vec(const Tensor& input, Mode mode, int64_t spatial,
   return resize;
 }
 
-// The return type of `Use`, which is resize_meta or run_resize.
-template <auto Use>
-using Answer = std::invoke_result_t<decltype(Use), const Tensor&, const Resize&>;
-
-template <auto Use, Mode M, int64_t Spatial>
-Answer<Use> nearest_vec(const Tensor& input, const std::optional<Sizes>& output_size,
-                        const std::optional<std::vector<double>>& scale_factors) {
-  PT2_TRY(const Resize resize,
-          resize_from_vec(input, M, Spatial, output_size, false, scale_factors));
-  return Use(input, resize);
-}
-
-template <auto Use, Mode M, int64_t Spatial>
-Answer<Use> smooth_vec(const Tensor& input, const std::optional<Sizes>& output_size,
-                       bool align_corners,
-                       const std::optional<std::vector<double>>& scale_factors) {
-  PT2_TRY(const Resize resize,
-          resize_from_vec(input, M, Spatial, output_size, align_corners, scale_factors));
-  return Use(input, resize);
-}
-
-// For operators with one optional scale per dimension.
-template <auto Use, Mode M, class... S>
-Answer<Use> nearest(const Tensor& self, const Sizes& output_size, const S&... scales) {
-  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return Use(self, {M, false, output, {scales...}});
-}
-
-template <auto Use, Mode M, class... S>
-Answer<Use> smooth(const Tensor& self, const Sizes& output_size, bool align_corners,
-                   const S&... scales) {
-  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return Use(self, {M, align_corners, output, {scales...}});
-}
-
 // Adds the gradient of every output element, y[before, out, after], to the elements of its taps in
 // x[before, in, after].
 template <class T>
@@ -603,7 +534,7 @@ void resize_axis_backward(const T* y, int64_t before, int64_t in, int64_t after,
   MemoryAccount::count_loops({before, taps.length, taps.taps, after}, 1);
   for (int64_t b = 0; b < before; ++b)
     for (int64_t k = 0; k < taps.taps; ++k) {
-      const int32_t* index = taps.index.data() + k * taps.length;
+      const auto* index = taps.index.data() + k * taps.length;
       const T* weight = taps.weight.data() + k * taps.length;
       const T* source = y + b * taps.length * after;
       T* target = x + b * in * after;
@@ -644,8 +575,8 @@ void resize_backward_into(Tensor& out, const Tensor& grad_output, const Resize& 
   std::copy(values.begin(), values.end(), output.data());
 }
 
-Result<Meta> resize_backward_meta(const Tensor& grad_output, const Sizes& input_size,
-                                  const Resize& resize) {
+Result<Meta> resize_backward_meta(const Tensor& grad_output, const Resize& resize) {
+  const Sizes& input_size = *resize.input;
   PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
   for (int64_t size : input_size)
     if (size < 0) return operator_error("input_size: found " + sizes_text(input_size));
@@ -661,9 +592,8 @@ Result<Meta> resize_backward_meta(const Tensor& grad_output, const Sizes& input_
   return Meta(dtype, input_size, format_strides(input_size, format));
 }
 
-Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input_size,
-                                   const Resize& resize) {
-  PT2_TRY(const Meta meta, resize_backward_meta(grad_output, input_size, resize));
+Result<Tensor> run_resize_backward(const Tensor& grad_output, const Resize& resize) {
+  PT2_TRY(const Meta meta, resize_backward_meta(grad_output, resize));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
   if (out.dtype() == Dtype::float64)
@@ -673,28 +603,59 @@ Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input
   return out;
 }
 
-// The return type of `Use`, which is resize_backward_meta or run_resize_backward.
-template <auto Use>
-using BackwardAnswer =
-    std::invoke_result_t<decltype(Use), const Tensor&, const Sizes&, const Resize&>;
-
-template <auto Use, Mode M, class... S>
-BackwardAnswer<Use> nearest_backward(const Tensor& grad_output, const Sizes& output_size,
-                                     const Sizes& input_size, const S&... scales) {
-  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  const Mode mode = M == Mode::nearest ? Mode::nearest_small : M;
-  return Use(grad_output, input_size, {mode, false, output, {scales...}});
+// The resize that a row describes, from the arguments with these names. All others are scales, one
+// for each dimension.
+Result<Resize> resize_of(const OpDef& def, Mode mode, int64_t spatial,
+                         std::span<const Value> arguments) {
+  Resize resize{mode};
+  std::optional<Sizes> output;
+  std::optional<std::vector<double>> factors;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view name = def.signature->parameter_array[i].name;
+    if (name == "output_size")
+      output = unbox<std::optional<Sizes>>(arguments[i]);
+    else if (name == "input_size")
+      resize.input = unbox<Sizes>(arguments[i]);
+    else if (name == "align_corners")
+      resize.align_corners = unbox<bool>(arguments[i]);
+    else if (name == "scale_factors")
+      factors = unbox<std::optional<std::vector<double>>>(arguments[i]);
+    else
+      resize.scales.push_back(unbox<OptionalScale>(arguments[i]));
+  }
+  if (resize.input && mode == Mode::nearest) resize.mode = Mode::nearest_small;
+  if (resize.scales.empty())
+    return resize_from_vec(*arguments[0].get_if<Tensor>(), mode, spatial, output,
+                           resize.align_corners, factors);
+  PT2_TRY(resize.output, exact_count(*output, spatial));
+  return resize;
 }
-
-template <auto Use, Mode M, class... S>
-BackwardAnswer<Use> smooth_backward(const Tensor& grad_output, const Sizes& output_size,
-                                    const Sizes& input_size, bool align_corners,
-                                    const S&... scales) {
-  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return Use(grad_output, input_size, {M, align_corners, output, {scales...}});
+template <Mode M, int64_t Spatial>
+Result<std::vector<Meta>> infer_resize(const OpDef& def, std::span<const Value> arguments) {
+  PT2_TRY(const Resize resize, resize_of(def, M, Spatial, arguments));
+  const auto rule = resize.input ? resize_backward_meta : resize_meta;
+  PT2_TRY(Meta meta, rule(*arguments[0].get_if<Tensor>(), resize));
+  return meta_list(std::move(meta));
 }
-
-using S = OptionalScale;
+template <Mode M, int64_t Spatial>
+Result<std::vector<Value>> compute_resize(const OpDef& def, Context&,
+                                          std::span<const Value> arguments) {
+  PT2_TRY(Resize resize, resize_of(def, M, Spatial, arguments));
+  const auto run = resize.input ? run_resize_backward : run_resize;
+  PT2_TRY(Tensor out, run(*arguments[0].get_if<Tensor>(), resize));
+  return std::vector<Value>{Value(std::move(out))};
+}
+template <SignatureText S, Mode M, int64_t Spatial, auto... Formula>
+constexpr OpDef resizing_row() {
+  const OpDef def{&kSignature<S>, &kAddress<&resize_meta>, &kAddress<&run_resize>,
+                  &compute_resize<M, Spatial>, &infer_resize<M, Spatial>};
+  if constexpr (sizeof...(Formula) == 0)
+    return def;
+  else
+    return written<S, Formula..., true>(def);
+}
+template <SignatureText S, Mode M, int64_t Spatial, auto... Formula>
+inline constexpr OpDef resizes = resizing_row<S, M, Spatial, Formula...>();
 
 // Replaces factors by the sizes that they determine.
 template <Handle Resizes, class... AlignCorners>
@@ -716,48 +677,45 @@ Result<Tensor> vec_formula(Emitter& e, const Tensor& input, const std::optional<
 
 // clang-format off
 constexpr OpDef kResamplingOps[] = {
-    composed<"aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest, S>, nearest_backward<run_resize_backward, Mode::nearest, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest, S, S, S>, nearest_backward<run_resize_backward, Mode::nearest, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest_exact, S>, nearest_backward<run_resize_backward, Mode::nearest_exact, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest_exact, S, S>, nearest_backward<run_resize_backward, Mode::nearest_exact, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<resize_backward_meta, Mode::nearest_exact, S, S, S>, nearest_backward<run_resize_backward, Mode::nearest_exact, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::linear, S>, smooth_backward<run_resize_backward, Mode::linear, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::linear, S, S, S>, smooth_backward<run_resize_backward, Mode::linear, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::linear_antialias, S, S>, smooth_backward<run_resize_backward, Mode::linear_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::cubic_antialias, S, S>, smooth_backward<run_resize_backward, Mode::cubic_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_backward<resize_backward_meta, Mode::lanczos_antialias, S, S>, smooth_backward<run_resize_backward, Mode::lanczos_antialias, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
-       nearest_backward<resize_backward_meta, Mode::nearest, S, S>, nearest_backward<run_resize_backward, Mode::nearest, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       smooth_backward<resize_backward_meta, Mode::linear, S, S>, smooth_backward<run_resize_backward, Mode::linear, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-       smooth_backward<resize_backward_meta, Mode::cubic, S, S>, smooth_backward<run_resize_backward, Mode::cubic, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<resize_meta, Mode::nearest, S>, nearest<run_resize, Mode::nearest, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest, S, S>, nearest<run_resize, Mode::nearest, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest, S, S, S>, nearest<run_resize, Mode::nearest, S, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<resize_meta, Mode::nearest_exact, S>, nearest<run_resize, Mode::nearest_exact, S>>.with({.slope = Slope::linear}),
-    composed<"aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest_exact, S, S>, nearest<run_resize, Mode::nearest_exact, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest_exact, S, S, S>, nearest<run_resize, Mode::nearest_exact, S, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", smooth<resize_meta, Mode::linear, S>, smooth<run_resize, Mode::linear, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear, S, S>, smooth<run_resize, Mode::linear, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear, S, S, S>, smooth<run_resize, Mode::linear, S, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic, S, S>, smooth<run_resize, Mode::cubic, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear_antialias, S, S>, smooth<run_resize, Mode::linear_antialias, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic_antialias, S, S>, smooth<run_resize, Mode::cubic_antialias, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::lanczos_antialias, S, S>, smooth<run_resize, Mode::lanczos_antialias, S, S>>.with({.slope = Slope::linear}),
-    composed<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 1>, nearest_vec<run_resize, Mode::nearest, 1>, vec_formula<aten<"upsample_nearest1d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 2>, nearest_vec<run_resize, Mode::nearest, 2>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 3>, nearest_vec<run_resize, Mode::nearest, 3>, vec_formula<aten<"upsample_nearest3d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 1>, nearest_vec<run_resize, Mode::nearest_exact, 1>, vec_formula<aten<"_upsample_nearest_exact1d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 2>, nearest_vec<run_resize, Mode::nearest_exact, 2>, vec_formula<aten<"_upsample_nearest_exact2d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 3>, nearest_vec<run_resize, Mode::nearest_exact, 3>, vec_formula<aten<"_upsample_nearest_exact3d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 1>, smooth_vec<run_resize, Mode::linear, 1>, vec_formula<aten<"upsample_linear1d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 2>, smooth_vec<run_resize, Mode::linear, 2>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 3>, smooth_vec<run_resize, Mode::linear, 3>, vec_formula<aten<"upsample_trilinear3d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic, 2>, smooth_vec<run_resize, Mode::cubic, 2>, vec_formula<aten<"upsample_bicubic2d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear_antialias, 2>, smooth_vec<run_resize, Mode::linear_antialias, 2>, vec_formula<aten<"_upsample_bilinear2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic_antialias, 2>, smooth_vec<run_resize, Mode::cubic_antialias, 2>, vec_formula<aten<"_upsample_bicubic2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::lanczos_antialias, 2>, smooth_vec<run_resize, Mode::lanczos_antialias, 2>, vec_formula<aten<"_upsample_lanczos2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", Mode::nearest, 1>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest, 3>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", Mode::nearest_exact, 1>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest_exact, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest_exact, 3>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor", Mode::linear, 1>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::linear, 3>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::linear_antialias, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::cubic_antialias, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::lanczos_antialias, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::linear, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::cubic, 2>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    resizes<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", Mode::nearest, 1>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest, 3>.with({.slope = Slope::linear}),
+    resizes<"aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", Mode::nearest_exact, 1>.with({.slope = Slope::linear}),
+    resizes<"aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest_exact, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::nearest_exact, 3>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", Mode::linear, 1>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::linear, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::linear, 3>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::cubic, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::linear_antialias, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::cubic_antialias, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", Mode::lanczos_antialias, 2>.with({.slope = Slope::linear}),
+    resizes<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", Mode::nearest, 1, vec_formula<aten<"upsample_nearest1d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", Mode::nearest, 2>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", Mode::nearest, 3, vec_formula<aten<"upsample_nearest3d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", Mode::nearest_exact, 1, vec_formula<aten<"_upsample_nearest_exact1d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", Mode::nearest_exact, 2, vec_formula<aten<"_upsample_nearest_exact2d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", Mode::nearest_exact, 3, vec_formula<aten<"_upsample_nearest_exact3d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::linear, 1, vec_formula<aten<"upsample_linear1d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::linear, 2>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::linear, 3, vec_formula<aten<"upsample_trilinear3d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::cubic, 2, vec_formula<aten<"upsample_bicubic2d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::linear_antialias, 2, vec_formula<aten<"_upsample_bilinear2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::cubic_antialias, 2, vec_formula<aten<"_upsample_bicubic2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    resizes<"aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", Mode::lanczos_antialias, 2, vec_formula<aten<"_upsample_lanczos2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
 };
 // clang-format on
 
