@@ -40,47 +40,45 @@ int64_t insertion_point(const C* sorted, const int64_t* order, int64_t count, C 
   return low;
 }
 
-Dtype position_dtype(bool out_int32) { return out_int32 ? Dtype::int32 : Dtype::int64; }
-
-struct Search {
-  bool out_int32;
-  bool right;
-};
-
-Result<Search> parse_search(bool out_int32, bool right, const std::optional<std::string>& side) {
-  if (!side) return Search{out_int32, right};
+// Returns true if values equal to a boundary are inserted behind it.
+Result<bool> is_right(bool right, const std::optional<std::string>& side) {
+  if (!side) return right;
   if (*side != "left" && *side != "right")
     return operator_error("side: found '" + *side + "', expected left or right");
   if (right && *side == "left")
     return operator_error("side: found left with right=True, expected right");
-  return Search{out_int32, *side == "right"};
+  return *side == "right";
 }
 
-// Searches each row of `values` in the same row of `sorted`, or in its only row.
-Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
-                             const OptionalTensor& sorter, const Search& search) {
+Result<Meta> positions_meta(const Tensor& sorted, const Tensor& values,
+                            const OptionalTensor& sorter, bool out_int32) {
   PT2_TRY_VOID(check_rank_at_least(sorted, 1, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(sorted, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(values, "self"));
   // PyTorch cannot compare bool with bool. If only one operand is bool, it is converted.
   if (values.dtype() == Dtype::bool_) PT2_TRY_VOID(check_not_bool(sorted, "sorted_sequence"));
   const Sizes lead(sorted.sizes().begin(), sorted.sizes().end() - 1);
-  const bool shared = sorted.dim() == 1;
-  if (!shared && (values.dim() != sorted.dim() ||
-                  !std::equal(lead.begin(), lead.end(), values.sizes().begin())))
+  if (sorted.dim() > 1 && (values.dim() != sorted.dim() ||
+                           !std::equal(lead.begin(), lead.end(), values.sizes().begin())))
     return operator_error("self: found " + values.type_text() + ", expected the leading sizes of " +
                           sorted.type_text());
   if (sorter) {
     PT2_TRY_VOID(check_sizes(*sorter, sorted.sizes(), "sorter"));
     PT2_TRY_VOID(check_dtype(*sorter, Dtype::int64, "sorter"));
   }
+  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, values.sizes());
+}
+
+// Searches each row of `values` in the same row of `sorted`, or in its only row.
+Result<void> find_positions(Tensor& out, const Tensor& sorted, const Tensor& values,
+                            const OptionalTensor& sorter, bool right) {
+  const bool shared = sorted.dim() == 1;
   const int64_t length = sorted.size(sorted.dim() - 1);
   const Input<int64_t> order(sorter.value_or(Tensor::zeros(Dtype::int64, {0})));
   for (int64_t i = 0; i < order.size(); ++i)
     if (order[i] < 0 || order[i] >= length)
       return operator_error("sorter: found " + std::to_string(order[i]) + ", expected 0 to " +
                             std::to_string(length - 1));
-  PT2_TRY(Tensor out, allocate(Meta(position_dtype(search.out_int32), values.sizes())));
   const Dtype common = Promotion().add(sorted).add(values).result();
   with_real_compute_type(common, [&]<class C>() {
     const Input<C> boundaries(sorted, common);
@@ -91,45 +89,65 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
     for (int64_t i = 0; i < wanted.size(); ++i) {
       const int64_t begin = shared ? 0 : i / per_row * length;
       found[i] = insertion_point(boundaries.data() + begin, sorter ? order.data() + begin : nullptr,
-                                 length, wanted[i], search.right);
+                                 length, wanted[i], right);
     }
   });
-  return out;
+  return {};
 }
 
-Result<Tensor> searchsorted(const Tensor& sorted, const Tensor& self, bool out_int32, bool right,
-                            const std::optional<std::string>& side, const OptionalTensor& sorter) {
-  PT2_TRY(const Search search, parse_search(out_int32, right, side));
-  return search_sorted(sorted, self, sorter, search);
-}
-
-// Promotes the number as arithmetic does (ATen/native/BucketizationUtils.h
-// searchsorted_scalar_tensor): -3 among uint8 values is 253.
+// What is sought, as a tensor. Promotes a number as arithmetic does
+// (ATen/native/BucketizationUtils.h searchsorted_scalar_tensor): -3 among uint8 values is 253.
+const Tensor& sought(const Tensor& values, const Tensor&) { return values; }
 Tensor sought(const Scalar& number, const Tensor& boundaries) {
   return scalar_tensor(number, Promotion().add(boundaries).add(number).result());
 }
-Result<Tensor> searchsorted_scalar(const Tensor& sorted, const Scalar& self, bool out_int32,
-                                   bool right, const std::optional<std::string>& side,
-                                   const OptionalTensor& sorter) {
-  return searchsorted(sorted, sought(self, sorted), out_int32, right, side, sorter);
-}
 
-Result<Tensor> bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+// `Sought` is Tensor or Scalar.
+template <class Sought>
+Result<Meta> searchsorted_meta(const Tensor& sorted, const Sought& self, bool out_int32, bool right,
+                               const std::optional<std::string>& side,
+                               const OptionalTensor& sorter) {
+  PT2_TRY_VOID(is_right(right, side));
+  return positions_meta(sorted, sought(self, sorted), sorter, out_int32);
+}
+template <class Sought>
+Result<void> searchsorted(Tensor& out, const Tensor& sorted, const Sought& self, bool, bool right,
+                          const std::optional<std::string>& side, const OptionalTensor& sorter) {
+  return find_positions(out, sorted, sought(self, sorted), sorter, *is_right(right, side));
+}
+template <class Sought>
+Result<Meta> bucketize_meta(const Sought& self, const Tensor& boundaries, bool out_int32, bool) {
   PT2_TRY_VOID(check_rank(boundaries, 1, "boundaries"));
-  return search_sorted(boundaries, self, std::nullopt, {out_int32, right});
+  return positions_meta(boundaries, sought(self, boundaries), std::nullopt, out_int32);
+}
+template <class Sought>
+Result<void> bucketize(Tensor& out, const Sought& self, const Tensor& boundaries, bool,
+                       bool right) {
+  return find_positions(out, boundaries, sought(self, boundaries), std::nullopt, right);
 }
 
-Result<Tensor> bucketize_scalar(const Scalar& self, const Tensor& boundaries, bool out_int32,
-                                bool right) {
-  return bucketize(sought(self, boundaries), boundaries, out_int32, right);
+// An operand of isin. Promotes a number as searchsorted does, except that a bool stays one: isin
+// refuses it.
+template <class Other>
+const Tensor& member(const Tensor& tensor, const Other&) {
+  return tensor;
+}
+Tensor member(const Scalar& number, const Tensor& tensor) {
+  return number.category() == DtypeCategory::boolean ? scalar_tensor(number, Dtype::bool_)
+                                                     : sought(number, tensor);
 }
 
-Result<Tensor> isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
-  PT2_TRY_VOID(check_not_complex(elements, "elements"));
-  PT2_TRY_VOID(check_not_complex(test_elements, "test_elements"));
-  PT2_TRY_VOID(check_not_bool(elements, "elements"));
-  PT2_TRY_VOID(check_not_bool(test_elements, "test_elements"));
-  PT2_TRY(Tensor out, allocate(Meta(Dtype::bool_, elements.sizes())));
+// Elements and Tests are Tensor or Scalar.
+template <class Elements, class Tests>
+Result<Meta> isin_meta(const Elements& elements, const Tests& tests, bool, bool) {
+  const Tensor &a = member(elements, tests), &b = member(tests, elements);
+  PT2_TRY_VOID(check_not_complex(a, "elements"));
+  PT2_TRY_VOID(check_not_complex(b, "test_elements"));
+  PT2_TRY_VOID(check_not_bool(a, "elements"));
+  PT2_TRY_VOID(check_not_bool(b, "test_elements"));
+  return Meta(Dtype::bool_, a.sizes());
+}
+void find_members(Tensor& out, const Tensor& elements, const Tensor& test_elements, bool invert) {
   const Dtype common = Promotion().add(elements).add(test_elements).result();
   with_real_compute_type(common, [&]<class C>() {
     const Input<C> values(elements, common);
@@ -143,23 +161,10 @@ Result<Tensor> isin(const Tensor& elements, const Tensor& test_elements, bool, b
       found[i] = inside != invert;
     }
   });
-  return out;
 }
-
-// Promotes the number as searchsorted does, except that a bool stays one: isin refuses it.
-Tensor sought_member(const Scalar& number, const Tensor& tensor) {
-  return number.category() == DtypeCategory::boolean ? scalar_tensor(number, Dtype::bool_)
-                                                     : sought(number, tensor);
-}
-
-Result<Tensor> isin_tensor_scalar(const Tensor& elements, const Scalar& test_element,
-                                  bool assume_unique, bool invert) {
-  return isin(elements, sought_member(test_element, elements), assume_unique, invert);
-}
-
-Result<Tensor> isin_scalar_tensor(const Scalar& element, const Tensor& test_elements,
-                                  bool assume_unique, bool invert) {
-  return isin(sought_member(element, test_elements), test_elements, assume_unique, invert);
+template <class Elements, class Tests>
+void isin(Tensor& out, const Elements& elements, const Tests& tests, bool, bool invert) {
+  find_members(out, member(elements, tests), member(tests, elements), invert);
 }
 
 Result<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64_t minlength) {
@@ -376,27 +381,6 @@ Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse,
   return unique_rows(flattened(self), options, self.sizes());
 }
 
-Result<Meta> bucketize_meta(const Tensor& self, const Tensor&, bool out_int32, bool) {
-  return Meta(position_dtype(out_int32), self.sizes());
-}
-Result<Meta> bucketize_scalar_meta(const Scalar&, const Tensor&, bool out_int32, bool) {
-  return Meta(position_dtype(out_int32), {});
-}
-Result<Meta> searchsorted_meta(const Tensor&, const Tensor& self, bool out_int32, bool,
-                               const std::optional<std::string>&, const OptionalTensor&) {
-  return Meta(position_dtype(out_int32), self.sizes());
-}
-Result<Meta> searchsorted_scalar_meta(const Tensor&, const Scalar&, bool out_int32, bool,
-                                      const std::optional<std::string>&, const OptionalTensor&) {
-  return Meta(position_dtype(out_int32), {});
-}
-template <class Sought>
-Result<Meta> isin_meta(const Tensor& elements, const Sought&, bool, bool) {
-  return Meta(Dtype::bool_, elements.sizes());
-}
-Result<Meta> scalar_isin_meta(const Scalar&, const Tensor&, bool, bool) {
-  return Meta(Dtype::bool_, {});
-}
 Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const Scalar&) {
   if (bins < 1)
     return operator_error("bins: found " + std::to_string(bins) + ", expected 1 or more");
@@ -405,15 +389,15 @@ Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const S
 
 // clang-format off
 constexpr OpDef kSearchingOps[] = {
-    composed<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", searchsorted_meta,
-       searchsorted>,
-    composed<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", searchsorted_scalar_meta,
-       searchsorted_scalar>,
-    composed<"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_meta, bucketize>,
-    composed<"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_scalar_meta, bucketize_scalar>,
-    composed<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Tensor>, isin>.with({.work = 250}),
-    composed<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Scalar>, isin_tensor_scalar>,
-    composed<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", scalar_isin_meta, isin_scalar_tensor>.with({.work = 80}),
+    op<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", searchsorted_meta<Tensor>,
+       searchsorted<Tensor>>,
+    op<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", searchsorted_meta<Scalar>,
+       searchsorted<Scalar>>,
+    op<"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_meta<Tensor>, bucketize<Tensor>>,
+    op<"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_meta<Scalar>, bucketize<Scalar>>,
+    op<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Tensor, Tensor>, isin<Tensor, Tensor>>.with({.work = 250}),
+    op<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Tensor, Scalar>, isin<Tensor, Scalar>>,
+    op<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta<Scalar, Tensor>, isin<Scalar, Tensor>>.with({.work = 80}),
     composed<"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", depends_on_data, bincount>,
     composed<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta, histc>.with({.slope = Slope::constant}),
     composed<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", depends_on_data, unique2>.with({.work = 40}),
