@@ -1,7 +1,6 @@
 // torch.linalg: singular values, eigenvalues of Hermitian matrices, and what follows from them:
 // ranks, pseudoinverses, least squares.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -11,7 +10,6 @@
 #include "ops/linear/matrices.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
-#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -44,27 +42,18 @@ Result<WideSvd> wide_svd(const Tensor& a, bool full_matrices) {
   });
 }
 
-Result<TensorTriple> svd_parts(const Tensor& a, bool full_matrices, bool compute_uv) {
-  PT2_TRY_VOID(check_matrices(a, "A"));
-  Tensor u;
-  Tensor values;
-  Tensor vh;
-  if (compute_uv) {
-    PT2_TRY(WideSvd svd, wide_svd(a, full_matrices));
-    PT2_TRY(u, result_of(svd.u, a.dtype()));
-    PT2_TRY(vh, result_of(svd.vh, a.dtype()));
-    values = std::move(svd.s);
-  } else {
-    PT2_TRY(u, empty_of(a.dtype()));
-    PT2_TRY(vh, empty_of(a.dtype()));
-    PT2_TRY(values, singular_values(a));
+Result<void> inner_svd(Tensor& u, Tensor& s, Tensor& vh, const Tensor& a, bool full_matrices,
+                       bool compute_uv, const OptionalString&) {
+  if (!compute_uv) {
+    PT2_TRY(const Tensor values, singular_values(a));
+    copy_elements(s, values);
+    return {};
   }
-  PT2_TRY(Tensor s, copy_as(values, real_dtype(a.dtype()), MemoryFormat::contiguous));
-  return TensorTriple(std::move(u), std::move(s), std::move(vh));
-}
-Result<TensorTriple> inner_svd(const Tensor& a, bool full_matrices, bool compute_uv,
-                               const OptionalString&) {
-  return svd_parts(a, full_matrices, compute_uv);
+  PT2_TRY(const WideSvd svd, wide_svd(a, full_matrices));
+  copy_elements(u, svd.u);
+  copy_elements(s, svd.s);
+  copy_elements(vh, svd.vh);
+  return {};
 }
 Result<std::array<Meta, 3>> inner_svd_meta(const Tensor& a, bool full_matrices, bool compute_uv,
                                            const OptionalString&) {
@@ -79,28 +68,26 @@ Result<std::array<Meta, 3>> inner_svd_meta(const Tensor& a, bool full_matrices, 
 
 // --- Eigenvalues of Hermitian matrices
 
-Result<TensorPair> eigh_parts(const Tensor& a, const std::string& uplo, bool compute_v) {
+Result<std::array<Meta, 2>> eigh_meta(const Tensor& a, const std::string& uplo, bool compute_v) {
   PT2_TRY_VOID(check_square(a, "A"));
-  const bool upper = uplo == "U" || uplo == "u";
-  if (!upper && uplo != "L" && uplo != "l")
+  if (uplo != "U" && uplo != "u" && uplo != "L" && uplo != "l")
     return operator_error("UPLO: found '" + uplo + "', expected 'L' or 'U'");
-  const int64_t n = columns_of(a);
-  return with_field(a, [&]<class T>() -> Result<TensorPair> {
-    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
-    PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {n})}));
-    for (int64_t i = 0; i < matrices.count(); ++i)
-      factor_hermitian(matrices[i], values.data<double>() + i * n, upper, compute_v,
-                       precision_of(a));
-    PT2_TRY(Tensor l, copy_as(values, real_dtype(a.dtype()), MemoryFormat::contiguous));
-    PT2_TRY(Tensor v, compute_v ? result_of(matrices.tensor(), a.dtype()) : empty_of(a.dtype()));
-    return TensorPair(std::move(l), std::move(v));
-  });
-}
-Result<std::array<Meta, 2>> eigh_meta(const Tensor& a, const std::string&, bool compute_v) {
-  PT2_TRY_VOID(check_square(a, "A"));
   const int64_t n = columns_of(a);
   return std::array{Meta(real_dtype(a.dtype()), batch_of(a, {n})),
                     compute_v ? meta_of(a.dtype(), batch_of(a), n, n) : Meta(a.dtype(), {0})};
+}
+Result<void> eigh_parts(Tensor& l, Tensor& v, const Tensor& a, const std::string& uplo,
+                        bool compute_v) {
+  const bool upper = uplo == "U" || uplo == "u";
+  return with_field(a, [&]<class T>() -> Result<void> {
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
+    Output<double> values(l);
+    for (int64_t i = 0; i < matrices.count(); ++i)
+      factor_hermitian(matrices[i], values.data() + i * columns_of(a), upper, compute_v,
+                       precision_of(a));
+    if (compute_v) copy_elements(v, matrices.tensor());
+    return {};
+  });
 }
 
 // --- Rank, pseudoinverse, least squares
@@ -138,90 +125,63 @@ Result<Tensor> for_tolerances(const Tensor& self, const OptionalTensor& atol,
   return broadcast_to(self, sizes);
 }
 
-// The tolerances of every matrix of self; atol and rtol broadcast to the batch. Returns none for
-// empty matrices, because a batch may hold any number of them.
-using AllTolerances = std::vector<Tolerances>;
-Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& atol,
-                                      const OptionalTensor& rtol) {
-  PT2_TRY_VOID(check_matrices(self, "self"));
-  if (self.numel() == 0) return AllTolerances();
-  const Sizes batch = batch_of(self);
-  const auto numbers_of = [&](const OptionalTensor& tensor) -> Result<std::vector<double>> {
-    if (!tensor) return std::vector<double>();
-    PT2_TRY_VOID(check_not_complex(*tensor, "a tolerance"));
-    const Input<double> numbers(broadcast_to(*tensor, batch));
-    return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
-  };
-  PT2_TRY(const std::vector<double> absolute, numbers_of(atol));
-  PT2_TRY(const std::vector<double> relative, numbers_of(rtol));
-  AllTolerances out;
-  for (size_t i = 0; i < static_cast<size_t>(*checked_numel(batch)); ++i)
-    out.push_back(tolerances_of(self, atol ? std::optional(absolute[i]) : std::nullopt,
-                                rtol ? std::optional(relative[i]) : std::nullopt));
-  return out;
-}
-Result<AllTolerances> same_tolerances(const Tensor& self, const std::optional<double>& atol,
-                                      const std::optional<double>& rtol) {
-  PT2_TRY_VOID(check_matrices(self, "self"));
-  if (self.numel() == 0) return AllTolerances();
-  return AllTolerances(static_cast<size_t>(*checked_numel(batch_of(self))),
-                       tolerances_of(self, atol, rtol));
-}
-
 // The row of `values` that belongs to matrix `i`.
-std::span<const double> values_of(const Tensor& values, size_t i) {
+std::span<const double> values_of(const Tensor& values, int64_t i) {
   const int64_t count = values.sizes().back();
-  return {values.data<double>() + static_cast<int64_t>(i) * count, static_cast<size_t>(count)};
+  return {values.data<double>() + i * count, static_cast<size_t>(count)};
 }
 
-Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
-  PT2_TRY(WideSvd svd, wide_svd(self, false));
-  for (size_t i = 0; svd.s.numel() > 0 && i < tolerances.size(); ++i) {
-    const double least = cutoff(values_of(svd.s, i), tolerances[i]);
-    double* values = svd.s.data<double>() + static_cast<int64_t>(i) * svd.s.sizes().back();
-    for (int64_t j = 0; j < svd.s.sizes().back(); ++j)
-      values[j] = values[j] > least ? 1 / values[j] : 0;
-  }
-  PT2_TRY(const Tensor v, apply(aten<"mH.default">, {svd.vh}));
-  PT2_TRY(const Tensor row, unsqueeze(svd.s, -2));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {v, row}));
-  PT2_TRY(const Tensor uh, apply(aten<"mH.default">, {svd.u}));
-  PT2_TRY(const Tensor inverse, apply(aten<"matmul.default">, {scaled, uh}));
-  return result_of(inverse, self.dtype(), true);
-}
 // The Hermitian matrices that have the lower triangles of `a`.
 Result<Tensor> hermitian_of(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "self"));
-  PT2_TRY(const Tensor lower, apply(aten<"tril.default">, {a, -1}));
-  PT2_TRY(const Tensor upper, apply(aten<"mH.default">, {lower}));
-  PT2_TRY(const Tensor sides, apply(aten<"add.Tensor">, {lower, upper}));
+  const auto lower = apply(aten<"tril.default">, {a, -1});
+  const auto sides = apply(aten<"add.Tensor">, {lower, apply(aten<"mH.default">, {lower})});
   // Imaginary parts of the diagonal are ignored.
-  PT2_TRY(const Tensor diagonal, apply(aten<"diagonal.default">, {a, int64_t{0}, -2, -1}));
-  PT2_TRY(const Tensor numbers, apply(aten<"real.default">, {diagonal}));
-  PT2_TRY(const Tensor middle, apply(aten<"diag_embed.default">, {numbers}));
-  return apply(aten<"add.Tensor">, {sides, middle});
+  const auto diagonal = apply(aten<"diagonal.default">, {a, int64_t{0}, -2, -1});
+  const auto numbers = apply(aten<"real.default">, {diagonal});
+  return apply(aten<"add.Tensor">, {sides, apply(aten<"diag_embed.default">, {numbers})});
 }
-Result<Tensor> pinv_tensors(const Tensor& self, const OptionalTensor& atol,
-                            const OptionalTensor& rtol, bool hermitian) {
+Result<void> pinv_tensors(Tensor& out, const Tensor& self, const OptionalTensor& atol,
+                          const OptionalTensor& rtol, bool hermitian) {
+  if (out.numel() == 0) return {};  // a batch may hold any number of empty matrices
   PT2_TRY(Tensor matrices, for_tolerances(self, atol, rtol));
-  PT2_TRY(const AllTolerances tolerances, read_tolerances(matrices, atol, rtol));
-  if (hermitian && self.numel() != 0) {
+  if (hermitian) {
     PT2_TRY(matrices, hermitian_of(matrices));
   }
-  return pinv_with(matrices, tolerances);
+  const auto of_batch = [&](const OptionalTensor& tensor) {
+    return broadcast_to(tensor.value_or(Tensor::zeros(Dtype::float64, {})), batch_of(matrices));
+  };
+  const Input<double> absolute(of_batch(atol)), relative(of_batch(rtol));
+  PT2_TRY(WideSvd svd, wide_svd(matrices, false));
+  for (int64_t i = 0; i < absolute.size(); ++i) {
+    const std::optional<double> given = rtol ? std::optional(relative[i]) : std::nullopt;
+    const double least = cutoff(values_of(svd.s, i), tolerances_of(self, absolute[i], given));
+    double* values = svd.s.data<double>() + i * svd.s.sizes().back();
+    for (int64_t j = 0; j < svd.s.sizes().back(); ++j)
+      values[j] = values[j] > least ? 1 / values[j] : 0;
+  }
+  PT2_TRY(const Tensor row, unsqueeze(svd.s, -2));
+  const auto scaled = apply(aten<"mul.Tensor">, {apply(aten<"mH.default">, {svd.vh}), row});
+  PT2_TRY(const Tensor inverse,
+          apply(aten<"matmul.default">, {scaled, apply(aten<"mH.default">, {svd.u})}));
+  copy_elements(out, inverse);
+  return {};
 }
 Result<Meta> pinv_meta(const Tensor& self, const OptionalTensor& atol, const OptionalTensor& rtol,
                        bool) {
   PT2_TRY(const Tensor matrices, for_tolerances(self, atol, rtol));
+  for (const OptionalTensor* each : {&atol, &rtol})
+    if (*each) PT2_TRY_VOID(check_not_complex(**each, "a tolerance"));
   return meta_of(self.dtype(), batch_of(matrices), columns_of(self), rows_of(self), true);
 }
 
-Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
+// The number of singular values above both tolerances.
+Result<Tensor> rank_with(const Tensor& self, const Tolerances& tolerances) {
   PT2_TRY(const Tensor all, singular_values(self));
   PT2_TRY(Tensor out, allocate({Dtype::int64, batch_of(self)}));
-  for (size_t i = 0; all.numel() > 0 && i < tolerances.size(); ++i) {
+  for (int64_t i = 0; all.numel() > 0 && i < out.numel(); ++i) {
     const auto values = values_of(all, i);
-    const double least = cutoff(values, tolerances[i]);
+    const double least = cutoff(values, tolerances);
     out.data<int64_t>()[i] =
         std::ranges::count_if(values, [least](double value) { return value > least; });
   }
@@ -244,17 +204,13 @@ Result<Meta> solution_meta(const Tensor& self, const Tensor& columns) {
   sizes.insert(sizes.end(), {height, width});
   return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
-bool lstsq_has_vectors(const Tensor& self, const Tensor& b) {
-  return b.dim() == self.dim() - 1 &&
-         std::equal(b.sizes().begin(), b.sizes().end(), self.sizes().begin());
-}
 // Checks the operands and returns b as matrices.
 Result<Tensor> lstsq_columns(const Tensor& self, const Tensor& b, const std::string& method) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   PT2_TRY_VOID(check_same_dtype(b, self, "b"));
   if (method != "gels" && method != "gelsy" && method != "gelsd" && method != "gelss")
     return operator_error("driver: found '" + method + "', expected gels, gelsy, gelsd or gelss");
-  PT2_TRY(Tensor columns, lstsq_has_vectors(self, b) ? unsqueeze(b, -1) : Result<Tensor>(b));
+  PT2_TRY(Tensor columns, holds_vectors(self, b) ? unsqueeze(b, -1) : Result<Tensor>(b));
   PT2_TRY_VOID(check_rank_at_least(columns, 2, "b"));
   if (rows_of(columns) != rows_of(self))
     return operator_error("b: found " + b.type_text() + ", expected the rows of " +
@@ -276,7 +232,7 @@ Result<std::array<Meta, 4>> lstsq_meta(const Tensor& self, const Tensor& b,
     residuals.sizes = solution.sizes;
     residuals.sizes.erase(residuals.sizes.end() - 2);
   }
-  if (lstsq_has_vectors(self, b))
+  if (holds_vectors(self, b))
     for (Sizes* numbers : {&solution.sizes, &solution.strides}) numbers->pop_back();
   const bool has_values = method == "gelsd" || method == "gelss";
   return std::array{
@@ -290,32 +246,30 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
   const std::string method = driver.value_or("gelsy");
   PT2_TRY(const Tensor columns, lstsq_columns(self, b, method));
   PT2_TRY(const Meta layout, solution_meta(self, columns));
-  PT2_TRY(const AllTolerances tolerances, same_tolerances(self, 0.0, rcond));
-  PT2_TRY(const Tensor inverse, pinv_with(self, tolerances));
+  const auto inverse = apply(aten<"linalg_pinv.atol_rtol_float">, {self, 0.0, rcond});
   PT2_TRY(const Tensor product, apply(aten<"matmul.default">, {inverse, columns}));
-  PT2_TRY(Tensor ranks, rank_with(self, tolerances));
-  PT2_TRY(Tensor residuals, empty_of(real_dtype(self.dtype())));
+  PT2_TRY(Tensor ranks, rank_with(self, tolerances_of(self, 0.0, rcond)));
+  Tensor residuals = Tensor::zeros(real_dtype(self.dtype()), {0});
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
                                 [&](int64_t r) { return r == columns_of(self); });
   if (method != "gelsy" && (full || method == "gels") && rows_of(self) > columns_of(self)) {
-    PT2_TRY(const Tensor fitted, apply(aten<"matmul.default">, {self, product}));
-    PT2_TRY(const Tensor rest, apply(aten<"sub.Tensor">, {fitted, columns}));
-    PT2_TRY(const Tensor size, apply(aten<"abs.default">, {rest}));
-    PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {size, size}));
+    const auto fitted = apply(aten<"matmul.default">, {self, product});
+    const auto size = apply(aten<"abs.default">, {apply(aten<"sub.Tensor">, {fitted, columns})});
+    const auto square = apply(aten<"mul.Tensor">, {size, size});
     PT2_TRY(residuals, apply(aten<"sum.dim_IntList">, {square, Value::List{int64_t{-2}}}));
   }
   PT2_TRY(Tensor solution, allocate(layout));
   copy_elements(solution, product);
-  if (lstsq_has_vectors(self, b)) {
+  if (holds_vectors(self, b)) {
     PT2_TRY(solution, select(solution, -1, 0));
   }
   const bool has_values = method == "gelsd" || method == "gelss";
-  PT2_TRY(Tensor values, has_values ? apply(aten<"linalg_svdvals.default">, {self})
-                                    : empty_of(real_dtype(self.dtype())));
-  if (method == "gels") {
-    PT2_TRY(ranks, empty_of(Dtype::int64));
+  Tensor values = Tensor::zeros(real_dtype(self.dtype()), {0});
+  if (has_values) {
+    PT2_TRY(values, apply(aten<"linalg_svdvals.default">, {self}));
   }
+  if (method == "gels") ranks = Tensor::zeros(Dtype::int64, {0});
   return TensorQuadruple(std::move(solution), std::move(residuals), std::move(ranks),
                          std::move(values));
 }
@@ -394,12 +348,20 @@ Result<Tensor> relative_tolerance(Emitter& e, const Tensor& self, const Optional
   return e(aten<"where.self">, {e(aten<"gt.Scalar">, {*atol, 0}), tolerance(e, 0), fallback});
 }
 
+// What counts as zero among `sizes`, which descend unless the matrix is Hermitian.
+Result<Tensor> zero_threshold(Emitter& e, const Result<Tensor>& sizes, const Result<Tensor>& atol,
+                              const Result<Tensor>& rtol, bool hermitian) {
+  const auto largest = hermitian ? e(aten<"amax.default">, {sizes, Sizes{-1}, true})
+                                 : e(aten<"narrow.default">, {sizes, -1, 0, 1});
+  return e(aten<"maximum.default">,
+           {e(aten<"unsqueeze.default">, {atol, -1}),
+            e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {rtol, -1}), largest})});
+}
+
 // The steps of PyTorch, which autocast casts one by one. The kernel rounds only once.
 Result<Tensor> pinv_formula(Emitter& e, const Tensor& self, const OptionalTensor& atol,
                             const OptionalTensor& rtol, bool hermitian) {
   PT2_TRY(const Meta meta, pinv_meta(self, atol, rtol, hermitian));
-  for (const OptionalTensor* each : {&atol, &rtol})
-    if (*each) PT2_TRY_VOID(check_not_complex(**each, "a tolerance"));
   if (self.numel() == 0) return e(aten<"zeros.default">, {meta.sizes, self.dtype()});
   // self = u diag(values) v^H
   Tensor u, v, values;
@@ -413,14 +375,9 @@ Result<Tensor> pinv_formula(Emitter& e, const Tensor& self, const OptionalTensor
   }
   PT2_TRY(const Tensor sizes,
           hermitian ? e(aten<"abs.default">, {values}) : Result<Tensor>(values));
-  const auto largest = hermitian ? e(aten<"amax.default">, {sizes, Sizes{-1}, true})
-                                 : e(aten<"narrow.default">, {sizes, -1, 0, 1});
   const auto absolute = atol ? Result<Tensor>(*atol) : tolerance(e, 0);
   const auto relative = relative_tolerance(e, self, atol, rtol);
-  const auto least =
-      e(aten<"maximum.default">,
-        {e(aten<"unsqueeze.default">, {absolute, -1}),
-         e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {relative, -1}), largest})});
+  const auto least = zero_threshold(e, sizes, absolute, relative, hermitian);
   const auto inverse = e(aten<"where.ScalarOther">, {e(aten<"gt.Tensor">, {sizes, least}),
                                                      e(aten<"reciprocal.default">, {values}), 0.0});
   const auto row = e(aten<"unsqueeze.default">, {e(aten<"to.dtype">, {inverse, self.dtype()}), -2});
@@ -451,11 +408,7 @@ Result<Tensor> rank_above(Emitter& e, const Tensor& self, const Result<Tensor>& 
   const auto values = hermitian
                           ? e(aten<"abs.default">, {e(aten<"linalg_eigvalsh.default">, {self})})
                           : e(aten<"linalg_svdvals.default">, {self});
-  const auto largest = hermitian ? e(aten<"amax.default">, {values, Sizes{-1}, true})
-                                 : e(aten<"narrow.default">, {values, -1, 0, 1});
-  const auto relative = e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {rtol, -1}), largest});
-  const auto least =
-      e(aten<"maximum.default">, {e(aten<"unsqueeze.default">, {atol, -1}), relative});
+  const auto least = zero_threshold(e, values, atol, rtol, hermitian);
   return e(aten<"sum.dim_IntList">, {e(aten<"gt.Tensor">, {values, least}), Sizes{-1}});
 }
 Result<Tensor> rank_floats(Emitter& e, const Tensor& self, const std::optional<double>& atol,
@@ -485,16 +438,16 @@ Result<Tensor> rank_tolerance(Emitter& e, const Tensor& input, const Tensor& tol
 constexpr OpDef kDecompositionsOps[] = {
     op<"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", check_errors>,
     op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd_meta, inner_svd>,
+    op<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd_meta, inner_svd>,
     op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", svdvals>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", polar>,
     op<"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", eigh>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh_meta, eigh_parts>,
+    op<"aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh_meta, eigh_parts>,
     op<"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", eigvalsh>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>,
     op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>,
-    composed<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_meta, pinv_tensors, pinv_formula>,
+    op<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_meta, pinv_tensors, pinv_formula>,
     op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>,
     op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>.with({.autocast = AutocastRule::float32}),

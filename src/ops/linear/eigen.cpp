@@ -10,7 +10,6 @@
 #include "ops/compose.h"
 #include "ops/linear/matrices.h"
 #include "ops/op_def.h"
-#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -294,38 +293,36 @@ Dtype complex_dtype(Dtype dtype) {
                                                               : Dtype::complex128;
 }
 
-Result<TensorPair> eigen_parts(const Tensor& self, bool has_vectors) {
-  PT2_TRY_VOID(check_square(self, "A"));
-  const Dtype dtype = complex_dtype(self.dtype());
+// The vectors are computed if there is a tensor for them.
+Result<void> eigen_parts(Tensor& found, Tensor* columns, const Tensor& self) {
   const int64_t n = columns_of(self);
   constexpr int64_t kWorkOfRotation = 20;
   MemoryAccount::count_loops({self.numel(), rows_of(self), kWorkOfRotation}, 1);
-  PT2_TRY(Tensor values, allocate({Dtype::complex128, batch_of(self, {n})}));
+  Output<Complex> values(found);
   PT2_TRY(Matrices<Complex> vectors,
-          has_vectors ? Matrices<Complex>::zeros(batch_of(self), n, n) : Matrices<Complex>());
-  return with_field(self, [&]<class T>() -> Result<TensorPair> {
+          Matrices<Complex>::zeros(batch_of(self), n, columns != nullptr ? n : 0));
+  return with_field(self, [&]<class T>() -> Result<void> {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(self));
     for (int64_t i = 0; i < matrices.count(); ++i) {
       const double scale = scale_down({reinterpret_cast<double*>(matrices[i].data),
                                        static_cast<size_t>(n * n) * sizeof(T) / sizeof(double)});
       if (!std::isfinite(scale))
         return operator_error("A: found an element that is not finite, expected finite ones");
-      const std::span numbers(values.data<Complex>() + i * n, static_cast<size_t>(n));
-      if (!factor_general(matrices[i], numbers.data(), has_vectors ? vectors[i] : View(),
+      const std::span numbers(values.data() + i * n, static_cast<size_t>(n));
+      if (!factor_general(matrices[i], numbers.data(), columns != nullptr ? vectors[i] : View(),
                           precision_of(self)))
         return operator_error("the eigenvalues of a matrix do not converge");
       for (Complex& number : numbers) number *= scale;
     }
-    PT2_TRY(Tensor found, copy_as(values, dtype, MemoryFormat::contiguous));
-    PT2_TRY(Tensor columns,
-            has_vectors ? result_of(vectors.tensor(), dtype) : Result<Tensor>(Tensor()));
-    return TensorPair(std::move(found), std::move(columns));
+    if (columns != nullptr) copy_elements(*columns, vectors.tensor());
+    return {};
   });
 }
-Result<TensorPair> eig(const Tensor& self) { return eigen_parts(self, true); }
-Result<Tensor> eigvals(const Tensor& self) {
-  PT2_TRY(auto parts, eigen_parts(self, false));
-  return std::move(std::get<0>(parts));
+Result<void> eig(Tensor& values, Tensor& vectors, const Tensor& self) {
+  return eigen_parts(values, &vectors, self);
+}
+Result<void> eigvals(Tensor& values, const Tensor& self) {
+  return eigen_parts(values, nullptr, self);
 }
 
 Result<std::array<Meta, 2>> eig_meta(const Tensor& self) {
@@ -344,9 +341,9 @@ Result<Tensor> eigvals_formula(Emitter& e, const Tensor& self) {
 
 // clang-format off
 constexpr OpDef kEigenOps[] = {
-    composed<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig_meta, eig>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals_meta, eigvals, eigvals_formula>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals_meta, eigvals>,
+    op<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig_meta, eig>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals_meta, eigvals, eigvals_formula>.with({.autocast = AutocastRule::float32}),
+    op<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals_meta, eigvals>,
 };
 // clang-format on
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ops/checks.h"
-#include "ops/loops.h"
+#include "ops/compose.h"
 
 namespace pt2::ops {
 
@@ -30,18 +30,16 @@ Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more) {
   return out;
 }
 
+bool holds_vectors(const Tensor& a, const Tensor& b) {
+  return b.dim() == a.dim() - 1 &&
+         std::equal(b.sizes().begin(), b.sizes().end(), a.sizes().begin());
+}
+
 Tensor with_batch(const Tensor& a, const Sizes& batch) {
   Sizes sizes = batch;
   sizes.insert(sizes.end(), a.sizes().end() - 2, a.sizes().end());
   return broadcast_to(a, sizes);
 }
-
-template <class T>
-void Matrices<T>::copy_from(const Tensor& turned) {
-  copy_elements(turned_, turned);
-}
-template class Matrices<double>;
-template class Matrices<Complex>;
 
 Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major) {
   Sizes stored = batch;
@@ -51,16 +49,6 @@ Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_m
   batch.insert(batch.end(), {rows, columns});
   return Meta(dtype, std::move(batch), std::move(strides));
 }
-Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
-  Meta meta =
-      meta_of(dtype, batch_of(matrices), rows_of(matrices), columns_of(matrices), row_major);
-  if (matrices.dtype() == dtype && matrices.strides() == meta.strides) return matrices;
-  PT2_TRY(Tensor out, allocate(meta));
-  copy_elements(out, matrices);
-  return out;
-}
-
-Result<Tensor> empty_of(Dtype dtype) { return allocate({dtype, {0}}); }
 
 Precision precision_of(const Tensor& a) {
   return real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>() : Precision::of<double>();
@@ -85,17 +73,21 @@ Result<Tensor> singular_values(const Tensor& a) {
     return values;
   });
 }
-Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes) {
-  PT2_TRY(Tensor out, allocate({Dtype::int32, std::move(sizes)}));
-  for (size_t i = 0; i < numbers.size(); ++i)
-    out.data<int32_t>()[i] = static_cast<int32_t>(numbers[i]);
-  return out;
+void set_integers(Tensor& out, std::span<const int64_t> numbers) {
+  std::ranges::copy(numbers, Output<int64_t>(out).data());
 }
-Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what) {
+Result<void> set_infos(Tensor& out, std::span<const int64_t> infos, bool check_errors,
+                       std::string_view what) {
   for (int64_t info : infos)
     if (check_errors && info != 0)
       return operator_error(std::string(what) + " at order " + std::to_string(info));
+  set_integers(out, infos);
   return {};
+}
+
+Result<Tensor> in_columns(Emitter& e, const Result<Tensor>& matrices) {
+  const auto turned = e(aten<"mT.default">, {matrices});
+  return e(aten<"mT.default">, {e(aten<"clone.default">, {turned, MemoryFormat::contiguous})});
 }
 
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b) {

@@ -9,7 +9,9 @@
 
 #include "base/memory_account.h"
 #include "ops/dense.h"
+#include "ops/emitter.h"
 #include "ops/linear/dense/dense.h"
+#include "ops/loops.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -23,6 +25,8 @@ Result<void> check_matrices(const Tensor& a, std::string_view what);
 Result<void> check_square(const Tensor& a, std::string_view what);
 // The batch sizes (all sizes but the last two), followed by `more`.
 Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more = {});
+// True if b holds one vector per matrix, as long as the matrix has rows, instead of a matrix.
+bool holds_vectors(const Tensor& a, const Tensor& b);
 // A view of the matrices, repeated for these batch sizes, to which theirs must broadcast.
 Tensor with_batch(const Tensor& a, const Sizes& batch);
 inline int64_t rows_of(const Tensor& a) { return a.size(a.dim() - 2); }
@@ -36,9 +40,8 @@ class Matrices {
   static Result<Matrices> copy_of(const Tensor& a) {
     // Factorisations take a number of steps of this order.
     MemoryAccount::count_loops({a.numel(), std::min(rows_of(a), columns_of(a))}, 1);
-    PT2_TRY(const Tensor turned, transpose(a, -2, -1));
     PT2_TRY(Matrices out, zeros(batch_of(a), rows_of(a), columns_of(a)));
-    out.copy_from(turned);
+    copy_elements(out.turned_, *transpose(a, -2, -1));
     return out;
   }
   // Matrices of zeros. Error if the allocation exceeds the limit.
@@ -61,8 +64,6 @@ class Matrices {
   Tensor tensor() const { return *transpose(turned_, -2, -1); }
 
  private:
-  void copy_from(const Tensor& turned);
-
   Tensor turned_;
   int64_t rows_ = 0;
   int64_t columns_ = 0;
@@ -75,21 +76,21 @@ auto with_field(const Tensor& a, F f) {
                                                              : f.template operator()<double>();
 }
 
-// The matrices converted to `dtype`; column-major, as LAPACK leaves them, unless `row_major`.
-Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
-// What an operator returns for a result that is not wanted.
-Result<Tensor> empty_of(Dtype dtype);
-// The Meta of a result of result_of().
+// The Meta of matrices that are column-major, as LAPACK leaves them, unless `row_major`.
 Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major = false);
 // Error for a matrix with NaN, as in LAPACK: the iteration for singular values would not end.
 Result<void> check_svd_operand(const Tensor& a);
+// Emits a column-major copy.
+Result<Tensor> in_columns(Emitter& e, const Result<Tensor>& matrices);
 // The precision in which PyTorch factors matrices of this dtype.
 Precision precision_of(const Tensor& a);
 // The float64 singular values of each matrix, in descending order.
 Result<Tensor> singular_values(const Tensor& a);
-Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);
-// Error for the first non-zero info, if `check_errors`.
-Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what);
+// Stores numbers in a dense tensor. It keeps its zeros if there are none, as for empty matrices.
+void set_integers(Tensor& out, std::span<const int64_t> numbers);
+// The same for infos. Error for the first one that is not zero, if `check_errors`.
+Result<void> set_infos(Tensor& out, std::span<const int64_t> infos, bool check_errors,
+                       std::string_view what);
 // Broadcasts the batch sizes of both operands to common ones.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b);
 template <class T>
@@ -107,6 +108,21 @@ struct LuBatch {
   const int64_t* pivots_of(int64_t i) {
     return pivots.data() + i * std::min(factors[i].rows, factors[i].columns);
   }
+  // The product of factor(element) for the diagonal of U, negated for each exchange of rows: the
+  // determinant if factor(element) is the element.
+  template <class F>
+  T diagonal_product(int64_t i, F factor) {
+    T product = 1;
+    for (int64_t k = 0; k < factors[i].rows; ++k) {
+      product *= factor(factors[i].at(k, k));
+      if (pivots_of(i)[k] != k + 1) product = -product;
+    }
+    return product;
+  }
+  void store(Tensor& lu, Tensor& pivot_rows) const {
+    copy_elements(lu, factors.tensor());
+    set_integers(pivot_rows, pivots);
+  }
 };
 template <class T>
 Result<LuBatch<T>> factor_lu_batch(const Tensor& a) {
@@ -118,6 +134,13 @@ Result<LuBatch<T>> factor_lu_batch(const Tensor& a) {
     out.infos.push_back(factor_lu(out.factors[i], out.pivots.data() + i * inner));
   }
   return out;
+}
+// Factors the transpose of square matrices that LAPACK reads without a copy: their determinant is
+// the same (ATen/native/BatchLinearAlgebra.cpp _linalg_det).
+template <class T>
+Result<LuBatch<T>> factor_for_determinant(const Tensor& a) {
+  const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
+  return factor_lu_batch<T>(transposes ? *transpose(a, -2, -1) : a);
 }
 
 }  // namespace pt2::ops

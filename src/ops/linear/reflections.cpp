@@ -4,7 +4,6 @@
 #include "ops/checks.h"
 #include "ops/linear/matrices.h"
 #include "ops/op_def.h"
-#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -15,17 +14,15 @@ Result<std::array<Meta, 2>> geqrf_meta(const Tensor& self) {
   return std::array{meta_of(self.dtype(), batch_of(self), rows, columns),
                     Meta(self.dtype(), batch_of(self, {std::min(rows, columns)}))};
 }
-Result<TensorPair> geqrf(const Tensor& self) {
-  PT2_TRY_VOID(geqrf_meta(self));
-  return with_field(self, [&]<class T>() -> Result<TensorPair> {
+Result<void> geqrf(Tensor& a, Tensor& tau, const Tensor& self) {
+  return with_field(self, [&]<class T>() -> Result<void> {
     const int64_t inner = std::min(rows_of(self), columns_of(self));
     PT2_TRY(Matrices<T> factors, Matrices<T>::copy_of(self));
-    PT2_TRY(Tensor scales, allocate({kDtypeOf<T>, batch_of(self, {inner})}));
+    Output<T> scales(tau);
     for (int64_t i = 0; i < factors.count(); ++i)
-      factor_reflections(factors[i], scales.data<T>() + i * inner);
-    PT2_TRY(Tensor a, result_of(factors.tensor(), self.dtype()));
-    PT2_TRY(Tensor tau, copy_as(scales, self.dtype(), MemoryFormat::contiguous));
-    return TensorPair(std::move(a), std::move(tau));
+      factor_reflections(factors[i], scales.data() + i * inner);
+    copy_elements(a, factors.tensor());
+    return {};
   });
 }
 
@@ -42,26 +39,30 @@ Result<void> check_reflections(const Tensor& input, const Tensor& tau) {
 }
 // Applies the reflections of each matrix of a batch to `sides`; their number is the length of tau.
 template <class T>
-Result<Tensor> reflected(const Tensor& input, const Tensor& tau, Matrices<T> sides, bool left,
-                         bool adjoint) {
+Result<void> reflect_batch(Tensor& out, const Tensor& input, const Tensor& tau, Matrices<T> sides,
+                           bool left, bool adjoint) {
   PT2_TRY(Matrices<T> vectors, Matrices<T>::copy_of(input));
   const Input<T> scales(tau);
   const int64_t count = tau.size(tau.dim() - 1);
   for (int64_t i = 0; i < sides.count(); ++i)
     apply_reflections(vectors[i], scales.data() + i * count, count, sides[i], left, adjoint);
-  return result_of(sides.tensor(), input.dtype());
+  copy_elements(out, sides.tensor());
+  return {};
 }
 
-Result<Tensor> householder_product(const Tensor& input, const Tensor& tau) {
+Result<Meta> householder_meta(const Tensor& input, const Tensor& tau) {
   PT2_TRY_VOID(check_reflections(input, tau));
   if (rows_of(input) < columns_of(input))
     return operator_error("input: found " + input.type_text() +
                           ", expected at least as many rows as columns");
-  return with_field(input, [&]<class T>() -> Result<Tensor> {
+  return meta_of(input.dtype(), batch_of(input), rows_of(input), columns_of(input));
+}
+Result<void> householder_product(Tensor& out, const Tensor& input, const Tensor& tau) {
+  return with_field(input, [&]<class T>() -> Result<void> {
     PT2_TRY(Matrices<T> identities,
             Matrices<T>::zeros(batch_of(input), rows_of(input), columns_of(input)));
     for (int64_t i = 0; i < identities.count(); ++i) set_identity(identities[i]);
-    return reflected(input, tau, std::move(identities), true, false);
+    return reflect_batch(out, input, tau, std::move(identities), true, false);
   });
 }
 
@@ -77,21 +78,20 @@ Result<Meta> ormqr_meta(const Tensor& self, const Tensor& input2, const Tensor& 
                           std::to_string(rows_of(self)) + (left ? " rows" : " columns"));
   return meta_of(self.dtype(), batch_of(input3), rows_of(input3), columns_of(input3));
 }
-Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left,
-                     bool transpose) {
-  PT2_TRY_VOID(ormqr_meta(self, input2, input3, left, transpose));
-  return with_field(self, [&]<class T>() -> Result<Tensor> {
+Result<void> ormqr(Tensor& out, const Tensor& self, const Tensor& input2, const Tensor& input3,
+                   bool left, bool transpose) {
+  return with_field(self, [&]<class T>() -> Result<void> {
     PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(input3));
-    return reflected(self, input2, std::move(sides), left, transpose);
+    return reflect_batch(out, self, input2, std::move(sides), left, transpose);
   });
 }
 
 // clang-format off
 constexpr OpDef kReflectionsOps[] = {
-    composed<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf_meta, geqrf>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", like_first, householder_product>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", like_first, householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
-    composed<"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr_meta, ormqr>.with({.autocast = AutocastRule::float32}),
+    op<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf_meta, geqrf>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", householder_meta, householder_product>.with({.autocast = AutocastRule::float32}),
+    op<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", householder_meta, householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
+    op<"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr_meta, ormqr>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 

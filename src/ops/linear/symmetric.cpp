@@ -138,21 +138,20 @@ void clear_above(MatrixView<T> a) {
     for (int64_t i = 0; i < j; ++i) a.at(i, j) = 0;
 }
 
-Result<TensorTriple> ldl_factor_ex(const Tensor& a, bool hermitian, bool check_errors) {
-  PT2_TRY_VOID(check_square(a, "A"));
+Result<void> ldl_factor_ex(Tensor& ld, Tensor& numbers, Tensor& info, const Tensor& a,
+                           bool hermitian, bool check_errors) {
   const int64_t n = columns_of(a);
-  return with_field(a, [&]<class T>() -> Result<TensorTriple> {
+  return with_field(a, [&]<class T>() -> Result<void> {
     PT2_TRY(Matrices<T> factors, Matrices<T>::copy_of(a));
     std::vector<int64_t> pivots(static_cast<size_t>(factors.count() * n)), infos;
     for (int64_t i = 0; i < factors.count(); ++i) {
       infos.push_back(Factorisation<T>(factors[i], hermitian, pivots.data() + i * n).run());
       clear_above(factors[i]);
     }
-    PT2_TRY_VOID(check_info(infos, check_errors, "a singular matrix: zero"));
-    PT2_TRY(Tensor ld, result_of(factors.tensor(), a.dtype()));
-    PT2_TRY(Tensor numbers, integers_of(pivots, batch_of(a, {n})));
-    PT2_TRY(Tensor info, integers_of(infos, batch_of(a)));
-    return TensorTriple(std::move(ld), std::move(numbers), std::move(info));
+    PT2_TRY_VOID(set_infos(info, infos, check_errors, "a singular matrix: zero"));
+    copy_elements(ld, factors.tensor());
+    set_integers(numbers, pivots);
+    return {};
   });
 }
 Result<std::array<Meta, 3>> ldl_factor_ex_meta(const Tensor& a, bool, bool) {
@@ -249,48 +248,40 @@ Result<Meta> ldl_solve_meta(const Tensor& ld, const Tensor& pivots, const Tensor
   const Tensor& whole = std::get<1>(both);
   return meta_of(ld.dtype(), batch_of(whole), n, columns_of(whole));
 }
-Result<Tensor> ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
-  PT2_TRY_VOID(ldl_solve_meta(ld, pivots, b, hermitian));
+Result<void> ldl_solve(Tensor& out, const Tensor& ld, const Tensor& pivots, const Tensor& b,
+                       bool hermitian) {
   const int64_t n = columns_of(ld);
   PT2_TRY(const TensorPair both, same_batch(ld, b));
-  PT2_TRY(const Tensor rows, expand(pivots, batch_of(std::get<0>(both), {n})));
-  return with_field(ld, [&]<class T>() -> Result<Tensor> {
+  const Input<int64_t> numbers(broadcast_to(pivots, batch_of(std::get<0>(both), {n})));
+  return with_field(ld, [&]<class T>() -> Result<void> {
     PT2_TRY(Matrices<T> factors, Matrices<T>::copy_of(std::get<0>(both)));
-    PT2_TRY(Matrices<T> out, Matrices<T>::copy_of(std::get<1>(both)));
-    const Input<int64_t> numbers(rows);
-    for (int64_t i = 0; i < out.count(); ++i) {
+    PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(std::get<1>(both)));
+    for (int64_t i = 0; i < sides.count(); ++i) {
       const std::span<const int64_t> own(numbers.data() + i * n, static_cast<size_t>(n));
       PT2_TRY_VOID(check_pivots(own));
-      Solution<T>(factors[i], own, hermitian, out[i]).run();
+      Solution<T>(factors[i], own, hermitian, sides[i]).run();
     }
-    return result_of(out.tensor(), ld.dtype());
+    copy_elements(out, sides.tensor());
+    return {};
   });
 }
 
-Result<Meta> matrix_sqrth_meta(const Tensor& self) {
-  PT2_TRY_VOID(check_square(self, "A"));
-  return Meta::like(self);
-}
 // A square root of the matrix whose negative eigenvalues are replaced by 0.
-Result<Tensor> matrix_sqrth(const Tensor& self) {
-  PT2_TRY_VOID(matrix_sqrth_meta(self));
-  PT2_TRY(const std::vector<Value> parts,
-          apply_all(aten<"linalg_eigh.default">, {self, std::string("L")}));
-  const Tensor values = *parts[0].get_if<Tensor>(), vectors = *parts[1].get_if<Tensor>();
-  PT2_TRY(const Tensor positive, apply(aten<"clamp.default">, {values, int64_t{0}}));
-  PT2_TRY(const Tensor roots, apply(aten<"sqrt.default">, {positive}));
-  PT2_TRY(const Tensor row, apply(aten<"unsqueeze.default">, {roots, int64_t{-2}}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {vectors, row}));
-  PT2_TRY(const Tensor adjoint, apply(aten<"mH.default">, {vectors}));
-  return apply(aten<"matmul.default">, {scaled, adjoint});
+Result<Tensor> matrix_sqrth(Emitter& e, const Tensor& self) {
+  PT2_TRY_VOID(check_square(self, "A"));
+  PT2_TRY(const auto parts, (e.several<Tensor, Tensor>(aten<"linalg_eigh.default">, {self})));
+  const auto& [values, vectors] = parts;
+  const auto roots = e(aten<"sqrt.default">, {e(aten<"clamp.default">, {values, int64_t{0}})});
+  const auto scaled = e(aten<"mul.Tensor">, {vectors, e(aten<"unsqueeze.default">, {roots, -2})});
+  return e(aten<"matmul.default">, {scaled, e(aten<"mH.default">, {vectors})});
 }
 
 // clang-format off
 constexpr OpDef kSymmetricOps[] = {
-    composed<"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", ldl_factor_ex_meta, ldl_factor_ex>,
+    op<"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", ldl_factor_ex_meta, ldl_factor_ex>,
     op<"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", ldl_factor>,
-    composed<"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", ldl_solve_meta, ldl_solve>,
-    composed<"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", matrix_sqrth_meta, matrix_sqrth>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", ldl_solve_meta, ldl_solve>,
+    kept<"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", matrix_sqrth>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 
