@@ -213,7 +213,6 @@ double distance_slope(double difference, double grad, double distance, double p)
 Result<Meta> cdist_backward_meta(const Tensor& grad_output, const Tensor& x1, const Tensor& x2,
                                  double p, const Tensor& cdist) {
   PT2_TRY(const Meta forward, cdist_meta(x1, x2, p, std::nullopt));
-  PT2_TRY_VOID(check_same_dtype(x2, x1, "x2"));
   PT2_TRY_VOID(check_sizes(cdist, forward.sizes, "cdist"));
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   const std::optional<int64_t> count = checked_numel(forward.sizes);
@@ -320,18 +319,15 @@ Result<Tensor> pairwise_distance(Emitter& e, const Tensor& x1, const Tensor& x2,
            {e(aten<"add.Scalar">, {difference, eps}), p, Sizes{last}, keepdim});
 }
 
-Result<Meta> euclidean_dist_meta(const Tensor& x1, const Tensor& x2) {
-  return cdist_meta(x1, x2, 2.0, kProducts);
-}
-Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
-  return compute<cdist_meta, cdist>(x1, x2, 2.0, std::optional<int64_t>(kProducts));
+Result<Tensor> euclidean_dist(Emitter& e, const Tensor& x1, const Tensor& x2) {
+  return e(aten<"_cdist_forward.default">, {x1, x2, 2.0, int64_t{kProducts}});
 }
 
 // clang-format off
 constexpr OpDef kDistancesOps[] = {
     op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_formula>.with({.autocast = AutocastRule::float32}),
     op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
-    composed<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist_meta, euclidean_dist>,
+    kept<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
     op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_formula>,
     op<"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
     op<"aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", cdist_backward_meta, cdist_backward>,

@@ -75,16 +75,14 @@ Result<Meta> grouped_mm_meta(const Tensor& self, const Tensor& mat2, const Optio
   if (left_split && right_split) sizes.insert(sizes.begin(), groups);
   return aligned_rows(self.dtype(), std::move(sizes));
 }
-Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
-                          const OptionalTensor& bias, OptionalDtype out_dtype) {
-  PT2_TRY(const Meta meta, grouped_mm_meta(self, mat2, offs, bias, out_dtype));
-  PT2_TRY(Tensor out, allocate(meta));
+Result<void> grouped_mm(Tensor& out, const Tensor& self, const Tensor& mat2,
+                        const OptionalTensor& offs, const OptionalTensor&, OptionalDtype) {
   const bool left_split = self.dim() == 2;
   const bool right_split = mat2.dim() == 2;
   if (!left_split && !right_split) {
     PT2_TRY(const Tensor product, matmul(self, mat2));
     copy_elements(out, product);
-    return out;
+    return {};
   }
   const int64_t length = !left_split ? mat2.size(1) : right_split ? self.size(1) : self.size(0);
   PT2_TRY(const std::vector<int64_t> ends, group_ends(*offs, length));
@@ -103,12 +101,12 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
     PT2_TRY_VOID(copy_into(target, product));
     begin += count;
   }
-  return out;
+  return {};
 }
 
 // clang-format off
 constexpr OpDef kGroupedProductsOps[] = {
-    composed<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta, grouped_mm>,
+    op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm_meta, grouped_mm>,
 };
 // clang-format on
 

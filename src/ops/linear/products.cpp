@@ -7,8 +7,6 @@
 #include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/dense.h"
-#include "ops/linear/matmul.h"
 #include "ops/linear/matrices.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -21,13 +19,10 @@ bool is_complex(const Tensor& tensor) {
   return dtype_category(tensor.dtype()) == DtypeCategory::complex;
 }
 
-Result<Meta> vdot_meta(const Tensor& self, const Tensor& other) {
+Result<Tensor> vdot(Emitter& e, const Tensor& self, const Tensor& other) {
   PT2_TRY_VOID(check_rank(self, 1, "self"));
   PT2_TRY_VOID(check_sizes(other, self.sizes(), "other"));
-  return Meta(self.dtype(), {});
-}
-Result<Tensor> vdot(const Tensor& self, const Tensor& other) {
-  return apply(aten<"dot.default">, {apply(aten<"conj.default">, {self}), other});
+  return e(aten<"dot.default">, {e(aten<"conj.default">, {self}), other});
 }
 Result<Tensor> dist(Emitter& e, const Tensor& self, const Tensor& other, const Scalar& p) {
   return e(aten<"norm.Scalar">, {e(aten<"sub.Tensor">, {self, other}), p});
@@ -89,28 +84,19 @@ void set_exponential(MatrixView<T> a, Scratch<T>& work) {
   }
   std::copy_n(sum.data, count, a.data);
 }
-Result<Meta> square_like_self(const Tensor& self) {
-  PT2_TRY_VOID(check_square(self, "self"));
-  return Meta(self.dtype(), self.sizes());
-}
 Result<Meta> matrix_exp_meta(const Tensor& self) {
-  if (!is_half(self.dtype())) return square_like_self(self);
-  PT2_TRY(Meta meta, square_like_self(Tensor::without_elements(Dtype::float32, self.sizes())));
-  meta.dtype = self.dtype();
-  return meta;
+  // Unlike other operators on matrices, it also takes half floats.
+  const Dtype wide = is_half(self.dtype()) ? Dtype::float32 : self.dtype();
+  PT2_TRY_VOID(check_square(Tensor::without_elements(wide, self.sizes()), "self"));
+  return Meta::like(self);
 }
-Result<Tensor> matrix_exp(const Tensor& self) {
-  if (is_half(self.dtype())) {  // computed in float32
-    PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {self, Dtype::float32}));
-    PT2_TRY(const Tensor result, matrix_exp(wide));
-    return apply(aten<"to.dtype">, {result, self.dtype()});
-  }
-  PT2_TRY_VOID(check_square(self, "self"));
-  return with_field(self, [&]<class T>() -> Result<Tensor> {
+Result<void> matrix_exp(Tensor& out, const Tensor& self) {
+  return with_field(self, [&]<class T>() -> Result<void> {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(self));
     Scratch<T> work;
     for (int64_t i = 0; i < matrices.count(); ++i) set_exponential(matrices[i], work);
-    return result_of(matrices.tensor(), self.dtype(), true);
+    copy_elements(out, matrices.tensor());
+    return {};
   });
 }
 
@@ -121,49 +107,23 @@ Result<Tensor> addmm_activation(Emitter& e, const Tensor& self, const Tensor& ma
   return use_gelu ? e(aten<"gelu.default">, {sum}) : e(aten<"relu.default">, {sum});
 }
 
-Result<Meta> trilinear_meta(const Tensor& i1, const Tensor& i2, const Tensor& i3,
-                            const Sizes& expand1, const Sizes& expand2, const Sizes& expand3,
-                            const Sizes& sumdim, int64_t) {
-  const auto expanded = [](const Tensor& tensor, Sizes dims) -> Result<Sizes> {
-    Sizes sizes = tensor.sizes();
-    std::ranges::sort(dims);
-    for (const int64_t dim : dims) {
-      PT2_TRY(const int64_t at, wrap_dim(dim, static_cast<int64_t>(sizes.size()) + 1));
-      sizes.insert(sizes.begin() + at, 1);
-    }
-    return sizes;
-  };
-  PT2_TRY(const Sizes a, expanded(i1, expand1));
-  PT2_TRY(const Sizes b, expanded(i2, expand2));
-  PT2_TRY(const Sizes c, expanded(i3, expand3));
-  const std::array all{a, b, c};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(all));
-  PT2_TRY(const Sizes summed, wrap_dims(sumdim, static_cast<int64_t>(sizes.size())));
-  Sizes kept;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (std::ranges::count(summed, static_cast<int64_t>(i)) == 0) kept.push_back(sizes[i]);
-  return Meta(Promotion().add(i1).add(i2).add(i3).result(), std::move(kept));
-}
-
 // sum(i1 * i2 * i3) over sumdim, after inserting dimensions of size 1 at each operand's `expand`
 // dims.
-Result<Tensor> trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, const Sizes& expand1,
-                         const Sizes& expand2, const Sizes& expand3, const Sizes& sumdim, int64_t) {
-  auto expanded = [](Tensor tensor, Sizes dims) -> Result<Tensor> {
+Result<Tensor> trilinear(Emitter& e, const Tensor& i1, const Tensor& i2, const Tensor& i3,
+                         const Sizes& expand1, const Sizes& expand2, const Sizes& expand3,
+                         const Sizes& sumdim, int64_t) {
+  const auto expanded = [&](Tensor tensor, Sizes dims) -> Result<Tensor> {
     std::ranges::sort(dims);
-    for (int64_t dim : dims) {
-      PT2_TRY(tensor, unsqueeze(tensor, dim));
+    for (const int64_t dim : dims) {
+      PT2_TRY(tensor, e(aten<"unsqueeze.default">, {tensor, dim}));
     }
     return tensor;
   };
-  PT2_TRY(const Tensor a, expanded(i1, expand1));
-  PT2_TRY(const Tensor b, expanded(i2, expand2));
-  PT2_TRY(const Tensor c, expanded(i3, expand3));
-  PT2_TRY(const Tensor ab, apply(aten<"mul.Tensor">, {a, b}));
-  PT2_TRY(const Tensor abc, apply(aten<"mul.Tensor">, {ab, c}));
-  if (sumdim.empty()) return abc;
-  PT2_TRY(const Tensor sum, apply(aten<"sum.dim_IntList">, {abc, box(sumdim)}));
-  return apply(aten<"to.dtype">, {sum, abc.dtype()});
+  const auto a = expanded(i1, expand1), b = expanded(i2, expand2), c = expanded(i3, expand3);
+  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {e(aten<"mul.Tensor">, {a, b}), c}));
+  if (sumdim.empty()) return product;
+  const auto sum = e(aten<"sum.dim_IntList">, {product, sumdim});
+  return e(aten<"to.dtype">, {sum, product.dtype()});
 }
 
 // --- Formulas (ATen/native/LinearAlgebra.cpp)
@@ -592,7 +552,7 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
-    composed<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot_meta, vdot>,
+    kept<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot>,
     op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", product_as<aten<"mm.default">>>,
     op<"aten::bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", product_as<aten<"bmm.default">>>,
@@ -606,8 +566,8 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>,
     op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
-    composed<"aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>,
+    op<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
+    op<"aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp_meta, matrix_exp>,
     op<"aten::matrix_exp_backward(Tensor self, Tensor grad) -> Tensor", matrix_exp_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>,
     op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>,
@@ -615,7 +575,7 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve>.with({.autocast = AutocastRule::float32}),
     kept<"aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", addmm_activation>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear_meta, trilinear>,
+    kept<"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear>,
     op<"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm>,
     op<"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm_named>,
     op<"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm>,

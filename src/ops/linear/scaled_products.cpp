@@ -21,14 +21,10 @@ Result<void> check_scale(const Tensor& scale, const Sizes& sizes, std::string_vi
                         ", expected float32 and one element or " + sizes_text(sizes));
 }
 
-Result<Tensor> scaled(const Tensor& matrix, const Tensor& scale) {
-  PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {matrix, Dtype::float32}));
-  return apply(aten<"mul.Tensor">, {wide, scale});
-}
-
-Result<Meta> scaled_mm_meta(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
-                            const Tensor& scale_b, const OptionalTensor& bias,
-                            const OptionalTensor&, const OptionalDtype& out_dtype, bool) {
+// The result scale is accepted but ignored, as in PyTorch.
+Result<Tensor> scaled_mm(Emitter& e, const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
+                         const Tensor& scale_b, const OptionalTensor& bias, const OptionalTensor&,
+                         const OptionalDtype& out_dtype, bool) {
   PT2_TRY_VOID(check_rank(self, 2, "self"));
   PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
   PT2_TRY_VOID(check_float8(self, "self"));
@@ -39,31 +35,21 @@ Result<Meta> scaled_mm_meta(const Tensor& self, const Tensor& mat2, const Tensor
   PT2_TRY_VOID(check_scale(scale_a, {self.size(0), 1}, "scale_a"));
   PT2_TRY_VOID(check_scale(scale_b, {1, mat2.size(1)}, "scale_b"));
   if (bias) PT2_TRY_VOID(check_sizes(*bias, {mat2.size(1)}, "bias"));
-  return Meta(out_dtype.value_or(self.dtype()), {self.size(0), mat2.size(1)});
-}
-// The result scale is accepted but ignored, as in PyTorch.
-Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
-                         const Tensor& scale_b, const OptionalTensor& bias,
-                         const OptionalTensor& scale_result, const OptionalDtype& out_dtype,
-                         bool use_fast_accum) {
-  PT2_TRY(const Meta meta, scaled_mm_meta(self, mat2, scale_a, scale_b, bias, scale_result,
-                                          out_dtype, use_fast_accum));
-  PT2_TRY(const Tensor left, scaled(self, scale_a));
-  PT2_TRY(const Tensor right, scaled(mat2, scale_b));
-  PT2_TRY(Tensor out, apply(aten<"mm.default">, {left, right}));
-  if (bias) {
-    PT2_TRY(out, apply(aten<"add.Tensor">, {out, *bias}));
-  }
-  return apply(aten<"to.dtype">, {out, meta.dtype});
+  const auto scaled = [&](const Tensor& matrix, const Tensor& scale) {
+    return e(aten<"mul.Tensor">, {e(aten<"to.dtype">, {matrix, Dtype::float32}), scale});
+  };
+  const auto product = e(aten<"mm.default">, {scaled(self, scale_a), scaled(mat2, scale_b)});
+  const auto out = bias ? e(aten<"add.Tensor">, {product, *bias}) : product;
+  return e(aten<"to.dtype">, {out, out_dtype.value_or(self.dtype())});
 }
 
 // A recipe says what a scale applies to (c10/core/ScalingType.h): 0 the whole matrix, 1 each row.
-Result<Meta> scaled_mm_by_recipe_meta(const Tensor& self, const Tensor& mat2,
-                                      const Tensors& scale_a, const Sizes& recipe_a,
-                                      const Sizes& swizzle_a, const Tensors& scale_b,
-                                      const Sizes& recipe_b, const Sizes& swizzle_b,
-                                      const OptionalTensor& bias, const OptionalDtype& out_dtype,
-                                      const Sizes& contraction_dim, bool use_fast_accum) {
+Result<Tensor> scaled_mm_by_recipe(Emitter& e, const Tensor& self, const Tensor& mat2,
+                                   const Tensors& scale_a, const Sizes& recipe_a,
+                                   const Sizes& swizzle_a, const Tensors& scale_b,
+                                   const Sizes& recipe_b, const Sizes& swizzle_b,
+                                   const OptionalTensor& bias, const OptionalDtype& out_dtype,
+                                   const Sizes& contraction_dim, bool use_fast_accum) {
   const bool is_known = recipe_a == Sizes{0} || recipe_a == Sizes{1};
   const auto is_swizzled = [](int64_t swizzle) { return swizzle != 0; };
   if (!is_known || recipe_b != recipe_a || std::ranges::any_of(swizzle_a, is_swizzled) ||
@@ -81,26 +67,14 @@ Result<Meta> scaled_mm_by_recipe_meta(const Tensor& self, const Tensor& mat2,
     PT2_TRY_VOID(check_sizes(scale_a[0], {self.size(0), 1}, "scale_a"));
     PT2_TRY_VOID(check_sizes(scale_b[0], {1, mat2.size(1)}, "scale_b"));
   }
-  return scaled_mm_meta(self, mat2, scale_a[0], scale_b[0], bias, std::nullopt, out_dtype,
-                        use_fast_accum);
-}
-Result<Tensor> scaled_mm_by_recipe(const Tensor& self, const Tensor& mat2, const Tensors& scale_a,
-                                   const Sizes& recipe_a, const Sizes& swizzle_a,
-                                   const Tensors& scale_b, const Sizes& recipe_b,
-                                   const Sizes& swizzle_b, const OptionalTensor& bias,
-                                   const OptionalDtype& out_dtype, const Sizes& contraction_dim,
-                                   bool use_fast_accum) {
-  PT2_TRY_VOID(scaled_mm_by_recipe_meta(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b,
-                                        swizzle_b, bias, out_dtype, contraction_dim,
-                                        use_fast_accum));
-  return scaled_mm(self, mat2, scale_a[0], scale_b[0], bias, std::nullopt, out_dtype,
+  return scaled_mm(e, self, mat2, scale_a[0], scale_b[0], bias, std::nullopt, out_dtype,
                    use_fast_accum);
 }
 
 // clang-format off
 constexpr OpDef kScaledProductsOps[] = {
-    composed<"aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor", scaled_mm_meta, scaled_mm>,
-    composed<"aten::_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor", scaled_mm_by_recipe_meta, scaled_mm_by_recipe>,
+    kept<"aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor", scaled_mm>,
+    kept<"aten::_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor", scaled_mm_by_recipe>,
 };
 // clang-format on
 
