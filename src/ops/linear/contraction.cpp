@@ -4,10 +4,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/linear/matmul.h"
 #include "ops/op_def.h"
-#include "ops/reduction/reduce.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {

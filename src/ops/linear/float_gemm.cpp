@@ -4,7 +4,7 @@
 #include "base/memory_account.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
-#include "ops/linear/vector_products.h"
+#include "ops/linear/gemm.h"
 
 namespace pt2::ops {
 namespace {

@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "kernels/dtypes/double_tile.h"
-#include "ops/linear/vector_products.h"
 
 namespace pt2::ops {
 namespace {

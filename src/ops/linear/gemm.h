@@ -116,6 +116,13 @@ template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride);
 
+// A product with one vector: out[i * stride] = the sum over k < depth of matrix line i times line 0
+// of `vector`, of any dtype and strides. Returns false if the matrix is not in memory. C is float,
+// double or int64_t.
+template <class C>
+bool multiply_vector(const GemmOperand<C>& matrix, const GemmOperand<C>& vector, int64_t lines,
+                     int64_t depth, C* out, int64_t stride);
+
 // A buffer of `count` floats, aligned to a cache line: packed operands are read fastest from there.
 class AlignedFloats {
  public:

@@ -91,6 +91,16 @@ Tensor matrix_view(const Tensor& tensor, Sizes sizes) {
   return dense.with_view(std::move(sizes), std::move(strides), dense.storage_offset());
 }
 
+// A vector on the left of a product is a row, one on the right is a column.
+Tensor as_rows(const Tensor& left) {
+  if (left.dim() != 1) return left;
+  return left.with_view({1, left.size(0)}, {1, left.stride(0)}, left.storage_offset());
+}
+Tensor as_columns(const Tensor& right) {
+  if (right.dim() != 1) return right;
+  return right.with_view({right.size(0), 1}, {right.stride(0), 1}, right.storage_offset());
+}
+
 Result<void> check_operands(const Tensor& self, const Tensor& other) {
   PT2_TRY_VOID(check_same_dtype(other, self, "the second matrix"));
   if (self.dtype() == Dtype::bool_) return operator_error("found bool matrices, expected numbers");
@@ -105,23 +115,32 @@ Result<void> check_inner(int64_t left, int64_t right, const Tensor& self, const 
   return {};
 }
 
-Result<Meta> mm_meta(const Tensor& self, const Tensor& mat2) {
-  PT2_TRY_VOID(check_rank(self, 2, "self"));
-  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
-  PT2_TRY_VOID(check_operands(self, mat2));
-  PT2_TRY_VOID(check_inner(self.size(1), mat2.size(0), self, mat2));
-  return Meta(self.dtype(), {self.size(0), mat2.size(1)});
+Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY_VOID(check_rank_at_least(other, 1, "other"));
+  PT2_TRY_VOID(check_operands(self, other));
+  const Tensor left = as_rows(self);
+  const Tensor right = as_columns(other);
+  PT2_TRY_VOID(check_inner(columns_of(left), rows_of(right), self, other));
+  PT2_TRY(Sizes sizes, broadcast_sizes(std::array{batch_of(left), batch_of(right)}));
+  if (self.dim() > 1) sizes.push_back(rows_of(left));
+  if (other.dim() > 1) sizes.push_back(columns_of(right));
+  return Meta(self.dtype(), std::move(sizes));
 }
 
+// The rules of the products that take operands of one rank only.
+template <int64_t Rank, int64_t OtherRank>
+Result<Meta> ranked_product_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_rank(self, Rank, "self"));
+  PT2_TRY_VOID(check_rank(other, OtherRank, "the second operand"));
+  return matmul_meta(self, other);
+}
 Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
-  PT2_TRY_VOID(check_rank(self, 3, "self"));
-  PT2_TRY_VOID(check_rank(mat2, 3, "mat2"));
-  PT2_TRY_VOID(check_operands(self, mat2));
-  PT2_TRY_VOID(check_inner(self.size(2), mat2.size(1), self, mat2));
+  PT2_TRY(Meta meta, (ranked_product_meta<3, 3>(self, mat2)));
   if (self.size(0) != mat2.size(0))
     return operator_error("batches differ: found " + std::to_string(mat2.size(0)) + ", expected " +
                           std::to_string(self.size(0)));
-  return Meta(self.dtype(), {self.size(0), self.size(1), mat2.size(2)});
+  return meta;
 }
 
 // The Meta of beta * self + alpha * product, shared by the add... operators.
@@ -166,15 +185,10 @@ void add_product(Tensor& out, const Tensor& self, const Tensor& left, const Tens
   });
 }
 
-Result<Meta> addmm_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
-                        const Scalar& beta, const Scalar& alpha) {
-  PT2_TRY(const Meta product, mm_meta(mat1, mat2));
-  return added_meta(self, product, beta, alpha);
-}
-
-Result<Meta> baddbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
-                          const Scalar& beta, const Scalar& alpha) {
-  PT2_TRY(const Meta product, bmm_meta(batch1, batch2));
+template <auto ProductMeta>
+Result<Meta> scaled_sum_meta(const Tensor& self, const Tensor& left, const Tensor& right,
+                             const Scalar& beta, const Scalar& alpha) {
+  PT2_TRY(const Meta product, ProductMeta(left, right));
   return added_meta(self, product, beta, alpha);
 }
 
@@ -195,48 +209,15 @@ void addbmm(Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor&
   add_product(out, self, left, right, beta, alpha);
 }
 
-Tensor as_column(const Tensor& vector) {
-  return vector.with_view({vector.size(0), 1}, {vector.stride(0), 1}, vector.storage_offset());
-}
-Tensor as_row(const Tensor& vector) {
-  return vector.with_view({1, vector.size(0)}, {1, vector.stride(0)}, vector.storage_offset());
-}
-
-Result<Meta> mv_meta(const Tensor& self, const Tensor& vec) {
-  PT2_TRY_VOID(check_rank(self, 2, "self"));
-  PT2_TRY_VOID(check_rank(vec, 1, "vec"));
-  PT2_TRY_VOID(check_operands(self, vec));
-  PT2_TRY_VOID(check_inner(self.size(1), vec.size(0), self, vec));
-  return Meta(self.dtype(), {self.size(0)});
-}
-
-void mv(Tensor& out, const Tensor& self, const Tensor& vec) {
-  Tensor column = out.with_view({out.size(0), 1}, {1, 1}, out.storage_offset());
-  batched_product(column, self, as_column(vec));
-}
-
-Result<Meta> addmv_meta(const Tensor& self, const Tensor& mat, const Tensor& vec,
-                        const Scalar& beta, const Scalar& alpha) {
-  PT2_TRY(const Meta product, mv_meta(mat, vec));
-  return added_meta(self, product, beta, alpha);
+// The product of a matrix or vector with a vector.
+void vector_product(Tensor& out, const Tensor& self, const Tensor& vector) {
+  Tensor column = out.with_view({out.numel(), 1}, {1, 1}, out.storage_offset());
+  batched_product(column, as_rows(self), as_columns(vector));
 }
 
 void addmv(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec,
            const Scalar& beta, const Scalar& alpha) {
-  add_product(out, self, mat, as_column(vec), beta, alpha);
-}
-
-Result<Meta> dot_meta(const Tensor& self, const Tensor& tensor) {
-  PT2_TRY_VOID(check_rank(self, 1, "self"));
-  PT2_TRY_VOID(check_rank(tensor, 1, "tensor"));
-  PT2_TRY_VOID(check_operands(self, tensor));
-  PT2_TRY_VOID(check_inner(self.size(0), tensor.size(0), self, tensor));
-  return Meta(self.dtype(), {});
-}
-
-void dot(Tensor& out, const Tensor& self, const Tensor& tensor) {
-  Tensor matrix = out.with_view({1, 1}, {1, 1}, out.storage_offset());
-  batched_product(matrix, as_row(self), as_column(tensor));
+  add_product(out, self, mat, as_columns(vec), beta, alpha);
 }
 
 Result<Meta> outer_meta(const Tensor& self, const Tensor& vec2) {
@@ -296,7 +277,7 @@ void linear_kernel(Tensor& out, const Tensor& input, const Tensor& weight,
                    const OptionalTensor& bias) {
   if (out.numel() == 0) return;
   const int64_t features = input.size(input.dim() - 1);
-  const Tensor matrix = weight.dim() == 2 ? weight : as_row(weight);
+  const Tensor matrix = as_rows(weight);
   const Tensor right = matrix.with_view(
       {features, matrix.size(0)}, {matrix.stride(1), matrix.stride(0)}, matrix.storage_offset());
   const int64_t rows = out.numel() / matrix.size(0);
@@ -378,19 +359,6 @@ Result<void> bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, c
   return {};
 }
 
-Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  PT2_TRY_VOID(check_rank_at_least(other, 1, "other"));
-  PT2_TRY_VOID(check_operands(self, other));
-  const Tensor left = self.dim() == 1 ? as_row(self) : self;
-  const Tensor right = other.dim() == 1 ? as_column(other) : other;
-  PT2_TRY_VOID(check_inner(columns_of(left), rows_of(right), self, other));
-  PT2_TRY(Sizes sizes, broadcast_sizes(std::array{batch_of(left), batch_of(right)}));
-  if (self.dim() > 1) sizes.push_back(rows_of(left));
-  if (other.dim() > 1) sizes.push_back(columns_of(right));
-  return Meta(self.dtype(), std::move(sizes));
-}
-
 // The rows of all matrices of a batch as one matrix.
 Result<Tensor> as_matrix(Emitter& e, const Tensor& tensor) {
   if (tensor.dim() == 2) return tensor;
@@ -457,18 +425,18 @@ Result<Tensor> outer_formula(Emitter& e, const Tensor& self, const Tensor& vec2)
 
 // clang-format off
 constexpr OpDef kMatmulOps[] = {
-    op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", ranked_product_meta<2, 2>, batched_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       addmm_meta, add_product>.with({.autocast = AutocastRule::lower_precision}),
+       scaled_sum_meta<ranked_product_meta<2, 2>>, add_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       baddbmm_meta, add_product>.with({.autocast = AutocastRule::lower_precision}),
+       scaled_sum_meta<bmm_meta>, add_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addbmm_meta, addbmm>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta, mv>,
+    op<"aten::mv(Tensor self, Tensor vec) -> Tensor", ranked_product_meta<2, 1>, vector_product>,
     op<"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       addmv_meta, addmv>,
-    op<"aten::dot(Tensor self, Tensor tensor) -> Tensor", dot_meta, dot>,
+       scaled_sum_meta<ranked_product_meta<2, 1>>, addmv>,
+    op<"aten::dot(Tensor self, Tensor tensor) -> Tensor", ranked_product_meta<1, 1>, vector_product>,
     composed<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer_formula>,
     composed<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer_formula>,
     op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -493,8 +461,8 @@ Result<Tensor> matmul(const Tensor& self, const Tensor& other) {
   PT2_TRY(const Meta meta, matmul_meta(self, other));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
-  Tensor left = self.dim() == 1 ? as_row(self) : self;
-  Tensor right = other.dim() == 1 ? as_column(other) : other;
+  Tensor left = as_rows(self);
+  Tensor right = as_columns(other);
   const int64_t columns = right.size(right.dim() - 1);
   if (right.dim() == 2) {
     // One tall product instead of a batch of small ones.

@@ -7,10 +7,8 @@
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
-#include "ops/linear/matmul.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
-#include "ops/shape/view.h"
 
 namespace pt2::ops {
 namespace {

@@ -2,7 +2,6 @@
 // quantises its activations anew (ATen/native/quantized/cpu/qlinear_dynamic.cpp).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ops/checks.h"
 #include "ops/compose.h"

@@ -1,7 +1,8 @@
-#include "ops/linear/vector_products.h"
-
+// Products of a matrix with one vector, for dot, mv and similar operators.
 #include <algorithm>
 #include <type_traits>
+
+#include "ops/linear/gemm.h"
 
 namespace pt2::ops {
 namespace {
