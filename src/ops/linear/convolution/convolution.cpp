@@ -1,8 +1,6 @@
 // The convolution operators: many ways to write stride, padding and batch.
 #include "ops/linear/convolution/convolution.h"
 
-#include <algorithm>
-
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
@@ -45,17 +43,11 @@ Result<ConvolutionShape> make_shape(int64_t spatial, const Numbers& numbers, boo
   return shape;
 }
 
-Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
-                                       int64_t groups) {
-  return convolution_shape(input, numbers.stride, numbers.padding, numbers.dilation, transposed,
-                           numbers.output_padding, groups);
-}
-
 Result<Meta> convolution_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                               const Sizes& stride, const Sizes& padding, const Sizes& dilation,
                               bool transposed, const Sizes& output_padding, int64_t groups) {
   PT2_TRY(const ConvolutionShape shape,
-          general_shape(input, {stride, padding, dilation, output_padding}, transposed, groups));
+          convolution_shape(input, stride, padding, dilation, transposed, output_padding, groups));
   return convolution_meta(input, weight, bias, shape);
 }
 
@@ -64,26 +56,9 @@ Result<void> convolution_kernel(Tensor& out, const Tensor& input, const Tensor& 
                                 const Sizes& padding, const Sizes& dilation, bool transposed,
                                 const Sizes& output_padding, int64_t groups) {
   PT2_TRY(const ConvolutionShape shape,
-          general_shape(input, {stride, padding, dilation, output_padding}, transposed, groups));
+          convolution_shape(input, stride, padding, dilation, transposed, output_padding, groups));
   convolve(out, input, weight, bias, shape);
   return {};
-}
-
-Result<Meta> convolution_flags_meta(const Tensor& input, const Tensor& weight,
-                                    const OptionalTensor& bias, const Sizes& stride,
-                                    const Sizes& padding, const Sizes& dilation, bool transposed,
-                                    const Sizes& output_padding, int64_t groups, bool, bool, bool,
-                                    bool) {
-  return convolution_rule(input, weight, bias, stride, padding, dilation, transposed,
-                          output_padding, groups);
-}
-Result<Tensor> convolution_flags(const Tensor& input, const Tensor& weight,
-                                 const OptionalTensor& bias, const Sizes& stride,
-                                 const Sizes& padding, const Sizes& dilation, bool transposed,
-                                 const Sizes& output_padding, int64_t groups, bool, bool, bool,
-                                 bool) {
-  return compute<convolution_rule, convolution_kernel>(
-      input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
 // The shape of a convolution with named padding. "same" keeps the input's size; odd padding puts
@@ -164,11 +139,11 @@ Result<Tensor> conv_padding(Emitter& e, const Tensor& input, const Tensor& weigh
 }
 
 // The flags only choose among implementations.
-Result<Tensor> convolution_deprecated(Emitter& e, const Tensor& input, const Tensor& weight,
-                                      const OptionalTensor& bias, const Sizes& stride,
-                                      const Sizes& padding, const Sizes& dilation, bool transposed,
-                                      const Sizes& output_padding, int64_t groups, bool, bool,
-                                      bool) {
+template <class... Flags>
+Result<Tensor> convolution_with(Emitter& e, const Tensor& input, const Tensor& weight,
+                                const OptionalTensor& bias, const Sizes& stride,
+                                const Sizes& padding, const Sizes& dilation, bool transposed,
+                                const Sizes& output_padding, int64_t groups, Flags...) {
   return e(aten<"convolution.default">,
            {input, weight, bias, stride, padding, dilation, transposed, output_padding, groups});
 }
@@ -191,10 +166,10 @@ Result<Tensor> convolution_mode(Emitter& e, const Tensor& input, const Tensor& w
 constexpr OpDef kConvolutionOps[] = {
     op<"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
        convolution_rule, convolution_kernel>,
-    composed<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-       convolution_flags_meta, convolution_flags>,
+    kept<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+       convolution_with<bool, bool, bool, bool>>,
     op<"aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-       convolution_deprecated>.with({.autocast = AutocastRule::lower_precision}),
+       convolution_with<bool, bool, bool>>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
        convolution_mode>,
     op<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", conv<1>>.with({.autocast = AutocastRule::lower_precision}),

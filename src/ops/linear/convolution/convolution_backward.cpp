@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/linear/convolution/float_convolution.h"
 #include "ops/linear/convolution/window_operand.h"
@@ -165,33 +166,26 @@ Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, con
   return out;
 }
 
-Result<GradientMetas> slow_convolution_backward_meta(const Tensor& grad_output, const Tensor& self,
-                                                     const Tensor& weight, const Sizes& kernel_size,
-                                                     const Sizes& stride, const Sizes& padding,
-                                                     const std::vector<bool>& output_mask) {
-  PT2_TRY_VOID(check_rank(weight, 4, "weight"));
-  if (kernel_size != Sizes{weight.size(2), weight.size(3)})
-    return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for a weight of " +
-                          weight.type_text());
-  return convolution_backward_meta(grad_output, self, weight, std::nullopt, stride, padding, {1, 1},
-                                   false, {0, 0}, 1, output_mask);
-}
-Result<ConvolutionGradients> slow_convolution_backward(const Tensor& grad_output,
+Result<ConvolutionGradients> slow_convolution_backward(Emitter& e, const Tensor& grad_output,
                                                        const Tensor& self, const Tensor& weight,
                                                        const Sizes& kernel_size,
                                                        const Sizes& stride, const Sizes& padding,
                                                        const std::vector<bool>& output_mask) {
-  PT2_TRY_VOID(slow_convolution_backward_meta(grad_output, self, weight, kernel_size, stride,
-                                              padding, output_mask));
-  return convolution_backward(grad_output, self, weight, std::nullopt, stride, padding, {1, 1},
-                              false, {0, 0}, 1, output_mask);
+  PT2_TRY_VOID(check_rank(weight, 4, "weight"));
+  if (kernel_size != Sizes{weight.size(2), weight.size(3)})
+    return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for a weight of " +
+                          weight.type_text());
+  return e.several<OptionalTensor, OptionalTensor, OptionalTensor>(
+      aten<"convolution_backward.default">,
+      {grad_output, self, weight, std::nullopt, stride, padding, Sizes{1, 1}, false, Sizes{0, 0}, 1,
+       output_mask});
 }
 
 // clang-format off
 constexpr OpDef kConvolutionBackwardOps[] = {
     composed<"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
        convolution_backward_meta, convolution_backward>,
-    composed<"aten::_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", slow_convolution_backward_meta, slow_convolution_backward>,
+    kept<"aten::_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", slow_convolution_backward>,
 };
 // clang-format on
 

@@ -1,7 +1,6 @@
 // The convolution kernel: a matrix product whose right operand is the input's windows, gathered
 // while packing.
 #include <algorithm>
-#include <vector>
 
 #include "ops/checks.h"
 #include "ops/dense.h"
@@ -22,46 +21,6 @@ void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {
       C& element = out[channel * area + i];
       element = plus(element, bias[channel]);
     }
-}
-
-// The indices i of one dimension for which i * stride + offset is a valid index of the other
-// dimension.
-struct IndexRange {
-  int64_t begin, end;
-};
-IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset) {
-  // A sum of offset and stride could overflow, because strides may be any int64.
-  const int64_t begin = offset >= 0 ? 0 : (-offset - 1) / stride + 1;
-  const int64_t end = offset >= out ? 0 : (out - offset - 1) / stride + 1;
-  return {begin, std::min(in, end)};
-}
-
-// Finds the positions that kernel position `k` connects between `narrow` (the output, or the input
-// of a transposed convolution) and `wide`. Calls visit(i, j, count) for each row of such positions,
-// which begins at element i of `narrow` and element j of `wide`. In `wide`, the positions are a
-// stride apart.
-template <class Visit>
-void join_rows(const Window& narrow, const Window& wide, const Window& k,
-               const ConvolutionShape& shape, const Visit& visit) {
-  Window offset;
-  std::array<IndexRange, 3> ranges;
-  for (size_t dim = 0; dim < 3; ++dim) {
-    offset[dim] = k[dim] * shape.dilation[dim] - shape.padding[dim];
-    ranges[dim] = range_within(narrow[dim], wide[dim], shape.stride[dim], offset[dim]);
-  }
-  const auto [begin, end] = ranges[2];
-  if (begin >= end) return;
-  for (int64_t d = ranges[0].begin; d < ranges[0].end; ++d)
-    for (int64_t h = ranges[1].begin; h < ranges[1].end; ++h) {
-      const int64_t row =
-          (d * shape.stride[0] + offset[0]) * wide[1] + h * shape.stride[1] + offset[1];
-      visit((d * narrow[1] + h) * narrow[2] + begin,
-            row * wide[2] + begin * shape.stride[2] + offset[2], end - begin);
-    }
-}
-
-Window place_in(const Window& kernel, int64_t k) {
-  return {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
 }
 
 // Computes one output channel, adding a row of inputs for each kernel element. With so few

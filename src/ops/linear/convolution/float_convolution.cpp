@@ -18,6 +18,24 @@ int64_t step_among(int64_t count, int64_t step) { return count > 1 ? step : 1; }
 // Up to this number of channels, transposing costs more than reading them in place.
 constexpr int64_t kFewChannels = 4;
 
+// The columns of a matrix as rows: moves the channels of planes to the end, or back.
+void turn(int64_t rows, int64_t columns, const float* from, float* to) {
+  kernels::turn({.rows = rows, .columns = columns, .from_stride = columns, .to_stride = rows}, from,
+                to);
+}
+
+// Planes of `area` pixels: in place, or channels-last in `turned` if it is not null.
+kernels::Images read_images(const float* planes, int64_t channels, int64_t area, int64_t width,
+                            float* turned) {
+  if (turned == nullptr)
+    return {.data = planes, .row_stride = width, .pixel_stride = 1, .channel_stride = area};
+  turn(channels, area, planes, turned);
+  return {.data = turned,
+          .row_stride = width * channels,
+          .pixel_stride = channels,
+          .channel_stride = 1};
+}
+
 }  // namespace
 
 bool is_of_images(const Tensor& out, const Tensor& input, const Tensor& weight,
@@ -60,27 +78,15 @@ void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
   Scratch<float> turned(static_cast<size_t>(convolution.planar ? 0 : in_channels * in_area));
   Scratch<float> result(static_cast<size_t>(channels * area));
   for (int64_t n = 0; n < input.size(0); ++n) {
-    const float* image = x.data() + n * in_channels * in_area;
-    kernels::Images images{
-        .data = image, .row_stride = in[2], .pixel_stride = 1, .channel_stride = in_area};
-    if (!convolution.planar) {
-      kernels::turn({.rows = in_channels,
-                     .columns = in_area,
-                     .from_stride = in_area,
-                     .to_stride = in_channels},
-                    image, turned.data());
-      images = {.data = turned.data(),
-                .row_stride = in[2] * in_channels,
-                .pixel_stride = in_channels,
-                .channel_stride = 1};
-    }
+    const kernels::Images images =
+        read_images(x.data() + n * in_channels * in_area, in_channels, in_area, in[2],
+                    convolution.planar ? nullptr : turned.data());
     kernels::convolve(convolution, {.images = images,
                                     .packed = packed.data(),
                                     .out = result.data(),
                                     .out_stride = channels,
                                     .epilogue = {.bias = b ? b->data() : nullptr}});
-    kernels::turn({.rows = area, .columns = channels, .from_stride = channels, .to_stride = area},
-                  result.data(), y.data() + n * channels * area);
+    turn(area, channels, result.data(), y.data() + n * channels * area);
   }
 }
 
@@ -116,13 +122,10 @@ void convolve_transposed_images(Tensor& out, const Tensor& input, const Tensor& 
   Scratch<float> turned(static_cast<size_t>(in_channels * in_area));
   Scratch<float> result(static_cast<size_t>(channels * area));
   for (int64_t n = 0; n < input.size(0); ++n) {
-    kernels::turn(
-        {.rows = in_channels, .columns = in_area, .from_stride = in_area, .to_stride = in_channels},
-        x.data() + n * in_channels * in_area, turned.data());
+    turn(in_channels, in_area, x.data() + n * in_channels * in_area, turned.data());
     kernels::convolve_transposed(convolution, turned.data(), packed.data(), b ? b->data() : nullptr,
                                  kernels::Activation::none, result.data(), scratch.data());
-    kernels::turn({.rows = area, .columns = channels, .from_stride = channels, .to_stride = area},
-                  result.data(), y.data() + n * channels * area);
+    turn(area, channels, result.data(), y.data() + n * channels * area);
   }
 }
 
@@ -162,19 +165,8 @@ void add_weight_gradient(float* gradient, const Sizes& sizes, const Tensor& rows
   for (int64_t n = 0; n < rows.size(0); ++n)
     for (int64_t group = 0; group < shape.groups; ++group) {
       const int64_t part = n * shape.groups + group;
-      kernels::Images image{.data = x.data() + part * channels * pixels,
-                            .row_stride = in[2],
-                            .pixel_stride = 1,
-                            .channel_stride = pixels};
-      if (turns) {
-        kernels::turn(
-            {.rows = channels, .columns = pixels, .from_stride = pixels, .to_stride = channels},
-            image.data, turned.data());
-        image = {.data = turned.data(),
-                 .row_stride = in[2] * channels,
-                 .pixel_stride = channels,
-                 .channel_stride = 1};
-      }
+      const kernels::Images image = read_images(x.data() + part * channels * pixels, channels,
+                                                pixels, in[2], turns ? turned.data() : nullptr);
       float* to = turns ? sums.data() : gradient;
       kernels::add_kernel_gradient(convolution, image,
                                    r.data() + part * row_channels * product(positions),

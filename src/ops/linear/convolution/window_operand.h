@@ -1,4 +1,5 @@
-// The windows of a convolution as an operand of a matrix product, gathered while packing.
+// The windows of a convolution: the positions that they join, and the windows as an operand of a
+// matrix product, gathered while packing.
 #ifndef PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 #define PT2_OPS_LINEAR_CONVOLUTION_WINDOW_OPERAND_H
 
@@ -20,6 +21,47 @@ inline Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
 
 inline int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
+// Position number `k` of a window of these sizes.
+inline Window place_in(const Window& kernel, int64_t k) {
+  return {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
+}
+
+// The indices i of one dimension for which i * stride + offset is a valid index of the other
+// dimension.
+struct IndexRange {
+  int64_t begin, end;
+};
+inline IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset) {
+  // A sum of offset and stride could overflow, because strides may be any int64.
+  const int64_t begin = offset >= 0 ? 0 : (-offset - 1) / stride + 1;
+  const int64_t end = offset >= out ? 0 : (out - offset - 1) / stride + 1;
+  return {begin, std::min(in, end)};
+}
+
+// Finds the positions that kernel position `k` connects between `narrow` (the output, or the input
+// of a transposed convolution) and `wide`. Calls visit(i, j, count) for each row of such positions,
+// which begins at element i of `narrow` and element j of `wide`. In `wide`, the positions are a
+// stride apart.
+template <class Visit>
+void join_rows(const Window& narrow, const Window& wide, const Window& k,
+               const ConvolutionShape& shape, const Visit& visit) {
+  Window offset;
+  std::array<IndexRange, 3> ranges;
+  for (size_t dim = 0; dim < 3; ++dim) {
+    offset[dim] = k[dim] * shape.dilation[dim] - shape.padding[dim];
+    ranges[dim] = range_within(narrow[dim], wide[dim], shape.stride[dim], offset[dim]);
+  }
+  const auto [begin, end] = ranges[2];
+  if (begin >= end) return;
+  for (int64_t d = ranges[0].begin; d < ranges[0].end; ++d)
+    for (int64_t h = ranges[1].begin; h < ranges[1].end; ++h) {
+      const int64_t row =
+          (d * shape.stride[0] + offset[0]) * wide[1] + h * shape.stride[1] + offset[1];
+      visit((d * narrow[1] + h) * narrow[2] + begin,
+            row * wide[2] + begin * shape.stride[2] + offset[2], end - begin);
+    }
+}
+
 // A line is an output position, the depth is (channel, kernel position). The element is the input
 // under that kernel position, or zero in the padding.
 template <class C>
@@ -38,16 +80,12 @@ class WindowOperand : public GemmOperand<C> {
     };
     std::vector<Run> runs;
     for (int64_t line = 0; line < lines; line += runs.back().count) {
-      const int64_t position = first_line + line;
-      const Window at{position / (out_[1] * out_[2]), position / out_[2] % out_[1],
-                      position % out_[2]};
+      const Window at = place_in(out_, first_line + line);
       runs.push_back({line, std::min(lines - line, out_[2] - at[2]), at});
     }
     const int64_t area = product(kernel_);
     for (int64_t k = 0; k < depth; ++k) {
-      const int64_t tap = (first_k + k) % area;
-      const Window offset{tap / (kernel_[1] * kernel_[2]), tap / kernel_[2] % kernel_[1],
-                          tap % kernel_[2]};
+      const Window offset = place_in(kernel_, (first_k + k) % area);
       const C* channel = input_ + (first_k + k) / area * product(in_);
       for (const Run& run : runs)
         load_run(channel, run.position, offset, run.count, panel + k * width + run.begin);
