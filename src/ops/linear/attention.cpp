@@ -153,24 +153,13 @@ void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& op
 // A view of [..., H, L, E] as [..., H / repeat, repeat, L, E].
 Tensor split_heads(const Tensor& tensor, int64_t repeat) {
   Sizes sizes = tensor.sizes();
-  Sizes strides = tensor.strides();
-  const auto head = static_cast<size_t>(tensor.dim() - 3);
-  const int64_t stride = strides[head];
-  sizes[head] /= repeat;
-  strides[head] = stride * repeat;
-  sizes.insert(sizes.begin() + tensor.dim() - 2, repeat);
-  strides.insert(strides.begin() + tensor.dim() - 2, stride);
-  return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
+  sizes[static_cast<size_t>(tensor.dim() - 3)] /= repeat;
+  sizes.insert(sizes.end() - 2, repeat);
+  return *view(tensor, sizes);
 }
 
 // A view of [..., H, S, E] as [..., H, 1, S, E], which broadcasts.
-Tensor single_group(const Tensor& tensor) {
-  Sizes sizes = tensor.sizes();
-  Sizes strides = tensor.strides();
-  sizes.insert(sizes.end() - 2, 1);
-  strides.insert(strides.end() - 2, 0);
-  return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
-}
+Tensor single_group(const Tensor& tensor) { return *unsqueeze(tensor, -3); }
 
 Result<int64_t> head_repeat(const Tensor& query, const Tensor& key, const Tensor& value) {
   if (query.dim() < 3 || key.dim() < 3 || value.dim() < 3)
