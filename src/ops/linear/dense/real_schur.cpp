@@ -11,19 +11,6 @@
 namespace pt2::ops {
 namespace {
 
-// The reflection 1 - tau (1, v) (1, v)^T that maps (first, rest) to a multiple of the first unit
-// vector (larfg). `first` becomes the factor, `rest` becomes v. Returns tau.
-double reflect_to_first(double& first, double* rest, int64_t count) {
-  double square = 0;
-  for (int64_t i = 0; i < count; ++i) square += rest[i] * rest[i];
-  if (square == 0) return 0;
-  const double factor = -std::copysign(std::sqrt(first * first + square), first);
-  const double tau = (factor - first) / factor;
-  for (int64_t i = 0; i < count; ++i) rest[i] /= first - factor;
-  first = factor;
-  return tau;
-}
-
 // matrix (1 - tau v v^T), for the columns from `first` on.
 void reflect_columns(MatrixView<double> matrix, int64_t first, const std::vector<double>& v,
                      double tau, std::vector<double>& work) {
@@ -47,7 +34,8 @@ void make_hessenberg(MatrixView<double> a, MatrixView<double> z) {
   for (int64_t k = 0; k + 2 < n; ++k) {
     const int64_t first = k + 1;
     double* lower = &a.at(0, k);
-    const double tau = reflect_to_first(lower[first], lower + first + 1, n - first - 1);
+    const double tau =
+        reflect_to_first(lower[first], lower + first + 1, n - first - 1, lower[first]);
     v[static_cast<size_t>(first)] = 1;
     std::copy(lower + first + 1, lower + n, v.begin() + first + 1);
     std::fill(lower + first + 1, lower + n, 0);
@@ -231,7 +219,7 @@ class SchurIteration {
       const int64_t count = std::min<int64_t>(3, last - k + 1);
       if (k > m) std::copy_n(&h_.at(k, k - 1), count, v);
       if (count < 3) v[2] = 0;
-      const double tau = reflect_to_first(v[0], v + 1, count - 1);
+      const double tau = reflect_to_first(v[0], v + 1, count - 1, v[0]);
       if (k > m) {
         h_.at(k, k - 1) = v[0];
         std::fill_n(&h_.at(k + 1, k - 1), count - 1, 0);

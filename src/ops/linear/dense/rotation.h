@@ -1,8 +1,10 @@
-// The plane rotations that LAPACK's QR iterations choose. Their signs decide the signs of vectors.
+// The rotations and reflections that LAPACK chooses. Their signs decide the signs of vectors.
 #ifndef PT2_OPS_LINEAR_DENSE_ROTATION_H
 #define PT2_OPS_LINEAR_DENSE_ROTATION_H
 
 #include <cmath>
+#include <complex>
+#include <cstdint>
 
 namespace pt2::ops {
 
@@ -32,6 +34,19 @@ inline Rotation rotation_with_positive_cosine(double f, double g) {
   if (f == 0) return {0, std::copysign(1.0, g), std::abs(g)};
   const double length = std::copysign(hypotenuse(f, g), f);
   return {f / length, g / length, length};
+}
+
+// The reflection 1 - tau (1, v) (1, v)^H that maps (first, rest) to a multiple of the first unit
+// vector (larfg). `factor` becomes that multiple, which is real; `rest` becomes v. Returns tau.
+template <class T>
+T reflect_to_first(T first, T* rest, int64_t count, double& factor) {
+  double square = 0;
+  for (int64_t i = 0; i < count; ++i) square += std::norm(rest[i]);
+  factor = std::real(first);
+  if (square == 0 && std::imag(first) == 0) return T(0);
+  factor = -std::copysign(std::sqrt(std::norm(first) + square), factor);
+  for (int64_t i = 0; i < count; ++i) rest[i] /= first - factor;
+  return (factor - first) / factor;
 }
 
 }  // namespace pt2::ops

@@ -24,23 +24,6 @@ struct Reflection {
   T tau{};
 };
 
-// Makes the reflection that maps v to a real number `left` at `leading` and zeros elsewhere
-// (larfg). v becomes the reflection's vector. Returns tau.
-template <class T>
-T reflect(std::vector<T>& v, size_t leading, double& left) {
-  const T alpha = v[leading];
-  double rest = 0;
-  for (size_t i = 0; i < v.size(); ++i)
-    if (i != leading) rest += std::norm(v[i]);
-  v[leading] = 1;
-  left = std::real(alpha);
-  if (rest == 0 && std::imag(alpha) == 0) return T(0);
-  left = -std::copysign(std::sqrt(std::norm(alpha) + rest), left);
-  for (size_t i = 0; i < v.size(); ++i)
-    if (i != leading) v[i] /= alpha - left;
-  return (left - alpha) / left;
-}
-
 // a = H a H^H, on the rows and columns of the reflection H.
 template <class T>
 void apply_on_both_sides(MatrixView<T> a, const Reflection<T>& h) {
@@ -71,8 +54,10 @@ std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, TwoDiag
     const int64_t first = upper ? 0 : step + 1;
     const T* begin = &a.at(first, column);
     Reflection<T> h{first, std::vector<T>(begin, begin + n - 1 - step), T(0)};
-    h.tau = reflect(h.v, upper ? h.v.size() - 1 : 0,
-                    out.beside_of(column, upper ? column - 1 : column + 1));
+    T& leading = upper ? h.v.back() : h.v.front();
+    h.tau = reflect_to_first(leading, h.v.data() + (upper ? 0 : 1), std::ssize(h.v) - 1,
+                             out.beside_of(column, upper ? column - 1 : column + 1));
+    leading = 1;
     apply_on_both_sides(a, h);
     reflections.push_back(std::move(h));
   }
