@@ -1,8 +1,6 @@
 // Assembling, splitting and viewing tensors in less common ways.
 #include <algorithm>
-#include <numeric>
 
-#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -10,7 +8,6 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
-#include "ops/shape/pieces.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -37,9 +34,7 @@ Result<Meta> block_diag_meta(const Tensors& tensors) {
   }
   return Meta(promotion.result(), {rows, columns});
 }
-Result<Tensor> block_diag(const Tensors& tensors) {
-  PT2_TRY(const Meta meta, block_diag_meta(tensors));
-  PT2_TRY(Tensor out, allocate(meta));
+Result<void> block_diag(Tensor& out, const Tensors& tensors) {
   int64_t row = 0;
   int64_t column = 0;
   for (const Tensor& tensor : tensors) {
@@ -50,7 +45,7 @@ Result<Tensor> block_diag(const Tensors& tensors) {
     row += block.size(0);
     column += block.size(1);
   }
-  return out;
+  return {};
 }
 
 // Returns the number of ways to choose r of n elements; some number above `most` if that exceeds
@@ -64,68 +59,16 @@ int64_t choices(int64_t n, int64_t r, int64_t most) {
   return static_cast<int64_t>(std::min<Wide>(count, Wide(most) + 1));
 }
 
-// --- Splits
-
-Result<Tensors> split_sizes(const Tensor& self, const Sizes& sizes, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  PT2_TRY_VOID(check_pieces(std::ssize(sizes), self.dim()));
-  Tensors out;
-  int64_t start = 0;
-  for (int64_t size : sizes) {
-    PT2_TRY(Tensor part, narrow(self, at, start, size));
-    out.push_back(std::move(part));
-    start += size;
-  }
-  if (start != self.size(at))
-    return operator_error("split_sizes: found " + sizes_text(sizes) + ", expected a sum of " +
-                          std::to_string(self.size(at)));
-  return out;
-}
-Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  const int64_t length = self.size(at);
-  if (split_size < 0 || (split_size == 0 && length != 0))
-    return operator_error("split_size: found " + std::to_string(split_size) +
-                          ", expected 1 or more");
-  PT2_TRY_VOID(check_pieces(split_size == 0 ? 1 : length / split_size, self.dim()));
-  Sizes sizes;
-  for (int64_t rest = length; rest > 0; rest -= sizes.back())
-    sizes.push_back(std::min(rest, split_size));
-  if (sizes.empty()) sizes.push_back(0);
-  return split_sizes(self, sizes, at);
-}
-// Splits at the given positions, which are clamped like the bounds of Python slices.
-Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  PT2_TRY_VOID(check_pieces(std::ssize(indices), self.dim()));
-  Tensors out;
-  int64_t start = 0;
-  for (size_t i = 0; i <= indices.size(); ++i) {
-    const int64_t end = i < indices.size() ? indices[i] : self.size(at);
-    PT2_TRY(Tensor part, slice(self, at, start, end, 1));
-    out.push_back(std::move(part));
-    start = end;
-  }
-  return out;
-}
-Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  if (sections < 1)
-    return operator_error("sections: found " + std::to_string(sections) + ", expected 1 or more");
-  const int64_t length = self.size(at);
-  PT2_TRY_VOID(check_pieces(sections, self.dim()));
-  Sizes sizes;
-  for (int64_t i = 0; i < sections; ++i)
-    sizes.push_back(length / sections + (i < length % sections ? 1 : 0));
-  return split_sizes(self, sizes, at);
-}
 Result<Tensors> tensor_split_by_tensor(const Tensor& self, const Tensor& where, int64_t dim) {
   if (where.dtype() != Dtype::int64 || where.dim() > 1)
     return operator_error("tensor_indices_or_sections: found " + where.type_text() +
                           ", expected an int64 number or vector");
   const Input<int64_t> numbers(where);
-  if (where.dim() == 0) return equal_sections(self, numbers[0], dim);
-  return split_at(self, Sizes(numbers.data(), numbers.data() + numbers.size()), dim);
+  Context context;
+  Runner run(context);
+  if (where.dim() == 0) return run.pieces(aten<"tensor_split.sections">, {self, numbers[0], dim});
+  const Sizes indices(numbers.data(), numbers.data() + numbers.size());
+  return run.pieces(aten<"tensor_split.indices">, {self, indices, dim});
 }
 
 // --- Views and copies
@@ -136,14 +79,14 @@ Result<Tensor> narrow_at(const Tensor& self, int64_t dim, const Tensor& start, i
   return narrow(self, dim, Input<int64_t>(start)[0], length);
 }
 
-Result<Tensor> reshape_copy(const Tensor& self, const Sizes& size) {
-  PT2_TRY(const Tensor shaped, reshape(self, size));
-  return copy_as(shaped, shaped.dtype(), MemoryFormat::contiguous);
-}
-
 Result<Meta> reshape_copy_meta(const Tensor& self, const Sizes& size) {
   PT2_TRY(Sizes sizes, infer_sizes(size, self.numel()));
   return Meta(self.dtype(), std::move(sizes));
+}
+void reshape_copy(Tensor& out, const Tensor& self, const Sizes&) {
+  Tensor target =
+      out.with_view(self.sizes(), contiguous_strides(self.sizes()), out.storage_offset());
+  copy_elements(target, self);
 }
 
 // Unlike stack, the result is always row-major.
@@ -174,12 +117,8 @@ Result<Meta> empty_permuted_meta(const Sizes& size, const Sizes& physical_layout
   }
   return Meta(dtype.value_or(Dtype::float32), size, std::move(strides));
 }
-Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout, OptionalDtype dtype,
-                              const OptionalLayout& layout, const OptionalDevice& device,
-                              PinMemory pin) {
-  PT2_TRY(const Meta meta, empty_permuted_meta(size, physical_layout, dtype, layout, device, pin));
-  return allocate(meta);
-}
+void empty_permuted(Tensor&, const Sizes&, const Sizes&, OptionalDtype, const OptionalLayout&,
+                    const OptionalDevice&, PinMemory) {}
 
 // Without forward-mode gradients, a dual number equals its primal.
 Result<Tensor> make_dual(const Tensor& primal, const Tensor& tangent, int64_t) {
@@ -191,53 +130,30 @@ Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
 
 // --- Gradients
 
-// The length of a chunk along `at`.
-int64_t chunk_length(const Tensor& tensor, int64_t at, int64_t num_chunks) {
-  return tensor.size(at) / num_chunks + (tensor.size(at) % num_chunks != 0);
-}
-Result<Meta> chunk_cat_meta(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
+// Splits each tensor into equal chunks along `dim`; the last chunk is padded with zeros. Row k of
+// the result concatenates chunk k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
+Result<Tensor> chunk_cat(Emitter& e, const Tensors& tensors, int64_t dim, int64_t num_chunks) {
   if (tensors.empty()) return operator_error("tensors: found none, expected one or more");
   if (num_chunks < 1)
     return operator_error("num_chunks: found " + std::to_string(num_chunks) +
                           ", expected 1 or more");
   PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim()));
-  Promotion promotion;
-  int64_t width = 0;
+  Tensors chunks;
   for (const Tensor& tensor : tensors) {
     if (at >= tensor.dim() || tensor.numel() == 0)
       return operator_error("tensors: found " + tensor.type_text() + ", expected elements along " +
                             std::to_string(at));
-    promotion.add(tensor);
-    int64_t chunk = chunk_length(tensor, at, num_chunks);
-    for (int64_t i = at + 1; i < tensor.dim(); ++i) {
-      PT2_TRY(chunk, multiply_add(chunk, tensor.size(i)));
-    }
-    PT2_TRY(width, multiply_add(1, width, chunk));
-  }
-  Sizes sizes(tensors[0].sizes().begin(), tensors[0].sizes().begin() + at);
-  sizes.insert(sizes.end(), {num_chunks, width});
-  return Meta(promotion.result(), std::move(sizes));
-}
-// Splits each tensor into equal chunks along `dim`; the last chunk is padded with zeros. Row k of
-// the result concatenates chunk k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
-Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
-  PT2_TRY_VOID(chunk_cat_meta(tensors, dim, num_chunks));
-  PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim()));
-  Value::List chunks;
-  for (const Tensor& tensor : tensors) {
-    const int64_t length = chunk_length(tensor, at, num_chunks);
+    const int64_t length = tensor.size(at) / num_chunks + (tensor.size(at) % num_chunks != 0);
     PT2_TRY(const int64_t padded, multiply_add(length, num_chunks));
-    Value::List pad;
-    for (int64_t i = tensor.dim() - 1; i > at; --i) pad.insert(pad.end(), {int64_t{0}, int64_t{0}});
-    pad.insert(pad.end(), {int64_t{0}, padded - tensor.size(at)});
-    PT2_TRY(const Tensor whole, apply(aten<"constant_pad_nd.default">, {tensor, std::move(pad)}));
-    Value::List sizes;
-    for (int64_t i = 0; i < at; ++i) sizes.emplace_back(tensor.size(i));
-    sizes.insert(sizes.end(), {num_chunks, int64_t{-1}});
-    PT2_TRY(Tensor rows, apply(aten<"reshape.default">, {whole, std::move(sizes)}));
-    chunks.emplace_back(std::move(rows));
+    Sizes pad(2 * static_cast<size_t>(tensor.dim() - at), 0);
+    pad.back() = padded - tensor.size(at);
+    Sizes sizes(tensor.sizes().begin(), tensor.sizes().begin() + at);
+    sizes.insert(sizes.end(), {num_chunks, -1});
+    const auto whole = e(aten<"constant_pad_nd.default">, {tensor, pad});
+    PT2_TRY(Tensor rows, e(aten<"reshape.default">, {whole, sizes}));
+    chunks.push_back(std::move(rows));
   }
-  return apply(aten<"cat.default">, {std::move(chunks), at + 1});
+  return e(aten<"cat.default">, {chunks, at + 1});
 }
 
 Result<Meta> masked_scatter_backward_meta(const Tensor& grad_output, const Tensor&,
@@ -249,17 +165,15 @@ Result<Meta> masked_scatter_backward_meta(const Tensor& grad_output, const Tenso
 }
 // Returns the gradients of the elements that masked_scatter took, in its order, then zeros for the
 // other elements of its source.
-Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& mask,
-                                       const Sizes& sizes) {
-  PT2_TRY(const Meta meta, masked_scatter_backward_meta(grad_output, mask, sizes));
+Result<void> masked_scatter_backward(Tensor& out, const Tensor& grad_output, const Tensor& mask,
+                                     const Sizes& sizes) {
   PT2_TRY(const Tensor taken, apply(aten<"masked_select.default">, {grad_output, mask}));
-  if (taken.numel() > *checked_numel(sizes))
+  if (taken.numel() > out.numel())
     return operator_error("sizes: found " + sizes_text(sizes) + ", expected room for " +
                           std::to_string(taken.numel()));
-  PT2_TRY(Tensor out, allocate(meta));
   Tensor head = out.with_view({taken.numel()}, {1}, 0);
   copy_elements(head, taken);
-  return out;
+  return {};
 }
 
 Result<std::array<Meta, 2>> unpack_dual_meta(const Tensor& dual, int64_t) {
@@ -476,10 +390,10 @@ Result<Tensors> unflatten_dense_tensors(Emitter& e, const Tensor& flat, const Te
 
 // clang-format off
 constexpr OpDef kAssemblingOps[] = {
-    composed<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat_meta, chunk_cat>.with({.slope = Slope::linear, .linear_in = "tensors"}),
-    composed<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward_meta, masked_scatter_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    kept<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    op<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward_meta, masked_scatter_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>.with({.slope = Slope::linear, .linear_in = "sequences"}),
-    composed<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta, block_diag>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    op<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag_meta, block_diag>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>,
     op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
@@ -488,8 +402,8 @@ constexpr OpDef kAssemblingOps[] = {
     op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::flatten_dense_tensors(Tensor[] tensors) -> Tensor", flatten_dense_tensors>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", unflatten_dense_tensors>.with({.sharing = Sharing::always, .slope = Slope::linear, .linear_in = "flat", .looks_at_sizes_alone = true}),
-    op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", unsafe_split>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .looks_at_sizes_alone = true}),
-    op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_with_sizes>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hsplit_array>.with({.slope = Slope::linear}),
     op<"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<0>>.with({.slope = Slope::linear}),
@@ -499,10 +413,10 @@ constexpr OpDef kAssemblingOps[] = {
     op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.undecomposed = Undecomposed::reads_elements}),
-    composed<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
-    composed<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
+    op<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
+    op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy_meta, reshape_copy>.with({.slope = Slope::linear}),
     kept<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
-    composed<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted_meta, empty_permuted>,
+    op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted_meta, empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
     composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .undecomposed = Undecomposed::lacks_steps}),
     op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.slope = Slope::linear}),

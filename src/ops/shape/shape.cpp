@@ -1,12 +1,11 @@
 // Concatenating, repeating, permuting and padding tensors.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
-#include "base/memory_account.h"
 #include "base/strided_copy.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
@@ -207,58 +206,39 @@ void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
   if (out.numel() == 0) return;  // without elements, nothing bounds the sizes below
   Sizes pairs;
   Sizes source_sizes;
-  Sizes source_strides;
   const size_t lead = repeats.size() - self.sizes().size();
   for (size_t i = 0; i < repeats.size(); ++i) {
     const int64_t size = i < lead ? 1 : self.sizes()[i - lead];
     pairs.insert(pairs.end(), {repeats[i], size});
     source_sizes.insert(source_sizes.end(), {1, size});
-    source_strides.insert(source_strides.end(), {0, i < lead ? 0 : self.strides()[i - lead]});
   }
   Tensor target = out.with_view(pairs, contiguous_strides(pairs), out.storage_offset());
-  copy_elements(target, self.with_view(std::move(source_sizes), std::move(source_strides),
-                                       self.storage_offset()));
+  copy_elements(target, *view(self, source_sizes));
 }
 using OptionalInt = std::optional<int64_t>;
 
-// Returns the positions 0, 0, 1, 1, 1, … for repeats 2, 3, …. Error if they would exceed the memory
-// limit.
-Result<Positions> repeated_positions(std::span<const int64_t> repeats) {
-  int64_t total = 0;
-  for (int64_t count : repeats)
-    if (count < 0 || __builtin_add_overflow(total, count, &total))
-      return operator_error("found repeat " + std::to_string(count) + ", expected 0 or more");
-  PT2_TRY(Tensor block, allocate({Dtype::int64, {total}}));
-  Positions out;
-  out.reserve(static_cast<size_t>(total));
-  for (size_t i = 0; i < repeats.size(); ++i)
-    out.insert(out.end(), static_cast<size_t>(repeats[i]), static_cast<int64_t>(i));
-  return out;
-}
 Result<void> check_repeats(const Tensor& repeats) {
   if (dtype_category(repeats.dtype()) == DtypeCategory::integer) return {};
   return operator_error("repeats: found " + std::string(dtype_name(repeats.dtype())) +
                         ", expected integers");
 }
-Result<Tensor> int64_values(const Tensor& repeats) {
-  PT2_TRY_VOID(check_repeats(repeats));
-  if (repeats.dim() > 1)
-    return operator_error("found repeats of rank " + std::to_string(repeats.dim()) +
-                          ", expected 0 or 1");
-  return copy_as(repeats, Dtype::int64, MemoryFormat::contiguous);
-}
+// Returns the positions 0, 0, 1, 1, 1, … for repeats 2, 3, ….
 Result<Tensor> repeat_interleave_positions(const Tensor& repeats, OptionalInt output_size) {
-  if (repeats.dim() != 1)
-    return operator_error("found repeats of rank " + std::to_string(repeats.dim()) +
-                          ", expected 1");
-  PT2_TRY(const Tensor values, int64_values(repeats));
-  PT2_TRY(const Positions positions, repeated_positions(values.as<int64_t>()));
-  if (output_size && *output_size != static_cast<int64_t>(positions.size()))
+  PT2_TRY_VOID(check_rank(repeats, 1, "repeats"));
+  PT2_TRY_VOID(check_repeats(repeats));
+  const Input<int64_t> counts(repeats);
+  int64_t total = 0;
+  for (int64_t i = 0; i < counts.size(); ++i)
+    if (counts[i] < 0 || __builtin_add_overflow(total, counts[i], &total))
+      return operator_error("found repeat " + std::to_string(counts[i]) + ", expected 0 or more");
+  if (output_size && *output_size != total)
     return operator_error("found output_size " + std::to_string(*output_size) + ", expected " +
-                          std::to_string(positions.size()));
-  const Tensor out =
-      Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(positions.size())}, positions);
-  return copy_as(out, repeats.dtype(), std::nullopt);
+                          std::to_string(total));
+  PT2_TRY(Tensor out, allocate({repeats.dtype(), {total}}));
+  Output<int64_t> positions(out);
+  int64_t* next = positions.data();
+  for (int64_t i = 0; i < counts.size(); ++i) next = std::fill_n(next, counts[i], i);
+  return out;
 }
 Result<Meta> repeat_interleave_meta(const Tensor& repeats, OptionalInt output_size) {
   if (!output_size) return Error{ErrorCode::unsupported, "the result depends on elements", ""};
@@ -277,33 +257,16 @@ Result<Tensor> clone_with_gaps(const Tensor& self) {
   return copied.with_view(self.sizes(), self.strides(), self.storage_offset());
 }
 
-template <class View>
-Result<Tensor> with_replaced(const Tensor& self, const Tensor& src, View&& view) {
+// Replaces the view that the function View makes of the copy with these arguments.
+template <auto View, class... A>
+Result<Tensor> with_replaced(const Tensor& self, const Tensor& src, const A&... arguments) {
   PT2_TRY(Tensor out, clone_with_gaps(self));
-  PT2_TRY(Tensor target, view(out));
+  PT2_TRY(Tensor target, View(out, arguments...));
   PT2_TRY_VOID(check_sizes(src, target.sizes(), "src"));
   if (has_internal_overlap(target))
     return operator_error("several elements to be written lie at one place in memory");
   copy_elements(target, src);
   return out;
-}
-Result<Tensor> select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  return with_replaced(self, src, [&](const Tensor& out) { return select(out, dim, index); });
-}
-Result<Tensor> slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, OptionalInt start,
-                             OptionalInt end, int64_t step) {
-  return with_replaced(self, src,
-                       [&](const Tensor& out) { return slice(out, dim, start, end, step); });
-}
-Result<Tensor> diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
-                                int64_t dim2) {
-  return with_replaced(self, src,
-                       [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
-}
-Result<Tensor> as_strided_scatter(const Tensor& self, const Tensor& src, const Sizes& size,
-                                  const Sizes& stride, OptionalInt storage_offset) {
-  return with_replaced(
-      self, src, [&](const Tensor& out) { return as_strided(out, size, stride, storage_offset); });
 }
 
 // --- Diagonals, grids, channels
@@ -330,20 +293,8 @@ Meta pixel_meta(const Tensor& self, const Sizes& sizes) {
   if (self.numel() == 0) return Meta(self.dtype(), sizes);
   return Meta(self.dtype(), sizes, format_strides(sizes, suggest_memory_format(self)));
 }
-Result<Tensor> moved_pixels(const Tensor& self, const Sizes& split,
-                            const std::vector<int64_t>& order, const Sizes& sizes) {
-  PT2_TRY(const Tensor blocks, reshape(self, split));
-  PT2_TRY(const Tensor turned, permute(blocks, order));
-  PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
-  PT2_TRY(const Tensor moved, view(copied, sizes));
-  const Meta meta = pixel_meta(self, sizes);
-  if (meta.strides.empty()) return moved;
-  PT2_TRY(Tensor out, allocate(meta));
-  copy_elements(out, moved);
-  return out;
-}
 // The last three dims are an image; the dims before them are the batch.
-Result<Sizes> shuffled_sizes(const Tensor& self, int64_t factor) {
+Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   if (factor <= 0)
     return operator_error("found factor " + std::to_string(factor) + ", expected 1 or more");
@@ -357,21 +308,9 @@ Result<Sizes> shuffled_sizes(const Tensor& self, int64_t factor) {
   for (const size_t dim : {sizes.size() - 2, sizes.size() - 1}) {
     PT2_TRY(sizes[dim], multiply_add(sizes[dim], factor));
   }
-  return sizes;
+  return pixel_meta(self, sizes);
 }
-Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
-  PT2_TRY(const Sizes sizes, shuffled_sizes(self, factor));
-  const size_t batch = sizes.size() - 3;
-  Sizes split(sizes.begin(), sizes.begin() + static_cast<int64_t>(batch));
-  split.insert(split.end(),
-               {sizes[batch], factor, factor, self.sizes()[batch + 1], self.sizes()[batch + 2]});
-  std::vector<int64_t> order(batch);
-  std::iota(order.begin(), order.end(), 0);
-  const auto b = static_cast<int64_t>(batch);
-  order.insert(order.end(), {b, b + 3, b + 1, b + 4, b + 2});
-  return moved_pixels(self, split, order, sizes);
-}
-Result<Sizes> unshuffled_sizes(const Tensor& self, int64_t factor) {
+Result<Meta> pixel_unshuffle_meta(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   Sizes sizes = self.sizes();
   const size_t batch = sizes.size() - 3;
@@ -384,39 +323,31 @@ Result<Sizes> unshuffled_sizes(const Tensor& self, int64_t factor) {
   PT2_TRY(sizes[batch], multiply_add(sizes[batch], square));
   height /= factor;
   width /= factor;
-  return sizes;
+  return pixel_meta(self, sizes);
 }
-Result<Tensor> pixel_unshuffle(const Tensor& self, int64_t factor) {
-  PT2_TRY(const Sizes sizes, unshuffled_sizes(self, factor));
-  const size_t batch = sizes.size() - 3;
-  Sizes split(sizes.begin(), sizes.begin() + static_cast<int64_t>(batch));
-  split.insert(split.end(),
-               {self.sizes()[batch], sizes[batch + 1], factor, sizes[batch + 2], factor});
-  std::vector<int64_t> order(batch);
+// Images [..., C, H * factor, W * factor] have the pixels of images [..., C * factor^2, H, W]: each
+// pixel [..., c, y, i, x, j] is pixel [..., c, i, j, y, x] there. `Grows` if the former are wanted.
+template <bool Grows>
+Result<void> shuffle_pixels(Tensor& out, const Tensor& self, int64_t factor) {
+  const Tensor& large = Grows ? out : self;
+  const Tensor& small = Grows ? self : out;
+  const int64_t batch = self.dim() - 3, channels = large.size(batch);
+  const int64_t height = small.size(batch + 1), width = small.size(batch + 2);
+  Sizes large_sizes(self.sizes().begin(), self.sizes().begin() + batch);
+  Sizes small_sizes = large_sizes;
+  large_sizes.insert(large_sizes.end(), {channels, height, factor, width, factor});
+  small_sizes.insert(small_sizes.end(), {channels, factor, factor, height, width});
+  std::vector<int64_t> order(static_cast<size_t>(batch));
   std::iota(order.begin(), order.end(), 0);
-  const auto b = static_cast<int64_t>(batch);
-  order.insert(order.end(), {b, b + 2, b + 4, b + 1, b + 3});
-  return moved_pixels(self, split, order, sizes);
-}
-Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
-  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
-  if (groups <= 0 || self.size(1) % groups != 0)
-    return operator_error("found " + std::to_string(groups) + " groups, expected a divisor of " +
-                          std::to_string(self.size(1)));
-  if (self.numel() == 0) return self;
-  PT2_TRY(const Tensor split, reshape(self, {self.size(0), groups, self.size(1) / groups, -1}));
-  PT2_TRY(const Tensor turned, transpose(split, 1, 2));
-  PT2_TRY(const Tensor shuffled, reshape(turned, self.sizes()));
-  return copy_as(shuffled, shuffled.dtype(), suggest_memory_format(self));
-}
-
-Result<Meta> pixel_unshuffle_meta(const Tensor& self, int64_t factor) {
-  PT2_TRY(const Sizes sizes, unshuffled_sizes(self, factor));
-  return pixel_meta(self, sizes);
-}
-Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
-  PT2_TRY(const Sizes sizes, shuffled_sizes(self, factor));
-  return pixel_meta(self, sizes);
+  order.insert(order.end(), {batch, batch + 2, batch + 4, batch + 1, batch + 3});
+  PT2_TRY(const Tensor split, view(large, large_sizes));
+  PT2_TRY(Tensor pixels, permute(split, order));
+  PT2_TRY(Tensor places, view(small, small_sizes));
+  if (Grows)
+    copy_elements(pixels, places);
+  else
+    copy_elements(places, pixels);
+  return {};
 }
 
 // --- Formulas
@@ -457,6 +388,11 @@ Result<Tensor> fliplr(Emitter& e, const Tensor& self) {
 Result<Tensor> flipud(Emitter& e, const Tensor& self) {
   if (self.dim() < 1) return operator_error("found a 0-dim tensor, expected at least rank 1");
   return e(aten<"flip.default">, {self, Sizes{0}});
+}
+
+Result<Tensor> channel_shuffle(Emitter& e, const Tensor& self, int64_t groups) {
+  PT2_TRY(Tensor out, e(aten<"native_channel_shuffle.default">, {self, groups}));
+  return self.numel() == 0 ? self : out;
 }
 
 // ATen/native/TensorShape.cpp diag.
@@ -584,17 +520,17 @@ constexpr OpDef kShapeOps[] = {
     composed<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_meta, repeat_interleave_positions>,
     op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>.with({.slope = Slope::linear}),
     op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>.with({.slope = Slope::linear}),
-    composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, select_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, slice_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    composed<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", like_first, diagonal_scatter>.with({.slope = Slope::linear, .linear_in = "self src"}),
-    composed<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", like_first, as_strided_scatter>.with({.slope = Slope::linear, .linear_in = "self src", .looks_at_strides = true}),
+    composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, with_replaced<select, int64_t, int64_t>>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, with_replaced<slice, int64_t, OptionalInt, OptionalInt, int64_t>>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    composed<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", like_first, with_replaced<diagonal, int64_t, int64_t, int64_t>>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    composed<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", like_first, with_replaced<as_strided, Sizes, Sizes, OptionalInt>>.with({.slope = Slope::linear, .linear_in = "self src", .looks_at_strides = true}),
     op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>.with({.slope = Slope::linear}),
     op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed_meta, diag_embed>.with({.slope = Slope::linear}),
     op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
-    composed<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle_meta, pixel_shuffle>.with({.slope = Slope::linear}),
-    composed<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle_meta, pixel_unshuffle>.with({.slope = Slope::linear}),
-    composed<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", like_first, channel_shuffle>.with({.slope = Slope::linear}),
+    op<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle_meta, shuffle_pixels<true>>.with({.slope = Slope::linear}),
+    op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle_meta, shuffle_pixels<false>>.with({.slope = Slope::linear}),
+    kept<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>.with({.slope = Slope::linear}),
     op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>.with({.slope = Slope::linear, .linear_in = "self prepend append"}),
 };
 // clang-format on

@@ -350,36 +350,6 @@ Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
-namespace {
-
-// --- Operators that are these functions under another signature
-
-Result<Tensor> unsafe_view(const Tensor& self, const Sizes& size) { return view(self, size); }
-Result<Meta> unsafe_view_meta(const Tensor& self, const Sizes& size) {
-  PT2_TRY(const Tensor out, view(self, size));
-  return Meta(out.dtype(), out.sizes(), out.strides());
-}
-Result<Tensor> reshape_alias(const Tensor& self, const Sizes& size, const Sizes& stride) {
-  return as_strided(self, size, stride, std::nullopt);
-}
-
-Result<Tensor> t(const Tensor& self) {
-  if (self.dim() > 2)
-    return operator_error("found rank " + std::to_string(self.dim()) + ", expected at most 2");
-  return self.dim() < 2 ? Result<Tensor>(self) : transpose(self, 0, 1);
-}
-Tensor squeeze(const Tensor& self) {
-  return squeeze_where(self, [](int64_t) { return true; });
-}
-Result<Tensor> squeeze_dim(const Tensor& self, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  return squeeze_where(self, [at](int64_t i) { return i == at; });
-}
-Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims) {
-  PT2_TRY(const auto at, wrap_distinct_dims(dims, self.dim()));
-  return squeeze_where(self, [&](int64_t i) { return std::ranges::count(at, i) > 0; });
-}
-
 // --- Views that split a tensor
 
 Result<std::vector<Tensor>> split_with_sizes(const Tensor& self, const std::vector<int64_t>& sizes,
@@ -419,6 +389,37 @@ Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_
   return out;
 }
 
+namespace {
+
+// --- Operators that are these functions under another signature
+
+Result<Tensor> unsafe_view(const Tensor& self, const Sizes& size) { return view(self, size); }
+Result<Meta> unsafe_view_meta(const Tensor& self, const Sizes& size) {
+  PT2_TRY(const Tensor out, view(self, size));
+  return Meta(out.dtype(), out.sizes(), out.strides());
+}
+Result<Tensor> reshape_alias(Emitter& e, const Tensor& self, const Sizes& size,
+                             const Sizes& stride) {
+  return e(aten<"as_strided.default">, {self, size, stride});
+}
+
+Result<Tensor> t(const Tensor& self) {
+  if (self.dim() > 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected at most 2");
+  return self.dim() < 2 ? Result<Tensor>(self) : transpose(self, 0, 1);
+}
+Tensor squeeze(const Tensor& self) {
+  return squeeze_where(self, [](int64_t) { return true; });
+}
+Result<Tensor> squeeze_dim(const Tensor& self, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  return squeeze_where(self, [at](int64_t i) { return i == at; });
+}
+Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims) {
+  PT2_TRY(const auto at, wrap_distinct_dims(dims, self.dim()));
+  return squeeze_where(self, [&](int64_t i) { return std::ranges::count(at, i) > 0; });
+}
+
 Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   PT2_TRY_VOID(check_pieces(self.size(at), self.dim()));
@@ -432,9 +433,6 @@ Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
 
 Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&,
                              std::optional<int64_t>) {
-  return Meta(self.dtype(), size);
-}
-Result<Meta> reshape_alias_meta(const Tensor& self, const Sizes& size, const Sizes&) {
   return Meta(self.dtype(), size);
 }
 
@@ -455,14 +453,10 @@ Result<Tensor> unflatten(Emitter& e, const Tensor& self, int64_t dim, const Size
   out.insert(out.begin() + at, inner.begin(), inner.end());
   return e(aten<"view.default">, {self, out});
 }
-Result<Tensor> view_as(Emitter& e, const Tensor& self, const Tensor& other) {
-  return e(aten<"view.default">, {self, other.sizes()});
-}
-Result<Tensor> reshape_as(Emitter& e, const Tensor& self, const Tensor& other) {
-  return e(aten<"reshape.default">, {self, other.sizes()});
-}
-Result<Tensor> expand_as(Emitter& e, const Tensor& self, const Tensor& other) {
-  return e(aten<"expand.default">, {self, other.sizes()});
+// The operator Of with the sizes of another tensor.
+template <Handle Of>
+Result<Tensor> sized_as(Emitter& e, const Tensor& self, const Tensor& other) {
+  return e(Of, {self, other.sizes()});
 }
 Result<Tensor> broadcast_to_size(Emitter& e, const Tensor& self, const Sizes& size) {
   return e(aten<"expand.default">, {self, size});
@@ -549,6 +543,7 @@ Result<Tensors> tensor_split(Emitter& e, const Tensor& self, int64_t sections, i
 Result<Tensors> tensor_split_indices(Emitter& e, const Tensor& self,
                                      const std::vector<int64_t>& indices, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  PT2_TRY_VOID(check_pieces(std::ssize(indices), self.dim()));
   Tensors out;
   int64_t start = 0;
   for (size_t i = 0; i <= indices.size(); ++i) {
@@ -594,12 +589,12 @@ Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shap
 constexpr OpDef kViewOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     composed<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view_meta, unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
-    composed<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias_meta, reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
+    kept<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape, reshape_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
-    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
-    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", sized_as<aten<"view.default">>>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", sized_as<aten<"reshape.default">>>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand>.with({.slope = Slope::linear}),
-    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as>.with({.slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", sized_as<aten<"expand.default">>>.with({.slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to_size>.with({.slope = Slope::linear}),
     op<"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors", .looks_at_sizes_alone = true}),
     op<"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute>.with({.inverse = Inverse::permute, .slope = Slope::linear}),

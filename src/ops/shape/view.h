@@ -34,6 +34,9 @@ Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64
 Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim);
 Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& destination);
+Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_t dim);
+Result<std::vector<Tensor>> split_with_sizes(const Tensor& self, const std::vector<int64_t>& sizes,
+                                             int64_t dim);
 
 // Wraps `dim`. Error if the tensor has no dims.
 Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self);
