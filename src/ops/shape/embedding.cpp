@@ -9,6 +9,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/shape/view.h"
 
 namespace pt2::ops {
 namespace {
@@ -47,19 +48,18 @@ Result<void> embedding(Tensor& out, const Tensor& weight, const Tensor& indices,
 
 // Scales each looked-up row whose norm exceeds `max_norm` to that norm
 // (aten/src/ATen/native/Embedding.cpp, embedding_renorm_cpu_).
-Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
-                                double norm_type) {
+Result<void> embedding_renorm(Tensor& self, const Tensor& indices, double max_norm,
+                              double norm_type) {
   PT2_TRY_VOID(check_rank(self, 2, "self"));
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_index_dtype(indices, "indices"));
-  Tensor out = self.clone();
+  PT2_TRY_VOID(check_rows(indices, self.size(0)));
   const Input<int64_t> looked_up(indices);
   Scratch<uint8_t> seen(static_cast<size_t>(self.size(0)), 0);
   for (int64_t i = 0; i < looked_up.size(); ++i) {
     const int64_t index = looked_up[i];
-    PT2_TRY_VOID(check_row(index, self.size(0)));
     if (std::exchange(seen[static_cast<size_t>(index)], 1) != 0) continue;
-    Tensor row = out.with_view({out.size(1)}, {out.stride(1)}, index * out.stride(0));
+    PT2_TRY(Tensor row, select(self, 0, index));
     PT2_TRY(const Tensor norm, apply(aten<"linalg_vector_norm.default">, {row, norm_type}));
     double length = 0;
     load_elements<double>(norm.raw_data(), 1, norm.dtype(), 1, &length);
@@ -68,7 +68,7 @@ Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, doubl
     PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {row, max_norm / (length + kNotZero)}));
     copy_elements(row, scaled);
   }
-  return out;
+  return {};
 }
 
 Result<Meta> embedding_dense_backward_meta(const Tensor& grad_output, const Tensor& indices,
@@ -87,13 +87,10 @@ Result<Meta> embedding_dense_backward_meta(const Tensor& grad_output, const Tens
 }
 // Sums the gradients of all look-ups of a row; the padding row gets none. `scale_grad_by_freq`
 // divides by the number of look-ups of the row.
-Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
-                                        int64_t num_weights, int64_t padding_idx,
-                                        bool scale_grad_by_freq) {
-  PT2_TRY(const Meta meta, embedding_dense_backward_meta(grad_output, indices, num_weights,
-                                                         padding_idx, scale_grad_by_freq));
-  const int64_t width = meta.sizes[1];
-  PT2_TRY(Tensor out, allocate(meta));
+Result<void> embedding_dense_backward(Tensor& out, const Tensor& grad_output, const Tensor& indices,
+                                      int64_t num_weights, int64_t padding_idx,
+                                      bool scale_grad_by_freq) {
+  const int64_t width = out.size(1);
   const Input<int64_t> rows(indices);
   Scratch<int64_t> counts(static_cast<size_t>(num_weights), 0);
   for (int64_t i = 0; i < rows.size(); ++i) {
@@ -110,7 +107,7 @@ Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor&
       for (int64_t j = 0; j < width; ++j) sums[rows[i] * width + j] += grads[i * width + j] * scale;
     }
   });
-  return out;
+  return {};
 }
 
 enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
@@ -212,8 +209,6 @@ int64_t sum_bag(const float* table, const Input<int64_t>& rows,
   return counted;
 }
 
-using BagResult = std::tuple<Tensor, Tensor, Tensor, Tensor>;
-
 Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                                  const BagCall& call) {
   PT2_TRY_VOID(check_floating(weight, "weight"));
@@ -252,31 +247,24 @@ Result<std::array<Meta, 4>> embedding_bag_meta(const Tensor& weight, const Tenso
                     Meta(numbers, {fast ? 0 : indices.numel()}), Meta(numbers, bag_sizes),
                     Meta(numbers, mode == kMax ? Sizes{count, weight.size(1)} : bag_sizes)};
 }
-template <bool ForwardOnly>
-Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
-                                bool scale_grad_by_freq, int64_t mode, bool sparse,
-                                const OptionalTensor& per_sample_weights, bool include_last_offset,
-                                int64_t padding_idx) {
-  PT2_TRY(const auto metas, embedding_bag_meta<ForwardOnly>(
-                                weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                                per_sample_weights, include_last_offset, padding_idx));
+Result<void> embedding_bag(Tensor& out, Tensor& offset2bag, Tensor& bag_size,
+                           Tensor& maximum_indices, const Tensor& weight, const Tensor& indices,
+                           const Tensor& offsets, bool, int64_t mode, bool,
+                           const OptionalTensor& per_sample_weights, bool include_last_offset,
+                           int64_t padding_idx) {
   const BagCall call{mode, per_sample_weights, padding_idx};
   PT2_TRY(Bags bags, make_bags(offsets, indices.numel(), include_last_offset));
   const auto count = static_cast<int64_t>(bags.begin.size());
   const int64_t width = weight.size(1);
-  const bool plain = mode == kSum;
   // The last bag ends at the last index, even if the last offset is another one. However, FBGEMM
   // adds rows only up to the offset but divides by the full count.
   const int64_t last = count > 0 ? bags.end.back() : 0;
   if (include_last_offset && count > 0) bags.end.back() = indices.numel();
   const bool cut =
       mode != kMax && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
-  PT2_TRY(Tensor out, allocate(metas[0]));
-  Tensor offset2bag = Tensor::zeros(Dtype::int64, metas[1].sizes);
-  Tensor bag_size = Tensor::zeros(Dtype::int64, metas[2].sizes);
-  Tensor largest = Tensor::zeros(Dtype::int64, metas[3].sizes);
   PT2_TRY_VOID(check_rows(indices, weight.size(0)));
   const Input<int64_t> rows(indices);
+  Output<int64_t> bag_of_each(offset2bag), counts(bag_size), largest(maximum_indices);
   with_float_compute_type(weight.dtype(), [&]<class C>() {
     const Input<C> table(weight);
     std::optional<Input<C>> weights;
@@ -294,20 +282,18 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
             return sum_bag(table.data(), rows, weights, call, bags.begin[b], end, bags.end[b],
                            lines, width, sums);
         return fill_bag<C>(table.data(), rows, weights, call, bags.begin[b], end, bags.end[b],
-                           total, sums,
-                           mode == kMax ? largest.data<int64_t>() + bag * width : nullptr);
+                           total, sums, mode == kMax ? largest.data() + bag * width : nullptr);
       }();
       if (offset2bag.numel() > 0)
-        std::fill(offset2bag.data<int64_t>() + bags.begin[b],
-                  offset2bag.data<int64_t>() + bags.end[b], bag);
-      if (!plain) bag_size.data<int64_t>()[bag] = counted;
-      if (mode == kMean) largest.data<int64_t>()[bag] = counted;
+        std::fill(bag_of_each.data() + bags.begin[b], bag_of_each.data() + bags.end[b], bag);
+      if (mode != kSum) counts[bag] = counted;
+      if (mode == kMean) largest[bag] = counted;
     }
   });
-  for (Tensor* tensor : {&offset2bag, &bag_size, &largest})
-    *tensor = to_dense(*tensor, Dtype::int64, metas[1].dtype);
-  return BagResult{out, offset2bag, bag_size, largest};
+  return {};
 }
+
+using BagResult = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 // ATen/native/EmbeddingBag.cpp embedding_bag.
 Result<BagResult> embedding_bag_padding(Emitter& e, const Tensor& weight, const Tensor& indices,
@@ -373,19 +359,6 @@ struct BagGradient {
   BagCall call;
 };
 
-// Leaves out the statistics of the bags: torch.export may record other sizes of them.
-Result<Meta> bag_gradient_meta(const Tensor& grad, const Tensor& indices, int64_t num_weights,
-                               int64_t mode) {
-  PT2_TRY_VOID(check_floating(grad, "grad"));
-  PT2_TRY_VOID(check_rank(grad, 2, "grad"));
-  PT2_TRY_VOID(check_rank(indices, 1, "indices"));
-  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
-  if (num_weights < 0)
-    return operator_error("num_weights: found " + std::to_string(num_weights) +
-                          ", expected 0 or more");
-  PT2_TRY_VOID(check_mode(mode));
-  return Meta(grad.dtype(), {num_weights, grad.size(1)});
-}
 Result<void> check_bag_gradient(const BagGradient& bag) {
   if (bag.call.mode == kMax) {
     PT2_TRY_VOID(check_sizes(bag.maximum_indices, bag.grad.sizes(), "maximum_indices"));
@@ -434,61 +407,53 @@ void add_bags(const BagGradient& bag, const std::vector<int64_t>& bags, Output<d
   }
 }
 
-Result<Tensor> bag_gradient(const BagGradient& bag, const Tensor& offsets,
-                            const Tensor& offset2bag) {
-  PT2_TRY(const Meta meta,
-          bag_gradient_meta(bag.grad, bag.indices, bag.num_weights, bag.call.mode));
-  PT2_TRY_VOID(check_bag_gradient(bag));
-  PT2_TRY(Tensor out, allocate(meta));
-  Output<double> sums(out);
-  if (bag.call.mode == kMax) {
-    PT2_TRY_VOID(add_maxima(bag, sums));
-    return out;
-  }
-  PT2_TRY(const std::vector<int64_t> bags,
-          bag_numbers(offset2bag, offsets, bag.indices.numel(), bag.grad.size(0)));
-  add_bags(bag, bags, sums);
-  return out;
-}
-
-Result<Meta> embedding_bag_dense_backward_meta(const Tensor& grad, const Tensor& indices,
-                                               const Tensor&, const Tensor&, const Tensor&,
-                                               int64_t num_weights, bool, int64_t mode,
-                                               const OptionalTensor&, int64_t) {
-  return bag_gradient_meta(grad, indices, num_weights, mode);
-}
+// Leaves out the statistics of the bags: torch.export may record other sizes of them.
 Result<Meta> embedding_bag_backward_meta(const Tensor& grad, const Tensor& indices, const Tensor&,
                                          const Tensor&, const Tensor&, const Tensor&,
                                          int64_t num_weights, bool, int64_t mode, bool sparse,
                                          const OptionalTensor&, int64_t) {
   PT2_TRY_VOID(check_dense_gradient(sparse));
-  return bag_gradient_meta(grad, indices, num_weights, mode);
+  PT2_TRY_VOID(check_floating(grad, "grad"));
+  PT2_TRY_VOID(check_rank(grad, 2, "grad"));
+  PT2_TRY_VOID(check_rank(indices, 1, "indices"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  if (num_weights < 0)
+    return operator_error("num_weights: found " + std::to_string(num_weights) +
+                          ", expected 0 or more");
+  PT2_TRY_VOID(check_mode(mode));
+  return Meta(grad.dtype(), {num_weights, grad.size(1)});
 }
-Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
-                                      const Tensor& offsets, const Tensor& offset2bag,
-                                      const Tensor& bag_size, const Tensor& maximum_indices,
-                                      int64_t num_weights, bool scale_grad_by_freq, int64_t mode,
-                                      bool sparse, const OptionalTensor& per_sample_weights,
-                                      int64_t padding_idx) {
-  PT2_TRY_VOID(check_dense_gradient(sparse));
-  return bag_gradient({grad,
-                       indices,
-                       bag_size,
-                       maximum_indices,
-                       num_weights,
-                       scale_grad_by_freq,
-                       {mode, per_sample_weights, padding_idx}},
-                      offsets, offset2bag);
+Result<void> embedding_bag_backward(Tensor& out, const Tensor& grad, const Tensor& indices,
+                                    const Tensor& offsets, const Tensor& offset2bag,
+                                    const Tensor& bag_size, const Tensor& maximum_indices,
+                                    int64_t num_weights, bool scale_grad_by_freq, int64_t mode,
+                                    bool, const OptionalTensor& per_sample_weights,
+                                    int64_t padding_idx) {
+  const BagGradient bag{grad,
+                        indices,
+                        bag_size,
+                        maximum_indices,
+                        num_weights,
+                        scale_grad_by_freq,
+                        {mode, per_sample_weights, padding_idx}};
+  PT2_TRY_VOID(check_bag_gradient(bag));
+  Output<double> sums(out);
+  if (mode == kMax) return add_maxima(bag, sums);
+  PT2_TRY(const std::vector<int64_t> bags,
+          bag_numbers(offset2bag, offsets, indices.numel(), grad.size(0)));
+  add_bags(bag, bags, sums);
+  return {};
 }
-Result<Tensor> embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
+Result<Tensor> embedding_bag_dense_backward(Emitter& e, const Tensor& grad, const Tensor& indices,
                                             const Tensor& offset2bag, const Tensor& bag_size,
                                             const Tensor& maximum_indices, int64_t num_weights,
                                             bool scale_grad_by_freq, int64_t mode,
                                             const OptionalTensor& per_sample_weights,
                                             int64_t padding_idx) {
-  return embedding_bag_backward(grad, indices, Tensor::zeros(Dtype::int64, {1}), offset2bag,
-                                bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
-                                false, per_sample_weights, padding_idx);
+  const auto offsets = e(aten<"zeros.default">, {Sizes{1}, Dtype::int64});
+  return e(aten<"_embedding_bag_backward.default">,
+           {grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights,
+            scale_grad_by_freq, mode, false, per_sample_weights, padding_idx});
 }
 
 Result<Meta> per_sample_weights_backward_meta(const Tensor& grad, const Tensor& weight,
@@ -503,16 +468,12 @@ Result<Meta> per_sample_weights_backward_meta(const Tensor& grad, const Tensor& 
   return Meta(grad.dtype(), indices.sizes());
 }
 // The gradient of an index's weight is the dot product of its row and the gradient of its bag.
-Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& weight,
-                                           const Tensor& indices, const Tensor& offsets,
-                                           const Tensor& offset2bag, int64_t mode,
-                                           int64_t padding_idx) {
-  PT2_TRY(const Meta meta, per_sample_weights_backward_meta(grad, weight, indices, offsets,
-                                                            offset2bag, mode, padding_idx));
+Result<void> per_sample_weights_backward(Tensor& out, const Tensor& grad, const Tensor& weight,
+                                         const Tensor& indices, const Tensor& offsets,
+                                         const Tensor& offset2bag, int64_t, int64_t padding_idx) {
   PT2_TRY_VOID(check_rows(indices, weight.size(0)));
   PT2_TRY(const std::vector<int64_t> bags,
           bag_numbers(offset2bag, offsets, indices.numel(), grad.size(0)));
-  PT2_TRY(Tensor out, allocate(meta));
   const Input<double> table(weight);
   const Input<double> grads(grad);
   const Input<int64_t> rows(indices);
@@ -525,29 +486,29 @@ Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& wei
       sum += table[rows[i] * width + j] * grads[bags[static_cast<size_t>(i)] * width + j];
     result[i] = sum;
   }
-  return out;
+  return {};
 }
 
 // clang-format off
 constexpr OpDef kEmbeddingOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        embedding_meta, embedding>.with({.slope = Slope::linear, .linear_in = "weight"}),
-    composed<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", like_first, embedding_renorm>,
-    composed<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    changed<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", embedding_renorm>,
+    op<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
        embedding_dense_backward_meta, embedding_dense_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag_meta<false>, embedding_bag<false>>,
-    composed<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag_meta<true>, embedding_bag<true>>,
+    op<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag_meta<false>, embedding_bag>,
+    op<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag_meta<true>, embedding_bag>,
     op<"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag_default>,
     op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag_padding>,
-    composed<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
-       embedding_bag_dense_backward_meta, embedding_bag_dense_backward>,
-    composed<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+    kept<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+       embedding_bag_dense_backward>,
+    op<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
        embedding_bag_backward_meta, embedding_bag_backward>,
-    composed<"aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
+    op<"aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
        per_sample_weights_backward_meta, per_sample_weights_backward>,
 };
 // clang-format on

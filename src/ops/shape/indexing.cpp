@@ -8,7 +8,6 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
-#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
@@ -27,31 +26,25 @@ void with_line_size(int64_t bytes, F&& function) {
   with_element_size(bytes, function);
 }
 
-// Copies the elements of self that the plan selects into out, which is dense.
-void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
-  const int64_t element = dtype_size(self.dtype());
-  const std::byte* source = self.raw_data();
-  std::byte* target = out.raw_data();
+// Copies the elements of `whole` that the plan selects to `part`, which is dense and has the same
+// dtype, or back. The bytes of the one to write are `to`.
+template <bool Gathers>
+void copy_selected(const Tensor& whole, const std::byte* from, std::byte* to,
+                   const IndexPlan& plan) {
+  const int64_t element = dtype_size(whole.dtype());
   const auto bytes = static_cast<size_t>(plan.line * element);
   with_line_size(plan.line * element, [&]<size_t N>() {
     plan.for_each([&](int64_t i, int64_t offset) {
-      copy_bytes<N>(target + i * element, source + offset * element, bytes);
+      copy_bytes<N>(to + (Gathers ? i : offset) * element, from + (Gathers ? offset : i) * element,
+                    bytes);
     });
   });
 }
-
-// Overwrites the elements of out that the plan selects with `values`, which is dense and has out's
-// dtype.
-void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) {
-  const int64_t element = dtype_size(out.dtype());
-  const std::byte* source = values.raw_data();
-  std::byte* target = out.raw_data();
-  const auto bytes = static_cast<size_t>(plan.line * element);
-  with_line_size(plan.line * element, [&]<size_t N>() {
-    plan.for_each([&](int64_t i, int64_t offset) {
-      copy_bytes<N>(target + offset * element, source + i * element, bytes);
-    });
-  });
+void gather_elements(Tensor& part, const Tensor& whole, const IndexPlan& plan) {
+  copy_selected<true>(whole, whole.raw_data(), part.raw_data(), plan);
+}
+void scatter_elements(Tensor& whole, const Tensor& part, const IndexPlan& plan) {
+  copy_selected<false>(whole, part.raw_data(), whole.raw_data(), plan);
 }
 
 // As scatter_elements, but adds alpha * value. Half floats are summed in float and rounded once.
@@ -84,14 +77,10 @@ void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan,
   });
 }
 
-Result<Tensor> index_row_major(const Tensor& self, const OptionalTensors& indices) {
-  PT2_TRY(const IndexPlan plan, plan_index(self, indices));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), plan.sizes)));
-  gather_elements(out, self, plan);
-  return out;
-}
 Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
-  PT2_TRY(const Tensor dense, index_row_major(self, indices));
+  PT2_TRY(const IndexPlan plan, plan_index(self, indices));
+  PT2_TRY(Tensor dense, allocate(Meta(self.dtype(), plan.sizes)));
+  gather_elements(dense, self, plan);
   if (self.is_contiguous()) return dense;
   PT2_TRY(Sizes strides, indexed_strides(self, indices));
   if (strides.empty()) return dense;
@@ -158,11 +147,10 @@ Result<Tensor> unsafe_index(const Tensor& self, const OptionalTensors& indices) 
   return index(self, indices);
 }
 
-Result<Tensor> index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+Result<void> index_select(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index) {
   PT2_TRY(const IndexPlan plan, plan_index_dim(self, dim, index, false));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), plan.sizes)));
   gather_elements(out, self, plan);
-  return out;
+  return {};
 }
 
 // Returns `source`, checked against the indexed sizes. A 0-dim source stands for one slice.
@@ -184,9 +172,7 @@ Result<void> index_add(Tensor& out, int64_t dim, const Tensor& index, const Tens
 }
 
 Result<void> index_copy(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
-  if (index.dtype() != Dtype::int64)
-    return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
-                          ", expected int64");
+  PT2_TRY_VOID(check_dtype(index, Dtype::int64, "index"));
   // A 0-dim out is handled like a tensor of one element, with one source element per index.
   if (out.dim() == 0 && source.dim() == 1 && source.numel() == index.numel()) {
     Tensor row = out.with_view({1}, {1}, out.storage_offset());
@@ -233,12 +219,12 @@ Tensor flattened(const Tensor& self) {
   return dense.with_view({dense.numel()}, {1}, dense.storage_offset());
 }
 
-Result<Tensor> take(const Tensor& self, const Tensor& index) {
-  if (index.dtype() != Dtype::int64)
-    return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
-                          ", expected int64");
+Result<void> take(Tensor& out, const Tensor& self, const Tensor& index) {
+  PT2_TRY_VOID(check_dtype(index, Dtype::int64, "index"));
   const Tensor flat = flattened(self);
-  return index_row_major(flat, {index});
+  PT2_TRY(const IndexPlan plan, plan_index(flat, {index}));
+  gather_elements(out, flat, plan);
+  return {};
 }
 
 Result<void> put(Tensor& out, const Tensor& index, const Tensor& source, bool accumulate) {
@@ -253,40 +239,34 @@ Result<void> put(Tensor& out, const Tensor& index, const Tensor& source, bool ac
 }
 
 // Clamps every index to its dimension: elements that the mask hides may have any index.
-Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices) {
-  Value::List out;
+Result<OptionalTensors> clamped_indices(Emitter& e, const Tensor& self, OptionalTensors indices) {
   for (size_t dim = 0; dim < indices.size(); ++dim) {
-    if (!indices[dim]) {
-      out.emplace_back();
-      continue;
-    }
+    if (!indices[dim]) continue;
     PT2_TRY_VOID(check_index_dtype(*indices[dim], "indices"));
     if (static_cast<int64_t>(dim) >= self.dim())
       return operator_error("indices: found more than the dims of " + self.type_text());
     const int64_t size = self.size(static_cast<int64_t>(dim));
-    PT2_TRY(Tensor inside, apply(aten<"clamp.default">, {*indices[dim], -size, size - 1}));
-    out.emplace_back(std::move(inside));
+    PT2_TRY(indices[dim], e(aten<"clamp.default">, {*indices[dim], -size, size - 1}));
   }
-  return Value(std::move(out));
+  return indices;
 }
-Result<Tensor> unsafe_masked_index(const Tensor& self, const Tensor& mask,
+Result<Tensor> unsafe_masked_index(Emitter& e, const Tensor& self, const Tensor& mask,
                                    const OptionalTensors& indices, const Scalar& fill) {
   if (self.numel() == 0) {  // no index is in range, and the mask is ignored
     PT2_TRY(const Sizes sizes, indexed_sizes(self, indices));
-    return apply(aten<"new_full.default">, {self, box(sizes), box(fill)});
+    return e(aten<"new_full.default">, {self, sizes, fill});
   }
-  PT2_TRY(Value clamped, clamped_indices(self, indices));
-  PT2_TRY(const Tensor found, apply(aten<"index.Tensor">, {self, std::move(clamped)}));
-  PT2_TRY(const Tensor hidden, apply(aten<"logical_not.default">, {mask}));
-  return apply(aten<"masked_fill.Scalar">, {found, hidden, box(fill)});
+  PT2_TRY(const OptionalTensors clamped, clamped_indices(e, self, indices));
+  const auto found = e(aten<"index.Tensor">, {self, clamped});
+  return e(aten<"masked_fill.Scalar">, {found, e(aten<"logical_not.default">, {mask}), fill});
 }
-Result<Tensor> unsafe_masked_index_put(const Tensor& self, const Tensor& mask,
+Result<Tensor> unsafe_masked_index_put(Emitter& e, const Tensor& self, const Tensor& mask,
                                        const OptionalTensors& indices, const Tensor& values) {
-  if (self.numel() == 0) return self.clone();
-  PT2_TRY(Value clamped, clamped_indices(self, indices));
-  PT2_TRY(const Tensor hidden, apply(aten<"logical_not.default">, {mask}));
-  PT2_TRY(const Tensor kept, apply(aten<"masked_fill.Scalar">, {values, hidden, int64_t{0}}));
-  return apply(aten<"index_put.default">, {self, std::move(clamped), kept, true});
+  if (self.numel() == 0) return e(aten<"clone.default">, {self});
+  PT2_TRY(const OptionalTensors clamped, clamped_indices(e, self, indices));
+  const auto hidden = e(aten<"logical_not.default">, {mask});
+  const auto kept = e(aten<"masked_fill.Scalar">, {values, hidden, int64_t{0}});
+  return e(aten<"index_put.default">, {self, clamped, kept, true});
 }
 
 Result<Meta> index_meta(const Tensor& self, const OptionalTensors& indices) {
@@ -304,10 +284,6 @@ Result<Meta> index_select_meta(const Tensor& self, int64_t dim, const Tensor& in
   return Meta(self.dtype(), std::move(sizes));
 }
 
-Result<Meta> masked_index_meta(const Tensor& self, const Tensor&, const OptionalTensors& indices,
-                               const Scalar&) {
-  return index_meta(self, indices);
-}
 Result<Meta> take_meta(const Tensor& self, const Tensor& index) {
   return Meta(self.dtype(), index.sizes());
 }
@@ -330,17 +306,17 @@ Result<std::vector<Meta>> index_put_meta(std::span<const Value> arguments) {
 constexpr OpDef kIndexingOps[] = {
     composed<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, unsafe_index>.with({.slope = Slope::linear}),
-    composed<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", masked_index_meta, unsafe_masked_index>.with({.slope = Slope::linear}),
-    composed<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", like_first, unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
+    kept<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", unsafe_masked_index>.with({.slope = Slope::linear}),
+    kept<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
     changed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put, index_put_meta>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
     changed<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put, index_put_meta>.with({.slope = Slope::linear, .linear_in = "self values"}),
     changed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", index_put_impl, index_put_meta>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
-    composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
+    op<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
     changed_contiguous<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", index_add>.with({.slope = Slope::linear, .linear_in = "self source"}),
     changed_contiguous<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", index_copy>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "self source"}),
     changed<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", index_fill>.with({.overwrites = true}),
     changed<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", index_fill_tensor>.with({.slope = Slope::linear, .linear_in = "self value", .overwrites = true}),
-    composed<"aten::take(Tensor self, Tensor index) -> Tensor", take_meta, take>.with({.slope = Slope::linear}),
+    op<"aten::take(Tensor self, Tensor index) -> Tensor", take_meta, take>.with({.slope = Slope::linear}),
     changed<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put>.with({.slope = Slope::linear, .linear_in = "self source"}),
 };
 // clang-format on

@@ -75,10 +75,6 @@ Scratch<int64_t> all_offsets(const Sizes& sizes, const Sizes& strides) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // The dims of self without an index, before and after the index dims of the result.
 struct FreeDims {
   Sizes before;
@@ -123,7 +119,7 @@ Sizes joined(Sizes sizes, const Sizes& middle, const Sizes& last) {
 
 Result<Sizes> indexed_sizes(const Tensor& self, const OptionalTensors& indices) {
   for (const std::optional<Tensor>& index : indices)
-    if (index && (index->dtype() == Dtype::bool_ || index->dtype() == Dtype::uint8))
+    if (index && is_mask(*index))
       return Error{ErrorCode::unsupported, "the size depends on the elements of a mask", ""};
   // Masks were refused above, so nothing is expanded.
   PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));

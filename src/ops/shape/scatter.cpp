@@ -10,7 +10,6 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
-#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
@@ -126,18 +125,25 @@ Result<Meta> gather_meta(const Tensor& self, int64_t dim, const Tensor& index, b
   return Meta(self.dtype(), index.sizes());
 }
 
-Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, bool) {
-  const std::byte* source = self.raw_data();
-  std::byte* target = out.raw_data();
-  return with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+// Copies the elements of `whole` that index selects to a dense tensor, or back.
+template <bool Gathers>
+Result<void> copy_targets(const Tensor& whole, int64_t dim, const Tensor& index,
+                          const std::byte* from, std::byte* to) {
+  return with_element_size(dtype_size(whole.dtype()), [&]<size_t N>() {
     constexpr auto kBytes = static_cast<int64_t>(N);
-    return for_each_target(self, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+    return for_each_target(whole, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+      std::byte* target = to + (Gathers ? i : offset) * kBytes;
+      const std::byte* source = from + (Gathers ? offset : i) * kBytes;
       if (count == 1)
-        std::memcpy(target + i * kBytes, source + offset * kBytes, N);
+        std::memcpy(target, source, N);
       else
-        std::memcpy(target + i * kBytes, source + offset * kBytes, N * static_cast<size_t>(count));
+        std::memcpy(target, source, N * static_cast<size_t>(count));
     });
   });
+}
+
+Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  return copy_targets<true>(self, dim, index, self.raw_data(), out.raw_data());
 }
 
 // Returns the part of src that index covers, as a dense tensor.
@@ -152,17 +158,7 @@ Result<void> scatter(Tensor& out, int64_t dim, const Tensor& index, const Tensor
   PT2_TRY_VOID(check_index(out, dim, index));
   PT2_TRY_VOID(check_source(out, index, src));
   const Tensor source = covered(src, index);
-  const std::byte* values = source.raw_data();
-  std::byte* target = out.raw_data();
-  return with_element_size(dtype_size(out.dtype()), [&]<size_t N>() {
-    constexpr auto kBytes = static_cast<int64_t>(N);
-    return for_each_target(out, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
-      if (count == 1)
-        std::memcpy(target + offset * kBytes, values + i * kBytes, N);
-      else
-        std::memcpy(target + offset * kBytes, values + i * kBytes, N * static_cast<size_t>(count));
-    });
-  });
+  return copy_targets<false>(out, dim, index, source.raw_data(), out.raw_data());
 }
 
 // Returns `value`, converted to `dtype`, as a view that repeats it over index's sizes.
