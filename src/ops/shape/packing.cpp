@@ -128,12 +128,11 @@ Result<Meta> pack_backward_meta(const Tensor& grad, const Sizes& input_size,
   return Meta(grad.dtype(), input_size,
               by_step(contiguous_strides(by_step(input_size, batch_first)), batch_first));
 }
-Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const Tensor& batch_sizes,
-                             bool batch_first) {
-  PT2_TRY_VOID(pack_backward_meta(grad, input_size, batch_sizes, batch_first));
+Result<void> pack_backward(Tensor& out, const Tensor& grad, const Sizes& input_size,
+                           const Tensor& batch_sizes, bool batch_first) {
   PT2_TRY(const std::vector<int64_t> counts, numbers_of(batch_sizes, "batch_sizes"));
   const Sizes sizes = by_step(input_size, batch_first);
-  PT2_TRY(Tensor out, allocate({grad.dtype(), sizes}));
+  PT2_TRY(const Tensor steps, batch_first ? transpose(out, 0, 1) : Result<Tensor>(out));
   int64_t row = 0;
   for (int64_t step = 0; step < static_cast<int64_t>(counts.size()); ++step) {
     const int64_t count = counts[static_cast<size_t>(step)];
@@ -141,13 +140,12 @@ Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const 
       return operator_error("batch_sizes: found " + std::to_string(count) + " for " +
                             sizes_text(sizes) +
                             ", expected at most the batch, and in all the rows of grad");
-    PT2_TRY(const Tensor now, select(out, 0, step));
+    PT2_TRY(const Tensor now, select(steps, 0, step));
     PT2_TRY(Tensor target, narrow(now, 0, 0, count));
     copy_elements(target, packed_rows(grad, row, count));
     row += count;
   }
-  if (batch_first) return transpose(out, 0, 1);
-  return out;
+  return {};
 }
 
 // --- Jagged: the concatenated rows of sequences in `values`; sequence i begins at offsets[i]
@@ -244,7 +242,7 @@ Result<Tensor> padded_to_jagged(const Tensor& dense, const Tensors& offsets,
 // clang-format off
 constexpr OpDef kPackingOps[] = {
     composed<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", depends_on_data, pack>.with({.slope = Slope::linear, .linear_in = "input"}),
-    composed<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward_meta, pack_backward>.with({.slope = Slope::linear, .linear_in = "grad", .undecomposed = Undecomposed::reads_elements}),
+    op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward_meta, pack_backward>.with({.slope = Slope::linear, .linear_in = "grad", .undecomposed = Undecomposed::reads_elements}),
     composed<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", depends_on_data, pad>.with({.slope = Slope::linear, .linear_in = "data", .undecomposed = Undecomposed::reads_elements}),
     op<"aten::_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.) -> Tensor", jagged_to_padded_meta, jagged_to_padded>,
     composed<"aten::_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor", padded_to_jagged_meta, padded_to_jagged>.with({.slope = Slope::linear, .linear_in = "dense"}),

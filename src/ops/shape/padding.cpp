@@ -134,17 +134,11 @@ Result<Meta> not_empty(Result<Meta> meta, size_t dims) {
   return meta;
 }
 
-template <size_t Dims>
-Result<Meta> reflection_meta(const Tensor& self, const Sizes& padding) {
+template <size_t Dims, Border border>
+Result<Meta> border_meta(const Tensor& self, const Sizes& padding) {
   PT2_TRY_VOID(check_spatial<Dims>(self, padding));
   PT2_TRY(const auto margins, margins_of(self, padding));
-  PT2_TRY_VOID(check_margins(self, margins, true));
-  return not_empty(padded_meta(self, margins), Dims);
-}
-template <size_t Dims>
-Result<Meta> replication_meta(const Tensor& self, const Sizes& padding) {
-  PT2_TRY_VOID(check_spatial<Dims>(self, padding));
-  PT2_TRY(const auto margins, margins_of(self, padding));
+  if (border == reflected_border) PT2_TRY_VOID(check_margins(self, margins, true));
   return not_empty(padded_meta(self, margins), Dims);
 }
 template <Border border>
@@ -182,8 +176,7 @@ void add_to_sources(std::span<const Positions> sources, std::span<const int64_t>
 
 template <size_t Dims, Border border>
 Result<Meta> padding_backward_meta(const Tensor& grad, const Tensor& self, const Sizes& padding) {
-  PT2_TRY(const Meta meta, border == reflected_border ? reflection_meta<Dims>(self, padding)
-                                                      : replication_meta<Dims>(self, padding));
+  PT2_TRY(const Meta meta, (border_meta<Dims, border>(self, padding)));
   PT2_TRY_VOID(check_sizes(grad, meta.sizes, "grad_output"));
   PT2_TRY_VOID(check_floating_or_complex(grad, "grad_output"));
   Meta out = like_in_format(self);
@@ -191,20 +184,19 @@ Result<Meta> padding_backward_meta(const Tensor& grad, const Tensor& self, const
   return out;
 }
 // An element that was copied several times accumulates all its gradients.
-template <size_t Dims, Border border>
-Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
-  PT2_TRY(const Meta meta, (padding_backward_meta<Dims, border>(grad, self, padding)));
+template <Border border>
+Result<void> padding_backward(Tensor& out, const Tensor& grad, const Tensor& self,
+                              const Sizes& padding) {
   PT2_TRY(const auto margins, margins_of(self, padding));
   const auto sources = sources_of(grad.sizes(), self.sizes(), margins, border);
-  PT2_TRY(Tensor out, allocate(meta));
   with_fraction_compute_type(grad.dtype(), [&]<class C>() {
-    Tensor sums = Tensor::zeros(kDtypeOf<C>, self.sizes());
+    Output<C> sums(out);
     const Input<C> grads(grad);
     const C* from = grads.data();
-    if (grad.numel() > 0) add_to_sources<C>(sources, sums.strides(), from, sums.template data<C>());
-    copy_elements(out, sums);
+    if (grad.numel() > 0)
+      add_to_sources<C>(sources, contiguous_strides(self.sizes()), from, sums.data());
   });
-  return out;
+  return {};
 }
 
 Result<Tensor> pad_by_mode(Emitter& e, const Tensor& self, const Sizes& pad,
@@ -275,18 +267,18 @@ constexpr OpDef kPaddingOps[] = {
     op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", pad_by_number>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", pad_circular>.with({.slope = Slope::linear}),
-    op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>.with({.slope = Slope::linear}),
-    composed<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward_meta<1, reflected_border>, padding_backward<1, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward_meta<2, reflected_border>, padding_backward<2, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward_meta<3, reflected_border>, padding_backward<3, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward_meta<1, repeated_border>, padding_backward<1, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward_meta<2, repeated_border>, padding_backward<2, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    composed<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward_meta<3, repeated_border>, padding_backward<3, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
-    op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
-    op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", border_meta<1, reflected_border>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", border_meta<2, reflected_border>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", border_meta<3, reflected_border>, pad_with<reflected_border>>.with({.slope = Slope::linear}),
+    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward_meta<1, reflected_border>, padding_backward<reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward_meta<2, reflected_border>, padding_backward<reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward_meta<3, reflected_border>, padding_backward<reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward_meta<1, repeated_border>, padding_backward<repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward_meta<2, repeated_border>, padding_backward<repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward_meta<3, repeated_border>, padding_backward<repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", border_meta<1, repeated_border>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", border_meta<2, repeated_border>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", border_meta<3, repeated_border>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
 };
 // clang-format on
 

@@ -1,10 +1,8 @@
 // Queries of a tensor's properties other than its elements.
 #include <algorithm>
 
-#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
-#include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
 #include "ops/shape/view.h"
@@ -18,13 +16,11 @@ int64_t offset_of(const Tensor& self) { return self.storage_offset(); }
 Sizes sizes_of(const Tensor& self) { return self.sizes(); }
 Sizes strides_of(const Tensor& self) { return self.strides(); }
 Result<int64_t> size_at(const Tensor& self, int64_t dim) {
-  if (self.dim() == 0) return operator_error("found a 0-dim tensor, which has no sizes");
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   return self.size(at);
 }
 Result<int64_t> stride_at(const Tensor& self, int64_t dim) {
-  if (self.dim() == 0) return operator_error("found a 0-dim tensor, which has no strides");
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   return self.stride(at);
 }
 int64_t element_size(const Tensor& self) { return dtype_size(self.dtype()); }

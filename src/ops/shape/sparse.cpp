@@ -7,7 +7,6 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
-#include "ops/pointwise/copying.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -29,12 +28,6 @@ Result<void> check_parts(const Tensor& indices, const Tensor& values, const Size
   return check_sizes(values, expected, "values");
 }
 
-Result<Meta> coo_meta(const Tensor& indices, const Tensor& values, const Sizes& size,
-                      const OptionalDtype& dtype, const OptionalLayout&, const OptionalDevice&,
-                      const PinMemory&, const OptionalFlag&) {
-  PT2_TRY_VOID(check_parts(indices, values, size));
-  return Meta(dtype.value_or(values.dtype()), size);
-}
 // Values with equal indices are added.
 Result<Tensor> coo_formula(Emitter& e, const Tensor& indices, const Tensor& values,
                            const Sizes& size, const OptionalDtype& dtype, const OptionalLayout&,
@@ -66,12 +59,6 @@ Result<Tensor> coo(const Tensor& indices, const Tensor& values, const Sizes& siz
 }
 
 // As coo, with the numbers of sparse and dense dims, which the other arguments imply.
-Result<Meta> coo_with_dims_meta(int64_t, int64_t, const Sizes& size, const Tensor& indices,
-                                const Tensor& values, const OptionalDtype& dtype,
-                                const OptionalLayout& layout, const OptionalDevice& device,
-                                const PinMemory& pin_memory, const OptionalFlag& is_coalesced) {
-  return coo_meta(indices, values, size, dtype, layout, device, pin_memory, is_coalesced);
-}
 Result<Tensor> coo_with_dims(Emitter& e, int64_t, int64_t, const Sizes& size, const Tensor& indices,
                              const Tensor& values, const OptionalDtype& dtype,
                              const OptionalLayout& layout, const OptionalDevice& device,
@@ -239,9 +226,9 @@ Result<void> csr_to_coo(Tensor& out, const Tensor& crow, const Tensor& col, bool
 
 // clang-format off
 constexpr OpDef kSparseOps[] = {
-    composed<"aten::sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo_meta, coo, coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
-    composed<"aten::_sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo_meta, coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
-    composed<"aten::_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor", coo_with_dims_meta, coo_with_dims>,
+    op<"aten::sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo, coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
+    op<"aten::_sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
+    op<"aten::_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor", coo_with_dims>,
     op<"aten::to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor", to_sparse>.with({.slope = Slope::linear}),
     op<"aten::to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", to_sparse_of_rank>.with({.slope = Slope::linear}),
     op<"aten::_to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor", to_sparse>.with({.slope = Slope::linear}),
