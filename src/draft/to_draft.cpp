@@ -9,6 +9,7 @@
 #include "base/try_at.h"
 #include "draft/draft_schema.h"
 #include "draft/storage.h"
+#include "pt2/format/schema_json.h"
 #include "schema/type.h"
 #include "serde/to_schema.h"
 
@@ -497,7 +498,7 @@ void report_hints(const schema::Graph& graph, DraftReport& report) {
 Result<DraftFile> to_draft(const Program& program, const FindDraftState& find_state,
                            const DraftOptions& options, DraftReport& report) {
   Program newest = program;
-  newest.schema_version = {8, 20};
+  newest.schema_version = {schema::kNewestVersion / 100, schema::kNewestVersion % 100};
   const schema::ExportedProgram source = to_schema(newest);
   DraftFile file = ModuleWriter(source, newest, find_state, options, report).write();
   report_hints(source.graph_module.graph, report);

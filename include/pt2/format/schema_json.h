@@ -11,6 +11,7 @@
 #ifndef PT2_FORMAT_SCHEMA_JSON_H
 #define PT2_FORMAT_SCHEMA_JSON_H
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,8 +30,11 @@ struct Type;
 template <class T>
 const Type& type_of();
 
-// The newest known version, in the notation of schema.def: 820 is 8.20.
-inline constexpr int kNewestVersion = 820;
+// The newest version that a release writes, in the notation of schema.def: 820 is 8.20.
+inline constexpr int kNewestVersion = std::max({
+#define PT2_RELEASE(number, torch_version, schema, ...) schema,
+#include "pt2/releases.def"
+});
 // Returns the version in the notation of schema.def, 100 * major + minor. Fields are valid for a
 // range of these numbers.
 int version_number(const SchemaVersion& version);
