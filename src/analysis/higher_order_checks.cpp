@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "ir/graph_place.h"
 #include "ir/higher_order.h"
+#include "ir/walk.h"
 #include "pt2/ir/type_text.h"
 
 namespace pt2 {
@@ -34,7 +35,7 @@ Operands count_operands(std::span<const GraphOperand> operands) {
 }
 
 // Returns a range, because writers leave out the None elements of a list.
-Operands results_of(const Node& node) {
+Operands count_results(const Node& node) {
   Operands count;
   for (const Argument& output : node.outputs) {
     const auto* list = output.get_if<ArgumentList>();
@@ -91,7 +92,7 @@ class HigherOrderChecks {
       check_inputs(operands, nested, where);
       const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
-                  condition ? Operands{1, 1} : results_of(node), "outputs",
+                  condition ? Operands{1, 1} : count_results(node), "outputs",
                   condition ? "condition" : "results");
       if (!condition) check_outputs(*row, node, nested, where);
     }
@@ -107,8 +108,7 @@ class HigherOrderChecks {
       if (id == nullptr || argument.is<CustomObject>()) continue;
       const GraphValue& input = nested.value(*id);
       if (input.kind() == ValueKind::custom_obj) continue;
-      const auto* given = argument.get_if<ValueId>();
-      const TensorMeta* operand = given != nullptr ? graph_.value(*given).tensor() : nullptr;
+      const TensorMeta* operand = tensor_meta(graph_, argument);
       const TensorMeta* taken = input.tensor();
       if (operand != nullptr && taken != nullptr) {
         if (!may_be_part(*taken, *operand, operands[i].sliced_along))
@@ -130,12 +130,10 @@ class HigherOrderChecks {
   void check_tensors(std::span<const GraphOperand> operands, const Graph& nested,
                      const std::string& where) {
     const auto given = std::ranges::count_if(operands, [&](const GraphOperand& operand) {
-      const auto* id = operand.argument->get_if<ValueId>();
-      return id != nullptr && graph_.value(*id).kind() == ValueKind::tensor;
+      return tensor_meta(graph_, operand.argument) != nullptr;
     });
     const auto taken = std::ranges::count_if(nested.inputs(), [&](const Argument& input) {
-      const auto* id = input.get_if<ValueId>();
-      return id != nullptr && nested.value(*id).tensor() != nullptr;
+      return tensor_meta(nested, input) != nullptr;
     });
     if (taken > given)
       findings_.add(Rule::nested_inputs, where,
@@ -146,12 +144,10 @@ class HigherOrderChecks {
   void check_outputs(const HigherOrderRow& row, const Node& node, const Graph& nested,
                      const std::string& where) {
     std::vector<const TensorMeta*> results;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) { results.push_back(graph_.value(id).tensor()); });
+    for_each_result(node, [&](ValueId id) { results.push_back(graph_.value(id).tensor()); });
     if (results.size() != nested.outputs().size()) return;
     for (size_t i = 0; i < results.size(); ++i) {
-      const auto* id = nested.outputs()[i].get_if<ValueId>();
-      const TensorMeta* given = id != nullptr ? nested.value(*id).tensor() : nullptr;
+      const TensorMeta* given = tensor_meta(nested, nested.outputs()[i]);
       const auto dim = stacked_along(row, node, i);
       if (given == nullptr || results[i] == nullptr || may_be_part(*given, *results[i], dim))
         continue;

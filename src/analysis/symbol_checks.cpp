@@ -7,6 +7,7 @@
 #include "analysis/program_checks.h"
 #include "base/printable.h"
 #include "ir/graph_place.h"
+#include "ir/walk.h"
 #include "schema/path.h"
 
 namespace pt2 {
@@ -52,21 +53,11 @@ class SymbolChecks {
   void for_each_meta(const PlacedGraph& placed, Visit visit) {
     for (ValueId id : placed.graph->values()) {
       const Origin origin{placed, placed.graph->value(id)};
-      const auto integer = [&](const SymInt& value) {
-        if (value.is_symbolic()) (this->*visit)(value.expr(), value.hint(), origin);
-      };
-      if (const TensorMeta* meta = origin.value.tensor()) {
-        for (const SymInt& size : meta->sizes) integer(size);
-        for (const SymInt& stride : meta->strides) integer(stride);
-        integer(meta->storage_offset);
-      }
-      if (const auto* value = std::get_if<SymInt>(&origin.value.meta)) integer(*value);
-      const auto other = [&](const auto* value) {
-        if (value != nullptr && value->is_symbolic())
-          (this->*visit)(value->expr(), std::nullopt, origin);
-      };
-      other(std::get_if<SymFloat>(&origin.value.meta));
-      other(std::get_if<SymBool>(&origin.value.meta));
+      for_each_number(origin.value.meta, [&]<class T>(const Symbolic<T>& number) {
+        std::optional<int64_t> hint;
+        if constexpr (std::same_as<T, int64_t>) hint = number.hint();
+        if (number.is_symbolic()) (this->*visit)(number.expr(), hint, origin);
+      });
     }
   }
 

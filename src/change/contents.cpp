@@ -37,8 +37,7 @@ Result<size_t> find_saved(const PackageContents& contents, std::string_view mode
       ErrorCode::argument,
       fmt::format("the file has no program '{}' in a record of its own, and no other can be "
                   "changed",
-                  model),
-      ""};
+                  model)};
 }
 
 Result<Program> decode_saved(const SavedProgram& saved) {

@@ -100,9 +100,9 @@ class DimFreer {
 
   Result<void> run(std::span<const InputPlace> places) {
     if (trials_.size() < kTrials)
-      return Error{ErrorCode::argument,
-                   "found a range of fewer than three sizes, expected LOW..HIGH with three or more",
-                   ""};
+      return Error{
+          ErrorCode::argument,
+          "found a range of fewer than three sizes, expected LOW..HIGH with three or more"};
     bind_trials();
     depends_.assign(graph_.value_count(), false);
     place_ = places.front();
@@ -119,9 +119,7 @@ class DimFreer {
       positions_.emplace(id, order_.size());
       order_.push_back(id);
       if (const Node& node = graph_.node(id); is_reached(node))
-        for (const Argument& output : node.outputs)
-          for_each_value(output,
-                         [&](ValueId value) { reached_[static_cast<size_t>(value)] = true; });
+        for_each_result(node, [&](ValueId value) { reached_[static_cast<size_t>(value)] = true; });
     }
     marks_.assign(order_.size(), 0);
     // Every number is a multiple of an old size of 1, which is little reason to take it for one,
@@ -159,10 +157,7 @@ class DimFreer {
 
   bool depends(ValueId value) const { return depends_[static_cast<size_t>(value)]; }
   bool depends(const Node& node) const {
-    bool found = false;
-    for (const NamedArgument& input : node.inputs)
-      for_each_value(input.arg, [&](ValueId id) { found |= depends(id); });
-    return found;
+    return any_operand(node, [&](ValueId id) { return depends(id); });
   }
 
   // What a node gives for one size and one assignment of the other symbols.
@@ -202,10 +197,9 @@ class DimFreer {
     size_t reached = 0;
     for (size_t at = 0; at <= order_.size();) {
       if (followed_ > kMostFollowed + kMostRounds * order_.size())
-        return last
-                   ? *last
-                   : Error{ErrorCode::limit,
-                           "there are too many choices, or the sizes are too long expressions", ""};
+        return last ? *last
+                    : Error{ErrorCode::limit,
+                            "there are too many choices, or the sizes are too long expressions"};
       size_t failed = at;
       const auto done = at < order_.size() ? follow(at) : ask_all(failed);
       if (done && !again_) {
@@ -278,11 +272,9 @@ class DimFreer {
         if (before[known->second]) continue;
         before[known->second] = true;
       }
-      for (const NamedArgument& input : graph_.node(at).inputs)
-        for_each_value(input.arg, [&](ValueId value) {
-          const Definition& made = graph_.value(value).definition;
-          if (made.by == Definition::By::node) left.push_back(made.node);
-        });
+      for_each_operand(graph_.node(at), [&](ValueId value) {
+        if (const auto maker = maker_of(graph_, value)) left.push_back(*maker);
+      });
     }
     return before;
   }
@@ -308,8 +300,7 @@ class DimFreer {
     PT2_TRY(const bool has_numbers, put_numbers(id));
     if (!depends(graph_.node(id))) return choose_hidden_numbers(id);
     bool nested = false;
-    for (const NamedArgument& input : graph_.node(id).inputs)
-      for_each_subgraph(input.arg, [&](SubgraphId) { nested = true; });
+    for_each_callee(graph_.node(id), [&](SubgraphId) { nested = true; });
     if (nested) return refused(graph_.node(id), "sizes are not followed into nested graphs");
     auto results = with_place(id);
     if (!results && results.error().code == ErrorCode::limit) return results.error();
@@ -347,10 +338,7 @@ class DimFreer {
   }
 
   bool has_freed_result(const Node& node) const {
-    bool found = false;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) { found = found || depends(value); });
-    return found;
+    return any_result(node, [&](ValueId value) { return depends(value); });
   }
 
   // A result that nothing refuses may be wrong where the old size was only the size of a constant.
@@ -365,11 +353,10 @@ class DimFreer {
     const auto* self = node.inputs.empty() ? nullptr : node.inputs[0].arg.get_if<ValueId>();
     // What is written to a tensor of another size, at the places that an index tells.
     bool has_old_size = op && op.def->change != nullptr && self != nullptr && !depends(*self);
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) {
-        if (const TensorMeta* meta = graph_.value(value).tensor())
-          has_old_size = has_old_size || std::ranges::count(meta->sizes, SymInt(old_size_)) > 0;
-      });
+    for_each_result(node, [&](ValueId value) {
+      if (const TensorMeta* meta = graph_.value(value).tensor())
+        has_old_size = has_old_size || std::ranges::count(meta->sizes, SymInt(old_size_)) > 0;
+    });
     const std::vector<Sizes> sizes = result_sizes(trials);
     if (const Choice* made = find_choice(id, {counts, losses})) {
       if (made->chosen >= made->numbers.size()) return {};
@@ -377,16 +364,19 @@ class DimFreer {
       return fits ? Result<void>() : refused(node, "a constant gives other sizes");
     }
     if (keeps ? old_size_ != 1 : !has_old_size) return {};
-    std::vector<FreedNumbers> candidates = keeps ? finder_.of_counts(id) : finder_.of_lost_size(id);
-    if (candidates.empty()) return {};
-    const size_t count = candidates.size() + 1;  // the last: none of them
-    made_choices_.push_back({.among = keeps ? counts : losses,
-                             .node = id,
-                             .count = count,
-                             .numbers = std::move(candidates),
-                             .expected = sizes});
-    again_ = first_of(made_choices_.back());
+    add_choice({.among = keeps ? counts : losses,
+                .node = id,
+                .numbers = keeps ? finder_.of_counts(id) : finder_.of_lost_size(id),
+                .expected = sizes});
     return {};
+  }
+
+  // Chooses among the numbers, or none of them. The node is followed again with the first.
+  void add_choice(Choice choice) {
+    if (choice.numbers.empty()) return;
+    choice.count = choice.numbers.size() + 1;
+    made_choices_.push_back(std::move(choice));
+    again_ = first_of(made_choices_.back());
   }
 
   // Elements of the freed input may lie in a value without the freed size, and a number may stand
@@ -398,24 +388,15 @@ class DimFreer {
       return made->chosen >= made->numbers.size()
                  ? Result<void>()
                  : refused(graph_.node(id), "a constant does not give the size");
-    std::vector<FreedNumbers> candidates = finder_.of_hidden_size(id);
-    if (candidates.empty()) return {};
-    const size_t count = candidates.size() + 1;  // the last: none of them
-    made_choices_.push_back(
-        {.among = hidden, .node = id, .count = count, .numbers = std::move(candidates)});
-    again_ = first_of(made_choices_.back());
+    add_choice({.among = hidden, .node = id, .numbers = finder_.of_hidden_size(id)});
     return {};
   }
 
   // True if the node takes elements of the freed input.
   bool is_reached(const Node& node) const {
-    bool found = false;
-    for (const NamedArgument& input : node.inputs)
-      for_each_value(input.arg, [&](ValueId id) {
-        found = found ||
-                (static_cast<size_t>(id) < reached_.size() && reached_[static_cast<size_t>(id)]);
-      });
-    return found;
+    return any_operand(node, [&](ValueId id) {
+      return static_cast<size_t>(id) < reached_.size() && reached_[static_cast<size_t>(id)];
+    });
   }
 
   static std::vector<Sizes> result_sizes(const Trials& trials) {
@@ -526,7 +507,7 @@ class DimFreer {
   Result<Trials> results_of(NodeId id) {
     const Node& node = graph_.node(id);
     const ops::Operator op = ops::find_operator(node.target);
-    if (!op) return Error{ErrorCode::unsupported, "the operator is not known to this version", ""};
+    if (!op) return Error{ErrorCode::unsupported, "the operator is not known to this version"};
     check::ShapeCheck shape(graph_, node, op);
     Trials trials;
     followed_ += shape.weight() / kLong;

@@ -32,17 +32,17 @@ constexpr std::string_view kNamesOfGeneratedCode[] = {"self", "torch",    "devic
                                                       "nan",  "NoneType", "fx_pytree", "pytree"};
 
 Error taken(std::string_view name, std::string_view what) {
-  return {ErrorCode::argument, fmt::format("the name '{}' is taken: {}", name, what), ""};
+  return {ErrorCode::argument, fmt::format("the name '{}' is taken: {}", name, what)};
 }
 
 Error misfit() {
-  return {ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  return {ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'"};
 }
 
 Result<void> check_name(const Program& program, std::string_view name) {
   if (!is_identifier(name))
     return Error{ErrorCode::argument,
-                 fmt::format("found the name '{}', expected a Python identifier", name), ""};
+                 fmt::format("found the name '{}', expected a Python identifier", name)};
   if (std::ranges::find(kNamesOfGeneratedCode, name) != std::end(kNamesOfGeneratedCode))
     return taken(name, "PyTorch's code for a program uses it");
   if (program.graph.find_value(name)) return taken(name, "the program has a value of this name");
@@ -74,8 +74,7 @@ Result<void> check_result(const GraphValue& value) {
   if (value.kind() != ValueKind::sym_bool) return {};
   return Error{ErrorCode::unsupported,
                fmt::format("'{}' is a truth value, and PyTorch loads no program that returns one",
-                           value.name),
-               ""};
+                           value.name)};
 }
 
 class Extractor {
@@ -99,7 +98,7 @@ class Extractor {
     }
     if (ends.empty())
       return Error{ErrorCode::argument,
-                   "found no values that the part computes, expected one or more (--to VALUE)", ""};
+                   "found no values that the part computes, expected one or more (--to VALUE)"};
     PT2_TRY_VOID(find_needed(starts, ends));
     PT2_TRY_VOID(check_levels());
     PT2_TRY_VOID(check_writes(starts));
@@ -114,26 +113,20 @@ class Extractor {
       const ValueId value = open.back();
       open.pop_back();
       if (!reached_.insert(value).second || given.contains(value)) continue;
-      const Definition& definition = graph_.value(value).definition;
-      if (definition.by != Definition::By::node) continue;
-      if (!nodes_.insert(definition.node).second) continue;
-      const Node& node = graph_.node(definition.node);
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId used) { open.push_back(used); });
+      const auto maker = maker_of(graph_, value);
+      if (!maker || !nodes_.insert(*maker).second) continue;
+      for_each_operand(graph_.node(*maker), [&](ValueId used) { open.push_back(used); });
     }
     for (const ValueId start : starts) {
-      const Definition& definition = graph_.value(start).definition;
-      if (definition.by == Definition::By::node && nodes_.contains(definition.node))
+      if (const auto maker = maker_of(graph_, start); maker && nodes_.contains(*maker))
         return Error{ErrorCode::argument,
                      fmt::format("the part needs another result of the node that computes '{}': "
                                  "name that as well",
-                                 graph_.value(start).name),
-                     ""};
+                                 graph_.value(start).name)};
       if (reached_.contains(start)) continue;
-      return Error{
-          ErrorCode::argument,
-          fmt::format("'{}' is not needed to compute the values of --to", graph_.value(start).name),
-          ""};
+      return Error{ErrorCode::argument,
+                   fmt::format("'{}' is not needed to compute the values of --to",
+                               graph_.value(start).name)};
     }
     return {};
   }
@@ -145,8 +138,7 @@ class Extractor {
       if (graph_.node(id).target.starts_with("torch._functorch.predispatch."))
         return at_node({ErrorCode::unsupported,
                         "the part has a piece of a vmap or jvp; cut it out of what pt2 decompose "
-                        "writes, which has none",
-                        ""},
+                        "writes, which has none"},
                        graph_, graph_.node(id));
     return {};
   }
@@ -162,20 +154,19 @@ class Extractor {
     std::map<NodeId, size_t> places;
     for (const NodeId id : graph_.nodes()) places.emplace(id, places.size() + 1);
     const auto hold = [&](ValueId id) {
-      const Definition& definition = graph_.value(id).definition;
-      const size_t place = definition.by == Definition::By::node ? places.at(definition.node) : 0;
+      const auto maker = maker_of(graph_, id);
+      const size_t place = maker ? places.at(*maker) : 0;
       held_from[class_of(id)] = std::min(held_from[class_of(id)], place);
     };
     for (const ValueId start : starts) hold(start);
     for (const ValueId id : reached_) {
-      const Definition& definition = graph_.value(id).definition;
-      if (definition.by != Definition::By::node || nodes_.contains(definition.node)) hold(id);
+      const auto maker = maker_of(graph_, id);
+      if (!maker || nodes_.contains(*maker)) hold(id);
     }
     for (const NodeId id : nodes_)
-      for (const NamedArgument& input : graph_.node(id).inputs)
-        for_each_value(input.arg, [&](ValueId used) {
-          used_until[class_of(used)] = std::max(used_until[class_of(used)], places.at(id));
-        });
+      for_each_operand(graph_.node(id), [&](ValueId used) {
+        used_until[class_of(used)] = std::max(used_until[class_of(used)], places.at(id));
+      });
     for (const auto& [id, place] : places) {
       if (nodes_.contains(id)) continue;
       for (const ValueId written : written_values(graph_, graph_.node(id)))
@@ -183,8 +174,7 @@ class Extractor {
           return at_node({ErrorCode::unsupported,
                           "the part reads memory that this node writes to, but does not hold the "
                           "node; cut it out of what pt2 decompose writes, which has "
-                          "no such nodes",
-                          ""},
+                          "no such nodes"},
                          graph_, graph_.node(id));
     }
     return {};
@@ -248,11 +238,10 @@ class Extractor {
       if (nodes_.contains(id)) continue;
       bool gives = false;
       std::vector<Argument> others;
-      for (const Argument& output : graph_.node(id).outputs)
-        for_each_value(output, [&](ValueId value) {
-          gives = gives || given.contains(value);
-          if (!given.contains(value)) others.emplace_back(value);
-        });
+      for_each_result(graph_.node(id), [&](ValueId value) {
+        gives = gives || given.contains(value);
+        if (!given.contains(value)) others.emplace_back(value);
+      });
       if (gives) graph_.set_node_outputs(id, std::move(others));
       PT2_TRY_VOID(graph_.erase_node(id));
     }
@@ -311,8 +300,7 @@ Result<void> check_not_replaced(const Program& program, std::span<const ValueId>
           ErrorCode::unsupported,
           fmt::format("'{}' cannot be a result: the memory of '{}' holds the new value "
                       "'{}' when results are read; expose that",
-                      program.graph.value(value).name, found->second.input, found->second.name),
-          ""};
+                      program.graph.value(value).name, found->second.input, found->second.name)};
   return {};
 }
 
@@ -324,9 +312,8 @@ Result<void> check_not_written_later(const Graph& graph, std::span<const ValueId
   std::map<uint32_t, ValueId> computed;  // by memory class
   std::multimap<NodeId, ValueId> waiting;
   for (const ValueId value : values) {
-    const Definition& definition = graph.value(value).definition;
-    if (definition.by == Definition::By::node)
-      waiting.emplace(definition.node, value);
+    if (const auto maker = maker_of(graph, value))
+      waiting.emplace(*maker, value);
     else
       computed.emplace(class_of(value), value);
   }
@@ -338,8 +325,7 @@ Result<void> check_not_written_later(const Graph& graph, std::span<const ValueId
                           fmt::format("the node writes to the memory of '{}' after that was "
                                       "computed; edit what pt2 decompose writes, "
                                       "which has no such nodes",
-                                      graph.value(found->second).name),
-                          ""},
+                                      graph.value(found->second).name)},
                          graph, graph.node(id));
     const auto [first, last] = waiting.equal_range(id);
     for (auto each = first; each != last; ++each)
@@ -363,8 +349,7 @@ Result<std::vector<bool>> nodes_of_call(const Program& program, std::string_view
     }
   return Error{
       ErrorCode::argument,
-      fmt::format("there is no module '{}' that has nodes; 'pt2 info --modules' lists them", name),
-      ""};
+      fmt::format("there is no module '{}' that has nodes; 'pt2 info --modules' lists them", name)};
 }
 
 struct Cut {
@@ -382,8 +367,8 @@ Result<Cut> cut_of(const Program& program, std::string_view module) {
     if (program.signature.input_specs[i].kind != InputKind::user_input)
       for_each_value(graph.inputs()[i], [&](ValueId id) { weights.insert(id); });
   const auto is_made_inside = [&](ValueId id) {
-    const Definition& definition = graph.value(id).definition;
-    return definition.by == Definition::By::node && is_inside[static_cast<size_t>(definition.node)];
+    const auto maker = maker_of(graph, id);
+    return maker && is_inside[static_cast<size_t>(*maker)];
   };
   // A value is taken from outside or made inside, so it is in at most one of the lists.
   std::set<ValueId> known;
@@ -392,12 +377,11 @@ Result<Cut> cut_of(const Program& program, std::string_view module) {
   };
   Cut cut;
   for (const NodeId id : graph.nodes())
-    for (const NamedArgument& input : graph.node(id).inputs)
-      for_each_value(input.arg, [&](ValueId used) {
-        if (is_inside[static_cast<size_t>(id)] && !is_made_inside(used) && !weights.contains(used))
-          add(cut.from, used);
-        if (!is_inside[static_cast<size_t>(id)] && is_made_inside(used)) add(cut.to, used);
-      });
+    for_each_operand(graph.node(id), [&](ValueId used) {
+      if (is_inside[static_cast<size_t>(id)] && !is_made_inside(used) && !weights.contains(used))
+        add(cut.from, used);
+      if (!is_inside[static_cast<size_t>(id)] && is_made_inside(used)) add(cut.to, used);
+    });
   for (const Argument& output : graph.outputs())
     for_each_value(output, [&](ValueId id) {
       if (is_made_inside(id)) add(cut.to, id);
@@ -474,9 +458,9 @@ Result<void> rename_key(TreeSpec& spec, size_t leaf, std::string_view name) {
     if (!child.is_leaf()) return rename_key(child, leaf, name);
     if (spec.keys.empty()) return {};
     if (spec.kind != TreeKind::dict && spec.kind != TreeKind::ordered_dict)
-      return Error{ErrorCode::unsupported,
-                   fmt::format("the result is a field of a {}, which cannot be renamed", spec.type),
-                   ""};
+      return Error{
+          ErrorCode::unsupported,
+          fmt::format("the result is a field of a {}, which cannot be renamed", spec.type)};
     if (std::ranges::find(spec.keys, TreeKey(std::string(name))) != spec.keys.end())
       return taken(name, "the result has this key");
     spec.keys[i] = TreeKey(std::string(name));
@@ -513,15 +497,13 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
       return Error{ErrorCode::unsupported,
                    fmt::format("input '{}' is a part of argument '{}', whose parts cannot be "
                                "renamed",
-                               input, argument.name),
-                   ""};
+                               input, argument.name)};
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!is_it(arguments[i]) || !arguments[i].spec.is_leaf()) continue;
     if (arguments[i].is_keyword)
       return Error{ErrorCode::unsupported,
-                   fmt::format("input '{}' is a keyword argument, which cannot be renamed", input),
-                   ""};
+                   fmt::format("input '{}' is a keyword argument, which cannot be renamed", input)};
     if (root != nullptr && root->forward_arg_names && i < root->forward_arg_names->size())
       (*root->forward_arg_names)[i] = name;
     rename_in_guards(program, arguments[i].name, name);
@@ -549,10 +531,8 @@ Result<void> rename_output(Program& program, std::string_view output, std::strin
     result += is_result ? 1 : 0;
   }
   std::erase(names, "");
-  return Error{ErrorCode::argument,
-               fmt::format("there is no output '{}'; the program returns: {}", output,
-                           fmt::join(names, ", ")),
-               ""};
+  return Error{ErrorCode::argument, fmt::format("there is no output '{}'; the program returns: {}",
+                                                output, fmt::join(names, ", "))};
 }
 
 Result<void> extract(Program& program, std::span<const std::string> from,
@@ -589,8 +569,7 @@ Result<void> add_outputs(Program& program, std::span<const std::string> values) 
         ErrorCode::unsupported,
         fmt::format("found a result of type {}, expected a tensor, a tuple or a list: no other can "
                     "hold one more value",
-                    spec.type),
-        ""};
+                    spec.type)};
   spec.children.resize(spec.children.size() + ids.size());
   auto& specs = program.signature.output_specs;
   // Results come after what is written, also if there are none yet, and before gradients.
@@ -620,14 +599,13 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
   const size_t dot = place.rfind('.');
   if (dot == place.npos)
     return Error{ErrorCode::argument,
-                 fmt::format("found '{}', expected VALUE.ARGUMENT, such as add.other", place), ""};
+                 fmt::format("found '{}', expected VALUE.ARGUMENT, such as add.other", place)};
   PT2_TRY(const ValueId id, find_named_value(program, place.substr(0, dot)));
-  const Definition& definition = program.graph.value(id).definition;
-  if (definition.by != Definition::By::node)
-    return Error{
-        ErrorCode::argument,
-        fmt::format("'{}' is an input, and only nodes have arguments", place.substr(0, dot)), ""};
-  const Node& node = program.graph.node(definition.node);
+  const auto maker = maker_of(program.graph, id);
+  if (!maker)
+    return Error{ErrorCode::argument, fmt::format("'{}' is an input, and only nodes have arguments",
+                                                  place.substr(0, dot))};
+  const Node& node = program.graph.node(*maker);
   const std::string_view name = place.substr(dot + 1);
   std::vector<NamedArgument> inputs = node.inputs;
   auto found = std::ranges::find(inputs, name, &NamedArgument::name);
@@ -667,7 +645,7 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
                              text, node.target),
                  std::string(place)};
   found->arg = *std::move(argument);
-  program.graph.set_node_inputs(definition.node, std::move(inputs));
+  program.graph.set_node_inputs(*maker, std::move(inputs));
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "change/dim_freer.h"
 #include "change/sizes.h"
+#include "ir/walk.h"
 #include "lower/pass.h"
 #include "pt2/ir/edit.h"
 #include "pt2/ir/edit_program.h"
@@ -19,29 +20,15 @@ namespace {
 
 // True if a size of the graph has the symbol. The pool also keeps symbols of edits that failed.
 bool has_symbol(const Graph& graph, SymbolId symbol) {
-  const auto is_in = [&](const auto& number) { return has_symbol(number.expr(), symbol); };
-  const auto any_in = [&](const std::vector<SymInt>& sizes) {
-    return std::ranges::any_of(sizes, is_in);
-  };
-  for (const ValueId id : graph.values()) {
-    const bool found = std::visit(
-        [&]<class T>(const T& meta) {
-          if constexpr (std::same_as<T, TensorMeta>)
-            return any_in(meta.sizes) || any_in(meta.strides) || is_in(meta.storage_offset);
-          else if constexpr (std::same_as<T, CustomObjectType>)
-            return false;
-          else
-            return is_in(meta);
-        },
-        graph.value(id).meta);
-    if (found) return true;
-  }
   bool found = false;
+  for (const ValueId id : graph.values())
+    for_each_number(graph.value(id).meta, [&](const auto& number) {
+      found = found || has_symbol(number.expr(), symbol);
+    });
   for (const NodeId id : graph.nodes())
-    for (const NamedArgument& input : graph.node(id).inputs)
-      for_each_subgraph(input.arg, [&](SubgraphId nested) {
-        found = found || has_symbol(graph.subgraph(nested), symbol);
-      });
+    for_each_callee(graph.node(id), [&](SubgraphId nested) {
+      found = found || has_symbol(graph.subgraph(nested), symbol);
+    });
   return found;
 }
 
@@ -106,11 +93,10 @@ Result<void> free_dims(Program& program, std::span<const InputDim> dims, std::st
     PT2_TRY(const ValueId id, inputs.find(input));
     PT2_TRY(const SymInt size, input_size(program, id, dim));
     if (size.is_symbolic() || (old_size && size.literal() != *old_size))
-      return Error{
-          ErrorCode::argument,
-          fmt::format("size {} of {} is {}, expected {}", dim, input, print(size),
-                      old_size ? fmt::format("{}, as the other sizes", *old_size) : "a fixed size"),
-          ""};
+      return Error{ErrorCode::argument,
+                   fmt::format("size {} of {} is {}, expected {}", dim, input, print(size),
+                               old_size ? fmt::format("{}, as the other sizes", *old_size)
+                                        : "a fixed size")};
     old_size = size.literal();
     places.emplace_back(id, dim);
   }
@@ -125,8 +111,7 @@ Result<void> free_dims(Program& program, std::span<const InputDim> dims, std::st
     return Error{ErrorCode::argument,
                  fmt::format("found the range {}, expected one with {}: the program was exported "
                              "with this size",
-                             print(range), *old_size),
-                 ""};
+                             print(range), *old_size)};
   // PyTorch creates the symbols of sizes with these assumptions, also if they may be 0.
   const Expr made = program.expressions->symbol(symbol, "positive=True, integer=True");
   PT2_TRY(const SpelledExpr* key, program.expressions->parse(symbol));

@@ -39,13 +39,11 @@ bool is_list(const FreedNumber& number) { return number.item.has_value(); }
 std::vector<NodeId> NumberFinder::fixed_makers(NodeId id) const {
   std::vector<NodeId> out{id};
   for (size_t at = 0; at < out.size() && out.size() <= kMostMakers; ++at)
-    for (const NamedArgument& input : graph_.node(out[at]).inputs)
-      for_each_value(input.arg, [&](ValueId value) {
-        const Definition& made = graph_.value(value).definition;
-        if (made.by == Definition::By::node && !depends_(value) &&
-            std::ranges::find(out, made.node) == out.end())
-          out.push_back(made.node);
-      });
+    for_each_operand(graph_.node(out[at]), [&](ValueId value) {
+      const auto maker = maker_of(graph_, value);
+      if (maker && !depends_(value) && std::ranges::find(out, *maker) == out.end())
+        out.push_back(*maker);
+    });
   out.erase(out.begin());
   return out;
 }
@@ -86,21 +84,20 @@ FreedNumbers NumberFinder::numbers_of(NodeId id) const {
 FreedNumbers NumberFinder::nearest(NodeId id, size_t place,
                                    const std::function<bool(const FreedNumber&)>& fits) const {
   FreedNumbers out;
-  for (const NamedArgument& input : graph_.node(id).inputs)
-    for_each_value(input.arg, [&](ValueId value) {
-      const Definition& made = graph_.value(value).definition;
-      if (made.by != Definition::By::node || depends_(value) || out.size() >= kMostNumbers) return;
-      std::vector<NodeId> makers = fixed_makers(made.node);
-      makers.insert(makers.begin(), made.node);
-      for (const NodeId maker : makers) {
-        size_t at = 0;
-        for (const FreedNumber& number : numbers_of(maker)) {
-          if (!fits(number) || at++ != place) continue;
-          if (std::ranges::find(out, number) == out.end()) out.push_back(number);
-          return;
-        }
+  for_each_operand(graph_.node(id), [&](ValueId value) {
+    const auto made_by = maker_of(graph_, value);
+    if (!made_by || depends_(value) || out.size() >= kMostNumbers) return;
+    std::vector<NodeId> makers = fixed_makers(*made_by);
+    makers.insert(makers.begin(), *made_by);
+    for (const NodeId maker : makers) {
+      size_t at = 0;
+      for (const FreedNumber& number : numbers_of(maker)) {
+        if (!fits(number) || at++ != place) continue;
+        if (std::ranges::find(out, number) == out.end()) out.push_back(number);
+        return;
       }
-    });
+    }
+  });
   return out;
 }
 

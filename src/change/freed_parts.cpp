@@ -57,9 +57,8 @@ std::optional<size_t> FreedParts::freed_dim(const TensorMeta& meta) const {
 }
 
 bool FreedParts::is_appended(ValueId value) const {
-  const Definition& made = graph_.value(value).definition;
-  return made.by == Definition::By::node &&
-         std::ranges::find(kAppending, graph_.node(made.node).target) != std::end(kAppending);
+  const Node* maker = find_maker(graph_, value);
+  return maker != nullptr && std::ranges::find(kAppending, maker->target) != std::end(kAppending);
 }
 
 // Returns which sizes of a reshape's result the freed size of `taken` may be part of, the likeliest
@@ -110,50 +109,47 @@ std::optional<int64_t> FreedParts::inner_of(const Node& node, ValueId result) co
   if (!dim) return std::nullopt;
   const bool reshapes = is_reshape(node);
   std::optional<int64_t> inner;
-  for (const NamedArgument& input : node.inputs)
-    for_each_value(input.arg, [&](ValueId taken) {
-      if (inner) return;
-      if (reshapes) {
-        for (const Part& part : reshaped(taken, *made))
-          if (part.dim == *dim) inner = part.inner;
-        return;
-      }
-      const TensorMeta* from = graph_.value(taken).tensor();
-      if (from == nullptr) return;
-      const auto same = freed_dim(*from);
-      if (!same) {
-        // n copies of 5 rows.
-        const size_t added = made->sizes.size() - from->sizes.size();
-        if (node.target == kRepeat)
-          inner = *dim < added ? 1 : known_number(from->sizes[*dim - added]).value_or(1);
-        return;
-      }
-      if (is_appended(result) && known_number(from->sizes[*same]) == old_size_)
-        inner = 1;
-      else if (const auto known = inner_.find(taken);
-               known != inner_.end() && from->sizes[*same] == made->sizes[*dim])
-        inner = known->second;
-    });
+  for_each_operand(node, [&](ValueId taken) {
+    if (inner) return;
+    if (reshapes) {
+      for (const Part& part : reshaped(taken, *made))
+        if (part.dim == *dim) inner = part.inner;
+      return;
+    }
+    const TensorMeta* from = graph_.value(taken).tensor();
+    if (from == nullptr) return;
+    const auto same = freed_dim(*from);
+    if (!same) {
+      // n copies of 5 rows.
+      const size_t added = made->sizes.size() - from->sizes.size();
+      if (node.target == kRepeat)
+        inner = *dim < added ? 1 : known_number(from->sizes[*dim - added]).value_or(1);
+      return;
+    }
+    if (is_appended(result) && known_number(from->sizes[*same]) == old_size_)
+      inner = 1;
+    else if (const auto known = inner_.find(taken);
+             known != inner_.end() && from->sizes[*same] == made->sizes[*dim])
+      inner = known->second;
+  });
   return inner;
 }
 
 void FreedParts::note(NodeId id) {
   const Node& node = graph_.node(id);
-  for (const Argument& output : node.outputs)
-    for_each_value(output, [&](ValueId result) {
-      if (const auto inner = inner_of(node, result))
-        inner_[result] = *inner;
-      else
-        inner_.erase(result);
-    });
+  for_each_result(node, [&](ValueId result) {
+    if (const auto inner = inner_of(node, result))
+      inner_[result] = *inner;
+    else
+      inner_.erase(result);
+  });
 }
 
 std::vector<std::pair<size_t, Argument>> FreedParts::inferring_arguments(NodeId id) const {
   const Node& node = graph_.node(id);
   if (node.inputs.empty() || node.outputs.empty()) return {};
   const auto* taken = node.inputs[0].arg.get_if<ValueId>();
-  const auto* result = node.outputs[0].get_if<ValueId>();
-  const TensorMeta* to = result == nullptr ? nullptr : graph_.value(*result).tensor();
+  const TensorMeta* to = tensor_meta(graph_, node.outputs[0]);
   if (taken == nullptr || to == nullptr) return {};
   std::vector<std::pair<size_t, Argument>> out;
   for (const Part& part : reshaped(*taken, *to))

@@ -19,7 +19,7 @@ namespace {
 // with thousands of nodes need some ten thousand parts.
 constexpr size_t kMostParts = ExprPool::kMaxSize;
 
-Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text), ""}; }
+Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text)}; }
 
 }  // namespace
 
@@ -99,7 +99,7 @@ Result<void> FreedSizes::follow_strides(TensorMeta& meta, const std::vector<SymI
     const SymInt& size = meta.sizes[dim];
     PT2_TRY(product, times(product, size));
     if (__builtin_mul_overflow(value, std::max<int64_t>(hint(size), 1), &value))
-      return Error{ErrorCode::invalid, "a tensor has more than 2^63 elements", ""};
+      return Error{ErrorCode::invalid, "a tensor has more than 2^63 elements"};
   }
   return {};
 }
@@ -113,8 +113,7 @@ Result<Expr> FreedSizes::times(Expr product, const SymInt& size) {
     return Error{ErrorCode::limit,
                  fmt::format("the strides that follow the size are expressions of more than {} "
                              "parts; expected fewer: give other dims fixed sizes first",
-                             kMostParts),
-                 ""};
+                             kMostParts)};
   parts_ += product->size + factor->size;
   PT2_TRY(known, simplify(pool, pool.intern({.op = ExprOp::multiply, .args = {product, factor}})));
   return known;

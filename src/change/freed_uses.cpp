@@ -48,13 +48,12 @@ std::optional<std::string> FreedUses::unlikely(const Node& node) const {
   const size_t rank = graph_.value(*result).tensor()->sizes.size();
   size_t most = 0, operands = 0;
   bool broadcasts = true;
-  for (const NamedArgument& input : node.inputs)
-    for_each_value(input.arg, [&](ValueId value) {
-      const size_t sizes = freed_sizes(value);
-      most = std::max(most, sizes);
-      operands += sizes > 0 ? 1 : 0;
-      broadcasts = broadcasts && broadcasts_to(value, *result, rank);
-    });
+  for_each_operand(node, [&](ValueId value) {
+    const size_t sizes = freed_sizes(value);
+    most = std::max(most, sizes);
+    operands += sizes > 0 ? 1 : 0;
+    broadcasts = broadcasts && broadcasts_to(value, *result, rank);
+  });
   if (is_product(op) && found == 0 && operands > 1) return "it sums over the size";
   if (!is_product(op) && found > 1 && most < 2 && (broadcasts || rank > 2))
     return "two sizes of its result depend on the size";
@@ -64,8 +63,7 @@ std::optional<std::string> FreedUses::unlikely(const Node& node) const {
 // True if an index that counts the freed size, such as arange(n), selects from a fixed size that
 // equals the old one: mask[arange(2)] of 2 x 8.
 bool FreedUses::indexes_beyond(const Node& node) const {
-  const Argument* indices = node.find_input("indices");
-  const auto* list = indices == nullptr ? nullptr : indices->get_if<ArgumentList>();
+  const auto* list = find_argument<ArgumentList>(node, "indices");
   const TensorMeta* self = list == nullptr ? nullptr : tensor_meta(graph_, node.inputs[0].arg);
   if (self == nullptr) return false;
   for (size_t dim = 0; dim < std::min(list->items.size(), self->sizes.size()); ++dim) {
@@ -85,11 +83,10 @@ bool FreedUses::counts_only(ValueId value) const {
     const ValueId at = left.back();
     left.pop_back();
     if (!depends_(at) || !seen.insert(at).second) continue;
-    const Definition& made = graph_.value(at).definition;
-    if (made.by != Definition::By::node) return false;
-    if (graph_.node(made.node).target == kSymSize) continue;
-    for (const NamedArgument& input : graph_.node(made.node).inputs)
-      for_each_value(input.arg, [&](ValueId each) { left.push_back(each); });
+    const Node* maker = find_maker(graph_, at);
+    if (maker == nullptr) return false;
+    if (maker->target == kSymSize) continue;
+    for_each_operand(*maker, [&](ValueId each) { left.push_back(each); });
   }
   return true;
 }

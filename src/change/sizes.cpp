@@ -10,6 +10,7 @@
 #include "ir/graph_place.h"
 #include "ir/number.h"
 #include "ir/version_facts.h"
+#include "ir/walk.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/ir/expr_bounds.h"
 #include "pt2/ir/expr_rewrite.h"
@@ -24,10 +25,8 @@ bool is_in_nested_graph(const Graph& graph, std::string_view name) {
 }
 
 Error no_input(const Program& program, std::string_view input) {
-  return {ErrorCode::argument,
-          fmt::format("there is no input '{}'; the program takes: {}", input,
-                      fmt::join(user_input_names(program), ", ")),
-          ""};
+  return {ErrorCode::argument, fmt::format("there is no input '{}'; the program takes: {}", input,
+                                           fmt::join(user_input_names(program), ", "))};
 }
 
 // Replaces a symbol by a size. If `replacement` is the symbol itself, only the hints of what
@@ -38,7 +37,10 @@ class DimFixer {
       : program_(program), replacements_{{symbol, replacement}}, hints_(std::move(hints)) {}
 
   Result<void> run() {
-    PT2_TRY_VOID(fix_graph(program_.graph));
+    PT2_TRY_VOID(change_numbers(program_.graph, [&](auto& number) -> Result<void> {
+      PT2_TRY(number, fixed(number));
+      return {};
+    }));
     std::vector<RangeConstraint> kept;
     for (RangeConstraint& constraint : program_.range_constraints) {
       if (constraint.key == nullptr) continue;
@@ -94,31 +96,6 @@ class DimFixer {
     return expression_spelling(version_number(program_.schema_version));
   }
 
-  Result<void> fix_graph(Graph& graph) {
-    for (const ValueId id : graph.values()) {
-      auto meta = graph.value(id).meta;
-      if (auto* tensor = std::get_if<TensorMeta>(&meta)) {
-        for (std::vector<SymInt>* sizes : {&tensor->sizes, &tensor->strides})
-          for (SymInt& size : *sizes) {
-            PT2_TRY(size, fixed(size));
-          }
-        PT2_TRY(tensor->storage_offset, fixed(tensor->storage_offset));
-      } else if (auto* number = std::get_if<SymInt>(&meta)) {
-        PT2_TRY(*number, fixed(*number));
-      } else if (auto* real = std::get_if<SymFloat>(&meta)) {
-        PT2_TRY(*real, fixed(*real));
-      } else if (auto* flag = std::get_if<SymBool>(&meta)) {
-        PT2_TRY(*flag, fixed(*flag));
-      } else {
-        continue;
-      }
-      graph.set_value_meta(id, std::move(meta));
-    }
-    for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-      PT2_TRY_VOID(fix_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)})));
-    return {};
-  }
-
   Program& program_;
   const std::pair<SymbolId, Expr> replacements_[1];
   const SymbolBindings hints_;  // hints of the symbols that stay
@@ -164,7 +141,7 @@ Result<void> check_guards(const Program& program) {
   const SymbolRanges ranges(program.range_constraints);
   for (const SizeGuard& each : size_guards(program))
     if (decide(*program.expressions, each.condition, ranges) == false)
-      return Error{ErrorCode::argument, "every call would break a guard: " + print(each.guard), ""};
+      return Error{ErrorCode::argument, "every call would break a guard: " + print(each.guard)};
   return {};
 }
 
@@ -178,15 +155,14 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
                                  input, print(size))
                    : fmt::format("size {} of {} is always {}: make a symbol of it first, "
                                  "{}.{}=NAME:LOW..HIGH",
-                                 dim, input, print(size), input, dim),
-               ""};
+                                 dim, input, print(size), input, dim)};
 }
 
 }  // namespace
 
 Result<void> check_not_empty(const SymRange& range) {
   if (range.is_empty())
-    return Error{ErrorCode::argument, "found the range " + print(range) + ", which is empty", ""};
+    return Error{ErrorCode::argument, "found the range " + print(range) + ", which is empty"};
   return {};
 }
 
@@ -216,7 +192,7 @@ Result<ValueId> UserInputs::find(std::string_view input) const {
   const ArgumentSpec& spec = specs_[found->second];
   if (const auto id = program_.graph.find_value(spec.name); id && !spec.is_constant()) return *id;
   return Error{ErrorCode::argument,
-               fmt::format("input '{}' is a constant, which the graph does not hold", input), ""};
+               fmt::format("input '{}' is a constant, which the graph does not hold", input)};
 }
 
 Result<ValueId> find_input_value(const Program& program, std::string_view input) {
@@ -229,16 +205,16 @@ Result<ValueId> find_named_value(const Program& program, std::string_view name) 
   if (is_in_nested_graph(program.graph, name))
     return Error{
         ErrorCode::argument,
-        fmt::format("value '{}' is in a nested graph, expected one of the outer graph", name), ""};
+        fmt::format("value '{}' is in a nested graph, expected one of the outer graph", name)};
   return Error{ErrorCode::argument,
-               fmt::format("there is no value '{}'; 'pt2 dis' lists them", name), ""};
+               fmt::format("there is no value '{}'; 'pt2 dis' lists them", name)};
 }
 
 Result<SymInt> input_size(const Program& program, ValueId input, size_t dim) {
   const GraphValue& value = program.graph.value(input);
   const TensorMeta* meta = value.tensor();
   if (meta != nullptr && dim < meta->sizes.size()) return meta->sizes[dim];
-  return Error{ErrorCode::argument, fmt::format("input '{}' has no dim {}", value.name, dim), ""};
+  return Error{ErrorCode::argument, fmt::format("input '{}' has no dim {}", value.name, dim)};
 }
 
 void drop_guards_of_one_size(Program& program, Expr symbol, int64_t size, const SymRange& range) {
@@ -267,8 +243,7 @@ Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64
     return Error{
         ErrorCode::argument,
         fmt::format("size {} of {} cannot be {}: {} is within {}", dim, input, size, symbol->name,
-                    constraint == nullptr ? "[0, oo]" : print(constraint->range)),
-        ""};
+                    constraint == nullptr ? "[0, oo]" : print(constraint->range))};
   Program changed = program;
   PT2_TRY_VOID(DimFixer(changed, symbol->symbol, changed.expressions->integer(size),
                         check::hint_bindings(placed_graphs(changed)))
@@ -289,8 +264,7 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
     return Error{ErrorCode::argument,
                  fmt::format("found the range {}, expected one within {}: the program was exported "
                              "for these sizes",
-                             print(range), print(constraint->range)),
-                 ""};
+                             print(range), print(constraint->range))};
   Program changed = program;
   if (constraint == nullptr) {
     PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol->name));

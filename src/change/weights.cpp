@@ -301,8 +301,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   if (!is_floating(options.from) || !is_floating(options.to))
     return Error{ErrorCode::argument,
                  fmt::format("found {} and {}, expected two floating dtypes of at least 16 bits",
-                             dtype_name(options.from), dtype_name(options.to)),
-                 ""};
+                             dtype_name(options.from), dtype_name(options.to))};
   PT2_TRY(const size_t index, find_saved(contents, model));
   SavedProgram changed = contents.programs[index];
   PT2_TRY_VOID(list_elements(changed));

@@ -371,10 +371,9 @@ std::vector<InputLayout> InputConditions::find_layouts(std::span<const InputShap
 Result<SymbolValues> InputConditions::check(std::span<const InputShape> inputs,
                                             std::vector<InputLayout>* layouts) const {
   if (inputs.size() != conditions_.size())
-    return Error{ErrorCode::argument,
-                 "found " + std::to_string(inputs.size()) + " inputs, expected " +
-                     std::to_string(conditions_.size()),
-                 ""};
+    return Error{ErrorCode::argument, "found " + std::to_string(inputs.size()) +
+                                          " inputs, expected " +
+                                          std::to_string(conditions_.size())};
   InputCheck check(*program_, names_);
   for (size_t i = 0; i < inputs.size(); ++i)
     PT2_TRY_VOID(check.check(i, *conditions_[i].spec, conditions_[i].record, inputs[i]));

@@ -145,7 +145,7 @@ class OperatorChecks {
         case ValueKind::sym_bool:
           return Value(true);
         case ValueKind::custom_obj:
-          return Error{ErrorCode::unsupported, "a custom object", ""};
+          return Error{ErrorCode::unsupported, "a custom object"};
       }
     }
     const auto* list = argument.get_if<ArgumentList>();

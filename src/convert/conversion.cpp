@@ -35,7 +35,7 @@ constexpr Rewrite kRewriteFunctions[] = {
 #include "convert/rewrites.def"
 };
 
-Error argument(std::string message) { return {ErrorCode::argument, std::move(message), {}}; }
+Error argument(std::string message) { return {ErrorCode::argument, std::move(message)}; }
 
 Result<ConversionTarget> schema_target(std::string_view text) {
   int major = 0, minor = 0;

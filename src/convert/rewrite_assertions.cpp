@@ -4,6 +4,7 @@
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
+#include "ir/walk.h"
 
 namespace pt2 {
 namespace {
@@ -18,13 +19,11 @@ bool is_condition(const Graph& graph, const Argument& argument) {
 
 // Returns the node that joins two conditions into this value; null if another node defines it.
 const Node* joining_node(const Graph& graph, ValueId id) {
-  const Definition& definition = graph.value(id).definition;
-  if (definition.by != Definition::By::node) return nullptr;
-  const Node& node = graph.node(definition.node);
-  const bool joins = node.target == kAnd && node.inputs.size() == 2 &&
-                     is_condition(graph, node.inputs[0].arg) &&
-                     is_condition(graph, node.inputs[1].arg);
-  return joins ? &node : nullptr;
+  const Node* node = find_maker(graph, id);
+  const bool joins = node != nullptr && node->target == kAnd && node->inputs.size() == 2 &&
+                     is_condition(graph, node->inputs[0].arg) &&
+                     is_condition(graph, node->inputs[1].arg);
+  return joins ? node : nullptr;
 }
 
 // Returns the conditions whose conjunction is the value, in the order of computation.

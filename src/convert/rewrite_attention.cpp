@@ -6,6 +6,7 @@
 #include <string>
 
 #include "convert/converter.h"
+#include "ir/walk.h"
 
 namespace pt2 {
 namespace {
@@ -27,9 +28,7 @@ constexpr OldResult kOldResults[] = {{2, Dtype::int32},
                                      {8, Dtype::float32}};
 
 bool is_on_cpu(const Graph& graph, const Node& node) {
-  const Argument* query = node.find_input("query");
-  const auto* id = query ? query->get_if<ValueId>() : nullptr;
-  const TensorMeta* meta = id ? graph.value(*id).tensor() : nullptr;
+  const TensorMeta* meta = tensor_meta(graph, node.find_input("query"));
   return meta != nullptr && meta->device.type == "cpu";
 }
 
@@ -67,10 +66,9 @@ bool raise(Graph& graph, NodeId id) {
 
 bool lower(Graph& graph, NodeId id, bool writes_defaults) {
   const Node& node = graph.node(id);
-  const auto* sums = node.outputs.size() == 2 ? node.outputs[1].get_if<ValueId>() : nullptr;
-  const TensorMeta* meta = sums ? graph.value(*sums).tensor() : nullptr;
+  const TensorMeta* meta = node.outputs.size() == 2 ? tensor_meta(graph, node.outputs[1]) : nullptr;
   if (node.find_input("attn_mask") != nullptr || meta == nullptr) return false;
-  std::string base = graph.value(*sums).name;
+  std::string base = graph.value(*node.outputs[1].get_if<ValueId>()).name;
   if (constexpr std::string_view kUnused = "_unused_1"; base.ends_with(kUnused))
     base.resize(base.size() - kUnused.size());
   const Device device = meta->device;

@@ -5,6 +5,7 @@
 
 #include "convert/converter.h"
 #include "ir/version_facts.h"
+#include "ir/walk.h"
 #include "pt2/ir/expr_rewrite.h"
 #include "pt2/ir/guards.h"
 
@@ -18,14 +19,12 @@ class ExpressionEditor {
   explicit ExpressionEditor(Respell respell) : respell_(std::move(respell)) {}
 
   Result<void> edit(Graph& graph) {
-    for (ValueId id : graph.values()) {
-      auto meta = graph.value(id).meta;
-      PT2_TRY_VOID(std::visit([&](auto& each) { return edit_meta(each); }, meta));
-      graph.set_value_meta(id, std::move(meta));
-    }
-    for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-      PT2_TRY_VOID(edit(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)})));
-    return {};
+    return change_numbers(graph, [&]<class T>(Symbolic<T>& number) -> Result<void> {
+      if (!number.is_symbolic()) return {};
+      PT2_TRY(const SpelledExpr* spelled, edit(number.spelled()));
+      number = Symbolic<T>(spelled, number.hint());
+      return {};
+    });
   }
   Result<const SpelledExpr*> edit(const SpelledExpr* spelled) {
     const auto [found, is_new] = done_.try_emplace(spelled, nullptr);
@@ -40,20 +39,6 @@ class ExpressionEditor {
   bool changed() const { return changed_; }
 
  private:
-  template <class T>
-  Result<void> edit_meta(Symbolic<T>& value) {
-    if (!value.is_symbolic()) return {};
-    PT2_TRY(const SpelledExpr* spelled, edit(value.spelled()));
-    value = Symbolic<T>(spelled, value.hint());
-    return {};
-  }
-  Result<void> edit_meta(TensorMeta& meta) {
-    for (SymInt& size : meta.sizes) PT2_TRY_VOID(edit_meta(size));
-    for (SymInt& stride : meta.strides) PT2_TRY_VOID(edit_meta(stride));
-    return edit_meta(meta.storage_offset);
-  }
-  static Result<void> edit_meta(CustomObjectType&) { return {}; }
-
   Respell respell_;
   std::unordered_map<const SpelledExpr*, const SpelledExpr*> done_;
   bool changed_ = false;

@@ -118,10 +118,8 @@ const ArgumentList* only_list(const Node& node) {
 }
 
 bool are_tensors(const Graph& graph, std::span<const Argument> outputs) {
-  return std::ranges::all_of(outputs, [&](const Argument& output) {
-    const auto* id = output.get_if<ValueId>();
-    return id != nullptr && graph.value(*id).tensor() != nullptr;
-  });
+  return std::ranges::all_of(
+      outputs, [&](const Argument& output) { return tensor_meta(graph, output) != nullptr; });
 }
 
 // Newer writers record in is_hop_single_tensor_return whether a single output is a value or a tuple
@@ -166,11 +164,10 @@ bool is_empty_region(const Graph& graph, const Node& node) {
   const HigherOrderRow* row = find_higher_order_operator(node.target);
   if (row == nullptr || !row->has(HigherOrderRow::kSetsMode) || !node.outputs.empty()) return false;
   bool is_empty = true;
-  for (const NamedArgument& input : node.inputs)
-    for_each_subgraph(input.arg, [&](SubgraphId id) {
-      const Graph& region = graph.subgraph(id);
-      is_empty &= region.nodes().empty() && region.outputs().empty();
-    });
+  for_each_callee(node, [&](SubgraphId id) {
+    const Graph& region = graph.subgraph(id);
+    is_empty &= region.nodes().empty() && region.outputs().empty();
+  });
   return is_empty;
 }
 
@@ -328,9 +325,8 @@ Result<void> rewrite_metadata_assertions(Converter& converter) {
   const int release = converter.target.release->number;
   for_each_node(converter, [&](Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
-    const Argument* tensor = node.target == kAssert ? node.find_input("a") : nullptr;
-    const auto* value = tensor != nullptr ? tensor->get_if<ValueId>() : nullptr;
-    const TensorMeta* meta = value != nullptr ? graph.value(*value).tensor() : nullptr;
+    const TensorMeta* meta =
+        node.target == kAssert ? tensor_meta(graph, node.find_input("a")) : nullptr;
     if (meta == nullptr) return;
     std::vector<NamedArgument> inputs = node.inputs;
     const size_t count = std::erase_if(inputs, [&](const NamedArgument& input) {

@@ -62,18 +62,23 @@ bool casts_elsewhere(const Program& program) {
                              [&](std::string_view device) { return tensors.contains(device); });
 }
 
-// Rewrites nodes that exist only from release `name` on.
-void rewrite_functions(Converter& converter, Pass pass, std::string_view name) {
-  const Release* first = find_release(name);
-  if (converter.target.release->number >= first->number) return;
+// Runs a pass. What it leaves is blocked for releases before `first`.
+void run_or_block(Converter& converter, Pass pass, BlockerKind kind, const Release* first) {
   PassResult result = run_pass(pass, converter.program, converter.pipeline);
   for (PassFailure& failure : result.failures)
-    converter.block({.kind = BlockerKind::function,
+    converter.block({.kind = kind,
                      .text = std::move(failure.text),
                      .where = std::move(failure.where),
                      .node = std::move(failure.node),
                      .first = first});
   converter.changed = result.changed;
+}
+
+// Rewrites nodes that exist only from release `name` on.
+void rewrite_functions(Converter& converter, Pass pass, std::string_view name) {
+  const Release* first = find_release(name);
+  if (converter.target.release->number < first->number)
+    run_or_block(converter, pass, BlockerKind::function, first);
 }
 
 }  // namespace
@@ -142,15 +147,8 @@ Result<void> rewrite_functional_form(Converter& converter) {
   PT2_TRY(std::shared_ptr<const Payloads> payloads, converter.payloads());
   converter.pipeline.refuse_input =
       refuse_inputs(converter.program, storage_numbers(std::move(payloads)));
-  PassResult result = run_pass(Pass::functionalize, converter.program, converter.pipeline);
+  run_or_block(converter, Pass::functionalize, BlockerKind::dialect, find_release("2.5"));
   converter.pipeline.refuse_input = nullptr;
-  for (PassFailure& failure : result.failures)
-    converter.block({.kind = BlockerKind::dialect,
-                     .text = std::move(failure.text),
-                     .where = std::move(failure.where),
-                     .node = std::move(failure.node),
-                     .first = find_release("2.5")});
-  converter.changed = result.changed;
   return {};
 }
 

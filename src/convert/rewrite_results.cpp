@@ -6,6 +6,7 @@
 #include "convert/operator_history.h"
 #include "ir/node_origins.h"
 #include "ir/target.h"
+#include "ir/walk.h"
 
 namespace pt2 {
 namespace {
@@ -59,10 +60,9 @@ ValueId add_computation(Graph& graph, const Computation& computation, SymInt rec
 // True for a symbolic int that is all that an operator gives.
 bool is_number_of_operator(const Graph& graph, ValueId id) {
   const GraphValue& value = graph.value(id);
-  if (value.kind() != ValueKind::sym_int || value.definition.by != Definition::By::node)
-    return false;
-  const Node& node = graph.node(value.definition.node);
-  return node.outputs.size() == 1 && target_form(node.target) == TargetForm::overload;
+  const Node* node = value.kind() == ValueKind::sym_int ? find_maker(graph, id) : nullptr;
+  return node != nullptr && node->outputs.size() == 1 &&
+         target_form(node->target) == TargetForm::overload;
 }
 
 }  // namespace

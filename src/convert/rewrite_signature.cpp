@@ -28,6 +28,16 @@ Result<std::string> torch_save_of(const PayloadTensor& payload) {
   return sink.take();
 }
 
+// Adds a blocker if the payload of a constant is not a plain tensor. True if it is.
+bool is_plain(Converter& converter, const PayloadTensor* payload, const std::string& name) {
+  const bool plain = payload != nullptr && payload->missing.empty();
+  if (!plain)
+    converter.block({.kind = BlockerKind::tensor_form,
+                     .text = "the constant is not a plain tensor",
+                     .where = name});
+  return plain;
+}
+
 // Moves the inputs (and their specs) for which `wanted` holds before all others.
 template <class Wanted>
 void partition_inputs(Program& program, Wanted wanted) {
@@ -56,12 +66,7 @@ Result<void> unpack_constants(Converter& converter) {
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
   for (const EmbeddedConstant& constant : program.embedded_constants) {
     const PayloadTensor* payload = payloads->find(PayloadKind::constant, constant.name);
-    if (payload == nullptr || !payload->missing.empty()) {
-      converter.block({.kind = BlockerKind::tensor_form,
-                       .text = "the constant is not a plain tensor",
-                       .where = constant.name});
-      continue;
-    }
+    if (!is_plain(converter, payload, constant.name)) continue;
     converter.added_constants.push_back({.name = constant.name,
                                          .tensor = payload->tensor,
                                          .is_parameter = payload->is_parameter,
@@ -82,12 +87,7 @@ Result<void> embed_constants(Converter& converter) {
     if (!is_constant(spec)) continue;
     const PayloadTensor* payload = payloads->bound_to(spec);
     const std::string name = spec.target.value_or("");
-    if (payload == nullptr || !payload->missing.empty()) {
-      converter.block({.kind = BlockerKind::tensor_form,
-                       .text = "the constant is not a plain tensor",
-                       .where = name});
-      continue;
-    }
+    if (!is_plain(converter, payload, name)) continue;
     PT2_TRY(const std::string file, torch_save_of(*payload));
     const auto bytes = std::as_bytes(std::span(file));
     program.embedded_constants.push_back({spec.arg.name, {bytes.begin(), bytes.end()}});

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/hash/text_hash.h"
-#include "ir/leaves.h"
+#include "ir/walk.h"
 
 namespace pt2 {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/leaves.h"
+#include "ir/walk.h"
 #include "pt2/ir/graph.h"
 #include "pt2/value.h"
 
@@ -20,10 +20,11 @@ std::optional<int64_t> literal(const Node& node, std::string_view name,
 // torch.export.passes.move_to_device_pass writes it. Nothing for other arguments.
 std::optional<Device> device_argument(const Argument& argument);
 
-// The metadata of a tensor argument; null for other arguments.
-inline const TensorMeta* tensor_meta(const Graph& graph, const Argument& argument) {
-  const auto* id = argument.get_if<ValueId>();
-  return id != nullptr ? graph.value(*id).tensor() : nullptr;
+// Returns the argument with this name if it is a T; else null.
+template <class T>
+const T* find_argument(const Node& node, std::string_view name) {
+  const Argument* argument = node.find_input(name);
+  return argument != nullptr ? argument->get_if<T>() : nullptr;
 }
 
 // Calls `visit(Argument, Value)` for corresponding parts of both.
@@ -38,12 +39,20 @@ void for_each_pair(A& argument, V& value, const Visit& visit) {
   }
 }
 
-// Replaces every value of the argument by `change(ValueId)`, which returns a value or an argument.
+// Replaces every value of the arguments by `change(ValueId)`, which returns a value or an argument.
 template <class Change>
 void change_values(Argument& argument, const Change& change) {
   for_each_leaf(argument, [&](Argument& leaf) {
     if (const auto* id = leaf.get_if<ValueId>()) leaf = Argument(change(*id));
   });
+}
+template <class Change>
+void change_values(std::vector<NamedArgument>& inputs, const Change& change) {
+  for (NamedArgument& input : inputs) change_values(input.arg, change);
+}
+template <class Change>
+void change_values(std::vector<Argument>& arguments, const Change& change) {
+  for (Argument& argument : arguments) change_values(argument, change);
 }
 
 }  // namespace pt2

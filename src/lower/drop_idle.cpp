@@ -10,7 +10,6 @@
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "lower/arguments.h"
-#include "lower/forms.h"
 #include "lower/functional/views.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
@@ -39,7 +38,7 @@ std::optional<Idle> find_assertion(const Graph& graph, NodeId id) {
   if (node.target != "torch.ops.aten._assert_tensor_metadata.default" || !node.outputs.empty())
     return std::nullopt;
   const Argument* tensor = node.find_input("a");
-  const TensorMeta* meta = tensor == nullptr ? nullptr : tensor_meta(graph, *tensor);
+  const TensorMeta* meta = tensor_meta(graph, tensor);
   if (meta == nullptr) return std::nullopt;
   // The operator refuses arguments of other names or kinds: such a node must stay.
   for (const NamedArgument& input : node.inputs) {
@@ -59,8 +58,7 @@ std::optional<Idle> find_assertion(const Graph& graph, NodeId id) {
 }
 
 // True if the items are these numbers. Items that are values of the graph have their record.
-bool are(const Graph& graph, const Argument* list, const std::vector<SymInt>& numbers) {
-  const auto* items = list != nullptr ? list->get_if<ArgumentList>() : nullptr;
+bool are(const Graph& graph, const ArgumentList* items, const std::vector<SymInt>& numbers) {
   if (items == nullptr || items->items.size() != numbers.size()) return false;
   for (size_t i = 0; i < numbers.size(); ++i) {
     const auto* literal = items->items[i].get_if<int64_t>();
@@ -80,19 +78,16 @@ bool are(const Graph& graph, const Argument* list, const std::vector<SymInt>& nu
 bool shows_row_major(const Graph& graph, const Node& node) {
   if (node.target != "torch.ops.aten.as_strided.default") return false;
   const Argument* self = node.find_input("self");
-  const TensorMeta* meta = self != nullptr ? tensor_meta(graph, *self) : nullptr;
-  if (meta == nullptr || !are(graph, node.find_input("size"), meta->sizes) ||
+  const TensorMeta* meta = tensor_meta(graph, self);
+  if (meta == nullptr || !are(graph, find_argument<ArgumentList>(node, "size"), meta->sizes) ||
       literal(node, "storage_offset", 0) != 0)
     return false;
-  const Definition& definition = graph.value(*self->get_if<ValueId>()).definition;
-  const ops::Operator made = definition.by == Definition::By::node
-                                 ? ops::find_operator(graph.node(definition.node).target)
-                                 : ops::Operator();
+  const Node* maker = find_maker(graph, *self->get_if<ValueId>());
+  const ops::Operator made = maker != nullptr ? ops::find_operator(maker->target) : ops::Operator();
   if (!made || made.custom != nullptr || made.form != ops::Operator::Form::as_written ||
       ops::find_family(*made.def) == nullptr || ops::find_family(*made.def)->name != "reduction")
     return false;
-  const Argument* given = node.find_input("stride");
-  const auto* strides = given != nullptr ? given->get_if<ArgumentList>() : nullptr;
+  const auto* strides = find_argument<ArgumentList>(node, "stride");
   if (strides == nullptr || strides->items.size() != meta->sizes.size()) return false;
   std::optional<int64_t> expected = 1;  // nothing if a size behind decides it in each call
   for (size_t dim = meta->sizes.size(); dim-- > 0;) {

@@ -9,7 +9,6 @@
 #include "ir/values/record.h"
 #include "lower/arguments.h"
 #include "lower/autocast.h"
-#include "lower/forms.h"
 #include "lower/functional/functionalize.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
@@ -32,9 +31,8 @@ std::optional<bool> turns_autocast_on(const Node& node) {
 
 bool calls_what_writes(const Graph& graph, const Node& node) {
   bool found = false;
-  for (const NamedArgument& input : node.inputs)
-    for_each_subgraph(input.arg,
-                      [&](SubgraphId id) { found = found || !is_functional(graph.subgraph(id)); });
+  for_each_callee(node,
+                  [&](SubgraphId id) { found = found || !is_functional(graph.subgraph(id)); });
   return found;
 }
 
@@ -66,14 +64,13 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
   if (node.inputs.size() < row.first_operand) return std::nullopt;
   const auto* region = node.inputs[row.first_graph].arg.get_if<SubgraphId>();
   if (region == nullptr) return std::nullopt;
-  RegionCall call{.region = *region, .first_operand = row.first_operand};
+  RegionCall call{
+      .region = *region, .first_operand = row.first_operand, .results = results_of(node)};
   if (sets_gradient_mode(node)) {
     const auto* enabled = node.inputs[0].arg.get_if<bool>();
     if (enabled == nullptr) return std::nullopt;
     call.detaches = !*enabled;
   }
-  for (const Argument& output : node.outputs)
-    for_each_value(output, [&](ValueId id) { call.results.push_back(id); });
   const Graph& inner = graph.subgraph(call.region);
   const auto is_tensor = [&](const Argument& output) {
     return tensor_meta(inner, output) != nullptr;
@@ -135,12 +132,11 @@ class Inliner {
     Node out = node;
     out.name.reset();
     for (NamedArgument& input : out.inputs) input.arg = translated(input.arg);
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) {
-        const GraphValue& value = inner_.value(id);
-        GraphValue added{.name = graph_.unused_name(value.name), .meta = value.meta};
-        outer_.insert_or_assign(id, Argument(graph_.add_value(std::move(added)).value()));
-      });
+    for_each_result(node, [&](ValueId id) {
+      const GraphValue& value = inner_.value(id);
+      GraphValue added{.name = graph_.unused_name(value.name), .meta = value.meta};
+      outer_.insert_or_assign(id, Argument(graph_.add_value(std::move(added)).value()));
+    });
     for (Argument& output : out.outputs) output = translated(output);
     graph_.insert_node(std::move(out), call_);
   }
@@ -179,21 +175,19 @@ bool is_inlined(const Graph& graph, const Node& node, Regions regions, bool auto
 void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResult& result) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   // A region that separate nodes enter and leave may include any of the other nodes.
-  autocast_around = autocast_around || std::ranges::any_of(nodes, [&](NodeId id) {
-                      return autocast_switch(graph.node(id)) == AutocastSwitch::enters;
+  autocast_around = autocast_around || any_node(graph, [](const Node& node) {
+                      return autocast_switch(node) == AutocastSwitch::enters;
                     });
   std::vector<bool> casts(graph.subgraphs().size(), autocast_around);
   for (const NodeId id : nodes)
     if (turns_autocast_on(graph.node(id)).value_or(false))
-      for (const NamedArgument& input : graph.node(id).inputs)
-        for_each_subgraph(input.arg,
-                          [&](SubgraphId region) { casts[static_cast<size_t>(region)] = true; });
+      for_each_callee(graph.node(id),
+                      [&](SubgraphId region) { casts[static_cast<size_t>(region)] = true; });
   for (size_t i = 0; i < casts.size(); ++i)
     inline_calls(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), regions, casts[i], result);
   std::vector<size_t> uses(graph.subgraphs().size());
   for (const NodeId id : nodes)
-    for (const NamedArgument& input : graph.node(id).inputs)
-      for_each_subgraph(input.arg, [&](SubgraphId each) { ++uses[static_cast<size_t>(each)]; });
+    for_each_callee(graph.node(id), [&](SubgraphId each) { ++uses[static_cast<size_t>(each)]; });
   GraphNames names(graph);
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
@@ -235,14 +229,11 @@ bool inline_autocast_regions(Graph& graph) {
   return result.changed;
 }
 
-bool has_no_gradient_region(const Graph& graph) {
-  return std::ranges::none_of(graph.nodes(),
-                              [&](NodeId id) { return sets_gradient_mode(graph.node(id)); });
-}
+bool has_no_gradient_region(const Graph& graph) { return !any_node(graph, sets_gradient_mode); }
 
 bool has_no_writing_region(const Graph& graph) {
-  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
-    return sets_gradient_mode(graph.node(id)) && calls_what_writes(graph, graph.node(id));
+  return !any_node(graph, [&](const Node& node) {
+    return sets_gradient_mode(node) && calls_what_writes(graph, node);
   });
 }
 

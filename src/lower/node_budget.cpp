@@ -19,7 +19,7 @@ uint64_t argument_count(const Argument& argument) {
 
 Error NodeBudget::exceeded_by(std::string_view who_adds) const {
   return {ErrorCode::limit,
-          fmt::format("{} more nodes than max_new_nodes {} allows", who_adds, most_), ""};
+          fmt::format("{} more nodes than max_new_nodes {} allows", who_adds, most_)};
 }
 
 uint64_t weight_of(const Graph& graph, const Node& node) {

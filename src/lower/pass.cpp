@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "lower/forms.h"
+#include "ir/walk.h"
 
 namespace pt2 {
 namespace {
@@ -20,8 +20,6 @@ constexpr PassFunction kPassFunctions[] = {
 #include "lower/passes.def"
 };
 
-bool has_any_form(const Graph&) { return true; }
-
 using FormFunction = bool (*)(const Graph&);
 constexpr FormFunction kFormFunctions[] = {
 #define PT2_FORM(name, what, has) has,
@@ -30,15 +28,16 @@ constexpr FormFunction kFormFunctions[] = {
 
 }  // namespace
 
+bool has_any_form(const Graph&) { return true; }
+
 std::span<const PassInfo> passes() { return kPasses; }
 
 bool has_form(const Graph& graph, Form form) {
   bool has = kFormFunctions[static_cast<size_t>(form)](graph);
   for (const NodeId id : graph.nodes())
-    for (const NamedArgument& input : graph.node(id).inputs)
-      for_each_subgraph(input.arg, [&](SubgraphId nested) {
-        has = has && has_form(graph.subgraph(nested), form);
-      });
+    for_each_callee(graph.node(id), [&](SubgraphId nested) {
+      has = has && has_form(graph.subgraph(nested), form);
+    });
   return has;
 }
 

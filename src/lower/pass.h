@@ -23,6 +23,10 @@ enum class Form : uint8_t {
 #define PT2_FORM(name, what, has) name,
 #include "lower/forms.def"
 };
+// The predicates of the forms on one graph, nested graphs excluded. Each is defined beside the pass
+// that establishes the form.
+#define PT2_FORM(name, what, has) bool has(const Graph& graph);
+#include "lower/forms.def"
 // True if the graph and every graph that it calls have the form. Linear.
 bool has_form(const Graph& graph, Form form);
 

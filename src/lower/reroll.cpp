@@ -9,7 +9,6 @@
 #include "base/check.h"
 #include "check/shapes/recorded_sizes.h"
 #include "lower/arguments.h"
-#include "lower/forms.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "lower/time_steps.h"
@@ -141,8 +140,7 @@ class Joiner {
       if (node == nullptr || node->target != "torch.ops.aten.cat.default" ||
           find_only_output(*node) == nullptr || literal(*node, "dim", 0) != 0)
         return;
-      const Argument* tensors = node->find_input("tensors");
-      const auto* list = tensors != nullptr ? tensors->get_if<ArgumentList>() : nullptr;
+      const auto* list = find_argument<ArgumentList>(*node, "tensors");
       if (list == nullptr || list->items.size() != states.size()) return;
       std::vector<NodeId> views;
       for (size_t i = 0; i < states.size(); ++i)
@@ -165,12 +163,11 @@ class Joiner {
     const auto* id = item.get_if<ValueId>();
     if (id == nullptr || graph().value(state).tensor()->sizes.size() == 3)
       return id != nullptr && *id == state;
-    const Definition& by = graph().value(*id).definition;
-    if (by.by != Definition::By::node) return false;
-    const Node& node = graph().node(by.node);
-    const Argument* self = node.find_input("self");
-    const auto* lifted = self != nullptr ? self->get_if<ValueId>() : nullptr;
-    views.push_back(by.node);
+    const auto maker = maker_of(graph(), *id);
+    if (!maker) return false;
+    const Node& node = graph().node(*maker);
+    const auto* lifted = find_argument<ValueId>(node, "self");
+    views.push_back(*maker);
     return node.target == "torch.ops.aten.unsqueeze.default" && lifted != nullptr &&
            *lifted == state && literal(node, "dim", std::nullopt) == 0;
   }
@@ -182,11 +179,9 @@ class Joiner {
       nodes.pop_back();
       if (!graph().contains(id) || !can_erase(graph().node(id))) continue;
       std::vector<NodeId> makers;
-      for (const NamedArgument& input : graph().node(id).inputs)
-        for_each_value(input.arg, [&](ValueId value) {
-          const Definition& by = graph().value(value).definition;
-          if (by.by == Definition::By::node) makers.push_back(by.node);
-        });
+      for_each_operand(graph().node(id), [&](ValueId value) {
+        if (const auto maker = maker_of(graph(), value)) makers.push_back(*maker);
+      });
       PT2_CHECK(erase_node(program_, id).has_value());  // its results have no uses
       nodes.insert(nodes.end(), makers.begin(), makers.end());
     }
@@ -195,10 +190,7 @@ class Joiner {
   bool can_erase(const Node& node) {
     const ops::Operator op = ops::find_operator(node.target);
     if (!op || op.custom != nullptr || op.may_draw() || node.outputs.empty()) return false;
-    bool used = false;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) { used = used || !graph().uses(value).empty(); });
-    return !used;
+    return !any_result(node, [&](ValueId value) { return !graph().uses(value).empty(); });
   }
 
   Program& program_;

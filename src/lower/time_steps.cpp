@@ -81,8 +81,7 @@ class Matcher {
   // Returns the operand of the node that makes the value by reversing the first dimension.
   std::optional<ValueId> flipped(ValueId value) const {
     const Node* node = maker(value);
-    const Argument* dims = node != nullptr ? node->find_input("dims") : nullptr;
-    const auto* list = dims != nullptr ? dims->get_if<ArgumentList>() : nullptr;
+    const auto* list = node != nullptr ? find_argument<ArgumentList>(*node, "dims") : nullptr;
     if (list == nullptr || list->items.size() != 1 || node->target != "torch.ops.aten.flip.default")
       return std::nullopt;
     const auto* dim = list->items[0].get_if<int64_t>();
@@ -95,11 +94,7 @@ class Matcher {
     return meta != nullptr && meta->dtype.dtype() == Dtype::float32 ? &meta->sizes : nullptr;
   }
   const Definition& definition(ValueId value) const { return graph_.value(value).definition; }
-  // Returns the node that defines the value; null for graph inputs.
-  const Node* maker(ValueId value) const {
-    const Definition& by = definition(value);
-    return by.by == Definition::By::node ? &graph_.node(by.node) : nullptr;
-  }
+  const Node* maker(ValueId value) const { return find_maker(graph_, value); }
   // Adds the views that it passes to `nodes`.
   ValueId behind_reshapes(ValueId value, std::vector<NodeId>* nodes = nullptr) const {
     for (int i = 0; i < kMostViews; ++i) {
@@ -150,8 +145,7 @@ class Matcher {
   }
 
   static std::optional<ValueId> operand(const Node& node, std::string_view name) {
-    const Argument* argument = node.find_input(name);
-    const auto* id = argument != nullptr ? argument->get_if<ValueId>() : nullptr;
+    const auto* id = find_argument<ValueId>(node, name);
     return id != nullptr ? std::optional(*id) : std::nullopt;
   }
   // Returns the value of which this is a view that keeps the order of the elements.
@@ -167,8 +161,7 @@ class Matcher {
   // True for a view that swaps the dimensions of a matrix.
   static bool turns(const Node& node) {
     if (node.target == "torch.ops.aten.t.default") return true;
-    const Argument* dims = node.find_input("dims");
-    const auto* list = dims != nullptr ? dims->get_if<ArgumentList>() : nullptr;
+    const auto* list = find_argument<ArgumentList>(node, "dims");
     if (node.target != "torch.ops.aten.permute.default" || list == nullptr ||
         list->items.size() != 2)
       return false;
@@ -400,10 +393,9 @@ bool is_closed(const Graph& graph, const Network& network) {
   if (network.steps[0].cell == Cell::lstm) shown.insert(network.steps.back().cell_state);
   return std::ranges::all_of(nodes, [&](NodeId id) {
     bool closed = true;
-    for (const Argument& output : graph.node(id).outputs)
-      for_each_value(output, [&](ValueId value) {
-        closed = closed && (shown.contains(value) || !is_used_outside(graph, value, nodes));
-      });
+    for_each_result(graph.node(id), [&](ValueId value) {
+      closed = closed && (shown.contains(value) || !is_used_outside(graph, value, nodes));
+    });
     return closed;
   });
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ir/values/record.h"
+#include "ir/walk.h"
 #include "ops/table.h"
 
 namespace pt2 {
@@ -16,7 +17,19 @@ bool writes_to(const ops::Operator& op, size_t parameter) {
          (op.form == ops::Operator::Form::in_place && parameter == 0);
 }
 
-// Calls `visit(const Argument&)` for every argument that the node may write to.
+// True if `is_wanted` holds for an operator of the graph, or of a graph nested in it.
+template <class Wanted>
+bool any_operator(const Graph& graph, const Wanted& is_wanted) {
+  const auto calls_wanted = [&](const Node& node) {
+    const ops::Operator op = ops::find_operator(node.target);
+    return op && is_wanted(op);
+  };
+  return any_node(graph, calls_wanted) ||
+         std::ranges::any_of(graph.subgraphs(),
+                             [&](const Graph& nested) { return any_operator(nested, is_wanted); });
+}
+
+// Calls `visit(ValueId)` for every value that the node may write to.
 template <class Visit>
 void for_each_written(const Graph& graph, const Node& node, Visit&& visit) {
   bool has_writes = false;
@@ -29,35 +42,25 @@ void for_each_written(const Graph& graph, const Node& node, Visit&& visit) {
     const ops::Parameter* parameter = op ? op.signature().find(node.inputs[i].name) : nullptr;
     const bool is_known = parameter != nullptr && !has_writes;
     if (!is_known || writes_to(op, static_cast<size_t>(parameter - op.signature().parameter_array)))
-      visit(node.inputs[i].arg);
+      for_each_value(node.inputs[i].arg, visit);
   }
 }
 
 }  // namespace
 
 bool writes(const Graph& graph) {
-  const auto mutates = [&](NodeId id) {
-    const ops::Operator op = ops::find_operator(graph.node(id).target);
-    return op && op.mutates();
-  };
-  return std::ranges::any_of(graph.nodes(), mutates) ||
-         std::ranges::any_of(graph.subgraphs(), writes);
+  return any_operator(graph, [](const ops::Operator& op) { return op.mutates(); });
 }
 
 bool looks_at_strides(const Graph& graph) {
-  const auto looks = [&](NodeId id) {
-    const ops::Operator op = ops::find_operator(graph.node(id).target);
-    return op && op.custom == nullptr && op.def->facts.looks_at_strides;
-  };
-  return std::ranges::any_of(graph.nodes(), looks) ||
-         std::ranges::any_of(graph.subgraphs(), looks_at_strides);
+  return any_operator(graph, [](const ops::Operator& op) {
+    return op.custom == nullptr && op.def->facts.looks_at_strides;
+  });
 }
 
 std::vector<ValueId> written_values(const Graph& graph, const Node& node) {
   std::vector<ValueId> values;
-  for_each_written(graph, node, [&](const Argument& argument) {
-    for_each_value(argument, [&](ValueId id) { values.push_back(id); });
-  });
+  for_each_written(graph, node, [&](ValueId id) { values.push_back(id); });
   return values;
 }
 
@@ -78,8 +81,8 @@ std::vector<uint32_t> memory_classes(const Graph& graph) {
       if (!first) first = each;
       classes[each] = root(*first);
     };
-    for (const NamedArgument& input : node.inputs) for_each_value(input.arg, join);
-    for (const Argument& output : node.outputs) for_each_value(output, join);
+    for_each_operand(node, join);
+    for_each_result(node, join);
   }
   for (uint32_t value = 0; value < classes.size(); ++value) classes[value] = root(value);
   return classes;
@@ -93,35 +96,21 @@ bool may_share_memory(const Node& node) {
 
 WrittenMemory::WrittenMemory(const Graph& graph, bool inputs_are_written)
     : written_(graph.value_count()) {
-  if (inputs_are_written)
-    for (const Argument& input : graph.inputs())
-      for_each_value(input, [&](ValueId id) { written_[static_cast<size_t>(id)] = true; });
-  find_written(graph);
-}
-
-void WrittenMemory::find_written(const Graph& graph) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
-  const auto mark = [&](const Argument& argument) {
-    for_each_value(argument, [&](ValueId id) { written_[static_cast<size_t>(id)] = true; });
-  };
-  const auto holds = [&](const Argument& argument) {
-    bool found = false;
-    for_each_value(argument, [&](ValueId id) { found = found || may_hold(id); });
-    return found;
-  };
+  const auto mark = [&](ValueId id) { written_[static_cast<size_t>(id)] = true; };
+  if (inputs_are_written)
+    for (const Argument& input : graph.inputs()) for_each_value(input, mark);
+  const auto holds = [&](ValueId id) { return may_hold(id); };
   // Backward: marks the values that are written to and their bases.
   for (size_t i = nodes.size(); i-- > 0;) {
     const Node& node = graph.node(nodes[i]);
     for_each_written(graph, node, mark);
-    if (may_share_memory(node) && std::ranges::any_of(node.outputs, holds))
-      for (const NamedArgument& input : node.inputs) mark(input.arg);
+    if (may_share_memory(node) && any_result(node, holds)) for_each_operand(node, mark);
   }
   // Forward: marks the views of marked values.
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
-    const auto input_holds = [&](const NamedArgument& input) { return holds(input.arg); };
-    if (may_share_memory(node) && std::ranges::any_of(node.inputs, input_holds))
-      for (const Argument& output : node.outputs) mark(output);
+    if (may_share_memory(node) && any_operand(node, holds)) for_each_result(node, mark);
   }
 }
 

@@ -18,8 +18,6 @@ class WrittenMemory {
   bool may_hold(ValueId value) const { return written_[static_cast<size_t>(value)]; }
 
  private:
-  void find_written(const Graph& graph);
-
   std::vector<bool> written_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "ir/graph_place.h"
 #include "ir/values/constant_value.h"
+#include "ir/walk.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
 #include "run/reference/vmap.h"
@@ -17,12 +18,6 @@ namespace {
 
 // from_schema refuses deeper nesting; this guards programs built by hand.
 constexpr int kMaxGraphDepth = 64;
-
-bool is_dynamic(const Argument& argument) {
-  bool dynamic = false;
-  for_each_value(argument, [&](ValueId) { dynamic = true; });
-  return dynamic;
-}
 
 class Binder {
  public:
@@ -125,7 +120,8 @@ class Binder {
   }
 
   static Result<BoundArgument> bind_argument(const Argument& argument) {
-    if (is_dynamic(argument)) return BoundArgument{Value(), &argument};
+    const bool is_dynamic = any_value(argument, [](ValueId) { return true; });
+    if (is_dynamic) return BoundArgument{Value(), &argument};
     PT2_TRY(Value constant, constant_value(argument));
     return BoundArgument{std::move(constant), nullptr};
   }
@@ -135,10 +131,9 @@ class Binder {
     constexpr size_t kNever = SIZE_MAX;
     std::vector<size_t> last(graph.value_count(), kNever);
     for (size_t step = 0; step < bound.nodes.size(); ++step) {
-      for (const NamedArgument& input : bound.nodes[step].node->inputs)
-        for_each_value(input.arg, [&](ValueId id) { last[static_cast<size_t>(id)] = step; });
-      for (const Argument& output : bound.nodes[step].node->outputs)
-        for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = step; });
+      const auto note = [&](ValueId id) { last[static_cast<size_t>(id)] = step; };
+      for_each_operand(*bound.nodes[step].node, note);
+      for_each_result(*bound.nodes[step].node, note);
     }
     for (const Argument& output : graph.outputs())
       for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = kNever; });
@@ -271,8 +266,7 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
     const bool is_short = shared.size() < 2 || joined <= left;
     if (is_short && shared.size() > 1) left -= joined;
     const Roots all = is_short ? joined_roots(shared) : every_input;
-    for (const Argument& output : node.node->outputs)
-      for_each_value(output, [&](ValueId id) { roots[static_cast<size_t>(id)] = all; });
+    for_each_result(*node.node, [&](ValueId id) { roots[static_cast<size_t>(id)] = all; });
     for (const ValueId id : node.released) roots[static_cast<size_t>(id)] = nullptr;
   }
   return written;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/graph_place.h"
+#include "ir/walk.h"
 #include "ops/compose.h"
 #include "ops/meta.h"
 
@@ -19,21 +20,16 @@ Error unsupported(const PayloadTensor& payload, const std::string& user) {
 }
 
 Result<void> check_uses(const Graph& graph, ValueId id, const PayloadTensor& payload) {
-  const auto names = [&](const Argument& argument) {
-    bool found = false;
-    for_each_value(argument, [&](ValueId other) { found = found || other == id; });
-    return found;
-  };
+  const auto is_it = [&](ValueId other) { return other == id; };
   for (NodeId node_id : graph.nodes()) {
     const Node& node = graph.node(node_id);
     if (node.target == "torch.ops.aten.to_dense.default" ||
         node.target == "torch.ops.aten._to_dense.default")
       continue;
-    for (const NamedArgument& input : node.inputs)
-      if (names(input.arg)) return unsupported(payload, node_place(graph, node));
+    if (any_operand(node, is_it)) return unsupported(payload, node_place(graph, node));
   }
   for (const Argument& output : graph.outputs())
-    if (names(output)) return unsupported(payload, "the outputs");
+    if (any_value(output, is_it)) return unsupported(payload, "the outputs");
   return {};
 }
 

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "base/hash/text_hash.h"
-#include "ir/leaves.h"
+#include "ir/walk.h"
 #include "transform/content_hash.h"
 
 namespace pt2 {

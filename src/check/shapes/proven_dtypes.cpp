@@ -4,31 +4,30 @@
 
 #include "check/shapes/abstract_value.h"
 #include "check/shapes/shape_check.h"
+#include "ir/walk.h"
 #include "ops/table.h"
 
 namespace pt2::check {
 namespace {
 
 bool has_recorded_dtype(const Graph& graph, const Argument& output, const Value& computed) {
-  if (const auto* id = output.get_if<ValueId>()) {
-    const TensorMeta* meta = graph.value(*id).tensor();
-    const auto* tensor = computed.get_if<Tensor>();
-    return meta != nullptr && tensor != nullptr && meta->dtype.dtype() == tensor->dtype();
-  }
   const auto* list = output.get_if<ArgumentList>();
   const auto* items = computed.get_if<Value::List>();
-  if (list == nullptr || items == nullptr || list->items.size() != items->size()) return false;
-  for (size_t i = 0; i < items->size(); ++i)
-    if (!has_recorded_dtype(graph, list->items[i], (*items)[i])) return false;
-  return true;
+  if (list != nullptr && items != nullptr)
+    return std::ranges::equal(list->items, *items, [&](const Argument& item, const Value& value) {
+      return has_recorded_dtype(graph, item, value);
+    });
+  const TensorMeta* meta = tensor_meta(graph, output);
+  const auto* tensor = computed.get_if<Tensor>();
+  return meta != nullptr && tensor != nullptr && meta->dtype.dtype() == tensor->dtype();
 }
 
 bool gives_recorded_dtypes(const Graph& graph, const Node& node, const Abstraction& hints) {
   const auto results = results_of_recorded_dtypes(graph, node, hints);
-  if (!results || results->size() != node.outputs.size()) return false;
-  for (size_t i = 0; i < results->size(); ++i)
-    if (!has_recorded_dtype(graph, node.outputs[i], (*results)[i])) return false;
-  return true;
+  return results && std::ranges::equal(node.outputs, *results,
+                                       [&](const Argument& output, const Value& computed) {
+                                         return has_recorded_dtype(graph, output, computed);
+                                       });
 }
 
 }  // namespace
@@ -36,7 +35,7 @@ bool gives_recorded_dtypes(const Graph& graph, const Node& node, const Abstracti
 Result<std::vector<Value>> results_of_recorded_dtypes(const Graph& graph, const Node& node,
                                                       const Abstraction& hints) {
   const ops::Operator op = ops::find_operator(node.target);
-  if (!op || op.def == nullptr) return Error{ErrorCode::unsupported, "no operator here", ""};
+  if (!op || op.def == nullptr) return Error{ErrorCode::unsupported, "no operator here"};
   ShapeCheck check(graph, node, op);
   auto results = check.infer(hints);
   // The dtypes of results depend only on ranks and dtypes, so sizes of 1 serve as well.
@@ -51,15 +50,10 @@ std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints,
   std::vector<NodeId> asked;
   for (const NodeId id : last_first) {
     const Node& node = graph.node(id);
-    bool is_asked = false;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) {
-        is_asked = is_asked || wanted[static_cast<size_t>(value)];
-      });
-    if (!is_asked) continue;
+    if (!any_result(node, [&](ValueId value) { return wanted[static_cast<size_t>(value)]; }))
+      continue;
     asked.push_back(id);
-    for (const NamedArgument& input : node.inputs)
-      for_each_value(input.arg, [&](ValueId value) { wanted[static_cast<size_t>(value)] = true; });
+    for_each_operand(node, [&](ValueId value) { wanted[static_cast<size_t>(value)] = true; });
   }
   std::vector<bool> proven(graph.value_count(), false);
   for (const Argument& input : graph.inputs())
@@ -68,16 +62,12 @@ std::vector<bool> proven_dtypes(const Graph& graph, const SymbolBindings& hints,
   const Abstraction by_hints = by_record(hints);
   for (const NodeId id : asked) {
     const Node& node = graph.node(id);
-    bool holds = true;
-    for (const NamedArgument& input : node.inputs)
-      for_each_value(input.arg, [&](ValueId value) {
-        // A number needs no proof: the record gives the kind of number, whatever its value is.
-        holds =
-            holds && (graph.value(value).tensor() == nullptr || proven[static_cast<size_t>(value)]);
-      });
-    if (!holds || !gives_recorded_dtypes(graph, node, by_hints)) continue;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) { proven[static_cast<size_t>(value)] = true; });
+    // A number needs no proof: the record gives the kind of number, whatever its value is.
+    const auto is_unproven = [&](ValueId value) {
+      return graph.value(value).tensor() != nullptr && !proven[static_cast<size_t>(value)];
+    };
+    if (any_operand(node, is_unproven) || !gives_recorded_dtypes(graph, node, by_hints)) continue;
+    for_each_result(node, [&](ValueId value) { proven[static_cast<size_t>(value)] = true; });
   }
   return proven;
 }

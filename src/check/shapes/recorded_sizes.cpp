@@ -7,6 +7,7 @@
 #include "check/shapes/shape_check.h"
 #include "check/shapes/symbol_samples.h"
 #include "ir/higher_order.h"
+#include "ir/walk.h"
 #include "ops/table.h"
 
 namespace pt2::check {
@@ -14,11 +15,7 @@ namespace {
 
 bool may_be_part(const Graph& inner, const Argument& part, const Graph& outer,
                  const Argument& whole, std::optional<int64_t> sliced_along) {
-  const auto record_of = [](const Graph& graph, const Argument& argument) {
-    const auto* id = argument.get_if<ValueId>();
-    return id == nullptr ? nullptr : graph.value(*id).tensor();
-  };
-  const TensorMeta *x = record_of(inner, part), *y = record_of(outer, whole);
+  const TensorMeta *x = tensor_meta(inner, part), *y = tensor_meta(outer, whole);
   return x == nullptr || y == nullptr || may_have_sizes_of(*x, *y, sliced_along);
 }
 
@@ -35,11 +32,10 @@ bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
     const auto* first = caller.inputs[row->first_graph].arg.get_if<SubgraphId>();
     if (first != nullptr && &outer.subgraph(*first) == &inner) return true;
   }
-  std::vector<Argument> results;
-  for (const Argument& output : caller.outputs)
-    for_each_value(output, [&](ValueId id) { results.emplace_back(id); });
+  const std::vector<ValueId> results = results_of(caller);
   for (size_t i = 0; results.size() == inner.outputs().size() && i < results.size(); ++i)
-    if (!may_be_part(inner, inner.outputs()[i], outer, results[i], stacked_along(*row, caller, i)))
+    if (!may_be_part(inner, inner.outputs()[i], outer, Argument(results[i]),
+                     stacked_along(*row, caller, i)))
       return false;
   return true;
 }
@@ -47,12 +43,8 @@ bool fits_caller(const Graph& inner, const Graph& outer, const Node& caller) {
 // True if a result that is used is recorded with constant sizes alone. torch.export makes a symbol
 // for a size that depends on elements.
 bool records_constant_sizes(const Graph& graph, const Node& node) {
-  bool found = false;
-  for (const Argument& output : node.outputs)
-    for_each_value(output, [&](ValueId id) {
-      found = found || (!graph.uses(id).empty() && !is_symbolic(graph.value(id)));
-    });
-  return found;
+  return any_result(
+      node, [&](ValueId id) { return !graph.uses(id).empty() && !is_symbolic(graph.value(id)); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/memory_account.h"
 #include "base/printable.h"
+#include "ir/walk.h"
 #include "ops/bind.h"
 #include "ops/forms/out_forms.h"
 #include "ops/meta.h"
@@ -147,13 +148,10 @@ bool is_optional_bag(const ops::Signature& signature, size_t result, const Sizes
 // True if no result is a tensor on another device. Kernels of other devices return their own
 // workspaces and statistics.
 bool is_on_cpu(const Graph& graph, const Node& node) {
-  bool on_cpu = true;
-  for (const Argument& output : node.outputs)
-    for_each_value(output, [&](ValueId id) {
-      const TensorMeta* meta = graph.value(id).tensor();
-      on_cpu = on_cpu && (meta == nullptr || meta->device.type == "cpu");
-    });
-  return on_cpu;
+  return !any_result(node, [&](ValueId id) {
+    const TensorMeta* meta = graph.value(id).tensor();
+    return meta != nullptr && meta->device.type != "cpu";
+  });
 }
 
 bool is_unknown(const SymInt& number) { return number.is_symbolic() && !number.hint(); }
@@ -195,6 +193,13 @@ std::string recorded_text(const TensorMeta& meta) {
   return "[" + bounded(std::move(text)) + "]";
 }
 
+ShapeFault wrong_record(Rule rule, size_t index, const GraphValue& value, const std::string& how,
+                        std::string_view computed) {
+  return {
+      rule, index,
+      "'" + value.name + "' is recorded " + how + ", the operator gives " + std::string(computed)};
+}
+
 // True if the expression has the symbol, or if `left` more parts do not tell. Many nodes may read
 // one long expression.
 bool may_contain(Expr expr, SymbolId symbol, size_t& left) {
@@ -227,10 +232,7 @@ std::optional<bool> same_number(const Value& recorded, const Value& computed) {
 // rewrite_constant_results).
 bool is_stand_in(const Node& node, const Value& recorded, const Value& computed) {
   if (!recorded.is<int64_t>() || !computed.is<double>()) return false;
-  bool constant = true;
-  for (const NamedArgument& input : node.inputs)
-    for_each_value(input.arg, [&](ValueId) { constant = false; });
-  return constant;
+  return !any_operand(node, [](ValueId) { return true; });
 }
 
 // Returns the result of an in-place operator: self, unchanged. `metas` describe the values that the
@@ -261,7 +263,7 @@ bool fits_result(const Graph& graph, const Argument& output, const ops::Argument
 ShapeVerdict ShapeCheck::judge(const Abstraction& record) {
   ShapeVerdict verdict;
   const auto unknown = [&](std::string_view reason) {
-    verdict.unknown = recorded_values();
+    verdict.unknown = result_count(node_);
     verdict.reason = reason;
     return verdict;
   };
@@ -285,7 +287,7 @@ ShapeVerdict ShapeCheck::judge(const Abstraction& record) {
 
 Result<std::vector<Value>> ShapeCheck::infer(const Abstraction& abstraction) {
   const auto unknown = [](std::string text) {
-    return Error{ErrorCode::unsupported, std::move(text), ""};
+    return Error{ErrorCode::unsupported, std::move(text)};
   };
   if (!has_rule()) return unknown("the operator has no shape rule");
   if (bind(abstraction)) return results();
@@ -306,10 +308,9 @@ Result<std::vector<Value>> ShapeCheck::infer(const Abstraction& abstraction) {
   const auto others = with(3.0);
   if (values && others && std::ranges::equal(*values, *others, have_same_sizes)) return values;
   std::string name;
-  for (const NamedArgument& input : node_.inputs)
-    for_each_value(input.arg, [&](ValueId id) {
-      if (name.empty() && !abstraction(graph_.value(id))) name = graph_.value(id).name;
-    });
+  for_each_operand(node_, [&](ValueId id) {
+    if (name.empty() && !abstraction(graph_.value(id))) name = graph_.value(id).name;
+  });
   return unknown(name.empty() ? "an operand is not known"
                               : "the sizes of %" + name + " depend on elements");
 }
@@ -343,17 +344,11 @@ Result<std::vector<Value>> ShapeCheck::compute() const {
   if (op_.form == ops::Operator::Form::with_outs)
     return ops::infer_with_outs(*op_.def, signature_, arguments_);
   if (op_.def->has_rule()) return ops::infer_values(*op_.def, arguments_);
-  if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, recorded_values()))
-    return Error{ErrorCode::limit, "too many pieces", ""};
+  if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, result_count(node_)))
+    return Error{ErrorCode::limit, "too many pieces"};
   if (!op_.def->looks_at_sizes_alone()) return ops::infer_values(*op_.def, arguments_);
   ops::Context context;
   return op_.def->compute(context, arguments_);
-}
-
-size_t ShapeCheck::recorded_values() const {
-  size_t count = 0;
-  for (const Argument& output : node_.outputs) for_each_value(output, [&](ValueId) { ++count; });
-  return count;
 }
 
 void ShapeCheck::compare_output(size_t index, const Value& computed, const Abstraction& record,
@@ -401,24 +396,20 @@ bool ShapeCheck::is_made_here(const SymInt& size) const {
   if (!is_unknown(size) || !size.expr().is_symbol()) return false;
   size_t left = 8192;  // parts of expressions; those of real operands have far fewer
   bool is_operand = false;
-  for (const NamedArgument& input : node_.inputs)
-    for_each_value(input.arg, [&](ValueId id) {
-      for_each_symbolic(graph_.value(id), [&](const auto& number) {
-        is_operand = is_operand || may_contain(number.expr(), size.expr()->symbol, left);
-      });
+  for_each_operand(node_, [&](ValueId id) {
+    for_each_symbolic(graph_.value(id), [&](const auto& number) {
+      is_operand = is_operand || may_contain(number.expr(), size.expr()->symbol, left);
     });
+  });
   return !is_operand;
 }
 
 // True if an operand is a number without a hint.
 bool ShapeCheck::takes_unknown() const {
-  bool found = false;
-  for (const NamedArgument& input : node_.inputs)
-    for_each_value(input.arg, [&](ValueId id) {
-      const auto* number = std::get_if<SymInt>(&graph_.value(id).meta);
-      found = found || (number != nullptr && is_unknown(*number));
-    });
-  return found;
+  return any_operand(node_, [&](ValueId id) {
+    const auto* number = std::get_if<SymInt>(&graph_.value(id).meta);
+    return number != nullptr && is_unknown(*number);
+  });
 }
 
 bool ShapeCheck::agree(const GraphValue& value, const Sizes& recorded,
@@ -453,23 +444,20 @@ std::optional<ShapeFault> ShapeCheck::difference(size_t index, ValueId id, const
   const auto* expected = computed.get_if<Tensor>();
   if (found == nullptr) {
     if (*same_number(recorded, computed)) return std::nullopt;
-    return ShapeFault{Rule::result_number, index,
-                      "'" + value.name + "' is recorded as " + recorded.type_text() +
-                          ", the operator gives " + computed.type_text()};
+    return wrong_record(Rule::result_number, index, value, "as " + recorded.type_text(),
+                        computed.type_text());
   }
   if (found->dtype() != expected->dtype() &&
       !(may_differ(id) &&
         (depends_on_default_dtype(arguments_, expected->dtype(), found->dtype()) ||
          is_traced_statistic(signature_, index, found->dtype(), arguments_))))
-    return ShapeFault{Rule::result_dtype, index,
-                      "'" + value.name + "' is recorded as " +
-                          std::string(dtype_name(found->dtype())) + ", the operator gives " +
-                          std::string(dtype_name(expected->dtype()))};
+    return wrong_record(Rule::result_dtype, index, value,
+                        "as " + std::string(dtype_name(found->dtype())),
+                        dtype_name(expected->dtype()));
   if (may_record(index, id, found->sizes(), expected->sizes())) return std::nullopt;
-  return ShapeFault{Rule::result_sizes, index,
-                    "'" + value.name + "' is recorded with sizes " +
-                        ops::sizes_text(found->sizes()) + ", the operator gives " +
-                        ops::sizes_text(expected->sizes())};
+  return wrong_record(Rule::result_sizes, index, value,
+                      "with sizes " + ops::sizes_text(found->sizes()),
+                      ops::sizes_text(expected->sizes()));
 }
 
 // A record may be unknown although some of its numbers are constants: a size beyond int64 is no
@@ -479,45 +467,39 @@ std::optional<ShapeFault> ShapeCheck::wrong_constant(size_t index, ValueId id,
   const GraphValue& value = graph_.value(id);
   if (const auto* number = std::get_if<SymInt>(&value.meta)) {
     if (!is_constant_number(*number) || !computed.is<int64_t>()) return std::nullopt;
-    return ShapeFault{Rule::result_number, index,
-                      "'" + value.name + "' is recorded as " + bounded(print(*number), 100) +
-                          ", the operator gives " + computed.type_text()};
+    return wrong_record(Rule::result_number, index, value, "as " + bounded(print(*number), 100),
+                        computed.type_text());
   }
   const TensorMeta* meta = value.tensor();
   const auto* expected = computed.get_if<Tensor>();
   if (meta == nullptr || expected == nullptr) return std::nullopt;
   const auto sizes = constant_sizes(*meta, expected->sizes());
   if (!sizes || may_record(index, id, *sizes, expected->sizes())) return std::nullopt;
-  return ShapeFault{Rule::result_sizes, index,
-                    "'" + value.name + "' is recorded with sizes " + recorded_text(*meta) +
-                        ", the operator gives " + ops::sizes_text(expected->sizes())};
+  return wrong_record(Rule::result_sizes, index, value, "with sizes " + recorded_text(*meta),
+                      ops::sizes_text(expected->sizes()));
 }
 
 bool ShapeCheck::has_symbols() const {
-  bool found = false;
-  const auto look = [&](ValueId id) { found = found || is_symbolic(graph_.value(id)); };
-  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
-  for (const Argument& output : node_.outputs) for_each_value(output, look);
-  return found;
+  const auto has_some = [&](ValueId id) { return is_symbolic(graph_.value(id)); };
+  return any_operand(node_, has_some) || any_result(node_, has_some);
 }
 
 size_t ShapeCheck::weight() const {
   constexpr size_t kShort = 64;  // characters
   size_t characters = 0;
   const auto look = [&](ValueId id) { characters += expression_length(graph_.value(id)); };
-  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
-  for (const Argument& output : node_.outputs) for_each_value(output, look);
+  for_each_operand(node_, look);
+  for_each_result(node_, look);
   return 1 + characters / kShort;
 }
 
 std::vector<SymbolId> ShapeCheck::symbols() const {
   std::vector<SymbolId> found;
-  const auto look = [&](ValueId id) {
+  for_each_operand(node_, [&](ValueId id) {
     for_each_symbolic(graph_.value(id), [&](const auto& number) {
       std::ranges::copy(free_symbols(number.expr()), std::back_inserter(found));
     });
-  };
-  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
+  });
   std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

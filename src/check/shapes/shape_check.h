@@ -74,7 +74,6 @@ class ShapeCheck {
   bool bind(const Abstraction& abstraction);
   Result<std::vector<Value>> results() const;
   Result<std::vector<Value>> compute() const;
-  size_t recorded_values() const;
   void compare_output(size_t index, const Value& computed, const Abstraction& record,
                       ShapeVerdict& verdict) const;
   void compare(size_t index, ValueId id, const Value& computed, const Abstraction& record,

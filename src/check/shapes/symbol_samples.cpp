@@ -10,17 +10,17 @@
 namespace pt2::check {
 namespace {
 
-void bind_hint(const SymInt& size, SymbolBindings& hints) {
-  if (!size.is_symbolic() || !size.expr().is_symbol() || !size.hint()) return;
-  if (hints.find(size.expr()->symbol) == nullptr) hints.bind(size.expr()->symbol, *size.hint());
-}
-
-void bind_hints(const Graph& graph, SymbolBindings& hints) {
+// Calls `visit(const SymInt&)` for each number of the graph and each size of its tensors that is a
+// symbol.
+template <class Visit>
+void for_each_symbol(const Graph& graph, const Visit& visit) {
+  const auto see = [&](const SymInt& number) {
+    if (number.is_symbolic() && number.expr().is_symbol()) visit(number);
+  };
   for (ValueId id : graph.values()) {
     const GraphValue& value = graph.value(id);
-    if (const auto* number = std::get_if<SymInt>(&value.meta)) bind_hint(*number, hints);
-    if (const TensorMeta* meta = value.tensor())
-      for (const SymInt& size : meta->sizes) bind_hint(size, hints);
+    if (const auto* number = std::get_if<SymInt>(&value.meta)) see(*number);
+    if (const TensorMeta* meta = value.tensor()) std::ranges::for_each(meta->sizes, see);
   }
 }
 
@@ -33,18 +33,11 @@ std::vector<std::string> lasting_names(const Program& program) {
     names.push_back(program.expressions->symbol_name(SymbolId{static_cast<uint32_t>(i)}));
   std::vector<bool> seen(names.size());
   size_t rank = 0;
-  const auto see = [&](const SymInt& size) {
-    if (!size.is_symbolic() || !size.expr().is_symbol()) return;
+  for_each_symbol(program.graph, [&](const SymInt& size) {
     const auto symbol = static_cast<size_t>(size.expr()->symbol);
     if (!seen[symbol]) names[symbol] = std::to_string(rank++);
     seen[symbol] = true;
-  };
-  for (ValueId id : program.graph.values()) {
-    const GraphValue& value = program.graph.value(id);
-    if (const auto* number = std::get_if<SymInt>(&value.meta)) see(*number);
-    if (const TensorMeta* meta = value.tensor())
-      for (const SymInt& size : meta->sizes) see(size);
-  }
+  });
   return names;
 }
 
@@ -274,7 +267,11 @@ std::vector<SourcedGuard> sourced_guards(const Program& program) {
 
 SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs) {
   SymbolBindings hints;
-  for (const PlacedGraph& placed : graphs) bind_hints(*placed.graph, hints);
+  for (const PlacedGraph& placed : graphs)
+    for_each_symbol(*placed.graph, [&](const SymInt& size) {
+      const SymbolId symbol = size.expr()->symbol;
+      if (size.hint() && hints.find(symbol) == nullptr) hints.bind(symbol, *size.hint());
+    });
   return hints;
 }
 

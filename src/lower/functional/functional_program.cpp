@@ -9,6 +9,7 @@
 #include "base/hash/text_hash.h"
 #include "ir/graph_place.h"
 #include "ir/version_facts.h"
+#include "ir/walk.h"
 #include "lower/functional/functionalize.h"
 #include "lower/signature.h"
 #include "schema/type.h"
@@ -35,8 +36,8 @@ std::string refusal(InputKind kind, const SchemaVersion& version) {
 }
 
 Metadata metadata_of_definition(const Graph& graph, ValueId id) {
-  const Definition& definition = graph.value(id).definition;
-  return definition.by == Definition::By::node ? graph.node(definition.node).metadata : Metadata{};
+  const Node* maker = find_maker(graph, id);
+  return maker != nullptr ? maker->metadata : Metadata{};
 }
 
 // Gives user results that are also written back a copy of their own. Readers identify the result

@@ -11,7 +11,6 @@
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
-#include "lower/forms.h"
 #include "lower/functional/views.h"
 #include "lower/functional/writes.h"
 #include "lower/new_nodes.h"
@@ -170,8 +169,7 @@ class Functionalizer {
     if (form == TargetForm::higher_order) return visit_higher_order();
     // The effect of writes is unknown in graphs that are arguments of such a node.
     bool has_graphs = false;
-    for (const NamedArgument& input : node().inputs)
-      for_each_subgraph(input.arg, [&](SubgraphId) { has_graphs = true; });
+    for_each_callee(node(), [&](SubgraphId) { has_graphs = true; });
     if (has_graphs) return fail(fmt::format("{} takes no graphs", node().target));
     if (form == TargetForm::function) return read_inputs();
     const ops::Operator op = ops::find_operator(node().target);
@@ -194,10 +192,7 @@ class Functionalizer {
   // True if an argument lies in memory that was written to. Its new value lies in other memory,
   // with strides of its own.
   bool reads_written_memory() const {
-    bool found = false;
-    for (const NamedArgument& input : node().inputs)
-      for_each_value(input.arg, [&](ValueId id) { found |= tracked(root_of(id)).generation > 0; });
-    return found;
+    return any_operand(node(), [&](ValueId id) { return tracked(root_of(id)).generation > 0; });
   }
 
   void visit_reader(const ops::Operator& op) {
@@ -233,12 +228,11 @@ class Functionalizer {
                        .depth = shown.depth + 1,
                        .seen = tracked(shown.root).generation};
     size_t item = 0;
-    for (const Argument& output : node().outputs)
-      for_each_value(output, [&](ValueId id) {
-        if (graph_.value(id).tensor() != nullptr) tracked(id) = like;
-        tracked(id).current = id;
-        tracked(id).item = item++;
-      });
+    for_each_result(node(), [&](ValueId id) {
+      if (graph_.value(id).tensor() != nullptr) tracked(id) = like;
+      tracked(id).current = id;
+      tracked(id).item = item++;
+    });
     if (like.depth > kDeepest) tracked(like.root).unclear = "a view of many views";
   }
 
@@ -247,19 +241,18 @@ class Functionalizer {
     const auto mark = [&](ValueId id) {
       if (graph_.value(id).tensor() != nullptr) tracked(root_of(id)).unclear = node().target;
     };
-    for (const NamedArgument& input : node().inputs) for_each_value(input.arg, mark);
-    for (const Argument& output : node().outputs) for_each_value(output, mark);
+    for_each_operand(node(), mark);
+    for_each_result(node(), mark);
   }
 
   void visit_higher_order() {
     bool shares = false;
     const RefuseInput refuse = [](ValueId) { return std::string("an input of a nested graph"); };
-    for (const NamedArgument& input : node().inputs)
-      for_each_subgraph(input.arg, [&](SubgraphId id) {
-        Functionalizer nested(graph_.subgraph(id), refuse, failures_, budget_);
-        nested.run();
-        shares |= nested.shares_results();
-      });
+    for_each_callee(node(), [&](SubgraphId id) {
+      Functionalizer nested(graph_.subgraph(id), refuse, failures_, budget_);
+      nested.run();
+      shares |= nested.shares_results();
+    });
     if (shares) mark_unclear();
     read_inputs();
   }
@@ -516,13 +509,10 @@ class Functionalizer {
 }  // namespace
 
 bool only_computes(const Graph& graph) {
-  for (NodeId id : graph.nodes()) {
-    const Node& node = graph.node(id);
-    if (target_form(node.target) != TargetForm::overload) continue;
-    const ops::Operator op = ops::find_operator(node.target);
-    if (write_of(graph, node, op).form != Write::Form::none) return false;
-  }
-  return true;
+  return !any_node(graph, [&](const Node& node) {
+    return target_form(node.target) == TargetForm::overload &&
+           write_of(graph, node, ops::find_operator(node.target)).form != Write::Form::none;
+  });
 }
 
 bool is_functional(const Graph& graph) { return has_form(graph, Form::functional); }

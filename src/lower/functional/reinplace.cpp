@@ -57,10 +57,9 @@ ValueId operand(const Graph& graph, const Update& update) {
 const Node* made_by(const Graph& graph, const Argument* argument, std::string_view target) {
   const auto* id = argument != nullptr ? argument->get_if<ValueId>() : nullptr;
   if (id == nullptr) return nullptr;
-  const Definition& definition = graph.value(*id).definition;
-  if (definition.by != Definition::By::node) return nullptr;
-  const Node& node = graph.node(definition.node);
-  return node.target == target && find_only_output(node) != nullptr ? &node : nullptr;
+  const Node* node = find_maker(graph, *id);
+  return node != nullptr && node->target == target && find_only_output(*node) != nullptr ? node
+                                                                                         : nullptr;
 }
 
 // True if both are the same integer, the same value or omitted.
@@ -95,12 +94,10 @@ bool same_views(const Graph& graph, const Argument& one, const Argument& other, 
   const auto *first = one.get_if<ValueId>(), *second = other.get_if<ValueId>();
   if (first == nullptr || second == nullptr || depth > kMostInner) return false;
   if (*first == *second) return true;
-  const Definition &by = graph.value(*first).definition, &also = graph.value(*second).definition;
-  if (by.by != Definition::By::node || also.by != Definition::By::node) return false;
-  const Node &view = graph.node(by.node), &again = graph.node(also.node);
-  return view.target == again.target && is_view(view) && is_view(again) &&
-         shows(view, std::span(again.inputs).subspan(1)) &&
-         same_views(graph, view.inputs[0].arg, again.inputs[0].arg, depth + 1);
+  const Node *view = find_maker(graph, *first), *again = find_maker(graph, *second);
+  return view != nullptr && again != nullptr && view->target == again->target && is_view(*view) &&
+         is_view(*again) && shows(*view, std::span(again->inputs).subspan(1)) &&
+         same_views(graph, view->inputs[0].arg, again->inputs[0].arg, depth + 1);
 }
 
 // Returns the row of the view that `scatter` writes back ("slice" for "slice_scatter"); null if
@@ -123,8 +120,7 @@ const ops::OpDef* view_of_scatter(std::string_view scatter) {
 std::optional<Update> selected_update(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (find_only_output(node) == nullptr) return std::nullopt;
-  const Argument* self = node.find_input("other");
-  const TensorMeta* whole = self != nullptr ? tensor_meta(graph, *self) : nullptr;
+  const TensorMeta* whole = tensor_meta(graph, node.find_input("other"));
   const Node* equal = made_by(graph, node.find_input("condition"), "torch.ops.aten.eq.Scalar");
   const Argument* source = node.find_input("self");
   if (const Node* expand = made_by(graph, source, "torch.ops.aten.expand.default"))
@@ -139,7 +135,7 @@ std::optional<Update> selected_update(const Graph& graph, NodeId id) {
   const std::optional<int64_t> dim = literal(*unsqueeze, "dim", std::nullopt),
                                index = literal(*equal, "other", std::nullopt);
   const TensorMeta* result = tensor_meta(graph, node.outputs[0]);
-  const TensorMeta* changed = part != nullptr ? tensor_meta(graph, *part) : nullptr;
+  const TensorMeta* changed = tensor_meta(graph, part);
   if (arange == nullptr || changed == nullptr || changed->dtype != whole->dtype ||
       result == nullptr || result->sizes != whole->sizes || !dim || !index || *dim < 0 ||
       static_cast<size_t>(*dim) >= whole->sizes.size())
@@ -236,8 +232,8 @@ class Reinplacer {
   bool write_to_computed(NodeId last) {
     if (!replaced_.insert(last).second || !replaces_part(graph_, last)) return false;
     const auto is_start = [&](ValueId now) {
-      const Definition& made = graph_.value(now).definition;
-      return made.by != Definition::By::node || !replaces_part(graph_, made.node);
+      const auto maker = maker_of(graph_, now);
+      return !maker || !replaces_part(graph_, *maker);
     };
     std::vector<Update> updates =
         updates_to(only_output(graph_.node(last)), visits_left_, is_start);
@@ -272,12 +268,11 @@ class Reinplacer {
 
   // True if a node makes the value and nothing before it may lie in its memory.
   bool has_own_memory(ValueId value) const {
-    const Definition& made = graph_.value(value).definition;
-    if (made.by != Definition::By::node) return false;
-    return std::ranges::all_of(members_[class_of(value)], [&](ValueId each) {
-      const Definition& other = graph_.value(each).definition;
-      return other.by == Definition::By::node && position(other.node) >= position(made.node);
-    });
+    const auto made = maker_of(graph_, value);
+    return made && std::ranges::all_of(members_[class_of(value)], [&](ValueId each) {
+             const auto other = maker_of(graph_, each);
+             return other && position(*other) >= position(*made);
+           });
   }
 
   // Returns the updates that lead from a value for which `is_start` holds to `value`, in their
@@ -286,10 +281,9 @@ class Reinplacer {
   std::vector<Update> updates_to(ValueId value, size_t most, const IsStart& is_start) {
     std::vector<Update> updates;
     while (!is_start(value)) {
-      const Definition& definition = graph_.value(value).definition;
-      if (definition.by != Definition::By::node || updates.size() == most || !may_visit())
-        return {};
-      std::optional<Update> update = update_of(graph_, definition.node);
+      const auto maker = maker_of(graph_, value);
+      if (!maker || updates.size() == most || !may_visit()) return {};
+      std::optional<Update> update = update_of(graph_, *maker);
       if (!update) return {};
       value = operand(graph_, *update);
       updates.push_back(*std::move(update));

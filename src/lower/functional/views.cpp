@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <limits>
 
 #include "ir/symbols/expr_kind.h"
@@ -139,8 +138,7 @@ bool gives_dtype(const Graph& graph, const Node& node, const ops::Operator& op, 
     const auto* given = wanted->get_if<ScalarType>();
     return given != nullptr && *given == dtype;
   }
-  const Argument* other = node.find_input("other");
-  const TensorMeta* model = other != nullptr ? tensor_meta(graph, *other) : nullptr;
+  const TensorMeta* model = tensor_meta(graph, node.find_input("other"));
   return model != nullptr && model->dtype == dtype;
 }
 
@@ -179,12 +177,10 @@ Aliasing of_complex(const Graph& graph, const Node& node, size_t input, Inverse 
 }
 
 Aliasing dropped(const Node& node, size_t input) {
-  const Argument *train = node.find_input("train"), *p = node.find_input("p");
-  const auto* is_training = train != nullptr ? train->get_if<bool>() : nullptr;
-  if (is_training == nullptr || p == nullptr) return unclear();
-  const auto* probability = p->get_if<double>();
-  const auto* whole = p->get_if<int64_t>();
-  if (probability == nullptr && whole == nullptr) return unclear();
+  const auto* is_training = find_argument<bool>(node, "train");
+  const auto* probability = find_argument<double>(node, "p");
+  const auto* whole = find_argument<int64_t>(node, "p");
+  if (is_training == nullptr || (probability == nullptr && whole == nullptr)) return unclear();
   const bool drops = probability != nullptr ? *probability != 0 : *whole != 0;
   return *is_training && drops ? its_own() : view_of(input, Inverse::same);
 }
@@ -212,11 +208,19 @@ Node aten(std::string_view name, std::vector<NamedArgument> inputs) {
   return {.target = std::string(kAten) + std::string(name), .inputs = std::move(inputs)};
 }
 
+NamedArgument named(std::string name, Argument argument) {
+  return {.name = std::move(name), .arg = std::move(argument)};
+}
+
+// Returns a call of the operator for `self` and what follows it.
+Node call_on(std::string_view name, ValueId self, std::vector<NamedArgument> rest) {
+  rest.insert(rest.begin(), named("self", self));
+  return aten(name, std::move(rest));
+}
+
 Node scatter(std::string_view name, ValueId whole, ValueId part, std::vector<NamedArgument> rest) {
-  std::vector<NamedArgument> inputs = {{.name = "self", .arg = whole},
-                                       {.name = "src", .arg = part}};
-  std::ranges::move(rest, std::back_inserter(inputs));
-  return aten(std::string(name) + ".default", std::move(inputs));
+  rest.insert(rest.begin(), named("src", part));
+  return call_on(std::string(name) + ".default", whole, std::move(rest));
 }
 
 std::optional<Node> scatter_slice(ValueId whole, ValueId part, int64_t dim, int64_t start,
@@ -224,18 +228,20 @@ std::optional<Node> scatter_slice(ValueId whole, ValueId part, int64_t dim, int6
   if (start < 0 || length < 0 || start > std::numeric_limits<int64_t>::max() - length)
     return std::nullopt;
   return scatter("slice_scatter", whole, part,
-                 {{.name = "dim", .arg = Argument(dim)},
-                  {.name = "start", .arg = Argument(start)},
-                  {.name = "end", .arg = Argument(start + length)}});
+                 {named("dim", dim), named("start", start), named("end", start + length)});
+}
+
+// Returns the view of another tensor.
+Node with_base(const Node& node, const View& view, ValueId base) {
+  Node out{.target = node.target, .inputs = node.inputs};
+  out.inputs[view.input].arg = Argument(base);
+  return out;
 }
 
 Node reshape_to(const Graph& graph, ValueId whole, ValueId part) {
   const auto sizes = literals(graph.value(whole).tensor()->sizes);
-  if (!sizes)
-    return aten("reshape_as.default",
-                {{.name = "self", .arg = part}, {.name = "other", .arg = whole}});
-  return aten("reshape.default",
-              {{.name = "self", .arg = part}, {.name = "shape", .arg = ints(*sizes)}});
+  if (!sizes) return call_on("reshape_as.default", part, {named("other", whole)});
+  return call_on("reshape.default", part, {named("shape", ints(*sizes))});
 }
 
 std::optional<Argument> inverse_permutation(const Argument& dims) {
@@ -253,8 +259,7 @@ std::optional<Argument> inverse_permutation(const Argument& dims) {
 }
 
 std::optional<Node> permute_back(const Node& node, const View& view, ValueId part) {
-  Node out{.target = node.target, .inputs = node.inputs};
-  out.inputs[view.input].arg = Argument(part);
+  Node out = with_base(node, view, part);
   for (NamedArgument& input : out.inputs) {
     if (input.name != "dims") continue;
     auto inverse = inverse_permutation(input.arg);
@@ -265,8 +270,7 @@ std::optional<Node> permute_back(const Node& node, const View& view, ValueId par
 }
 
 Node move_back(const Node& node, const View& view, ValueId part) {
-  Node out{.target = node.target, .inputs = node.inputs};
-  out.inputs[view.input].arg = Argument(part);
+  Node out = with_base(node, view, part);
   for (NamedArgument& input : out.inputs) {
     const bool is_source = input.name == "source";
     if (!is_source && input.name != "destination") continue;
@@ -283,8 +287,7 @@ struct Piece {
 // ends.
 std::optional<Piece> piece_of(const Graph& graph, const Node& node, size_t item) {
   std::vector<const TensorMeta*> results;
-  for (const Argument& output : node.outputs)
-    for_each_value(output, [&](ValueId id) { results.push_back(graph.value(id).tensor()); });
+  for_each_result(node, [&](ValueId id) { results.push_back(graph.value(id).tensor()); });
   const auto given = literal(node, "dim", 0);
   if (!given || item >= results.size() || results[item] == nullptr) return std::nullopt;
   const auto rank = static_cast<int64_t>(results[item]->sizes.size());
@@ -300,12 +303,6 @@ std::optional<Piece> piece_of(const Graph& graph, const Node& node, size_t item)
     if (!are_moderate({piece.start, piece.length})) return std::nullopt;
   }
   return piece;
-}
-
-size_t result_count(const Node& node) {
-  size_t count = 0;
-  for (const Argument& output : node.outputs) for_each_value(output, [&](ValueId) { ++count; });
-  return count;
 }
 
 }  // namespace
@@ -351,11 +348,8 @@ std::optional<Node> write_back(const Graph& graph, const Node& node, const View&
       return std::nullopt;
     case Inverse::reshape:
       return reshape_to(graph, whole, part);
-    case Inverse::repeat: {
-      Node out{.target = node.target, .inputs = node.inputs};
-      out.inputs[view.input].arg = Argument(part);
-      return out;
-    }
+    case Inverse::repeat:
+      return with_base(node, view, part);
     case Inverse::permute:
       return permute_back(node, view, part);
     case Inverse::move:
@@ -378,8 +372,7 @@ std::optional<Node> write_back(const Graph& graph, const Node& node, const View&
       const auto dim = literal(node, "dim", 0);
       if (!dim) return std::nullopt;
       return scatter("select_scatter", whole, part,
-                     {{.name = "dim", .arg = Argument(*dim)},
-                      {.name = "index", .arg = Argument(static_cast<int64_t>(item))}});
+                     {named("dim", *dim), named("index", static_cast<int64_t>(item))});
     }
   }
   return std::nullopt;
@@ -387,25 +380,21 @@ std::optional<Node> write_back(const Graph& graph, const Node& node, const View&
 
 std::optional<Node> view_again(const Graph& graph, const Node& node, const View& view, size_t item,
                                ValueId whole) {
-  const NamedArgument self{.name = "self", .arg = Argument(whole)};
   if (view.inverse == Inverse::pieces) {
     const auto piece = piece_of(graph, node, item);
     if (!piece) return std::nullopt;
-    return aten("slice.Tensor", {self,
-                                 {.name = "dim", .arg = Argument(piece->dim)},
-                                 {.name = "start", .arg = Argument(piece->start)},
-                                 {.name = "end", .arg = Argument(piece->start + piece->length)}});
+    return call_on("slice.Tensor", whole,
+                   {named("dim", piece->dim), named("start", piece->start),
+                    named("end", piece->start + piece->length)});
   }
   if (view.inverse == Inverse::unbind) {
     const auto dim = literal(node, "dim", 0);
     if (!dim) return std::nullopt;
-    return aten("select.int", {self,
-                               {.name = "dim", .arg = Argument(*dim)},
-                               {.name = "index", .arg = Argument(static_cast<int64_t>(item))}});
+    return call_on("select.int", whole,
+                   {named("dim", *dim), named("index", static_cast<int64_t>(item))});
   }
   if (result_count(node) != 1) return std::nullopt;
-  Node out{.target = node.target, .inputs = node.inputs};
-  out.inputs[view.input].arg = Argument(whole);
+  Node out = with_base(node, view, whole);
   if (auto target = copying_form(out.target, out.inputs)) out.target = *std::move(target);
   return out;
 }

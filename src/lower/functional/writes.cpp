@@ -27,8 +27,7 @@ std::string functional_target(const ops::Operator& op) {
 }
 
 Write batch_norm(const Node& node, const ops::Operator& op) {
-  const Argument* flag = node.find_input(op.def->facts.updates_statistics_if);
-  const auto* is_training = flag != nullptr ? flag->get_if<bool>() : nullptr;
+  const auto* is_training = find_argument<bool>(node, op.def->facts.updates_statistics_if);
   if (!op.mutates()) {
     if (is_training != nullptr && !*is_training) return {};
     if (!is_given(node, "running_mean") && !is_given(node, "running_var")) return {};

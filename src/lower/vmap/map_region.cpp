@@ -87,24 +87,17 @@ class RegionMapper {
   // Nodes that do not depend on the elements stay in place.
   Obstacle visit_call(NodeId id) {
     const Node& node = graph_.node(id);
-    const bool is_inner = std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
-      bool found = false;
-      for_each_value(input.arg, [&](ValueId value) { found = found || inner_.contains(value); });
-      return found;
-    });
-    if (!is_inner) {
+    if (!any_operand(node, [&](ValueId value) { return inner_.contains(value); })) {
       std::ranges::copy(written_values(graph_, node), std::back_inserter(written_));
       return std::nullopt;
     }
     if (Obstacle obstacle = check_call(node)) return obstacle;
     calls_.push_back(id);
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) { inner_.insert(value); });
+    for_each_result(node, [&](ValueId value) { inner_.insert(value); });
     Obstacle obstacle;
-    for (const NamedArgument& input : node.inputs)
-      for_each_value(input.arg, [&](ValueId value) {
-        if (!obstacle) obstacle = take_operand(value);
-      });
+    for_each_operand(node, [&](ValueId value) {
+      if (!obstacle) obstacle = take_operand(value);
+    });
     return obstacle;
   }
 
@@ -142,15 +135,14 @@ class RegionMapper {
         "size";
     std::vector<ValueId> open = {value};
     while (!open.empty()) {
-      const Definition& definition = graph_.value(open.back()).definition;
+      const auto maker = maker_of(graph_, open.back());
       open.pop_back();
-      if (definition.by != Definition::By::node) return std::string(kLacks);
-      const Node& node = graph_.node(definition.node);
+      if (!maker) return std::string(kLacks);
+      const Node& node = graph_.node(*maker);
       const bool is_size = node.target == kSymSize;
       if (!is_size && target_form(node.target) != TargetForm::function) return std::string(kLacks);
-      if (!numbers_.insert(definition.node).second || is_size) continue;
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId id) { open.push_back(id); });
+      if (!numbers_.insert(*maker).second || is_size) continue;
+      for_each_operand(node, [&](ValueId id) { open.push_back(id); });
     }
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/symbols/sym_int.h"
+#include "ir/walk.h"
 #include "lower/new_nodes.h"
 #include "ops/table.h"
 
@@ -33,12 +34,6 @@ const StepRow* find_step(std::string_view target) {
   return found == std::end(kSteps) ? nullptr : &*found;
 }
 
-bool has_value(const Argument& argument) {
-  bool found = false;
-  for_each_value(argument, [&](ValueId) { found = true; });
-  return found;
-}
-
 bool is_literal(const Node& node, size_t input) { return node.inputs[input].arg.is<int64_t>(); }
 
 bool lies_in_order(const TensorMeta& meta) {
@@ -57,14 +52,13 @@ bool lies_in_order(const TensorMeta& meta) {
 // graphs.
 bool may_draw(const Graph& graph, const Node& node) {
   bool runs_graphs = false, draws = false;
-  for (const NamedArgument& input : node.inputs)
-    for_each_subgraph(input.arg, [&](SubgraphId id) {
-      const Graph& nested = graph.subgraph(id);
-      runs_graphs = true;
-      draws = draws || std::ranges::any_of(nested.nodes(), [&](NodeId each) {
-                return may_draw(nested, nested.node(each));
-              });
-    });
+  for_each_callee(node, [&](SubgraphId id) {
+    const Graph& nested = graph.subgraph(id);
+    runs_graphs = true;
+    draws = draws || std::ranges::any_of(nested.nodes(), [&](NodeId each) {
+              return may_draw(nested, nested.node(each));
+            });
+  });
   if (runs_graphs) return draws;
   const ops::Operator op = ops::find_operator(node.target);
   return !op || op.may_draw();
@@ -88,8 +82,7 @@ bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& re
            node.find_input("size")->is<ArgumentList>();
   if (draws != Draws::by_elements || batched != 1 || !region.is_batched(node.inputs[0].arg))
     return false;
-  const auto* input = node.inputs[0].arg.get_if<ValueId>();
-  const TensorMeta* meta = input != nullptr ? graph.value(*input).tensor() : nullptr;
+  const TensorMeta* meta = tensor_meta(graph, node.inputs[0].arg);
   return meta != nullptr && lies_in_order(*meta);
 }
 
@@ -118,7 +111,7 @@ class RegionReader {
     const Node& node = graph_.node(region_.begin);
     if (node.inputs.size() != 2) return "without a size";
     for (const NodeId id : {region_.begin, region_.end})
-      if (std::ranges::any_of(graph_.node(id).outputs, has_value))
+      if (result_count(graph_.node(id)) != 0)
         return fmt::format("whose {} has a result", graph_.node(id).target);
     region_.size = node.inputs[0].arg;
     const auto* randomness = node.inputs[1].arg.get_if<std::string>();
@@ -144,18 +137,15 @@ class RegionReader {
     if (!repeats && !draws) return std::nullopt;
     // vmap counts a storage offset from each element's own first place (BatchRulesViews.cpp).
     const Argument* offset = node.find_input("storage_offset");
-    if (offset != nullptr && !offset->is<None>() && shows_whole(node.inputs[0].arg))
+    const auto is_whole = [&](ValueId value) { return views_of_whole_.contains(value); };
+    if (offset != nullptr && !offset->is<None>() && any_value(node.inputs[0].arg, is_whole))
       return fmt::format("with {}, whose storage offset counts from the start of each element",
                          node.target);
-    const bool shows =
-        may_share_memory(node) && std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
-          return shows_whole(input.arg);
-        });
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) {
-        region_.batched.insert(value);
-        if (shows) views_of_whole_.insert(value);
-      });
+    const bool shows = may_share_memory(node) && any_operand(node, is_whole);
+    for_each_result(node, [&](ValueId value) {
+      region_.batched.insert(value);
+      if (shows) views_of_whole_.insert(value);
+    });
     return std::nullopt;
   }
 
@@ -210,12 +200,6 @@ class RegionReader {
     return wanted == found;
   }
 
-  bool shows_whole(const Argument& argument) const {
-    bool found = false;
-    for_each_value(argument, [&](ValueId id) { found = found || views_of_whole_.contains(id); });
-    return found;
-  }
-
   // Checks that batched values are only used within the region.
   Obstacle check_uses() const {
     std::unordered_set<NodeId> body(region_.body.begin(), region_.body.end());
@@ -243,23 +227,16 @@ VmapStep vmap_step(std::string_view target) {
 }
 
 bool VmapRegion::is_batched(const Argument& argument) const {
-  bool found = false;
-  for_each_value(argument, [&](ValueId id) { found = found || batched.contains(id); });
-  return found;
+  return any_value(argument, [&](ValueId id) { return batched.contains(id); });
+}
+
+bool VmapRegion::takes_batched(const Node& node) const {
+  return any_operand(node, [&](ValueId id) { return batched.contains(id); });
 }
 
 bool VmapRegion::repeats(const Node& node, const Graph& graph) const {
-  if (std::ranges::none_of(node.inputs,
-                           [&](const NamedArgument& input) { return is_batched(input.arg); }))
-    return false;
-  bool gives_tensors = false, gives_values = false;
-  for (const Argument& output : node.outputs) {
-    gives_values = gives_values || has_value(output);
-    for_each_value(output, [&](ValueId id) {
-      gives_tensors = gives_tensors || graph.value(id).tensor() != nullptr;
-    });
-  }
-  return gives_tensors || !gives_values;
+  const auto is_tensor = [&](ValueId id) { return graph.value(id).tensor() != nullptr; };
+  return takes_batched(node) && (result_count(node) == 0 || any_result(node, is_tensor));
 }
 
 VmapReading read_vmap_region(const Graph& graph, NodeId begin, NodeId end,

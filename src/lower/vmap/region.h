@@ -38,6 +38,7 @@ struct VmapRegion {
   std::unordered_set<NodeId> drawn{};
 
   bool is_batched(const Argument& argument) const;
+  bool takes_batched(const Node& node) const;
   // True if the node runs once per element: it has a batched input, and it does not merely query a
   // property that all elements share, such as their size.
   bool repeats(const Node& node, const Graph& graph) const;

@@ -9,7 +9,6 @@
 
 #include "ir/graph_place.h"
 #include "lower/arguments.h"
-#include "lower/forms.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "lower/vmap/region.h"
@@ -31,8 +30,7 @@ constexpr size_t kMaxLooks = 10'000'000;
 constexpr size_t kMaxDepth = 64;
 
 bool has_regions(const Graph& graph) {
-  return std::ranges::any_of(
-      graph.nodes(), [&](NodeId id) { return vmap_step(graph.node(id).target) != VmapStep::none; });
+  return any_node(graph, [](const Node& node) { return vmap_step(node.target) != VmapStep::none; });
 }
 
 // Unrolls a region. The first element of each batched value reuses the graph's own value.
@@ -62,10 +60,7 @@ class Unroller {
     return size_ == 0 && std::ranges::any_of(region_.body, [&](NodeId id) {
              const Node& node = graph_.node(id);
              if (vmap_step(node.target) == VmapStep::remove) return !has_literal_sizes(node);
-             return !is_repeated(id) &&
-                    std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
-                      return region_.is_batched(input.arg);
-                    });
+             return !is_repeated(id) && region_.takes_batched(node);
            });
   }
 
@@ -184,8 +179,7 @@ class Unroller {
       change_values(input.arg, [&](ValueId value) { return element_of(value, element); });
       copy_subgraphs(input.arg);
     }
-    for (Argument& output : node.outputs)
-      change_values(output, [&](ValueId value) { return new_element(value); });
+    change_values(node.outputs, [&](ValueId value) { return new_element(value); });
     return graph_.insert_node(std::move(node), next_);
   }
 
@@ -382,9 +376,8 @@ PassResult unvmap(Program& program, Pipeline& pipeline) {
 }
 
 bool has_no_vmap_region(const Graph& graph) {
-  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
-    return vmap_step(graph.node(id).target) == VmapStep::begin;
-  });
+  return !any_node(graph,
+                   [](const Node& node) { return vmap_step(node.target) == VmapStep::begin; });
 }
 
 }  // namespace pt2

@@ -7,6 +7,7 @@
 #include "check/shapes/abstract_value.h"
 #include "check/shapes/shape_check.h"
 #include "check/shapes/symbol_samples.h"
+#include "ir/walk.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -44,12 +45,11 @@ class SymbolChoices {
   bool are_refused(const Graph& graph, const BoundNode& node) {
     check::ShapeCheck check(graph, *node.node, node.op);
     size_t count = 1;
-    for (const NamedArgument& input : node.node->inputs)
-      for_each_value(input.arg, [&](ValueId id) {
-        check::for_each_symbolic(graph.value(id), [&](const auto& number) {
-          if (choose_for(number.expr())) count = choices_.size();
-        });
+    for_each_operand(*node.node, [&](ValueId id) {
+      check::for_each_symbolic(graph.value(id), [&](const auto& number) {
+        if (choose_for(number.expr())) count = choices_.size();
       });
+    });
     return std::ranges::all_of(std::span(records_).first(count), [&](const auto& record) {
       const auto results = check.infer(record);
       return !results && results.error().code != ErrorCode::unsupported;
@@ -151,10 +151,9 @@ void fold_constants(Plan& plan, std::vector<Value>& constants, const KeepsNode& 
     const auto check = [&](ValueId id) {
       known = known && !constants[static_cast<size_t>(id)].is_none();
     };
-    for (const NamedArgument& input : node.node->inputs) for_each_value(input.arg, check);
-    for (const Argument& output : node.node->outputs)
-      for_each_value(output,
-                     [&](ValueId id) { known = known && !plan.written[static_cast<size_t>(id)]; });
+    for_each_operand(*node.node, check);
+    for_each_result(*node.node,
+                    [&](ValueId id) { known = known && !plan.written[static_cast<size_t>(id)]; });
     // An error is left to the call, which reports it.
     if (!known || !executor.run_node(graph, node, constants)) continue;
     count_all();
@@ -176,8 +175,7 @@ void finish_constants(Plan& plan, const NodeSet& folded) {
   std::unordered_set<ValueId> used;
   const auto use = [&](ValueId id) { used.insert(id); };
   for (const BoundNode& node : plan.graph->nodes)
-    if (!folded.contains(&node))
-      for (const NamedArgument& input : node.node->inputs) for_each_value(input.arg, use);
+    if (!folded.contains(&node)) for_each_operand(*node.node, use);
   for (const Argument& output : plan.graph->graph->outputs()) for_each_value(output, use);
   std::erase_if(plan.constants, [&](const auto& each) { return !used.contains(each.first); });
   for (const auto& [id, value] : plan.constants)

@@ -6,6 +6,7 @@
 #include "base/memory_account.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "ir/walk.h"
 #include "ops/result_memory.h"
 #include "run/bound_graph.h"
 #include "run/plan/layout.h"
@@ -74,14 +75,13 @@ bool straighten_viewed(Frame& frame, const BoundNode& node) {
 Result<void> run_node(Frame& frame, const BoundNode& node) {
   bool rearranged = false;
   const bool any_strides = takes_any_strides(node);
-  for (const NamedArgument& input : node.node->inputs)
-    for_each_value(input.arg, [&](ValueId id) {
-      if (!frame.is_rearranged(id)) return;
-      if (any_strides)
-        rearranged = true;
-      else
-        frame.as_written(id);
-    });
+  for_each_operand(*node.node, [&](ValueId id) {
+    if (!frame.is_rearranged(id)) return;
+    if (any_strides)
+      rearranged = true;
+    else
+      frame.as_written(id);
+  });
   std::optional<ops::ResultMemory> place;
   if (frame.places_results())
     if (std::optional<Tensor> memory = frame.take_place()) place.emplace(*std::move(memory));
@@ -94,11 +94,10 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
     frame.recording()->note_node(node, frame.values, frame.executor(),
                                  frame.executor().work() - before);
   if (!rearranged) return {};
-  for (const Argument& output : node.node->outputs)
-    for_each_value(output, [&](ValueId id) {
-      if (const auto* view = frame.values[static_cast<size_t>(id)].get_if<Tensor>())
-        frame.set(id, *view, true);
-    });
+  for_each_result(*node.node, [&](ValueId id) {
+    if (const auto* view = frame.values[static_cast<size_t>(id)].get_if<Tensor>())
+      frame.set(id, *view, true);
+  });
   return {};
 }
 
@@ -108,11 +107,10 @@ Result<void> count_operands(Frame& frame, const Step& step) {
   if (step.name() == kReference) return {};
   for (const BoundNode* node : step.nodes()) {
     Result<void> counted;
-    for (const NamedArgument& input : node->node->inputs)
-      for_each_value(input.arg, [&](ValueId id) {
-        if (counted)
-          counted = frame.executor().count_elements({&frame.values[static_cast<size_t>(id)], 1});
-      });
+    for_each_operand(*node->node, [&](ValueId id) {
+      if (counted)
+        counted = frame.executor().count_elements({&frame.values[static_cast<size_t>(id)], 1});
+    });
     PT2_TRY_VOID(std::move(counted));
   }
   return {};
@@ -121,10 +119,9 @@ Result<void> count_operands(Frame& frame, const Step& step) {
 // Lays the results of a node, which no other value shows yet, as the program records them if a node
 // writes to them.
 void lay_written(Frame& frame, const BoundNode& node) {
-  for (const Argument& output : node.node->outputs)
-    for_each_value(output, [&](ValueId id) {
-      if (!frame.may_rearrange(id)) lay_as_recorded(frame, id);
-    });
+  for_each_result(*node.node, [&](ValueId id) {
+    if (!frame.may_rearrange(id)) lay_as_recorded(frame, id);
+  });
 }
 
 // Runs the step's own kernel; false if it does not handle the operands.

@@ -12,6 +12,7 @@
 #include "check/shapes/recorded_sizes.h"
 #include "ir/graph_place.h"
 #include "ir/symbols/sym_int.h"
+#include "ir/walk.h"
 #include "lower/decompose/decompose.h"
 #include "lower/functional/functionalize.h"
 #include "lower/functional/reinplace.h"
@@ -68,9 +69,9 @@ std::optional<Program> writing_last(const Program& program, const NodeBudget& bu
 // normalization and activation are one step. Other state, such as a few rows of a cache, is better
 // written in place.
 bool updates_statistics(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
-    const ops::Operator op = ops::find_operator(graph.node(id).target);
-    return op && op.def != nullptr && !op.def->facts.updates_statistics_if.empty();
+  return any_node(graph, [](const Node& node) {
+    const ops::Operator op = ops::find_operator(node.target);
+    return op && !op.def->facts.updates_statistics_if.empty();
   });
 }
 
@@ -92,13 +93,11 @@ uint64_t recorded_elements(const Graph& graph, ValueId id) {
 
 // Returns the node that makes the value if it is a view; else null.
 const Node* made_by_view(const Graph& graph, ValueId id) {
-  const Definition& definition = graph.value(id).definition;
-  if (definition.by != Definition::By::node) return nullptr;
-  const Node& node = graph.node(definition.node);
-  const ops::Operator op = ops::find_operator(node.target);
+  const Node* maker = find_maker(graph, id);
+  const ops::Operator op = maker != nullptr ? ops::find_operator(maker->target) : ops::Operator();
   const bool is_view =
       op && op.custom == nullptr && op.def->is_view() && op.form == ops::Operator::Form::as_written;
-  return is_view && !node.inputs.empty() ? &node : nullptr;
+  return is_view && !maker->inputs.empty() ? maker : nullptr;
 }
 
 // The elements that the nodes of a program in functional form give. In it, a write to a view is a
@@ -129,11 +128,10 @@ NodeElements node_elements(const Graph& graph) {
         value = *whole;
         out.written = saturating_sum(out.written, recorded_elements(graph, value));
       }
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) {
-        if (written.empty() && made_by_view(graph, value) == nullptr)
-          out.computed = saturating_sum(out.computed, recorded_elements(graph, value));
-      });
+    for_each_result(node, [&](ValueId value) {
+      if (written.empty() && made_by_view(graph, value) == nullptr)
+        out.computed = saturating_sum(out.computed, recorded_elements(graph, value));
+    });
   }
   // A small program is not searched for the nodes that copy: that would delay its start.
   if (out.computed <= NodeElements::kFew) return out;

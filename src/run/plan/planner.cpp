@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ir/values/record.h"
+#include "ir/walk.h"
 #include "ops/loops.h"
 #include "run/plan/halves.h"
 #include "run/plan/layout.h"
@@ -132,10 +133,9 @@ std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const 
             id && may_write_to_argument(node, i)) {
           written.emplace_back(static_cast<uint32_t>(*id), &node);
           if (!aliases) continue;
-          for (const Argument& output : node.node->outputs)
-            for_each_value(output, [&](ValueId made) {
-              parent[root(static_cast<uint32_t>(made))] = root(static_cast<uint32_t>(*id));
-            });
+          for_each_result(*node.node, [&](ValueId made) {
+            parent[root(static_cast<uint32_t>(made))] = root(static_cast<uint32_t>(*id));
+          });
         }
       continue;
     }
@@ -148,8 +148,8 @@ std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const 
       else
         first = value;
     };
-    for (const NamedArgument& input : node.node->inputs) for_each_value(input.arg, join);
-    for (const Argument& output : node.node->outputs) for_each_value(output, join);
+    for_each_operand(*node.node, join);
+    for_each_result(*node.node, join);
     if (writes && first) written.emplace_back(*first, &node);
   }
   std::unordered_map<uint32_t, StorageWrites> roots;
@@ -195,16 +195,15 @@ bool writes_depend_on_strides(const BoundGraph& bound, const std::vector<Storage
                        may_return_arguments(node);
     const ops::OpDef* row = own_row(node);
     const bool may_cast = row != nullptr && row->facts.sharing == ops::Sharing::unless_cast;
-    for (const Argument& output : node.node->outputs)
-      for_each_value(output, [&](ValueId id) {
-        Memory& own = memory[static_cast<size_t>(id)];
-        own = shows ? from : Memory::of_one_user;
-        if (may_cast) own = std::max(own, Memory::of_one_user);
-        const auto uses = graph.uses(id);
-        if (own == Memory::of_one_user && uses.begin() != uses.end() &&
-            std::next(uses.begin()) != uses.end())
-          own = Memory::of_several;
-      });
+    for_each_result(*node.node, [&](ValueId id) {
+      Memory& own = memory[static_cast<size_t>(id)];
+      own = shows ? from : Memory::of_one_user;
+      if (may_cast) own = std::max(own, Memory::of_one_user);
+      const auto uses = graph.uses(id);
+      if (own == Memory::of_one_user && uses.begin() != uses.end() &&
+          std::next(uses.begin()) != uses.end())
+        own = Memory::of_several;
+    });
   }
   return false;
 }
@@ -213,8 +212,8 @@ std::vector<ValueId> values_of(const Step& step) {
   std::vector<ValueId> out;
   const auto add = [&](ValueId id) { out.push_back(id); };
   for (const BoundNode* node : step.nodes()) {
-    for (const NamedArgument& input : node->node->inputs) for_each_value(input.arg, add);
-    for (const Argument& output : node->node->outputs) for_each_value(output, add);
+    for_each_operand(*node->node, add);
+    for_each_result(*node->node, add);
   }
   return out;
 }
@@ -306,8 +305,7 @@ Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
     const BoundNode& node = graph.nodes[position++];
     nodes_.emplace(static_cast<uint32_t>(id), &node);
     if (is_operator(node, "aten::cat"))
-      for (const NamedArgument& input : node.node->inputs)
-        for_each_value(input.arg, [&](ValueId value) { ++concatenations_[value]; });
+      for_each_operand(*node.node, [&](ValueId value) { ++concatenations_[value]; });
   }
 }
 
@@ -463,9 +461,8 @@ std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view n
 bool Planner::may_join(ValueId value) const {
   const StorageWrites& writes = writes_[static_cast<size_t>(value)];
   if (writes.first == nullptr) return true;
-  const Definition& definition = graph_.graph->value(value).definition;
-  return definition.by == Definition::By::node &&
-         writes.last <= nodes_.at(static_cast<uint32_t>(definition.node));
+  const auto maker = maker_of(*graph_.graph, value);
+  return maker && writes.last <= nodes_.at(static_cast<uint32_t>(*maker));
 }
 
 bool Planner::has_lasting_operands(const BoundNode& node) const {
@@ -473,8 +470,7 @@ bool Planner::has_lasting_operands(const BoundNode& node) const {
   const auto [found, is_new] = has_lasting_operands_.try_emplace(&node, true);
   if (!is_new) return found->second;
   bool& lasting = found->second;
-  for (const NamedArgument& input : node.node->inputs)
-    for_each_value(input.arg, [&](ValueId id) { lasting = lasting && may_join(id); });
+  for_each_operand(*node.node, [&](ValueId id) { lasting = lasting && may_join(id); });
   return lasting;
 }
 
@@ -523,10 +519,9 @@ const BoundNode* Planner::only_user_of_first(const BoundNode& node) const {
   if (only == nullptr || !joins(*only)) return nullptr;
   // Bound nodes lie in program order, so pointers compare like positions.
   bool are_behind = true;
-  for (const NamedArgument& input : node.node->inputs)
-    for_each_value(input.arg, [&](ValueId id) {
-      are_behind &= may_join(id) || writes_[static_cast<size_t>(id)].first > only;
-    });
+  for_each_operand(*node.node, [&](ValueId id) {
+    are_behind &= may_join(id) || writes_[static_cast<size_t>(id)].first > only;
+  });
   for (size_t i = 1; i < outputs.size(); ++i)
     for_each_value(outputs[i], [&](ValueId id) {
       for (const Use& use : graph_.graph->uses(id))

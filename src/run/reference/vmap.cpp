@@ -8,6 +8,7 @@
 #include "base/platform.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "ir/walk.h"
 #include "ops/checks.h"
 #include "ops/loops.h"
 #include "run/reference/executor.h"
@@ -45,8 +46,7 @@ class LevelFinder {
       note_randomness(*node.node);
       Result<Levels> results = visit(node);
       if (!results) return at_node(std::move(results).error(), *graph_.graph, *node.node);
-      for (const Argument& output : node.node->outputs)
-        for_each_value(output, [&](ValueId id) { levels_[static_cast<size_t>(id)] = *results; });
+      for_each_result(*node.node, [&](ValueId id) { levels_[static_cast<size_t>(id)] = *results; });
     }
     return {};
   }
@@ -63,13 +63,12 @@ class LevelFinder {
       return ops::operator_error("no region of torch.vmap is open here");
     std::vector<BatchedValue> batched;
     std::unordered_set<ValueId> seen;
-    for (const NamedArgument& input : node.node->inputs)
-      for_each_value(input.arg, [&](ValueId id) {
-        const Levels& levels = levels_[static_cast<size_t>(id)];
-        if (levels.empty() || !seen.insert(id).second) return;
-        node.levels = united(node.levels, levels);
-        batched.push_back({id, levels});
-      });
+    for_each_operand(*node.node, [&](ValueId id) {
+      const Levels& levels = levels_[static_cast<size_t>(id)];
+      if (levels.empty() || !seen.insert(id).second) return;
+      node.levels = united(node.levels, levels);
+      batched.push_back({id, levels});
+    });
     if (calls(node, add_batch_dim)) {
       PT2_TRY(const int64_t level, level_at(node, 2));
       if (std::ranges::find(node.levels, level) != node.levels.end())
