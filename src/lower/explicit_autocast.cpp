@@ -15,7 +15,6 @@
 #include "lower/autocast.h"
 #include "lower/decompose/decompose.h"
 #include "lower/decompose/rewriter.h"
-#include "lower/forms.h"
 #include "lower/new_nodes.h"
 #include "lower/pass.h"
 #include "ops/forms/autocast.h"
@@ -92,7 +91,6 @@ class Caster {
   void visit_nested(Graph& graph, NodeId id, SubgraphId nested, Region region, Changed& changed) {
     Changed inner;
     const HigherOrderRow* row = plain_call(graph.node(id));
-    std::vector<ValueId> results;
     if (row != nullptr) {
       std::vector<Argument> operands;
       std::vector<NamedArgument> inputs = graph.node(id).inputs;
@@ -103,10 +101,10 @@ class Caster {
         if (const auto* operand = operands[i].get_if<ValueId>();
             operand != nullptr && changed.contains(*operand))
           hand_on(graph, *operand, body, body.inputs()[i], inner);
-      for (const Argument& output : graph.node(id).outputs)
-        for_each_value(output, [&](ValueId value) { results.push_back(value); });
     }
     visit(graph.subgraph(nested), region, inner);
+    if (row == nullptr) return;
+    const std::vector<ValueId> results = results_of(graph.node(id));
     const Graph& body = graph.subgraph(nested);
     for (size_t i = 0; i < std::min(results.size(), body.outputs().size()); ++i)
       if (const auto* output = body.outputs()[i].get_if<ValueId>();
@@ -132,10 +130,7 @@ class Caster {
   }
 
   static bool takes(const Graph& graph, NodeId id, const Changed& changed) {
-    bool found = false;
-    for (const NamedArgument& input : graph.node(id).inputs)
-      for_each_value(input.arg, [&](ValueId value) { found = found || changed.contains(value); });
-    return found;
+    return any_operand(graph.node(id), [&](ValueId value) { return changed.contains(value); });
   }
 
   // Records the dtypes that the operator gives. Results of operators without a rule are left alone.
@@ -179,14 +174,13 @@ class Caster {
     if (!operands || !ops::casts_change_dtypes(op, region, *operands)) return false;
     if (choices_.empty()) choices_ = symbol_choices(program_);
     std::vector<std::pair<ValueId, ScalarType>> recorded;
-    for (const Argument& output : graph.node(id).outputs)
-      for_each_value(output, [&](ValueId value) {
-        if (const TensorMeta* meta = graph.value(value).tensor())
-          recorded.emplace_back(value, meta->dtype);
-      });
+    for_each_result(graph.node(id), [&](ValueId value) {
+      if (const TensorMeta* meta = graph.value(value).tensor())
+        recorded.emplace_back(value, meta->dtype);
+    });
     const auto expands = [](const ops::Operator&) { return false; };
-    auto done = NodeRewriter(graph, id, op, budget_, writer_, state_of(graph), region)
-                    .run(choices_, expands);
+    auto done =
+        rewrite_node({graph, id, op, state_of(graph), region}, budget_, writer_, choices_, expands);
     if (!done) {
       fail(graph, id, done.error().message, done.error().code);
       return false;

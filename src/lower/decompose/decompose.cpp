@@ -11,8 +11,8 @@
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ir/version_facts.h"
+#include "ir/walk.h"
 #include "lower/decompose/rewriter.h"
-#include "lower/forms.h"
 #include "lower/functional/functionalize.h"
 #include "ops/bind.h"
 #include "pt2/ir/decompose.h"
@@ -86,8 +86,7 @@ class Decomposer {
     const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);
-      for (const NamedArgument& input : node.inputs)
-        for_each_subgraph(input.arg, [&](SubgraphId nested) { visit(graph.subgraph(nested)); });
+      for_each_callee(node, [&](SubgraphId nested) { visit(graph.subgraph(nested)); });
       const Operator& op = find(node.target);
       if (op) learn_other_strides(graph, node, op, choices_.front(), state.other_strides);
       if (op && !set_.has(node.target, op)) {
@@ -114,7 +113,7 @@ class Decomposer {
   }
 
   Result<void> rewrite(Graph& graph, NodeId id, const Operator& op, GraphState& state) {
-    const auto refuse = [](std::string text) { return Error{ErrorCode::unsupported, text, ""}; };
+    const auto refuse = [](std::string text) { return Error{ErrorCode::unsupported, text}; };
     if (std::string name = other_name(op, graph.node(id).target); !name.empty()) {
       rename(graph, id, op, std::move(name));
       const Operator& renamed = find(graph.node(id).target);
@@ -123,19 +122,13 @@ class Decomposer {
     }
     // A query whose answer is unused: torch.export keeps such nodes, PyTorch's decompositions do
     // not.
-    if (op.def->facts.undecomposed == ops::Undecomposed::gives_numbers && !gives_values(graph, id))
+    if (op.def->facts.undecomposed == ops::Undecomposed::gives_numbers &&
+        result_count(graph.node(id)) == 0)
       return graph.erase_node(id);
     if (op.def->formula == nullptr ||
         (op.form != Operator::Form::as_written && op.form != Operator::Form::in_place))
       return refuse(std::string(why_undecomposed(op.def->facts.undecomposed)));
-    return NodeRewriter(graph, id, op, pipeline_.budget, writer_, state).run(choices_, expands_);
-  }
-
-  static bool gives_values(const Graph& graph, NodeId id) {
-    bool found = false;
-    for (const Argument& output : graph.node(id).outputs)
-      for_each_value(output, [&](ValueId) { found = true; });
-    return found;
+    return rewrite_node({graph, id, op, state}, pipeline_.budget, writer_, choices_, expands_);
   }
 
   void rename(Graph& graph, NodeId id, const Operator& op, std::string target) {
@@ -183,8 +176,7 @@ Result<OperatorSet> operator_set(std::span<const std::string> names) {
           ErrorCode::argument,
           fmt::format("this version has no operator '{}', expected 'core' or names such as "
                       "aten.linear",
-                      name),
-          ""};
+                      name)};
     set.targets.insert(*found);
   }
   return set;
@@ -271,9 +263,8 @@ Result<Decomposition> decompose(const Program& program, const DecomposeOptions& 
 }
 
 bool has_no_composites(const Graph& graph) {
-  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
-    const std::string& target = graph.node(id).target;
-    return is_composite(ops::find_operator(target), target);
+  return !any_node(graph, [](const Node& node) {
+    return is_composite(ops::find_operator(node.target), node.target);
   });
 }
 

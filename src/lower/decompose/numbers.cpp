@@ -42,6 +42,17 @@ std::optional<int64_t> value_of(const NumberForm& form, int64_t product) {
 
 }  // namespace
 
+std::vector<NumberForm::Step> NumberForm::steps() const {
+  std::vector<Step> out;
+  for (size_t i = 1; i < factors.size(); ++i) out.push_back({ExprOp::multiply, factors[i]});
+  if (times != 1) out.push_back({.op = ExprOp::multiply, .literal = times});
+  if (rounds_up) out.push_back({.op = ExprOp::add, .literal = ahead()});
+  if (divisor != 1) out.push_back({.op = ExprOp::floor_div, .literal = divisor});
+  if (plus != 0) out.push_back({.op = ExprOp::add, .literal = plus});
+  if (added) out.push_back({ExprOp::add, *added});
+  return out;
+}
+
 bool KnownNumbers::add(const SymInt& number, Samples samples, bool is_computable) {
   const bool is_new = expressions_.insert(number.expr().operator->()).second;
   if (is_new) known_.push_back({number, std::move(samples), is_computable});
@@ -159,23 +170,9 @@ Result<SymInt> NumberWriter::binary(ExprOp op, const SymInt& a, const SymInt& b)
 Result<SymInt> NumberWriter::write(const KnownNumbers& known, const NumberForm& form) const {
   if (form.is_literal()) return SymInt(form.plus);
   SymInt out = known.number(form.factors[0]);
-  for (size_t i = 1; i < form.factors.size(); ++i) {
-    PT2_TRY(out, binary(ExprOp::multiply, out, known.number(form.factors[i])));
-  }
-  if (form.times != 1) {
-    PT2_TRY(out, binary(ExprOp::multiply, out, SymInt(form.times)));
-  }
-  if (form.rounds_up) {
-    PT2_TRY(out, binary(ExprOp::add, out, SymInt(form.ahead())));
-  }
-  if (form.divisor != 1) {
-    PT2_TRY(out, binary(ExprOp::floor_div, out, SymInt(form.divisor)));
-  }
-  if (form.plus != 0) {
-    PT2_TRY(out, binary(ExprOp::add, out, SymInt(form.plus)));
-  }
-  if (form.added) {
-    PT2_TRY(out, binary(ExprOp::add, out, known.number(*form.added)));
+  for (const NumberForm::Step& step : form.steps()) {
+    PT2_TRY(out,
+            binary(step.op, out, step.known ? known.number(*step.known) : SymInt(step.literal)));
   }
   return out;
 }

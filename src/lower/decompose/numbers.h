@@ -18,6 +18,14 @@ using Samples = std::vector<int64_t>;
 // where the quotient is rounded down, or up if `rounds_up`; or the sum of two known numbers
 // (`added`).
 struct NumberForm {
+  // One step from the first factor to the number: `op` of the number so far and a known or a
+  // literal number.
+  struct Step {
+    ExprOp op;
+    std::optional<size_t> known{};
+    int64_t literal = 0;
+  };
+
   std::vector<size_t> factors{};  // empty: the literal `plus`
   int64_t times = 1;
   int64_t divisor = 1;
@@ -28,6 +36,8 @@ struct NumberForm {
   bool is_literal() const { return factors.empty(); }
   // The addend of the dividend, which makes the floor division round up.
   int64_t ahead() const { return rounds_up ? divisor - 1 : 0; }
+  // Returns the steps of a form that is no literal.
+  std::vector<Step> steps() const;
 };
 
 class KnownNumbers {

@@ -30,10 +30,8 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
   if (expands_(op)) {
     if (op.form == ops::Operator::Form::as_written && op.def->formula != nullptr)
       return expand(op, std::move(bound));
-    return Error{ErrorCode::unsupported,
-                 "its formula takes " + written_target(op) +
-                     ", which may not stay and has no formula itself",
-                 ""};
+    return Error{ErrorCode::unsupported, "its formula takes " + written_target(op) +
+                                             ", which may not stay and has no formula itself"};
   }
   PT2_TRY(std::vector<Value> results, infer(op, bound));
   bool has_gradients = false;
